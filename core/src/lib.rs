@@ -16,7 +16,7 @@
 //! * State-space models: [`StateSpace`], [`GaussianDynamics`]; and particle proposals for them: [`PathGuide`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
-//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), [`Error`], and tests of properties ([`law`]).
+//! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), and [`Error`].
 //! * Numerics and storage: [`numeric`], [`bits`], [`Ensemble`], and whole files ([`file`](mod@file)).
 //!
 //! The words of these documents are explained in the glossary of the book, `docs/book/src/glossary.md`.
@@ -45,7 +45,6 @@ pub mod file;
 mod from_fn;
 mod guide;
 mod kernel;
-pub mod law;
 mod learnable;
 mod learnable_rows;
 mod local_latents;

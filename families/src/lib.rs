@@ -31,7 +31,7 @@
 //! A [`Flow`] starts at a Gaussian or a t, and can be saved as text bit for bit.
 //!
 //! [`Start`] draws the initial parameters; [`Normal`] and [`kl_gaussian`] are the closed forms against which a Gaussian fit is
-//! checked; [`conformance`] is a test suite for families, also for your own.
+//! checked. The crate `mcsa-testing` tests families, also your own.
 //!
 //! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
 //! ([`mcsa_core::MomentMatched`]). [`MultivariateT`], [`StudentT`], [`GaussianMixture`] and [`LowRank`] take steps of online EM, which
@@ -42,7 +42,6 @@
 
 mod amortised;
 mod atoms;
-pub mod conformance;
 pub mod dais;
 mod defensive;
 mod dof;

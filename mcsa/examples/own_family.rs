@@ -3,8 +3,8 @@
 
 use faer::{MatMut, MatRef};
 use mcsa::core::{Columns, ColumnsMut, Family, Parametric, Stream};
-use mcsa::families::conformance::{self, Case};
 use mcsa::prelude::*;
+use mcsa::testing::family::{self, Case};
 
 /// Independent Laplace distributions with locations `m` and scales `exp(rho)`; `lambda = [m; rho]`.
 ///
@@ -86,7 +86,7 @@ fn main() -> Result<(), Error> {
     // The suite integrates the density, differentiates the score, and compares draws with both. The score jumps at the locations.
     let case = Case::new(DoubleExponential { dim: 2 }, vec![0.3, -1.0, 0.2, -0.5]);
     let case = case.with_knots(|_, params, _, i| vec![params[i]]);
-    println!("{}", conformance::report(&case));
+    println!("{}", family::report(&case));
 
     let target = from_fn(2, |z| -(z[0] - 1.0).abs() - 2.0 * (z[1] + 1.0).abs().powf(1.5));
     let family = DoubleExponential { dim: 2 };

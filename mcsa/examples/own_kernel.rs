@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use mcsa::models::Banana;
-use mcsa::theory::{Finite, FiniteGuide, Step, judge, transition_matrix, transition_matrix_along};
+use mcsa::testing::{Finite, FiniteGuide, Step, judge, transition_matrix, transition_matrix_along};
 
 fn main() -> Result<(), mcsa::core::Error> {
     for divides in [true, false] {

@@ -1,8 +1,8 @@
 //! Model of one's own: Poisson regression of counts, tested by the conformance suite, then sampled by NUTS and fitted.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
-use mcsa::models::conformance::{self, Case};
 use mcsa::prelude::*;
+use mcsa::testing::model::{self, Case};
 
 /// Poisson regression `y_t ~ Poisson(exp(z_0 + z_1 t))` with priors `z_i ~ N(0, 2^2)`.
 struct Counts {
@@ -46,8 +46,8 @@ fn counts(slope: f64) -> Counts {
 
 fn main() -> Result<(), Error> {
     // The suite compares densities, gradients and batches; a wrong gradient is named with its place.
-    println!("{}", conformance::report_gradient(&Case::new(counts(1.0))));
-    let wrong = conformance::check_gradient(&Case::new(counts(1.01)));
+    println!("{}", model::report_gradient(&Case::new(counts(1.0))));
+    let wrong = model::check_gradient(&Case::new(counts(1.01)));
     println!("with a gradient 1 % too large: {}", wrong.expect_err("it is wrong"));
 
     let target = counts(1.0);

@@ -49,7 +49,8 @@
 //! | [`estimators`] | `mcsa-estimators` | gradient estimators, the optimisation loop, stopping rule, draws and health of a fit |
 //! | [`optim`] | `mcsa-optim` | Adam and other optimisers; modes, Laplace and Pathfinder approximations |
 //! | [`diagnostics`] | `mcsa-diagnostics` | k-hat, effective sample sizes, R-hat, Stein discrepancy |
-//! | [`theory`] | `mcsa-theory` | tests of a kernel's invariance, exact transition matrices, the papers' bounds |
+//! | [`testing`] | `mcsa-testing` | tests of a kernel, a family or a model of one's own: invariance, exact transition matrices, conformance |
+//! | [`theory`] | `mcsa-theory` | the papers' claims and bounds as checks, exact finite problems |
 //!
 //! The examples of this crate: a fit in one call (`fit`), a posterior of one's own from start to checked draws (`own_posterior`), a model, a family and a kernel
 //! of one's own (`own_model`, `own_family`, `own_kernel`), and a fit from minibatches along annealed paths (`sl_dais`);
@@ -69,4 +70,5 @@ pub use mcsa_families as families;
 pub use mcsa_kernels as kernels;
 pub use mcsa_models as models;
 pub use mcsa_optim as optim;
+pub use mcsa_testing as testing;
 pub use mcsa_theory as theory;

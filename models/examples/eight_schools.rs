@@ -4,7 +4,7 @@
 
 use mcsa_core::{Gradient, LogDensity, Named};
 use mcsa_models::EightSchools;
-use mcsa_models::conformance::{self, Case};
+use mcsa_testing::model::{self, Case};
 
 fn main() {
     let model = EightSchools::non_centred();
@@ -19,5 +19,5 @@ fn main() {
         println!("{name:>10} = {value:6.3}, slope in its coordinate {slope:7.3}");
     }
     // The laws that every model of this crate, and your own, has to obey.
-    println!("\n{}", conformance::report_gradient(&Case::new(model)));
+    println!("\n{}", model::report_gradient(&Case::new(model)));
 }

@@ -11,7 +11,7 @@ use crate::Transform;
 /// ```
 ///
 /// The trait makes a model comparable with its paper: [`log_density_at`](Self::log_density_at) is the formula as printed,
-/// written to be read and not for speed, and the conformance suite compares it with the fast implementation.
+/// written to be read and not for speed, and a law of `mcsa-testing` compares it with the fast implementation.
 ///
 /// ```
 /// use mcsa_models::{Constrained, EightSchools, Transform};

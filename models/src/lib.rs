@@ -18,7 +18,8 @@
 //! * Time series: [`StockVolatility`], and state-space models for particle kernels: [`FxVolatility`], and, with
 //!   exact smoothing and evidence, [`LinearGaussian`] and [`HiddenMarkov`].
 //! * Surrogate posteriors that guide annealed paths: [`surrogate`].
-//! * A conformance suite, for these models and for your own: [`conformance`].
+//!
+//! The crate `mcsa-testing` tests these models, and your own.
 //!
 //! The log density of a column is bit-identical whatever the other columns of the batch: products with data run in kernels
 //! with a fixed order of operations, written with `pulp`.
@@ -28,7 +29,6 @@
 
 mod banana;
 mod binary;
-pub mod conformance;
 mod constrained;
 mod eight_schools;
 mod factor_analysis;

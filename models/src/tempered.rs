@@ -87,7 +87,7 @@ impl<P: Gradient + ?Sized> Gradient for Tempered<'_, P> {
 mod tests {
     use super::*;
     use crate::Banana;
-    use crate::conformance::{Case, gradient_is_gradient};
+    use mcsa_testing::model::{Case, gradient_is_gradient};
 
     #[test]
     fn the_gradient_is_of_the_power() {

@@ -4,8 +4,9 @@
 
 use mcsa_core::{Error, Kernel};
 use mcsa_kernels::{Cis, Imh};
+use mcsa_testing::{Finite, FiniteGuide, transition_matrix};
 use mcsa_theory::claims::{self, Effort};
-use mcsa_theory::{Finite, FiniteGuide, Spectrum, bounds, transition_matrix};
+use mcsa_theory::{Spectrum, bounds};
 
 /// Prints the matrix that the code of a kernel has, the laws that it obeys, and its rate of convergence.
 fn show<K: Kernel<Finite>>(name: &str, kernel: &K, bound: f64) -> Result<(), Error> {

@@ -12,7 +12,8 @@ use crate::total_variation;
 /// eigenvalue is exactly `1 - 1/w*`, and the minorisation exactly `1/w*` (Liu 1996; Mengersen and Tweedie 1996).
 ///
 /// ```
-/// use mcsa_theory::{Spectrum, closed};
+/// use mcsa_testing::closed;
+/// use mcsa_theory::Spectrum;
 /// let (p, q) = ([0.5, 0.5], [0.25, 0.75]);
 /// let spectrum = Spectrum::new(&closed::imh(&p, &q), &p).unwrap();
 /// assert!((spectrum.second() - 0.5).abs() < 1e-12);
@@ -111,7 +112,7 @@ pub fn mixing_time(matrix: &Mat<f64>, target: &[f64], distance: f64, limit: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::closed;
+    use mcsa_testing::closed;
 
     #[test]
     fn a_rotation_has_no_gap_and_is_not_reversible() {

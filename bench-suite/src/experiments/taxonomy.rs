@@ -4,7 +4,7 @@ use mcsa_core::{Address, At, Cloud, Counted, Error, Kernel, Parametric, Seed};
 use mcsa_families::MeanField;
 use mcsa_kernels::{Acceptance, Cis, Hmc, Imh, Leapfrog, Mala, Mass, Rwm, Selection};
 use mcsa_models::Gaussian;
-use mcsa_theory::{Finite, FiniteGuide, Transition, transition_matrix};
+use mcsa_testing::{Finite, FiniteGuide, Transition, transition_matrix};
 
 use crate::claims::{Check, Finding, greatest};
 use crate::results::Results;

@@ -8,7 +8,7 @@ use mcsa_estimators::{
 use mcsa_families::{Atoms, MeanField};
 use mcsa_models::Gaussian;
 use mcsa_optim::deterministic::MultiPathfinder;
-use mcsa_theory::Finite;
+use mcsa_testing::Finite;
 
 /// Four atoms at -3, -1, 1, 3 with symmetric logits, so that the family has a centre.
 struct Even(Atoms);

@@ -7,7 +7,7 @@ use mcsa_estimators::{
 };
 use mcsa_families::{Atoms, Defence, Tail};
 use mcsa_kernels::{Acceptance, Cis, Imh, Repeat, WasteRecycling};
-use mcsa_theory::Finite;
+use mcsa_testing::Finite;
 
 const TARGET: [f64; 3] = [0.5, 0.3, 0.2];
 const LOGITS: [f64; 3] = [0.4, -0.3, 0.1];

@@ -15,7 +15,7 @@ use mcsa_families::{FullRank, GaussianFamily, MeanField};
 use mcsa_kernels::{Hmc, Rwm};
 use mcsa_models::Gaussian;
 use mcsa_optim::Sgd;
-use mcsa_theory::Finite;
+use mcsa_testing::Finite;
 
 /// Guard whose guide draws an atom of the target with probabilities proportional to the density of the guarded guide there.
 pub(crate) struct OnAtoms;

@@ -19,7 +19,7 @@ const GAIN: f64 = 1e-7;
 /// Exact expectation, over stationary chains, of a step divided by its small gain.
 fn expected_rate<F: MomentMatched, K>(climb: ScoreClimb<K>, family: &F, params: &[f64]) -> Vec<f64>
 where
-    K: Kernel<mcsa_theory::Finite>,
+    K: Kernel<mcsa_testing::Finite>,
 {
     let target = target();
     let estimator = Moments::new(climb.guarded(OnAtoms), 1.0);

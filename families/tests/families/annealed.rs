@@ -2,9 +2,9 @@
 
 use faer::Mat;
 use mcsa_core::{Family, Parametric, Pushforward, Seed, batch, batch_mut};
-use mcsa_families::conformance::{Case, check_pushforward, push_allocates_nothing};
 use mcsa_families::dais::{Annealed, Mass, Shape, Slope};
 use mcsa_families::{FullRank, Link, MeanField};
+use mcsa_testing::family::{Case, check_pushforward, push_allocates_nothing};
 
 use crate::dais::Quadratic;
 

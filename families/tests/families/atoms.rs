@@ -3,7 +3,7 @@
 use faer::{Mat, mat};
 use mcsa_core::{At, Columns, Guide, Parametric, Stream, enumerate};
 use mcsa_families::Atoms;
-use mcsa_families::conformance::{self, Case};
+use mcsa_testing::family::{self, Case};
 use proptest::prelude::*;
 
 fn cases() -> Vec<Case<Atoms>> {
@@ -20,14 +20,14 @@ fn cases() -> Vec<Case<Atoms>> {
 #[test]
 fn atoms_keep_the_laws() {
     for case in cases() {
-        conformance::bad_params_are_refused(&case).unwrap();
-        conformance::batch_equals_columns(&case).unwrap();
-        conformance::draws_know_their_density(&case).unwrap();
-        conformance::lanes_draw_their_columns(&case).unwrap();
+        family::bad_params_are_refused(&case).unwrap();
+        family::batch_equals_columns(&case).unwrap();
+        family::draws_know_their_density(&case).unwrap();
+        family::lanes_draw_their_columns(&case).unwrap();
         let meter = &mut |call: &mut dyn FnMut()| allocation_counter::measure(call).count_total;
-        conformance::allocates_nothing(&case, meter).unwrap();
+        family::allocates_nothing(&case, meter).unwrap();
         if case.params.len() > 1 {
-            conformance::draws_follow_the_density(&case).unwrap();
+            family::draws_follow_the_density(&case).unwrap();
         }
     }
 }

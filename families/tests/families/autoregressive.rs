@@ -1,8 +1,8 @@
 //! Conformance of masked and inverse autoregressive flows, the order of dependence, and their duality.
 
 use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, batch_mut, one};
-use mcsa_families::conformance::{self as laws, Case, Map};
-use mcsa_families::{Autoregressive, Base, Fixed, Flow, Gauss, Layer, Learned, MeanField, suite};
+use mcsa_families::{Autoregressive, Base, Fixed, Flow, Gauss, Layer, Learned, MeanField};
+use mcsa_testing::family::{self as laws, Case, Map};
 
 use crate::altered::meter;
 use crate::flow_checks::{begin, far, is_decided_far_away, is_finite_far_away, is_the_gaussian};
@@ -59,13 +59,13 @@ fn on_a_learned_t() -> [Case<Flow<Learned>>; 2] {
     })
 }
 
-suite!(maf_family, maf(), meter);
-suite!(maf_pushforward, maf(), meter, pushforward);
-suite!(iaf_family, iaf(), meter);
-suite!(iaf_pushforward, iaf(), meter, pushforward);
-suite!(family_on_a_t, on_a_t(), meter);
-suite!(pushforward_on_a_t, on_a_t(), meter, pushforward);
-suite!(family_on_a_learned_t, on_a_learned_t(), meter);
+mcsa_testing::family_suite!(maf_family, maf(), meter);
+mcsa_testing::family_suite!(maf_pushforward, maf(), meter, pushforward);
+mcsa_testing::family_suite!(iaf_family, iaf(), meter);
+mcsa_testing::family_suite!(iaf_pushforward, iaf(), meter, pushforward);
+mcsa_testing::family_suite!(family_on_a_t, on_a_t(), meter);
+mcsa_testing::family_suite!(pushforward_on_a_t, on_a_t(), meter, pushforward);
+mcsa_testing::family_suite!(family_on_a_learned_t, on_a_learned_t(), meter);
 
 #[test]
 fn what_is_pushed_knows_its_density() {

@@ -2,8 +2,8 @@
 
 use faer::Mat;
 use mcsa_core::{Parametric, Seed, batch_mut, one};
-use mcsa_families::conformance::{self as laws, Case};
-use mcsa_families::{BaseConfig, BlockNeural, Bnaf, Fixed, Flow, FlowConfig, Gauss, Layer, suite};
+use mcsa_families::{BaseConfig, BlockNeural, Bnaf, Fixed, Flow, FlowConfig, Gauss, Layer};
+use mcsa_testing::family::{self as laws, Case};
 
 use crate::altered::{Alteration, Altered, meter};
 use crate::flow_checks::{begin, is_finite_far_away};
@@ -33,7 +33,7 @@ fn cases() -> Vec<Case<Bnaf>> {
     shapes.map(|(dim, flows, hidden)| moved(flow(dim, flows, hidden))).into()
 }
 
-suite!(laws_of_a_pushforward, cases(), meter, pushforward);
+mcsa_testing::family_suite!(laws_of_a_pushforward, cases(), meter, pushforward);
 
 fn on_a_t() -> [Case<Bnaf<Fixed>>; 1] {
     let q = Flow::block_neural(2, Fixed::new(4.0).unwrap(), 2, &[4]).unwrap();
@@ -43,7 +43,7 @@ fn on_a_t() -> [Case<Bnaf<Fixed>>; 1] {
     [Case::new(q, params)]
 }
 
-suite!(laws_on_a_t, on_a_t(), meter, pushforward);
+mcsa_testing::family_suite!(laws_on_a_t, on_a_t(), meter, pushforward);
 
 /// The layer alone as a flow.
 fn alone(layer: &Layer, dim: usize) -> Bnaf {

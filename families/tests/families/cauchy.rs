@@ -2,8 +2,8 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{ColumnsMut, Error, Family, Parametric, Stream};
-use mcsa_families::conformance::{self, Case, Map};
-use mcsa_families::{Link, suite};
+use mcsa_families::Link;
+use mcsa_testing::family::{self, Case, Map};
 
 use crate::altered::meter;
 
@@ -70,11 +70,11 @@ fn cases() -> [Case<Cauchy>; 2] {
     [[0.0, 0.5], [10.0, -3.0]].map(|params| Case::new(Cauchy, params.to_vec()).with_map(Map::SinhSinh))
 }
 
-suite!(laws, cases(), meter);
+mcsa_testing::family_suite!(laws, cases(), meter);
 
 #[test]
 fn the_sinh_map_does_not_reach_the_tails() {
     for case in cases() {
-        assert!(conformance::density_integrates_to_one(&case.with_map(Map::Sinh)).is_err());
+        assert!(family::density_integrates_to_one(&case.with_map(Map::Sinh)).is_err());
     }
 }

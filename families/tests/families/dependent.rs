@@ -1,10 +1,10 @@
 //! Draws with the right margins whose coordinates depend on each other in a wrong way, and scores that are wrong far out.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::law::Power;
-use mcsa_core::{Columns, ColumnsMut, Family, Reparameterised};
-use mcsa_families::conformance::{self as laws, Case, Failure};
+use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Reparameterised};
 use mcsa_families::{FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT};
+use mcsa_testing::family::{self as laws, Case, Failure};
+use mcsa_testing::law::Power;
 
 use crate::altered::{Alteration, Altered};
 

@@ -1,8 +1,8 @@
 //! Conformance of spline flows: densities have kinks at knots, and scores jump there.
 
 use mcsa_core::{Parametric, Seed};
-use mcsa_families::conformance::{Case, batch_equals_columns, score_is_gradient, scores_have_mean_zero};
-use mcsa_families::{Activation, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, Spline, suite};
+use mcsa_families::{Activation, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, Spline};
+use mcsa_testing::family::{Case, batch_equals_columns, score_is_gradient, scores_have_mean_zero};
 
 use crate::altered::meter;
 
@@ -42,7 +42,7 @@ fn cases() -> [Case<Flow>; 2] {
     })
 }
 
-suite!(laws, cases(), meter);
+mcsa_testing::family_suite!(laws, cases(), meter);
 
 /// Negative control: knots at other places are detected, which confirms the places of the formula.
 #[test]

@@ -6,7 +6,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Pushforward, Stream};
-use mcsa_families::conformance::{self as laws, Case, Failure};
+use mcsa_testing::family::{self as laws, Case, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {

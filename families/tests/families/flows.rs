@@ -1,11 +1,11 @@
 //! Conformance of flows, as families and as pushforwards.
 
 use mcsa_core::Parametric;
-use mcsa_families::conformance::{Case, Map, push_knows_its_density};
 use mcsa_families::{
     Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, Gauss, Layer, Learned, Mask, Permutation,
-    Spline, suite,
+    Spline,
 };
+use mcsa_testing::family::{Case, Map, push_knows_its_density};
 
 use crate::altered::meter;
 
@@ -92,13 +92,13 @@ fn splines() -> Vec<Case<Flow>> {
     ]
 }
 
-suite!(of_splines, splines(), meter);
-suite!(of_splines_pushed, splines(), meter, pushforward);
-suite!(on_a_gaussian, gaussian(), meter);
-suite!(on_a_student, student(), meter);
-suite!(on_a_learned_student, learned(), meter);
-suite!(pushed_from_a_gaussian, gaussian(), meter, pushforward);
-suite!(pushed_from_a_student, student(), meter, pushforward);
+mcsa_testing::family_suite!(of_splines, splines(), meter);
+mcsa_testing::family_suite!(of_splines_pushed, splines(), meter, pushforward);
+mcsa_testing::family_suite!(on_a_gaussian, gaussian(), meter);
+mcsa_testing::family_suite!(on_a_student, student(), meter);
+mcsa_testing::family_suite!(on_a_learned_student, learned(), meter);
+mcsa_testing::family_suite!(pushed_from_a_gaussian, gaussian(), meter, pushforward);
+mcsa_testing::family_suite!(pushed_from_a_student, student(), meter, pushforward);
 
 #[test]
 fn both_sides_of_a_flow_agree() {

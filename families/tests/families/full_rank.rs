@@ -1,8 +1,8 @@
 //! Conformance of the full-rank Gaussian.
 
 use mcsa_core::Parametric;
-use mcsa_families::conformance::{self, Case};
-use mcsa_families::{FullRank, Link, MultivariateT, suite};
+use mcsa_families::{FullRank, Link, MultivariateT};
+use mcsa_testing::family::{self, Case};
 
 use crate::altered::meter;
 
@@ -17,17 +17,17 @@ fn cases() -> Vec<Case<FullRank>> {
     cases
 }
 
-suite!(laws, cases(), meter, reparameterised);
+mcsa_testing::family_suite!(laws, cases(), meter, reparameterised);
 
 /// More rows than a tile of the gradient has, and not a multiple of any block size.
 #[test]
 fn tiles_do_not_show() {
     let q = FullRank::new(263);
     let case = Case::new(q, (0..q.num_params()).map(|k| 0.05 * (k as f64 * 1.3).sin()).collect());
-    assert_eq!(conformance::batch_equals_columns(&case), Ok(()));
-    assert_eq!(conformance::score_is_gradient(&case), Ok(()));
-    assert_eq!(conformance::draws_know_their_density(&case), Ok(()));
-    assert_eq!(conformance::pullback_is_gradient(&case), Ok(()));
+    assert_eq!(family::batch_equals_columns(&case), Ok(()));
+    assert_eq!(family::score_is_gradient(&case), Ok(()));
+    assert_eq!(family::draws_know_their_density(&case), Ok(()));
+    assert_eq!(family::pullback_is_gradient(&case), Ok(()));
 }
 
 /// A covariance that is not diagonal is refused in place of a factor, by [`FullRank`] and by families with its factor.

@@ -2,8 +2,8 @@
 
 use faer::{Mat, mat};
 use mcsa_core::{Family, Parametric, Seed};
-use mcsa_families::conformance::Case;
-use mcsa_families::{GaussianMixture, Link, MeanField, Start, suite};
+use mcsa_families::{GaussianMixture, Link, MeanField, Start};
+use mcsa_testing::family::Case;
 
 use crate::altered::meter;
 
@@ -19,7 +19,7 @@ fn cases() -> Vec<Case<GaussianMixture>> {
     cases
 }
 
-suite!(laws, cases(), meter);
+mcsa_testing::family_suite!(laws, cases(), meter);
 
 fn log_prob<F: Family>(q: &F, params: &[f64], z: &[f64]) -> f64 {
     q.log_prob(params, z, &mut vec![0.0; q.work_len(1)])

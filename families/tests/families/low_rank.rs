@@ -1,8 +1,8 @@
 //! Conformance of the low-rank plus diagonal Gaussian.
 
 use mcsa_core::Parametric;
-use mcsa_families::conformance::Case;
-use mcsa_families::{Link, LowRank, suite};
+use mcsa_families::{Link, LowRank};
+use mcsa_testing::family::Case;
 
 use crate::altered::meter;
 
@@ -19,4 +19,4 @@ fn cases() -> Vec<Case<LowRank>> {
     cases
 }
 
-suite!(laws, cases(), meter, reparameterised);
+mcsa_testing::family_suite!(laws, cases(), meter, reparameterised);

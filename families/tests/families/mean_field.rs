@@ -1,7 +1,7 @@
 //! Conformance of the mean-field Gaussian.
 
-use mcsa_families::conformance::Case;
-use mcsa_families::{Link, MeanField, suite};
+use mcsa_families::{Link, MeanField};
+use mcsa_testing::family::Case;
 
 use crate::altered::meter;
 
@@ -15,4 +15,4 @@ fn cases() -> Vec<Case<MeanField>> {
     cases
 }
 
-suite!(laws, cases(), meter, reparameterised);
+mcsa_testing::family_suite!(laws, cases(), meter, reparameterised);

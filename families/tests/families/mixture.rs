@@ -2,8 +2,8 @@
 
 use faer::{Mat, MatRef, mat};
 use mcsa_core::{Family, MomentMatched, Parametric, Seed};
-use mcsa_families::conformance::{Case, Map};
-use mcsa_families::{FullRank, GaussianMixture, MeanField, Mixture, MultivariateT, suite};
+use mcsa_families::{FullRank, GaussianMixture, MeanField, Mixture, MultivariateT};
+use mcsa_testing::family::{Case, Map};
 
 use crate::altered::meter;
 
@@ -26,8 +26,8 @@ fn student_cases() -> Vec<Case<Mixture<MultivariateT<mcsa_families::Learned>>>> 
     [(1, 2), (3, 2)].map(spread).into()
 }
 
-suite!(full_rank, full_rank_cases(), meter);
-suite!(student_t, student_cases(), meter);
+mcsa_testing::family_suite!(full_rank, full_rank_cases(), meter);
+mcsa_testing::family_suite!(student_t, student_cases(), meter);
 
 fn log_prob<F: Family>(q: &F, params: &[f64], z: &[f64]) -> f64 {
     q.log_prob(params, z, &mut vec![0.0; q.work_len(1)])

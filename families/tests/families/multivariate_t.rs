@@ -2,8 +2,8 @@
 
 use faer::{Mat, mat};
 use mcsa_core::{Family, Parametric, Seed};
-use mcsa_families::conformance::{Case, Map};
-use mcsa_families::{Dof, Fixed, FullRank, Learned, Link, MultivariateT, Start, StudentT, suite};
+use mcsa_families::{Dof, Fixed, FullRank, Learned, Link, MultivariateT, Start, StudentT};
+use mcsa_testing::family::{Case, Map};
 
 use crate::altered::meter;
 
@@ -26,8 +26,8 @@ fn learned() -> Vec<Case<MultivariateT<Learned>>> {
     floors.map(|(dim, floor)| case(MultivariateT::learned(dim, floor).expect("some degrees"))).into()
 }
 
-suite!(fixed_laws, fixed(), meter, reparameterised);
-suite!(learned_laws, learned(), meter);
+mcsa_testing::family_suite!(fixed_laws, fixed(), meter, reparameterised);
+mcsa_testing::family_suite!(learned_laws, learned(), meter);
 
 fn log_prob<F: Family>(q: &F, params: &[f64], z: &[f64]) -> f64 {
     q.log_prob(params, z, &mut vec![0.0; q.work_len(1)])

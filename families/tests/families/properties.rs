@@ -1,8 +1,8 @@
 //! Laws as property tests, at random lambdas and points; failures shrink towards dimension zero.
 
 use mcsa_core::{Columns, Family, Reparameterised, Seed};
-use mcsa_families::conformance::{self as laws, Case};
 use mcsa_families::{FullRank, Link, LowRank, MeanField};
+use mcsa_testing::family::{self as laws, Case};
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestCaseError};
 

@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Parametric, Pushforward, Stream};
-use mcsa_families::conformance::{self as laws, Case, Failure};
+use mcsa_testing::family::{self as laws, Case, Failure};
 
 use crate::altered::meter;
 

@@ -1,22 +1,22 @@
 //! Conformance of heavy-tailed families and mixtures at random dimensions and lambdas.
 
 use mcsa_core::{Family, Seed};
-use mcsa_families::conformance::{self, Case, Failure, Map};
 use mcsa_families::{GaussianMixture, Link, MultivariateT, StudentT};
+use mcsa_testing::family::{self, Case, Failure, Map};
 use proptest::prelude::*;
 
 /// Checks the laws that are cheap enough for many lambdas.
 fn keeps_the_laws<F: Family>(family: F, numbers: &[f64], seed: u64) -> Result<(), Failure> {
     let params = numbers.iter().copied().cycle().take(family.num_params()).collect();
     let case = Case::new(family, params).with_map(Map::SinhSinh).with_seed(Seed::new(seed));
-    conformance::bad_params_are_refused(&case)?;
-    conformance::score_is_gradient(&case)?;
-    conformance::batch_equals_columns(&case)?;
-    conformance::draws_know_their_density(&case)?;
-    conformance::lanes_draw_their_columns(&case)?;
+    family::bad_params_are_refused(&case)?;
+    family::score_is_gradient(&case)?;
+    family::batch_equals_columns(&case)?;
+    family::draws_know_their_density(&case)?;
+    family::lanes_draw_their_columns(&case)?;
     if case.family.dim() == 1 {
-        conformance::density_integrates_to_one(&case)?;
-        conformance::scores_have_mean_zero(&case)?;
+        family::density_integrates_to_one(&case)?;
+        family::scores_have_mean_zero(&case)?;
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use mcsa_core::{Gradient, LocalFamily, LocalLatents, LocalMinibatch, Parametric, Pushforward, Seed};
 use mcsa_core::{batch, batch_mut};
-use mcsa_families::conformance::{Case, check_pushforward, push_allocates_nothing};
 use mcsa_families::dais::{Mass, SemiAnnealed, Slope};
 use mcsa_models::LocalRobustRegression;
+use mcsa_testing::family::{Case, check_pushforward, push_allocates_nothing};
 
 fn model() -> LocalRobustRegression {
     let x = faer::Mat::from_fn(5, 2, |i, k| if k == 0 { 1.0 } else { (1.9 * i as f64).sin() });

@@ -2,10 +2,8 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{ColumnsMut, Family, Parametric, Stream};
-use mcsa_families::conformance::{self as laws, Case, Map};
-use mcsa_families::{
-    Flow, FullRank, Gauss, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, suite,
-};
+use mcsa_families::{Flow, FullRank, Gauss, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT};
+use mcsa_testing::family::{self as laws, Case, Map};
 
 use crate::altered::{Alteration, Altered, meter};
 
@@ -253,7 +251,7 @@ fn laplaces() -> Vec<Case<Laplace>> {
     [0, 1, 2, 3, 8].map(case).into()
 }
 
-suite!(laplace, laplaces(), meter);
+mcsa_testing::family_suite!(laplace, laplaces(), meter);
 
 /// Without knots the trapezoidal rule meets the kink in the middle of a cell.
 #[test]

@@ -2,8 +2,8 @@
 
 use faer::MatRef;
 use mcsa_core::{Family, Parametric, Seed};
-use mcsa_families::conformance::{self, Case, Map};
-use mcsa_families::{Fixed, Learned, Link, MeanField, Start, StudentT, suite};
+use mcsa_families::{Fixed, Learned, Link, MeanField, Start, StudentT};
+use mcsa_testing::family::{self, Case, Map};
 
 use crate::altered::{Alteration, Altered, meter};
 
@@ -27,8 +27,8 @@ fn learned() -> Vec<Case<StudentT<Learned>>> {
     floors.map(case).into_iter().map(|case| case.with_map(Map::SinhSinh).with_draws(1 << 15)).collect()
 }
 
-suite!(fixed_laws, fixed(), meter, reparameterised);
-suite!(learned_laws, learned(), meter);
+mcsa_testing::family_suite!(fixed_laws, fixed(), meter, reparameterised);
+mcsa_testing::family_suite!(learned_laws, learned(), meter);
 
 #[test]
 fn moments_exist_from_their_degree_on() {
@@ -77,10 +77,10 @@ fn far_out_log_densities_are_finite_and_scores_vanish() {
 fn a_wrong_power_is_caught() {
     for case in fixed().into_iter().filter(|case| case.family.dim > 0) {
         let case = Case::new(Altered { family: case.family, by: WrongPower }, case.params).with_map(case.map);
-        assert!(conformance::score_is_gradient(&case).is_err());
-        assert!(conformance::draws_know_their_density(&case).is_err());
+        assert!(family::score_is_gradient(&case).is_err());
+        assert!(family::draws_know_their_density(&case).is_err());
         if (1..=2).contains(&case.family.family.dim) && case.family.family.dof.value() > 1.0 {
-            assert!(conformance::density_integrates_to_one(&case).is_err());
+            assert!(family::density_integrates_to_one(&case).is_err());
         }
     }
 }

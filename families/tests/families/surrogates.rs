@@ -2,14 +2,12 @@
 
 use faer::Mat;
 use mcsa_core::{LogDensity, Minibatch, Parametric, Pushforward, Seed, Surrogate, batch, batch_mut};
-use mcsa_families::conformance::{
-    Case, check_pushforward, push_allocates_nothing, push_gradient_is_gradient,
-};
 use mcsa_families::dais::{Annealed, Shape};
 use mcsa_models::LogisticRegression;
 use mcsa_models::surrogate::{
     LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate, QuadraticSurrogate,
 };
+use mcsa_testing::family::{Case, check_pushforward, push_allocates_nothing, push_gradient_is_gradient};
 
 use crate::altered::{Alteration, Altered};
 

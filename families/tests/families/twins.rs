@@ -2,8 +2,8 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, same_length};
-use mcsa_families::conformance::{self as laws, Case, Failure};
 use mcsa_families::{Link, MeanField};
+use mcsa_testing::family::{self as laws, Case, Failure};
 
 use crate::altered::{Alteration, Altered, meter};
 

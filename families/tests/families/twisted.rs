@@ -1,8 +1,8 @@
 //! Conformance of twisted chains, on a linear-Gaussian path and on a stochastic volatility model.
 
 use mcsa_core::{Family, Learnable, Parametric, PathFamily, PathGuide, Seed, StateSpace};
-use mcsa_families::conformance::Case;
-use mcsa_families::{Twisted, TwistedChain, suite};
+use mcsa_families::{Twisted, TwistedChain};
+use mcsa_testing::family::Case;
 
 use crate::altered::meter;
 use mcsa_models::{FxStates, FxVolatility, LinearGaussian, LinearGaussianSeries};
@@ -32,8 +32,8 @@ fn volatility() -> Vec<Case<TwistedChain<FxStates<'static>>>> {
     vec![Case::new(TwistedChain { model: RETURNS.at(&[-0.5, 1.2, -0.4, 0.3]) }, params(4))]
 }
 
-suite!(on_a_linear_path, linear(), meter);
-suite!(on_a_volatility_path, volatility(), meter);
+mcsa_testing::family_suite!(on_a_linear_path, linear(), meter);
+mcsa_testing::family_suite!(on_a_volatility_path, volatility(), meter);
 
 /// The product of the steps is the density of the chain: sums of `log p - log q` along the steps, and twists, against densities of
 /// paths.

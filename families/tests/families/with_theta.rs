@@ -1,14 +1,12 @@
 //! Families with theta at a point of their parameters.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::law::{ROUNDING, is_slope, slope};
 use mcsa_core::{Gradient, LearnableRows, LogDensity, Parametric, Pushforward, Seed, batch, batch_mut};
-use mcsa_families::conformance::{
-    Case, check_pushforward, push_allocates_nothing, push_gradient_is_gradient,
-};
 use mcsa_families::dais::{Annealed, Shape};
 use mcsa_families::{Drawn, FullRank, MeanField, WithTheta};
 use mcsa_models::{InducingCoordinates, SparseGaussianProcess, SparseSurrogate};
+use mcsa_testing::family::{Case, check_pushforward, push_allocates_nothing, push_gradient_is_gradient};
+use mcsa_testing::law::{ROUNDING, is_slope, slope};
 
 use crate::altered::{Alteration, Altered};
 

@@ -6,8 +6,8 @@ use mcsa_core::{Cloud, Columns, Gradient, Kernel, LogDensity, Record, Seed, Stre
 use mcsa_kernels::{
     Hmc, Hmcecs, HmcecsState, Nuts, PerturbedPosterior, Sample, Sampling, TaylorExpansion, Unguided,
 };
-use mcsa_models::conformance::{Case, check_gradient, gradient_is_gradient, work_is_enough};
 use mcsa_models::{LogisticRegression, WeightedRows};
+use mcsa_testing::model::{Case, check_gradient, gradient_is_gradient, work_is_enough};
 
 const DATA: usize = 200;
 /// The mode of the posterior, rounded.

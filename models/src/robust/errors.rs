@@ -111,8 +111,8 @@ pub(crate) const MOST: f64 = 300.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa_core::law::{ROUNDING, is_slope, slope};
     use mcsa_core::numeric::scalar::{digamma, ln_gamma};
+    use mcsa_testing::law::{ROUNDING, is_slope, slope};
 
     #[test]
     fn ratio_of_gamma_functions() {

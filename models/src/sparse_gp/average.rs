@@ -197,8 +197,8 @@ impl Average {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa_core::law::{ROUNDING, is_slope, slope};
     use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
+    use mcsa_testing::law::{ROUNDING, is_slope, slope};
 
     const CASES: [(Likelihood, f64, [f64; 2]); 4] = [
         (Likelihood::Logistic, 1.0, [0.0; 2]),

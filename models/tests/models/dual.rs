@@ -3,11 +3,11 @@
 use std::f64::consts::PI;
 
 use mcsa_core::Gradient;
-use mcsa_models::conformance::{Case, gradient_equals};
 use mcsa_models::{
     Banana, Centring, EightSchools, Funnel, FxVolatility, Gaussian, Mixture, Radon, StockVolatility, Student,
     Theta,
 };
+use mcsa_testing::model::{Case, gradient_equals};
 use num_dual::{Dual64, DualNum};
 
 /// `log N(x; 0, exp(log_scale)^2)`.

@@ -5,10 +5,10 @@ use std::f64::consts::{LN_2, TAU};
 
 use faer::Mat;
 use mcsa_core::{Curvature, Seed};
-use mcsa_models::conformance::{Case, gradient_equals};
 use mcsa_models::{
     HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior, StudentNoise, StudentRegression,
 };
+use mcsa_testing::model::{Case, gradient_equals};
 use num_dual::{Dual2_64, Dual64, DualNum};
 
 const ROWS: usize = 37;

@@ -3,8 +3,8 @@
 use faer::{Mat, mat};
 use mcsa_core::numeric::scalar::erfc;
 use mcsa_core::{ExactDraws, Seed};
-use mcsa_models::conformance::{Case, Map};
-use mcsa_models::{Banana, Funnel, Gaussian, GroundTruth, Mixture, SkewNormal, Student, suite};
+use mcsa_models::{Banana, Funnel, Gaussian, GroundTruth, Mixture, SkewNormal, Student};
+use mcsa_testing::model::{Case, Map};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
@@ -43,7 +43,7 @@ fn gaussians() -> Vec<Case<Gaussian>> {
     cases
 }
 
-suite!(gaussian, gaussians(), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(gaussian, gaussians().into_iter().map(crate::known), meter, gradient curvature draws truth);
 
 /// `P(U <= u)` by Simpson's rule on the density of the standard skew-normal, from twelve scales to the left.
 fn skew_normal_uniforms(target: &SkewNormal, z: &[f64], u: &mut [f64]) {
@@ -69,7 +69,7 @@ fn skew_normals() -> Vec<Case<SkewNormal>> {
         .into()
 }
 
-suite!(skew_normal, skew_normals(), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(skew_normal, skew_normals().into_iter().map(crate::known), meter, gradient curvature draws truth);
 
 fn banana() -> [Case<Banana>; 2] {
     [(1.5, 0.4), (0.7, -1.0)].map(|(width, bend)| {
@@ -80,7 +80,7 @@ fn banana() -> [Case<Banana>; 2] {
     })
 }
 
-suite!(banana_laws, banana(), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(banana_laws, banana().into_iter().map(crate::known), meter, gradient curvature draws truth);
 
 fn funnel() -> [Case<Funnel>; 4] {
     [(1, 3.0), (2, 1.0), (3, 0.7), (10, 3.0)].map(|(dim, scale)| {
@@ -93,7 +93,7 @@ fn funnel() -> [Case<Funnel>; 4] {
     })
 }
 
-suite!(funnel_laws, funnel(), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(funnel_laws, funnel().into_iter().map(crate::known), meter, gradient curvature draws truth);
 
 fn mixtures() -> Vec<Case<Mixture>> {
     let three = vec![
@@ -122,7 +122,7 @@ fn mixtures() -> Vec<Case<Mixture>> {
     targets.map(case).into()
 }
 
-suite!(mixture, mixtures(), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(mixture, mixtures().into_iter().map(crate::known), meter, gradient curvature draws truth);
 
 fn students() -> Vec<Case<Student>> {
     let case = |location: Vec<f64>, scale: Vec<f64>, freedom: f64| {
@@ -139,7 +139,7 @@ fn students() -> Vec<Case<Student>> {
     ]
 }
 
-suite!(student, students(), meter, gradient curvature truth);
+mcsa_testing::model_suite!(student, students().into_iter().map(crate::known), meter, gradient curvature truth);
 
 /// Marginals of a multivariate t are t with the same degrees of freedom.
 fn student_draws() -> [Case<Student>; 2] {
@@ -152,7 +152,7 @@ fn student_draws() -> [Case<Student>; 2] {
     })
 }
 
-suite!(student_drawn, student_draws(), meter, draws);
+mcsa_testing::model_suite!(student_drawn, student_draws(), meter, draws);
 
 /// Reference values of MSC, Fig. 1: the optimum of score climbing.
 #[test]

@@ -1,8 +1,8 @@
 //! Conformance suite on the hierarchical models.
 
 use mcsa_core::Stream;
-use mcsa_models::conformance::Case;
-use mcsa_models::{Centring, EightSchools, Radon, suite};
+use mcsa_models::{Centring, EightSchools, Radon};
+use mcsa_testing::model::Case;
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -18,7 +18,7 @@ fn schools() -> Vec<Case<EightSchools>> {
     ]
 }
 
-suite!(eight_schools, schools(), meter, gradient separable constrained);
+mcsa_testing::model_suite!(eight_schools, schools().into_iter().map(crate::printed), meter, gradient separable constrained);
 
 /// Houses drawn from the model, with some counties without houses and some with one floor only.
 fn synthetic(counties: usize, rows: usize, stream: &mut Stream) -> Radon {
@@ -42,4 +42,4 @@ fn radons() -> Vec<Case<Radon>> {
         .into()
 }
 
-suite!(radon, radons(), meter, gradient separable constrained);
+mcsa_testing::model_suite!(radon, radons().into_iter().map(crate::printed), meter, gradient separable constrained);

@@ -1,8 +1,8 @@
 //! Property tests at random parameters.
 
-use mcsa_core::LogDensity;
-use mcsa_models::conformance::{Case, gradient_is_gradient, jacobians_are_slopes, transforms_invert};
+use mcsa_core::{Gradient, LogDensity};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Mixture, SkewNormal, Student, Transform};
+use mcsa_testing::model::{Case, gradient_is_gradient, jacobians_are_slopes, transforms_invert};
 use proptest::prelude::*;
 
 /// A constant density of one transformed parameter.
@@ -14,6 +14,13 @@ impl LogDensity for Flat {
     }
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
         self.0.log_slope(z[0])
+    }
+}
+
+impl Gradient for Flat {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        gradient[0] = self.0.log_slope_gradient(z[0]);
+        self.log_density(z, work)
     }
 }
 
@@ -32,9 +39,10 @@ proptest! {
     #[test]
     fn intervals_keep_the_laws_of_transforms(low in -5.0..5.0_f64, width in 0.1..10.0_f64, centre in -4.0..4.0_f64) {
         let transform = Transform::Interval { low, high: low + width };
-        let case = Case::new(Flat(transform)).with_centre(vec![centre]);
+        let case = crate::printed(Case::new(Flat(transform)).with_centre(vec![centre]));
         prop_assert_eq!(transforms_invert(&case), Ok(()));
         prop_assert_eq!(jacobians_are_slopes(&case), Ok(()));
+        prop_assert_eq!(gradient_is_gradient(&case), Ok(()));
         let theta = transform.constrain(centre);
         prop_assert!(low < theta && theta < low + width);
     }

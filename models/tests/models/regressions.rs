@@ -2,12 +2,12 @@
 
 use faer::Mat;
 use mcsa_core::Seed;
-use mcsa_models::conformance::Case;
 use mcsa_models::{
     GaussianProcessClassification, HierarchicalLogistic, LinearRegression, LocalRobustRegression,
     LogisticRegression, NeuralRegression, ProbitRegression, RobustGaussianProcess, ScalePrior, StudentNoise,
-    StudentRegression, suite,
+    StudentRegression,
 };
+use mcsa_testing::model::Case;
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -38,7 +38,7 @@ fn logistic() -> Vec<Case<LogisticRegression>> {
         .into()
 }
 
-suite!(logistic_regression, logistic(), meter, gradient curvature separable subsampled);
+mcsa_testing::model_suite!(logistic_regression, logistic(), meter, gradient curvature separable subsampled);
 
 fn probit() -> Vec<Case<ProbitRegression>> {
     SIZES
@@ -47,7 +47,7 @@ fn probit() -> Vec<Case<ProbitRegression>> {
         .into()
 }
 
-suite!(probit_regression, probit(), meter, gradient curvature separable subsampled);
+mcsa_testing::model_suite!(probit_regression, probit(), meter, gradient curvature separable subsampled);
 
 fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
     let mut cases = Vec::new();
@@ -60,7 +60,7 @@ fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
     cases
 }
 
-suite!(hierarchical_logistic, hierarchical(), meter, gradient curvature separable subsampled constrained);
+mcsa_testing::model_suite!(hierarchical_logistic, hierarchical().into_iter().map(crate::printed), meter, gradient curvature separable subsampled constrained);
 
 fn linear() -> Vec<Case<LinearRegression>> {
     SIZES
@@ -71,7 +71,7 @@ fn linear() -> Vec<Case<LinearRegression>> {
         .into()
 }
 
-suite!(linear_regression, linear(), meter, gradient curvature separable subsampled);
+mcsa_testing::model_suite!(linear_regression, linear(), meter, gradient curvature separable subsampled);
 
 fn student() -> Vec<Case<StudentRegression>> {
     let mut cases = Vec::new();
@@ -84,7 +84,7 @@ fn student() -> Vec<Case<StudentRegression>> {
     cases
 }
 
-suite!(student_regression, student(), meter, gradient curvature separable subsampled constrained);
+mcsa_testing::model_suite!(student_regression, student().into_iter().map(crate::printed), meter, gradient curvature separable subsampled constrained);
 
 fn local() -> Vec<Case<LocalRobustRegression>> {
     SIZES
@@ -95,7 +95,7 @@ fn local() -> Vec<Case<LocalRobustRegression>> {
         .into()
 }
 
-suite!(local_robust_regression, local(), meter, gradient);
+mcsa_testing::model_suite!(local_robust_regression, local(), meter, gradient);
 
 fn neural() -> Vec<Case<NeuralRegression>> {
     // Differences must not cross a kink of the rectifier: few data and units, points close to a centre away from all kinks.
@@ -110,7 +110,7 @@ fn neural() -> Vec<Case<NeuralRegression>> {
         .into()
 }
 
-suite!(neural_regression, neural(), meter, gradient separable constrained);
+mcsa_testing::model_suite!(neural_regression, neural().into_iter().map(crate::printed), meter, gradient separable constrained);
 
 fn classification() -> Vec<Case<GaussianProcessClassification>> {
     // 320 rows run every blocked path of the factorisation, and a padded stride.
@@ -122,7 +122,7 @@ fn classification() -> Vec<Case<GaussianProcessClassification>> {
         .into()
 }
 
-suite!(gaussian_process_classification, classification(), meter, gradient);
+mcsa_testing::model_suite!(gaussian_process_classification, classification(), meter, gradient);
 
 fn robust() -> Vec<Case<RobustGaussianProcess>> {
     [(1, 1), (20, 3), (33, 2)]
@@ -131,4 +131,4 @@ fn robust() -> Vec<Case<RobustGaussianProcess>> {
         .into()
 }
 
-suite!(robust_gaussian_process, robust(), meter, gradient);
+mcsa_testing::model_suite!(robust_gaussian_process, robust(), meter, gradient);

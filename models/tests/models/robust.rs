@@ -1,10 +1,10 @@
 //! Robust regression: local precisions integrate to Student t errors, and their reverse step is a derivative.
 
 use faer::Mat;
-use mcsa_core::law::{ROUNDING, is_slope, slope};
 use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::{Seed, Separable};
 use mcsa_models::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
+use mcsa_testing::law::{ROUNDING, is_slope, slope};
 
 const DATA: usize = 7;
 const FREEDOM: f64 = 3.5;

@@ -1,7 +1,7 @@
 //! Faults in small regions: NaN in a hole of the density, a wrong gradient in the tails; and too small a `work_len`.
 
 use mcsa_core::{Curvature, Gradient, LogDensity};
-use mcsa_models::conformance::{self as laws, Case};
+use mcsa_testing::model::{self as laws, Case};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {

@@ -1,14 +1,12 @@
 //! Sparse Gaussian processes: the suite in `u`, identities, and derivatives in theta against differences.
 
 use faer::Mat;
-use mcsa_core::law::{Failure, ROUNDING, is_slope, memory_is_enough, slope};
 use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::numeric::scalar::log_sigmoid;
 use mcsa_core::{Gradient, LearnableRows, LogDensity, Minibatch, Seed, Separable};
-use mcsa_models::conformance::Case;
-use mcsa_models::{
-    Gaussian, InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior, suite,
-};
+use mcsa_models::{Gaussian, InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior};
+use mcsa_testing::law::{Failure, ROUNDING, is_slope, memory_is_enough, slope};
+use mcsa_testing::model::Case;
 
 use InducingCoordinates::{Plain, Whitened};
 
@@ -72,10 +70,10 @@ fn cases(robust: bool, coordinates: InducingCoordinates) -> Vec<Case<SparsePoste
     SIZES.map(|size| Case::new(posterior(size)).with_probes(1024)).into()
 }
 
-suite!(classification, cases(false, Plain), meter, gradient curvature separable subsampled);
-suite!(classification_whitened, cases(false, Whitened), meter, gradient curvature separable subsampled);
-suite!(robust, cases(true, Plain), meter, gradient curvature separable subsampled);
-suite!(robust_whitened, cases(true, Whitened), meter, gradient curvature separable subsampled);
+mcsa_testing::model_suite!(classification, cases(false, Plain), meter, gradient curvature separable subsampled);
+mcsa_testing::model_suite!(classification_whitened, cases(false, Whitened), meter, gradient curvature separable subsampled);
+mcsa_testing::model_suite!(robust, cases(true, Plain), meter, gradient curvature separable subsampled);
+mcsa_testing::model_suite!(robust_whitened, cases(true, Whitened), meter, gradient curvature separable subsampled);
 
 fn minibatches(robust: bool, coordinates: InducingCoordinates) -> Vec<Case<SparseMinibatch<'static>>> {
     let cases = [((5, 1, 1), vec![4, 1]), ((20, 2, 3), (0..20).rev().collect())];
@@ -89,10 +87,10 @@ fn minibatches(robust: bool, coordinates: InducingCoordinates) -> Vec<Case<Spars
     cases.map(case).into()
 }
 
-suite!(minibatch, minibatches(false, Plain), meter, gradient);
-suite!(minibatch_whitened, minibatches(false, Whitened), meter, gradient);
-suite!(minibatch_robust, minibatches(true, Plain), meter, gradient);
-suite!(minibatch_robust_whitened, minibatches(true, Whitened), meter, gradient);
+mcsa_testing::model_suite!(minibatch, minibatches(false, Plain), meter, gradient);
+mcsa_testing::model_suite!(minibatch_whitened, minibatches(false, Whitened), meter, gradient);
+mcsa_testing::model_suite!(minibatch_robust, minibatches(true, Plain), meter, gradient);
+mcsa_testing::model_suite!(minibatch_robust_whitened, minibatches(true, Whitened), meter, gradient);
 
 /// The minibatch at `(theta, u)` is that of the posterior at theta.
 #[test]

@@ -1,11 +1,10 @@
 //! State-space models: draws, densities, moments and gradients agree with each other.
 
 use mcsa_core::{GaussianDynamics, Learnable, LogDensity, Seed, StateSpace};
-use mcsa_models::conformance::Case;
 use mcsa_models::{
     FirstState, FxVolatility, HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Theta,
-    suite,
 };
+use mcsa_testing::model::Case;
 use std::sync::LazyLock;
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
@@ -22,7 +21,7 @@ fn linear() -> Vec<Case<LinearGaussian<'static>>> {
     SERIES.iter().map(|series| Case::new(series.at(&[0.7, -0.3, 0.4]))).collect()
 }
 
-suite!(linear_gaussian, linear(), meter);
+mcsa_testing::model_suite!(linear_gaussian, linear(), meter);
 
 /// The moments, draws and densities of a step belong to one normal distribution, to rounding, and the density of a path is
 /// the sum of its parts.

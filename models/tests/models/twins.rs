@@ -3,8 +3,8 @@
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::numeric::scalar::erfc;
 use mcsa_core::{Curvature, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, Subsampled};
-use mcsa_models::conformance::{self as laws, Case, Failure};
 use mcsa_models::{Constrained, Gaussian, GroundTruth, Transform};
+use mcsa_testing::model::{self as laws, Case, Failure};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
@@ -259,7 +259,8 @@ impl GroundTruth for Twin {
 fn case(fault: Fault, dim: usize) -> Case<Twin> {
     let mean = (0..dim).map(|i| (i as f64).sin()).collect();
     let scale = (0..dim).map(|i| 0.7 + 0.2 * i as f64).collect();
-    Case::new(Twin(Gaussian::diagonal(mean, scale).expect("known"), fault)).with_uniforms(|twin, z, u| {
+    let case = Case::new(Twin(Gaussian::diagonal(mean, scale).expect("known"), fault));
+    crate::known(crate::printed(case)).with_uniforms(|twin, z, u| {
         for i in 0..z.len() {
             u[i] = 0.5 * erfc((twin.0.mean()[i] - z[i]) / (2.0 * twin.0.variance(i)).sqrt());
         }
@@ -374,7 +375,8 @@ fn a_lost_transform_is_caught() {
             0.0
         }
     }
-    let failure = laws::density_carries_its_jacobian(&Case::new(Squeezed)).expect_err("log 2 is missing");
+    let failure = laws::density_carries_its_jacobian(&crate::printed(Case::new(Squeezed)))
+        .expect_err("log 2 is missing");
     assert_eq!(failure.law, "density_carries_its_jacobian");
 }
 

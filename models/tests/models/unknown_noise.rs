@@ -2,8 +2,8 @@
 
 use faer::Mat;
 use mcsa_core::{Gradient, LogDensity, Seed};
-use mcsa_models::conformance::Case;
-use mcsa_models::{NoisePrior, UnknownNoiseRegression, WeightPrior, suite};
+use mcsa_models::{NoisePrior, UnknownNoiseRegression, WeightPrior};
+use mcsa_testing::model::Case;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::gamma::digamma;
 
@@ -53,7 +53,7 @@ fn cases() -> Vec<Case<UnknownNoiseRegression>> {
         .into()
 }
 
-suite!(unknown_noise, cases(), meter, gradient constrained truth);
+mcsa_testing::model_suite!(unknown_noise, cases().into_iter().map(crate::printed).map(crate::known), meter, gradient constrained truth);
 
 /// The density as written: a product over rows.
 fn as_written(z: &[f64], jacobian: f64) -> f64 {

@@ -1,8 +1,8 @@
 //! Conformance suite on the volatility models.
 
 use mcsa_core::{Seed, Stream};
-use mcsa_models::conformance::Case;
-use mcsa_models::{FirstState, FxVolatility, StockVolatility, Theta, suite};
+use mcsa_models::{FirstState, FxVolatility, StockVolatility, Theta};
+use mcsa_testing::model::Case;
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -26,7 +26,7 @@ fn stocks() -> Vec<Case<StockVolatility>> {
     vec![case(0, 1.0), case(1, 1.0), case(2, 1.0), case(9, 1.0), case(50, 0.5), case(2610, 0.2)]
 }
 
-suite!(stock, stocks(), meter, gradient separable constrained);
+mcsa_testing::model_suite!(stock, stocks().into_iter().map(crate::printed), meter, gradient separable constrained);
 
 fn fx() -> Vec<Case<FxVolatility>> {
     let mut stream = Seed::new(4).stream(0, 0);
@@ -40,4 +40,4 @@ fn fx() -> Vec<Case<FxVolatility>> {
     cases
 }
 
-suite!(currency, fx(), meter, gradient curvature separable);
+mcsa_testing::model_suite!(currency, fx(), meter, gradient curvature separable);

@@ -2,10 +2,8 @@
 
 use faer::Mat;
 use mcsa_core::{Gradient, LogDensity, Seed, Separable};
-use mcsa_models::conformance::{Case, gradient_is_gradient};
-use mcsa_models::{
-    HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior, WeightedRows, suite,
-};
+use mcsa_models::{HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior, WeightedRows};
+use mcsa_testing::model::{Case, gradient_is_gradient};
 
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
@@ -38,7 +36,7 @@ fn logistic() -> [Case<WeightedRows<'static, LogisticRegression>>; 2] {
     })
 }
 
-suite!(logistic_rows, logistic(), meter, gradient curvature);
+mcsa_testing::model_suite!(logistic_rows, logistic(), meter, gradient curvature);
 
 fn hierarchical() -> [Case<WeightedRows<'static, HierarchicalLogistic>>; 1] {
     let target = HierarchicalLogistic::new(features(12, 3).as_ref(), &labels(12), ScalePrior::HalfNormal);
@@ -46,13 +44,13 @@ fn hierarchical() -> [Case<WeightedRows<'static, HierarchicalLogistic>>; 1] {
         .with_spread(0.5)]
 }
 
-suite!(hierarchical_rows, hierarchical(), meter, gradient curvature);
+mcsa_testing::model_suite!(hierarchical_rows, hierarchical(), meter, gradient curvature);
 
 fn linear() -> LinearRegression {
     LinearRegression::new(features(12, 3).as_ref(), &labels(12), 0.7, 1.5).unwrap()
 }
 
-suite!(
+mcsa_testing::model_suite!(
     linear_rows,
     [Case::new(WeightedRows::new(forever(linear()), ROWS.to_vec(), weights()).unwrap())],
     meter,

@@ -1,7 +1,8 @@
 //! Laws of compiled programs: density, gradient and names are those of the models of the library.
 
 use mcsa::fit::Options;
-use mcsa::models::{EightSchools, LogisticRegression, conformance};
+use mcsa::models::{EightSchools, LogisticRegression};
+use mcsa::testing::model;
 use mcsa::prelude::*;
 use mcsa_stan::StanProgram;
 
@@ -45,7 +46,7 @@ fn eight_schools_are_ours() {
     assert_eq!(values.len(), 18);
     assert!((values[1] - 0.5_f64.exp()).abs() < 1e-12);
     assert!((values[10] - (1.0 + 2.0 * 0.5_f64.exp())).abs() < 1e-12);
-    conformance::check_gradient(&conformance::Case::new(stan)).unwrap();
+    model::check_gradient(&model::Case::new(stan)).unwrap();
 }
 
 /// Means within 0.15 standard deviations: both are of 4000 weighted draws.

@@ -153,7 +153,15 @@ pub(super) fn softmax(logits: &[f64]) -> Vec<f64> {
     let finite = |l: &f64| if l.is_finite() { *l } else { 0.0 };
     let top = logits.iter().map(finite).fold(f64::NEG_INFINITY, f64::max);
     let logits: Vec<f64> = logits.iter().map(|l| (finite(l) - top).max(LEAST_LOGIT)).collect();
-    crate::finite::normalised(&logits)
+    normalised(&logits)
+}
+
+/// Probabilities from log densities, of which the largest is subtracted first.
+pub(super) fn normalised(log_density: &[f64]) -> Vec<f64> {
+    let top = log_density.iter().fold(f64::NEG_INFINITY, |top, &l| top.max(l));
+    let weights: Vec<f64> = log_density.iter().map(|l| (l - top).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / total).collect()
 }
 
 /// Least logit relative to the largest.

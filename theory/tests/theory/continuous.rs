@@ -7,7 +7,7 @@ use faer::mat;
 use mcsa_core::{AffineMap, ExactDraws, Kernel, Seed};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Hmcecs, Imh, Nuts, Rwm, TaylorExpansion};
 use mcsa_models::{Banana, Gaussian, LinearRegression, WeightedRows};
-use mcsa_theory::{Invariance, Report, Spread, Trial, judge};
+use mcsa_testing::{Invariance, Report, Spread, Trial, judge};
 
 use crate::targets::{Narrow, banana, correlated, funnel, mixture, student};
 

@@ -9,7 +9,7 @@ use mcsa_families::{
     Atoms, Defence, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, Tail,
 };
 use mcsa_kernels::{Cis, Imh};
-use mcsa_theory::{Finite, Invariance, Report, Trial, closed, judge, transition_matrix};
+use mcsa_testing::{Finite, Invariance, Report, Trial, closed, judge, transition_matrix};
 use proptest::prelude::*;
 
 use crate::targets::{banana, student};

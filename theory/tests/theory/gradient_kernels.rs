@@ -8,7 +8,7 @@ use mcsa_kernels as kernels;
 use mcsa_kernels::{Cycle, Elliptical, GaussianPrior, Hmc, Imh, Leapfrog, Mala, Mass, Nuts, Repeat, Rwm};
 use mcsa_kernels::{Selection, Unguided};
 use mcsa_models::{Banana, Gaussian};
-use mcsa_theory::{Invariance, Report, Shifted, judge};
+use mcsa_testing::{Invariance, Report, Shifted, judge};
 
 use crate::mutations::by_trial;
 use crate::targets::{Narrow, banana, correlated, funnel, mixture, student};

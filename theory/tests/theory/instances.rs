@@ -5,7 +5,8 @@ use mcsa_core::{Estimator, Stream, enumerate};
 use mcsa_estimators::{ScoreClimb, jsa, msc, msc_rb, pmcsa, snis};
 use mcsa_families::Atoms;
 use mcsa_kernels::{Acceptance, Cis, Imh};
-use mcsa_theory::{Finite, FiniteGuide, Instance, Square, Transition, dot, transition_matrix};
+use mcsa_testing::{Finite, FiniteGuide, Transition, transition_matrix};
+use mcsa_theory::{Instance, Square, dot};
 
 const TOLERANCE: f64 = 1e-13;
 const LIMIT: usize = 2_000_000;

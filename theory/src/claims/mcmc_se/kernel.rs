@@ -25,7 +25,7 @@ fn any_start() -> Claim {
 /// Distribution of the start, from the second coordinate of the score.
 fn first_law(case: &Atoms) -> Vec<f64> {
     let logits: Vec<f64> = case.further[0].iter().map(|s| 8.0 * s).collect();
-    crate::finite::normalised(&logits)
+    crate::claims::atoms::normalised(&logits)
 }
 
 /// Accepted moves of independent Metropolis-Hastings in terms of the target (MCMC-SE, Lemma 2).

@@ -22,7 +22,7 @@ fn step(case: &Atoms, direction: f64) -> Option<(f64, f64, f64)> {
     let (p, q) = (case.problem.pi(), case.problem.q());
     let drift: Vec<f64> = p.iter().zip(q).map(|(p, q)| p - q).collect();
     let logits: Vec<f64> = q.iter().zip(&drift).map(|(q, g)| q.ln() + STEP * direction * g).collect();
-    let moved = Instance::new(p, &crate::finite::normalised(&logits), case.problem.s()).ok()?;
+    let moved = Instance::new(p, &crate::claims::atoms::normalised(&logits), case.problem.s()).ok()?;
     let square: f64 = drift.iter().map(|g| g * g).sum();
     Some((case.problem.kl(), moved.kl(), STEP * square)).filter(|_| square > 1e-6)
 }

@@ -27,7 +27,7 @@ fn gradient() -> Claim {
     fn divergence_at(case: &Atoms, atom: usize, width: f64) -> f64 {
         let mut logits: Vec<f64> = case.problem.q().iter().map(|q| q.ln()).collect();
         logits[atom] += width;
-        let q = crate::finite::normalised(&logits);
+        let q = crate::claims::atoms::normalised(&logits);
         Instance::new(case.problem.pi(), &q, case.problem.s()).map_or(f64::NAN, |moved| moved.kl())
     }
     /// Fourth-order finite difference, whose error here is below 1e-11.

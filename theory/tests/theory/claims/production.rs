@@ -3,8 +3,9 @@
 use faer::Mat;
 use mcsa_core::{Kernel, Seed};
 use mcsa_kernels::{Cis, Imh};
+use mcsa_testing::{Finite, FiniteGuide, closed, transition_matrix};
 use mcsa_theory::claims::{Atoms, Searchable, Setting};
-use mcsa_theory::{Finite, FiniteGuide, Instance, Square, closed, transition_matrix};
+use mcsa_theory::{Instance, Square};
 
 /// Transition matrix of the production kernel, by enumeration.
 fn enumerated<K: Kernel<Finite>>(kernel: &K, problem: &Instance<f64>) -> Mat<f64> {

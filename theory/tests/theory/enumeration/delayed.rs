@@ -1,6 +1,6 @@
 //! Exact transition matrices of delayed acceptance.
 
-use mcsa_theory::Step;
+use mcsa_testing::Step;
 
 use super::*;
 

@@ -11,8 +11,10 @@ use mcsa_core::{
     BlockFamily, Blocks, BlocksAt, Columns, ColumnsMut, Error, Guide, Kernel, Parametric, Stream,
 };
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
-use mcsa_theory::{Check, Finite, FiniteGuide, Measured, Spectrum, Transition, closed, transition_matrix};
-use mcsa_theory::{decay, total_variation, transition_matrix_along};
+use mcsa_testing::transition_matrix_along;
+use mcsa_testing::{Check, Finite, FiniteGuide, Measured, Transition, closed, transition_matrix};
+use mcsa_theory::Spectrum;
+use mcsa_theory::{decay, total_variation};
 use proptest::prelude::*;
 
 const LIMIT: usize = 1_000_000;
@@ -348,7 +350,7 @@ fn what_cannot_be_enumerated_is_refused() {
     assert!(at(target.atoms(), 0, LIMIT).is_err());
     assert!(at(Mat::zeros(2, 1).as_ref(), 1, LIMIT).is_err());
     assert!(at(target.atoms().subcols(0, 2), 1, LIMIT).is_err(), "the third atom is off the list");
-    let mut normal = mcsa_theory::Spread { mean: vec![0.0], scale: vec![1.0] };
+    let mut normal = mcsa_testing::Spread { mean: vec![0.0], scale: vec![1.0] };
     let refused = transition_matrix(&Imh::default(), &target, &mut normal, target.atoms(), 1, LIMIT);
     assert!(refused.unwrap_err().to_string().contains("normal draw"));
 }

@@ -18,8 +18,8 @@ use mcsa_core::{Error, Guide, Kernel, Seed};
 use mcsa_kernels as kernels;
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
 use mcsa_models::{Banana, Gaussian};
-use mcsa_theory::{Cell, Finite, FiniteGuide, Matrix, Report, Shifted, Spread, Trial, closed, judge};
-use mcsa_theory::{Check, transition_matrix, transition_matrix_along};
+use mcsa_testing::{Cell, Finite, FiniteGuide, Matrix, Report, Shifted, Spread, Trial, closed, judge};
+use mcsa_testing::{Check, transition_matrix, transition_matrix_along};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestError, TestRng, TestRunner};
 

@@ -3,7 +3,7 @@
 use mcsa_core::{Kernel, Seed};
 use mcsa_kernels::{Cis, DelayedAcceptance, Elliptical, GaussianPrior, Hmc, Imh, Mala, Nuts, Rwm};
 use mcsa_models::Gaussian;
-use mcsa_theory::{Invariance, Matrix, Report, judge};
+use mcsa_testing::{Invariance, Matrix, Report, judge};
 
 use super::independent::{Independent, Slip};
 use super::subtle::{EstimateSlip, Gibbs, Noise, Powered, PseudoMarginal, Walk};

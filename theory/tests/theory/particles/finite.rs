@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{Columns, LogDensity, PathGuide, StateSpace, Stream, enumerate};
 use mcsa_kernels::{ConditionalSmc, PathKernel, Smc};
 use mcsa_models::HiddenMarkov;
-use mcsa_theory::Transition;
+use mcsa_testing::Transition;
 
 pub(crate) const LIMIT: usize = 10_000_000;
 

@@ -10,7 +10,7 @@ mod sketch;
 
 use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc, Untwisted};
 use mcsa_models::HiddenMarkov;
-use mcsa_theory::{Check, Measured, Transition};
+use mcsa_testing::{Check, Measured, Transition};
 
 use finite::{Steps, chain, smoothing, transition};
 

@@ -1,7 +1,7 @@
 //! Mutants of conditional SMC with one deliberate mistake each.
 
 use mcsa_kernels::{Lineage, Resampling};
-use mcsa_theory::{Check, Matrix, Report, Transition};
+use mcsa_testing::{Check, Matrix, Report, Transition};
 
 use super::finite::{Steps, chain, transition, transition_of};
 use super::sketch::{Mistake, Sketch};

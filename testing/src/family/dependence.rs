@@ -1,0 +1,215 @@
+//! Laws of the dependence between coordinates of draws, by identities of shifted densities that hold for every density.
+
+use crate::law::{ACCEPTED, Power, near};
+use faer::{Mat, MatMut};
+use mcsa_core::{Family, Reparameterised};
+
+use super::{Case, Failure};
+
+const BATCH: usize = 1024;
+/// Largest number of coordinates that are moved.
+const MOVED: usize = 32;
+/// Largest number of draws, enough for a correlation of 0.06.
+const DRAWS: usize = 16_384;
+/// Least mean share of a shifted density at which a shift is accepted.
+const SHARE: f64 = 0.3;
+/// 0.9 quantile of the standard normal.
+const NINE_IN_TEN: f64 = 1.281_551_565_544_6;
+/// Functions of a coordinate with which those of another are compared.
+const FUNCTIONS: usize = 2;
+
+/// Coordinates of draws depend on each other as the density says. For a shift `h` of coordinate `i`, write `z+` and `z-` for the
+/// shifted points and `a(z') = q(z') / (q(z) + q(z'))`. A change of variables gives, for all functions `f` of coordinate `i` and
+/// `g` of the others,
+///
+/// ```text
+/// E_q[ (a(z+) f(z_i + h/2) - a(z-) f(z_i - h/2)) g(z_others) ] = 0.
+/// ```
+///
+/// `f` is 1 or an odd function; `g` is 1, an odd or an even function of each other coordinate, or the product of the signs of all
+/// others. All terms are bounded, so that heavy tails do not matter. For a product density these are moments between coordinates;
+/// where coordinates depend on each other, the density corrects for it. At most 32 coordinates are moved, each against all moved
+/// ones; there are 16384 draws, fewer if [`Case::draws`] does not suffice for two densities a coordinate.
+///
+/// Each statistic is compared with its standard error; the bound is wide enough that all together have a false alarm of 6e-7.
+/// The power is stated as the correlation of the two factors that is detected with probability 0.9. One dimension has no
+/// dependence, and the law holds without a test.
+///
+/// # Errors
+/// If a mean differs from zero; the failure names the coordinates.
+pub fn draws_depend_as_the_density<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
+    let (family, params) = (&case.family, &case.params);
+    let (mut lane, mut work) = ([case.stream("dependence")], case.work(BATCH));
+    dependence("draws_depend_as_the_density", case, |z, log_q| {
+        family.sample_into(params, &mut lane, z, log_q, &mut work);
+    })
+}
+
+/// Coordinates of transported noise depend on each other as in [`draws_depend_as_the_density`].
+///
+/// # Errors
+/// If a mean differs from zero; the failure names the coordinates.
+pub fn transport_depends_as_the_density<F: Reparameterised>(
+    case: &Case<F>,
+) -> Result<Option<Power>, Failure> {
+    let (family, params) = (&case.family, &case.params);
+    let (mut lane, mut work) = ([case.stream("dependence of transport")], case.work(BATCH));
+    let mut noise = Mat::zeros(family.noise_dim(), BATCH);
+    dependence("transport_depends_as_the_density", case, |mut z, log_q| {
+        family.sample_noise_into(&mut lane, noise.as_mut());
+        family.transport(params, noise.as_ref(), z.as_mut(), &mut work);
+        family.log_probs(params, z.as_ref(), log_q, &mut work);
+    })
+}
+
+fn dependence<F: Family>(
+    law: &'static str,
+    case: &Case<F>,
+    mut draw: impl FnMut(MatMut<'_, f64>, &mut [f64]),
+) -> Result<Option<Power>, Failure> {
+    let dim = case.family.dim();
+    if dim < 2 {
+        return Ok(None);
+    }
+    let moved: Vec<usize> = (0..dim).step_by(dim.div_ceil(MOVED)).collect();
+    let spreads = case.spreads();
+    let draws = (case.draws / (2 * moved.len())).clamp(BATCH, DRAWS).div_ceil(BATCH) * BATCH;
+    let (mut z, mut log_q) = (Mat::zeros(dim, BATCH), vec![0.0; BATCH]);
+    draw(z.as_mut(), &mut log_q);
+    let mut shifted = Shifted { case, log_q: vec![0.0; BATCH], work: case.work(BATCH) };
+    let shifts: Vec<f64> = moved.iter().map(|&i| shifted.fitting(i, spreads[i].1, &mut z, &log_q)).collect();
+    let mut sums = vec![Moments::default(); moved.len() * Moments::of_coordinate(moved.len())];
+    for batch in 0..draws / BATCH {
+        if batch > 0 {
+            draw(z.as_mut(), &mut log_q);
+        }
+        let standard = |i: usize, j: usize| (z[(i, j)] - spreads[i].0) / spreads[i].1;
+        // Functions of every moved coordinate, and the product of all signs.
+        let functions: Vec<[f64; FUNCTIONS]> = (0..BATCH * moved.len())
+            .map(|at| {
+                let odd = standard(moved[at % moved.len()], at / moved.len()).tanh();
+                [odd, 4.0 * odd * odd - 1.0]
+            })
+            .collect();
+        let signs: Vec<f64> = functions
+            .chunks(moved.len())
+            .map(|of_draw| of_draw.iter().map(|[odd, _]| odd.signum()).product())
+            .collect();
+        let units: Vec<Vec<f64>> =
+            moved.iter().map(|&i| (0..BATCH).map(|j| standard(i, j)).collect()).collect();
+        for (m, (&i, &h)) in moved.iter().zip(&shifts).enumerate() {
+            let half = 0.5 * h / spreads[i].1;
+            let up = shifted.shares(i, h, &mut z, &log_q);
+            let down = shifted.shares(i, -h, &mut z, &log_q);
+            for j in 0..BATCH {
+                let unit = units[m][j];
+                let of_draw = &functions[j * moved.len()..(j + 1) * moved.len()];
+                let own = [up[j] - down[j], up[j] * (unit + half).tanh() - down[j] * (unit - half).tanh()];
+                let others = of_draw.iter().enumerate().filter(|&(k, _)| k != m).flat_map(|(_, g)| *g);
+                let all_signs = signs[j] * of_draw[m][0].signum();
+                let per = Moments::of_coordinate(moved.len());
+                let mut sum = sums[m * per..(m + 1) * per].iter_mut();
+                for g in [1.0, all_signs].into_iter().chain(others) {
+                    for own in own {
+                        sum.next().expect("one for each product").add(own, g);
+                    }
+                }
+            }
+        }
+    }
+    let accepted = (ACCEPTED * ACCEPTED + 2.0 * (sums.len() as f64).ln()).sqrt();
+    let per = Moments::of_coordinate(moved.len());
+    let mut size = 0.0_f64;
+    for (at, sum) in sums.iter().enumerate() {
+        let (m, of) = (at / per, at % per / 2);
+        let (mean, error) = (sum.mean(), sum.error());
+        let place = || {
+            let own = if at % 2 == 0 { "slope" } else { "scaled slope" };
+            let other = match of {
+                0 => "one".into(),
+                1 => "the signs of all others".into(),
+                of => {
+                    let k = (of - 2) / FUNCTIONS;
+                    let kind = if of % FUNCTIONS == 0 { "position" } else { "distance" };
+                    format!("the {kind} of coordinate {}", moved[if k < m { k } else { k + 1 }])
+                }
+            };
+            format!("{own} of coordinate {} against {other}, {draws} draws", moved[m])
+        };
+        near(law, place, mean, 0.0, accepted * error + 1e-12)?;
+        if of > 1 {
+            size = size.max((accepted + NINE_IN_TEN) * sum.correlation());
+        }
+    }
+    let effort = format!("{draws} draws, {} coordinates", moved.len());
+    Ok(Some(Power::new("the correlation of two coordinates of draws", size, effort)))
+}
+
+/// Densities of shifted points against those of the points.
+struct Shifted<'a, F> {
+    case: &'a Case<F>,
+    log_q: Vec<f64>,
+    work: Vec<f64>,
+}
+
+impl<F: Family> Shifted<'_, F> {
+    /// `q(z + h e_i) / (q(z) + q(z + h e_i))` at each column.
+    fn shares(&mut self, i: usize, h: f64, z: &mut Mat<f64>, log_q: &[f64]) -> Vec<f64> {
+        let row: Vec<f64> = (0..z.ncols()).map(|j| z[(i, j)]).collect();
+        row.iter().enumerate().for_each(|(j, at)| z[(i, j)] = at + h);
+        self.case.family.log_probs(&self.case.params, z.as_ref(), &mut self.log_q, &mut self.work);
+        row.iter().enumerate().for_each(|(j, at)| z[(i, j)] = *at);
+        log_q.iter().zip(&self.log_q).map(|(here, there)| 1.0 / (1.0 + (here - there).exp())).collect()
+    }
+
+    /// The largest of `width`, `width / 2`, .. at which the mean share of the shifted density is not small.
+    fn fitting(&mut self, i: usize, width: f64, z: &mut Mat<f64>, log_q: &[f64]) -> f64 {
+        let mut h = width;
+        for _ in 0..20 {
+            let shares = self.shares(i, h, z, log_q);
+            if shares.iter().sum::<f64>() >= SHARE * shares.len() as f64 {
+                break;
+            }
+            h *= 0.5;
+        }
+        h
+    }
+}
+
+/// Sums of products of two factors.
+#[derive(Clone, Default)]
+struct Moments {
+    count: f64,
+    sum: f64,
+    squares: f64,
+    of_own: f64,
+    of_other: f64,
+}
+
+impl Moments {
+    /// Number of products of one coordinate, when `moved` are moved.
+    const fn of_coordinate(moved: usize) -> usize {
+        2 * (2 + FUNCTIONS * (moved - 1))
+    }
+
+    fn add(&mut self, own: f64, other: f64) {
+        self.count += 1.0;
+        self.sum += own * other;
+        self.squares += (own * other).powi(2);
+        self.of_own += own * own;
+        self.of_other += other * other;
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.count
+    }
+
+    fn error(&self) -> f64 {
+        (self.squares / self.count - self.mean().powi(2)).max(0.0).sqrt() / self.count.sqrt()
+    }
+
+    /// The correlation of the factors that equals one standard error.
+    fn correlation(&self) -> f64 {
+        self.error() * self.count / (self.of_own * self.of_other).sqrt()
+    }
+}

@@ -1,0 +1,112 @@
+//! Laws of derivatives, by comparison with extrapolated finite differences.
+
+use crate::law::{directions, is_slope, slope, slopes};
+use faer::Mat;
+use mcsa_core::{Columns, Family, Reparameterised};
+
+use super::case::normals;
+use super::{Case, Failure};
+
+/// Compares `gradients[j] . v` with the derivative of `values(params + t v)[j]` at `t = 0`, for several directions `v`.
+pub(super) fn compare<F>(
+    law: &'static str,
+    case: &Case<F>,
+    admits: impl Fn(&[f64]) -> bool,
+    gradients: &[Vec<f64>],
+    mut values: impl FnMut(&[f64]) -> Vec<f64>,
+) -> Result<(), Failure> {
+    let params = &case.params;
+    let mut moved = params.clone();
+    for direction in directions("param", &vec![1.0; params.len()], 0, &mut case.stream("directions")) {
+        let found = slopes(gradients.len(), 0.0, |t| {
+            direction.move_into(params, t, &mut moved);
+            admits(&moved).then(|| values(&moved))
+        });
+        for (j, (slope, gradient)) in found.into_iter().zip(gradients).enumerate() {
+            is_slope(law, || format!("{}, column {j}", direction.name), direction.dot(gradient), slope)?;
+        }
+    }
+    Ok(())
+}
+
+/// `add_score` is the gradient of `log_prob` in lambda, at five points.
+///
+/// Differences and tolerance are those of [`is_slope`]: central differences with steps 1/8, 1/16, .., extrapolated. Of more than
+/// 48 parameters, 16 are tested alone, and all together in three mixed directions.
+///
+/// # Errors
+/// If a derivative differs; the failure names the parameter and the derivative by differences.
+pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+    let z = case.points(5);
+    let admits = |params: &[f64]| case.family.check(params).is_ok();
+    let scores = case.scores(z.as_ref());
+    compare("score_is_gradient", case, admits, &scores, |params| case.log_probs(params, z.as_ref()))
+}
+
+/// `add_pullbacks` is the gradient in lambda of `cotangent . t(lambda, eps)`, at five draws of the noise; method as in
+/// [`score_is_gradient`].
+///
+/// # Errors
+/// If a derivative differs; the failure names the parameter and the derivative by differences.
+pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+    let family = &case.family;
+    let mut stream = case.stream("pullback");
+    let mut noise = Mat::zeros(family.noise_dim(), 5);
+    family.sample_noise_into(std::slice::from_mut(&mut stream), noise.as_mut());
+    let cotangents = normals(family.dim(), 5, &mut stream);
+    let gradient = |j: usize| {
+        let mut gradient = vec![0.0; family.num_params()];
+        let (noise, cotangent) = (noise.as_ref().subcols(j, 1), cotangents.as_ref().subcols(j, 1));
+        family.add_pullbacks(&case.params, noise, cotangent, &mut gradient, &mut case.work(1));
+        gradient
+    };
+    let gradients: Vec<_> = (0..5).map(gradient).collect();
+    let admits = |params: &[f64]| family.check(params).is_ok();
+    compare("pullback_is_gradient", case, admits, &gradients, |params| {
+        let mut z = Mat::full(family.dim(), 5, f64::NAN);
+        family.transport(params, noise.as_ref(), z.as_mut(), &mut case.work(5));
+        let product =
+            |j: usize| z.as_ref().column(j).iter().zip(cotangents.as_ref().column(j)).map(|(a, b)| a * b);
+        (0..5).map(|j| product(j).sum()).collect()
+    })
+}
+
+/// `add_slopes` adds `weight` times the gradient of `log_prob` in the point, at five points, to the existing values. Tolerances as
+/// in [`score_is_gradient`]; at most 16 coordinates are tested.
+///
+/// # Errors
+/// If a derivative differs; the failure names the column, the coordinate and the derivative by differences.
+pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+    const LAW: &str = "slope_is_gradient";
+    let (family, params) = (&case.family, &case.params);
+    let z = case.points(5);
+    let mut added = Mat::full(family.dim(), 5, 1.0);
+    family.add_slopes(params, z.as_ref(), 2.0, added.as_mut(), &mut case.work(5));
+    for j in 0..5 {
+        for i in (0..family.dim()).step_by(family.dim().div_ceil(16).max(1)) {
+            let mut moved = z.as_ref().column(j).to_vec();
+            let expected = slope(0.0, |t| {
+                moved[i] = z[(i, j)] + t;
+                family.log_prob(params, &moved, &mut case.work(1))
+            });
+            let found = 0.5 * (added[(i, j)] - 1.0);
+            is_slope(LAW, || format!("column {j}, coordinate {i}"), found, expected)?;
+        }
+    }
+    Ok(())
+}
+
+/// `add_entropy_gradient` adds `weight` times the gradient of `entropy` to the existing values; method as in [`score_is_gradient`].
+///
+/// # Errors
+/// If a derivative differs; the failure names the parameter and the derivative by differences.
+pub fn entropy_gradient_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+    let family = &case.family;
+    let mut gradient = vec![1.0; family.num_params()];
+    family.add_entropy_gradient(&case.params, 2.0, &mut gradient, &mut case.work(1));
+    gradient.iter_mut().for_each(|g| *g = 0.5 * (*g - 1.0));
+    let admits = |params: &[f64]| family.check(params).is_ok();
+    compare("entropy_gradient_is_gradient", case, admits, &[gradient], |params| {
+        vec![family.entropy(params, &mut case.work(1))]
+    })
+}

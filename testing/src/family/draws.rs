@@ -1,0 +1,129 @@
+//! Laws of draws: their densities, their lanes, their distribution, and reflections.
+
+use faer::{Mat, MatRef};
+use mcsa_core::{Columns, Family, Reparameterised};
+
+use super::{Case, Failure};
+use crate::law::{near, same_bits};
+
+/// The log densities that `sample_into` returns equal the `log_probs` of its draws, within 1e-10 of their size (above one).
+///
+/// # Errors
+/// If a density differs; the failure names the column.
+pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+    let (z, log_q) = case.draw(32, &mut case.stream("density"));
+    let again = case.log_probs(&case.params, z.as_ref());
+    for (j, (&found, &expected)) in log_q.iter().zip(&again).enumerate() {
+        let tolerance = 1e-10 * (1.0 + expected.abs());
+        near("draws_know_their_density", || format!("draw {j}"), found, expected, tolerance)?;
+    }
+    Ok(())
+}
+
+/// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l` in order, with the bits of single draws.
+///
+/// # Errors
+/// If a bit differs; the failure names the number of lanes and the column.
+pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+    const LAW: &str = "lanes_draw_their_columns";
+    let (family, columns) = (&case.family, 12);
+    for lanes in [1, 2, 3, 4, 6, 12] {
+        let mut z = Mat::full(family.dim(), columns, f64::NAN);
+        let mut log_q = vec![f64::NAN; columns];
+        let mut streams = case.seed.streams(lanes, 1);
+        family.sample_into(&case.params, &mut streams, z.as_mut(), &mut log_q, &mut case.work(columns));
+        for (lane, mut stream) in case.seed.streams(lanes, 1).into_iter().enumerate() {
+            for j in lane * columns / lanes..(lane + 1) * columns / lanes {
+                let (alone, log_alone) = case.draw(1, &mut stream);
+                let place = |i| format!("coordinate {i}, column {j}, {lanes} lanes");
+                same_bits(LAW, place, z.as_ref().column(j), alone.as_ref().column(0))?;
+                let place = |_| format!("log_q, column {j}, {lanes} lanes");
+                same_bits(LAW, place, &log_q[j..=j], &log_alone)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The mean score of draws is zero within 6 standard errors, for each parameter: false alarm 2e-9 each.
+///
+/// 16384 draws; 1024 if there are more than 64 parameters.
+///
+/// # Errors
+/// If a mean differs from zero; the failure names the parameter.
+pub fn draws_follow_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+    let (z, _) = case.draw(count(case), &mut case.stream("follow"));
+    mean_score_is_zero("draws_follow_the_density", case, z.as_ref())
+}
+
+/// The mean score of transported noise is zero, as in [`draws_follow_the_density`].
+///
+/// # Errors
+/// If a mean differs from zero; the failure names the parameter.
+pub fn transport_follows_the_density<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+    let (family, columns) = (&case.family, count(case));
+    let mut noise = Mat::full(family.noise_dim(), columns, f64::NAN);
+    let mut z = Mat::full(family.dim(), columns, f64::NAN);
+    family.sample_noise_into(&mut [case.stream("noise")], noise.as_mut());
+    family.transport(&case.params, noise.as_ref(), z.as_mut(), &mut case.work(columns));
+    mean_score_is_zero("transport_follows_the_density", case, z.as_ref())
+}
+
+fn count<F: Family>(case: &Case<F>) -> usize {
+    if case.family.num_params() <= 64 { 16_384 } else { 1024 }
+}
+
+/// Tolerance for means of scores that are all zero up to rounding, so that their standard error is zero or meaningless.
+const ROUNDING: f64 = 1e-14;
+
+fn mean_score_is_zero<F: Family>(
+    law: &'static str,
+    case: &Case<F>,
+    z: MatRef<'_, f64>,
+) -> Result<(), Failure> {
+    let scores = case.scores(z);
+    let mut values = vec![0.0; scores.len()];
+    for k in 0..case.family.num_params() {
+        for (value, score) in values.iter_mut().zip(&scores) {
+            *value = score[k];
+        }
+        let (mean, error) = mean(&values);
+        near(law, || format!("mean score of param {k}"), mean, 0.0, 6.0 * error + ROUNDING)?;
+    }
+    Ok(())
+}
+
+/// Mean and its standard error.
+pub(super) fn mean(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
+}
+
+/// If the family has a reflection, a point and its image have equal log densities, and the image of the image is the point, both
+/// within 1e-10 of their size (above one).
+///
+/// # Errors
+/// If a density or a coordinate differs; the failure names the column.
+pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+    const LAW: &str = "reflection_keeps_the_density";
+    let z = case.points(8);
+    let mut images = z.clone();
+    for j in 0..8 {
+        if !case.family.reflect(&case.params, images.col_as_slice_mut(j)) {
+            return Ok(());
+        }
+    }
+    let (here, there) =
+        (case.log_probs(&case.params, z.as_ref()), case.log_probs(&case.params, images.as_ref()));
+    for j in 0..8 {
+        let tolerance = 1e-10 * (1.0 + here[j].abs());
+        near(LAW, || format!("log density, column {j}"), there[j], here[j], tolerance)?;
+        case.family.reflect(&case.params, images.col_as_slice_mut(j));
+        for (i, (&back, &z)) in images.col_as_slice(j).iter().zip(z.col_as_slice(j)).enumerate() {
+            near(LAW, || format!("column {j}, coordinate {i}"), back, z, 1e-10 * (1.0 + z.abs()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Laws of memory: `work_len` numbers are enough for every method, and a warm call allocates nothing.
+
+use crate::law::{Meter, allocates_nothing as is_silent, memory_is_enough};
+use faer::Mat;
+use mcsa_core::{Family, Parametric, Pushforward, Reparameterised};
+
+use super::{Case, Failure};
+
+/// Numbers of columns of the batches that are lent exactly the memory that is claimed.
+const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
+/// Number of columns, and of lanes, of the batch whose allocations are counted.
+const COLUMNS: usize = 4;
+
+/// Examination of a call by name; the call is lent memory.
+type Run<'r> = &'r mut dyn FnMut(&'static str, &mut dyn FnMut(&mut [f64])) -> Result<(), Failure>;
+type Law = &'static str;
+
+/// Examines calls with batches of 0 to 13 columns on the memory that is claimed for them.
+fn is_enough<F: Parametric>(
+    law: Law,
+    case: &Case<F>,
+    calls: fn(&Case<F>, usize, Run<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    SIZES.into_iter().try_for_each(|columns| {
+        let claimed = case.family.work_len(columns);
+        calls(case, columns, &mut |verb, call| {
+            memory_is_enough(law, format!("{verb}, {columns} columns"), claimed, call)
+        })
+    })
+}
+
+/// Counts the allocations of warm calls, and of `check`.
+fn allocate_nothing<F: Parametric>(
+    law: Law,
+    case: &Case<F>,
+    meter: Meter<'_>,
+    calls: fn(&Case<F>, usize, Run<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut work = case.work(COLUMNS);
+    let mut check = || assert!(case.family.check(&case.params).is_ok(), "the params are good");
+    is_silent(law, "check", &mut *meter, &mut check)?;
+    calls(case, COLUMNS, &mut |verb, call| is_silent(law, verb, &mut *meter, &mut || call(&mut work)))
+}
+
+fn of_family<F: Family>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
+    let (family, params) = (&case.family, &case.params);
+    let (mut z, mut log_q) = (Mat::zeros(family.dim(), columns), vec![0.0; columns]);
+    let (weights, mut gradient) = (vec![0.5; columns], vec![0.0; params.len()]);
+    let mut lanes = case.seed.streams(if columns == COLUMNS { COLUMNS } else { 1 }, 2);
+    run("sample_into", &mut |work| family.sample_into(params, &mut lanes, z.as_mut(), &mut log_q, work))?;
+    run("log_probs", &mut |work| family.log_probs(params, z.as_ref(), &mut log_q, work))?;
+    run("add_scores", &mut |work| family.add_scores(params, z.as_ref(), &weights, &mut gradient, work))
+}
+
+fn of_transport<F: Reparameterised>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
+    let (family, params) = (&case.family, &case.params);
+    let (mut noise, mut z) = (Mat::zeros(family.noise_dim(), columns), Mat::zeros(family.dim(), columns));
+    let (mut slopes, mut gradient) = (z.clone(), vec![0.0; params.len()]);
+    let mut lane = [case.stream("work")];
+    run("sample_noise_into", &mut |_| family.sample_noise_into(&mut lane, noise.as_mut()))?;
+    run("transport", &mut |work| family.transport(params, noise.as_ref(), z.as_mut(), work))?;
+    run("add_pullbacks", &mut |work| {
+        family.add_pullbacks(params, noise.as_ref(), z.as_ref(), &mut gradient, work);
+    })?;
+    run("add_slopes", &mut |work| family.add_slopes(params, z.as_ref(), 1.0, slopes.as_mut(), work))?;
+    if columns == 0 {
+        return Ok(());
+    }
+    run("entropy", &mut |work| {
+        std::hint::black_box(family.entropy(params, work));
+    })?;
+    run("add_entropy_gradient", &mut |work| family.add_entropy_gradient(params, 1.0, &mut gradient, work))
+}
+
+fn of_push<F: Pushforward>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
+    let (family, params) = (&case.family, &case.params);
+    let (mut noise, mut z) = (Mat::zeros(family.noise_dim(), columns), Mat::zeros(family.dim(), columns));
+    let (mut log_q, weights) = (vec![0.0; columns], vec![0.5; columns]);
+    let (mut gradient, mut lane) = (vec![0.0; params.len()], [case.stream("work")]);
+    run("sample_noise_into", &mut |_| family.sample_noise_into(&mut lane, noise.as_mut()))?;
+    run("push", &mut |work| family.push(params, noise.as_ref(), z.as_mut(), &mut log_q, work))?;
+    run("add_push_gradients", &mut |work| {
+        family.add_push_gradients(params, noise.as_ref(), z.as_ref(), &weights, &mut gradient, work);
+    })
+}
+
+/// `sample_into`, `log_probs` and `add_scores` need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
+///
+/// # Errors
+/// If a method needs more; the failure names the method, the length claimed and a length that is enough.
+pub fn work_is_enough<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+    is_enough("work_is_enough", case, of_family)
+}
+
+/// The methods of a reparameterised family need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
+///
+/// # Errors
+/// As [`work_is_enough`].
+pub fn transport_work_is_enough<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+    is_enough("transport_work_is_enough", case, of_transport)
+}
+
+/// The methods of a pushforward need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
+///
+/// # Errors
+/// As [`work_is_enough`].
+pub fn push_work_is_enough<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
+    is_enough("push_work_is_enough", case, of_push)
+}
+
+/// `check`, `sample_into`, `log_probs` and `add_scores` allocate nothing.
+///
+/// # Errors
+/// If a method allocates; the failure names the method and the number of allocations.
+pub fn allocates_nothing<F: Family>(case: &Case<F>, meter: Meter<'_>) -> Result<(), Failure> {
+    allocate_nothing("allocates_nothing", case, meter, of_family)
+}
+
+/// The methods of a reparameterised family, and `check`, allocate nothing.
+///
+/// # Errors
+/// As [`allocates_nothing`].
+pub fn transport_allocates_nothing<F: Reparameterised>(
+    case: &Case<F>,
+    meter: Meter<'_>,
+) -> Result<(), Failure> {
+    allocate_nothing("transport_allocates_nothing", case, meter, of_transport)
+}
+
+/// The methods of a pushforward, and `check`, allocate nothing.
+///
+/// # Errors
+/// As [`allocates_nothing`].
+pub fn push_allocates_nothing<F: Pushforward>(case: &Case<F>, meter: Meter<'_>) -> Result<(), Failure> {
+    allocate_nothing("push_allocates_nothing", case, meter, of_push)
+}

@@ -1,0 +1,98 @@
+//! Conformance suite: the laws of every family, as functions of a test case.
+//!
+//! To check a [`Family`](mcsa_core::Family) of your own, put it at some parameters into a [`Case`] and call
+//! [`check`], or let [`family_suite!`](crate::family_suite) write one test per law. A law that does not hold returns a [`Failure`] instead of
+//! panicking, so that a test can also demand that a wrong family fails.
+//!
+//! ```
+//! use mcsa_families::MeanField; use mcsa_testing::family;
+//! let q = MeanField::new(2);
+//! let case = family::Case::new(q, q.at(&[0.5, -1.0], &[1.0, 0.3])?);
+//! assert_eq!(family::check(&case), Ok(()));
+//! # Ok::<(), mcsa_core::Error>(())
+//! ```
+//!
+//! | law | method | tolerance |
+//! |---|---|---|
+//! | [`work_is_enough`] | each method on exactly the memory that `work_len` claims | no panic |
+//! | [`density_integrates_to_one`], [`scores_have_mean_zero`] | quadrature, d = 1, 2 | 1e-9 |
+//! | [`density_is_normalised`] | bridge sampling against a reference density, any d but 1, 2 | 5 standard errors: 6e-7; detects 1e-3 if its power says so |
+//! | [`draws_have_their_scale`] | importance identity, any d | 5 standard errors: 6e-7; detects 1 % |
+//! | [`draws_depend_as_the_density`] | identities of shifted densities, d > 1 | 5 standard errors for all together: 6e-7; detects a correlation of 0.06 |
+//! | [`score_is_gradient`] | extrapolated differences | ten times their own error estimate, + 1e-9 |
+//! | [`score_holds_in_the_tails`] | differences, 4 to 1000 interquartile ranges out | 1e-6, + ten times their own error estimate |
+//! | [`draws_know_their_density`] | `log_probs` of draws | 1e-10 |
+//! | [`draws_follow_the_density`] | mean score of draws | 6 standard errors: 2e-9 per parameter |
+//! | [`reflection_keeps_the_density`] | points and their images | 1e-10 |
+//! | [`lanes_draw_their_columns`], [`batch_equals_columns`] | one column at a time | bit for bit |
+//! | [`bad_params_are_refused`] | length, NaN, infinities | - |
+//! | [`allocates_nothing`] | a meter that only a binary can install | 0 |
+//!
+//! The further laws of a [`Reparameterised`](mcsa_core::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
+//! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`], [`transport_has_its_scale`],
+//! [`transport_depends_as_the_density`], [`transport_batch_equals_columns`], [`transport_work_is_enough`] and [`transport_allocates_nothing`].
+//!
+//! The laws of a [`Pushforward`](mcsa_core::Pushforward) are [`push_gradient_is_gradient`], [`push_follows_the_density`],
+//! [`push_batch_equals_columns`], [`push_work_is_enough`] and [`push_allocates_nothing`]; if it is a family too,
+//! [`push_knows_its_density`].
+//!
+//! [`report`] also returns the power of the statistical laws: the size of the error that each detects with probability 0.9. The
+//! power depends on the family and on [`Case::draws`]:
+//!
+//! ```
+//! # use mcsa_families::MeanField; use mcsa_testing::family::{Case, report};
+//! let report = report(&Case::new(MeanField::new(5), vec![0.0; 10]));
+//! let seen = |law: &str| report.on(law).and_then(|check| check.power.as_ref()).map(|power| power.size);
+//! assert!(seen("density_is_normalised") <= Some(1e-3) && seen("draws_have_their_scale") <= Some(0.011));
+//! ```
+//!
+//! A score with kinks or jumps (Laplace, splines) needs [`Case::with_knots`]; a law that a family cannot satisfy is left out by
+//! name and with a reason, [`Case::without`].
+//!
+//! Lent memory is filled with NaN before every call, which detects a family that reads memory before it writes it.
+
+mod batch;
+mod case;
+mod dependence;
+mod differences;
+mod door;
+mod draws;
+mod line;
+mod memory;
+mod moments;
+mod normaliser;
+mod pushforward;
+mod reference;
+mod scale;
+mod suite;
+mod tails;
+mod totals;
+
+pub use crate::law::{Failure, Meter, Power, Report};
+pub use crate::law_tests;
+pub use batch::{batch_equals_columns, transport_batch_equals_columns};
+pub use case::{Case, Knots};
+pub use dependence::{draws_depend_as_the_density, transport_depends_as_the_density};
+pub use differences::{
+    entropy_gradient_is_gradient, pullback_is_gradient, score_is_gradient, slope_is_gradient,
+};
+pub use door::bad_params_are_refused;
+pub use draws::{
+    draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
+    reflection_keeps_the_density, transport_follows_the_density,
+};
+pub use mcsa_core::numeric::quadrature::Map;
+pub use memory::{
+    allocates_nothing, push_allocates_nothing, push_work_is_enough, transport_allocates_nothing,
+    transport_work_is_enough, work_is_enough,
+};
+pub use moments::{density_integrates_to_one, entropy_is_mean_surprise, scores_have_mean_zero};
+pub use normaliser::density_is_normalised;
+pub use pushforward::{
+    push_batch_equals_columns, push_follows_the_density, push_gradient_is_gradient, push_knows_its_density,
+};
+pub use scale::{draws_have_their_scale, transport_has_its_scale};
+pub use suite::{
+    LAWS, check, check_pushforward, check_reparameterised, report, report_pushforward, report_reparameterised,
+};
+pub use tails::score_holds_in_the_tails;

@@ -1,0 +1,309 @@
+//! Exact transition matrices of production kernels, by enumeration.
+
+use faer::{Mat, MatRef};
+use mcsa_core::{Cloud, Columns, Error, Guide, Kernel, LogDensity, Record, Script, Stream, same_length};
+
+use crate::kernel::finite::{normalised, position};
+
+/// Exact transition matrix of a kernel on finitely many points, with its cloud and metrics.
+///
+/// With `n` atoms and `N` chains a joint state is a number in `0..n^N`: chain `j` is at the atom given by digit `j` in base `n`,
+/// the first chain being the lowest digit.
+#[derive(Debug, Clone)]
+pub struct Transition {
+    /// The number of atoms.
+    pub atoms: usize,
+    /// The number of chains.
+    pub chains: usize,
+    /// `K`: row `z` is the distribution of the joint state after the steps, from joint state `z`.
+    pub matrix: Mat<f64>,
+    /// `pi`: the target on joint states, a product over chains.
+    pub target: Vec<f64>,
+    /// The target on atoms.
+    pub marginal: Vec<f64>,
+    /// Row `z`, column `a`: expected weight of atom `a` in the cloud of the last step, from joint state `z`.
+    pub cloud: Mat<f64>,
+    /// Expected outer product of the atoms' weights in the cloud, for each joint state.
+    pub cloud_moments: Vec<Mat<f64>>,
+    /// Number of branches run, over all joint states.
+    pub branches: usize,
+    /// Largest difference between a stored and a recomputed log density of a chain.
+    pub(crate) stale: f64,
+    records: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// Exact transition matrix of a kernel: runs it along every branch of a scripted stream, from every joint state of `chains` chains
+/// on the columns of `atoms`.
+///
+/// The kernel is the production code, unchanged; it must decide through [`Stream::accept`](mcsa_core::Stream::accept)
+/// and [`Stream::choose`](mcsa_core::Stream::choose) and propose from a guide that does so too, such as
+/// [`FiniteGuide`](crate::FiniteGuide). Lent memory is filled with NaN before each run. Auxiliary variables of a kernel are
+/// drawn at the start of each branch, by [`Kernel::start`].
+///
+/// ```
+/// use mcsa_kernels::Imh;
+/// use mcsa_testing::{Finite, FiniteGuide, closed, transition_matrix};
+/// let target = Finite::on_line(&[1.0, 2.0, 1.0]).unwrap();
+/// let mut guide = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 2.0]).unwrap());
+/// let found = transition_matrix(&Imh::default(), &target, &mut guide, target.atoms(), 1, 1000).unwrap();
+/// assert!(found.report("imh").holds());
+/// assert!(found.equals(&closed::imh(&[1.0, 2.0, 1.0], &[1.0, 1.0, 2.0])).holds());
+/// ```
+///
+/// # Errors
+/// If a start has more than `limit` branches or there are more than `limit` joint states, the atoms have another dimension than the
+/// target, there is no chain, or the kernel refuses a start, draws from a continuous distribution, does not replay, or leaves the
+/// atoms.
+pub fn transition_matrix<P: LogDensity + ?Sized, K: Kernel<P>>(
+    kernel: &K,
+    target: &P,
+    guide: &mut dyn Guide,
+    atoms: MatRef<'_, f64>,
+    chains: usize,
+    limit: usize,
+) -> Result<Transition, Error> {
+    transition_matrix_along(kernel, target, &mut [guide], atoms, chains, limit)
+}
+
+/// Exact transition matrix of several steps, one per guide, as of [`transition_matrix`].
+///
+/// Lambda moves between steps, so a kernel must not use what it stored of an older guide: the product of the steps leaves the
+/// target invariant for all guides. A stale log q is detected only here.
+///
+/// # Errors
+/// In the cases of [`transition_matrix`]; also if there is no guide.
+pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
+    kernel: &K,
+    target: &P,
+    guides: &mut [&mut dyn Guide],
+    atoms: MatRef<'_, f64>,
+    chains: usize,
+    limit: usize,
+) -> Result<Transition, Error> {
+    same_length("an atom", target.dim(), atoms.nrows())?;
+    if chains == 0 || guides.is_empty() {
+        return Err(Error::invalid("a transition needs a chain and a guide"));
+    }
+    let n = atoms.ncols();
+    let states = u32::try_from(chains).ok().and_then(|chains| n.checked_pow(chains)).unwrap_or(usize::MAX);
+    if states > limit {
+        return Err(Error::invalid(format!("{states} joint states are more than the limit of {limit}")));
+    }
+    let mut log_p = vec![0.0; n];
+    let mut target_work = vec![0.0; target.work_len(n.max(chains))];
+    target.log_densities(atoms, &mut log_p, &mut target_work);
+    let marginal = normalised(&log_p);
+    let digits = |state: usize| (0..chains).map(move |j| state / n.pow(j as u32) % n);
+    let mut found = Transition {
+        atoms: n,
+        chains,
+        matrix: Mat::zeros(states, states),
+        target: (0..states).map(|state| digits(state).map(|a| marginal[a]).product()).collect(),
+        marginal,
+        cloud: Mat::zeros(states, n),
+        cloud_moments: Vec::with_capacity(states),
+        branches: 0,
+        stale: 0.0,
+        records: Vec::new(),
+    };
+    let mut work = vec![0.0; kernel.work_len(target, chains)];
+    let mut weights = vec![0.0; n];
+    for from in 0..states {
+        let places: Vec<usize> = digits(from).collect();
+        let starts = Mat::from_fn(target.dim(), chains, |i, j| atoms[(i, places[j])]);
+        let mut moments = Mat::<f64>::zeros(n, n);
+        let run = |lanes: &mut [Stream]| {
+            let mut state = kernel.start(target, starts.clone(), lanes)?;
+            let mut info = K::Info::default();
+            for guide in guides.iter_mut() {
+                work.fill(f64::NAN);
+                info = kernel.step(target, *guide, &mut state, lanes, &mut work);
+            }
+            Ok((state, info))
+        };
+        found.branches += each_branch(chains, limit, run, |probability, outcome: Result<_, Error>| {
+            let (state, info) = outcome?;
+            found.matrix[(from, joint_state(&state, atoms)?)] += probability;
+            found.stale = found.stale.max(staleness(target, &state, &mut target_work));
+            cloud_weights(&state, atoms, &mut weights)?;
+            for a in 0..n {
+                found.cloud[(from, a)] += probability * weights[a];
+                for b in 0..n {
+                    moments[(a, b)] += probability * weights[a] * weights[b];
+                }
+            }
+            let records = &mut found.records;
+            info.record(&mut |metric, value| {
+                add_record(records, metric.name, states, from, probability * value)
+            });
+            Ok(())
+        })?;
+        found.cloud_moments.push(moments);
+    }
+    Ok(found)
+}
+
+/// Calls `take` with the probability and the outcome of every branch; returns the number of branches.
+fn each_branch<T>(
+    lanes: usize,
+    limit: usize,
+    mut run: impl FnMut(&mut [Stream]) -> T,
+    mut take: impl FnMut(f64, T) -> Result<(), Error>,
+) -> Result<usize, Error> {
+    let mut script = Script::new();
+    let mut streams = script.streams(lanes);
+    for branch in 1.. {
+        let outcome = run(&mut streams);
+        let probability = script.probability();
+        // A fault of the script is reported before the result of the faulty run.
+        let more = script.advance()?;
+        take(probability, outcome)?;
+        if !more {
+            return Ok(branch);
+        }
+        if branch == limit {
+            break;
+        }
+    }
+    Err(Error::Script { reason: "more branches than the limit" })
+}
+
+fn joint_state<S: Cloud>(state: &S, atoms: MatRef<'_, f64>) -> Result<usize, Error> {
+    let positions = state.chains().positions.as_ref();
+    (0..positions.ncols()).rev().try_fold(0, |joint, j| {
+        let atom = position(atoms, positions.column(j)).ok_or_else(left)?;
+        Ok(joint * atoms.ncols() + atom)
+    })
+}
+
+fn left() -> Error {
+    Error::invalid("the kernel left the atoms: propose from a guide on the atoms")
+}
+
+fn cloud_weights<S: Cloud>(state: &S, atoms: MatRef<'_, f64>, weights: &mut [f64]) -> Result<(), Error> {
+    weights.fill(0.0);
+    let points = state.points();
+    for j in 0..points.ncols() {
+        let weight = state.weights().map_or(1.0 / points.ncols() as f64, |weights| weights[j]);
+        // A candidate of weight zero need not be an atom.
+        if weight != 0.0 {
+            weights[position(atoms, points.column(j)).ok_or_else(left)?] += weight;
+        }
+    }
+    Ok(())
+}
+
+fn staleness<P: LogDensity + ?Sized, S: Cloud>(target: &P, state: &S, work: &mut [f64]) -> f64 {
+    let chains = state.chains();
+    (0..chains.len()).fold(0.0, |worst: f64, j| {
+        let fresh = target.log_density(chains.positions.as_ref().column(j), work);
+        let same = fresh.to_bits() == chains.log_p[j].to_bits();
+        let error = if same { 0.0 } else { (fresh - chains.log_p[j]).abs() };
+        // A difference of infinities is NaN: as stale as possible.
+        worst.max(if error.is_nan() { f64::INFINITY } else { error })
+    })
+}
+
+fn add_record(
+    records: &mut Vec<(&'static str, Vec<f64>)>,
+    name: &'static str,
+    states: usize,
+    at: usize,
+    x: f64,
+) {
+    let found = records.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+        records.push((name, vec![0.0; states]));
+        records.len() - 1
+    });
+    records[found].1[at] += x;
+}
+
+impl Transition {
+    /// Exact transition matrix of a move that decides through streams and is not a [`Kernel`]: `run` maps a state,
+    /// numbered below `target.len()`, to another. The states are the atoms of one chain, and the cloud is the
+    /// state itself.
+    ///
+    /// ```
+    /// use mcsa_testing::Transition;
+    /// let flip = Transition::of_states(&[0.5, 0.5], 1, 10, |z, lanes| {
+    ///     if lanes[0].accept(0.25_f64.ln()) { 1 - z } else { z }
+    /// });
+    /// assert!(flip.unwrap().keeps_target().holds());
+    /// ```
+    ///
+    /// # Errors
+    /// If a start has more than `limit` branches, or `run` draws from a continuous distribution, does not replay, or returns no
+    /// state.
+    pub fn of_states(
+        target: &[f64],
+        lanes: usize,
+        limit: usize,
+        mut run: impl FnMut(usize, &mut [Stream]) -> usize,
+    ) -> Result<Self, Error> {
+        let n = target.len();
+        let mut matrix = Mat::<f64>::zeros(n, n);
+        let mut branches = 0;
+        for from in 0..n {
+            branches += each_branch(
+                lanes,
+                limit,
+                |lanes| run(from, lanes),
+                |probability, to| {
+                    if to >= n {
+                        return Err(left());
+                    }
+                    matrix[(from, to)] += probability;
+                    Ok(())
+                },
+            )?;
+        }
+        let total: f64 = target.iter().sum();
+        let target: Vec<f64> = target.iter().map(|p| p / total).collect();
+        let moment = |z: usize| Mat::from_fn(n, n, |a, b| if a == b { matrix[(z, a)] } else { 0.0 });
+        Ok(Self {
+            atoms: n,
+            chains: 1,
+            cloud: matrix.clone(),
+            cloud_moments: (0..n).map(moment).collect(),
+            matrix,
+            marginal: target.clone(),
+            target,
+            branches,
+            stale: 0.0,
+            records: Vec::new(),
+        })
+    }
+
+    /// Mean of a metric in the last step, for each start; `None` if the kernel records none of this name.
+    pub fn mean_record(&self, name: &str) -> Option<&[f64]> {
+        self.records.iter().find(|(known, _)| *known == name).map(|(_, values)| &values[..])
+    }
+
+    /// Exact mean of a statistic averaged over the cloud, `E[sum_j w_j s(z_j) | z]`, for each start; its
+    /// distance to the target's mean is the bias of a score estimator.
+    ///
+    /// # Panics
+    /// If `statistic` has not one value per atom.
+    pub fn cloud_means(&self, statistic: &[f64]) -> Vec<f64> {
+        assert_eq!(statistic.len(), self.atoms, "a value per atom");
+        (0..self.states()).map(|z| (0..self.atoms).map(|a| self.cloud[(z, a)] * statistic[a]).sum()).collect()
+    }
+
+    /// Exact variance of a statistic averaged over the cloud, for each start.
+    ///
+    /// # Panics
+    /// If `statistic` has not one value per atom.
+    pub fn cloud_variances(&self, statistic: &[f64]) -> Vec<f64> {
+        let square = |moments: &Mat<f64>| {
+            let pairs = (0..self.atoms).flat_map(|a| (0..self.atoms).map(move |b| (a, b)));
+            pairs.map(|(a, b)| statistic[a] * moments[(a, b)] * statistic[b]).sum::<f64>()
+        };
+        let means = self.cloud_means(statistic);
+        means.iter().zip(&self.cloud_moments).map(|(mean, moments)| square(moments) - mean * mean).collect()
+    }
+
+    /// Number of joint states.
+    pub fn states(&self) -> usize {
+        self.target.len()
+    }
+}

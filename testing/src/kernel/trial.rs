@@ -1,0 +1,233 @@
+//! Metamorphic tests of kernels: pairs of runs that must agree.
+
+use faer::Mat;
+use mcsa_core::{AffineMap, Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream, Whitened};
+
+use crate::kernel::disguise::MovedGuide;
+use crate::{Check, Shifted};
+
+/// Metamorphic test of a kernel: two runs that differ in something irrelevant and must agree.
+///
+/// Each law compares two runs on equal streams. Where the law is bit-identity, the error is the number
+/// of coordinates that differ, over all steps; a false alarm is impossible, except that an added constant causes
+/// rounding, which changes a decision with a probability of about 1e-14 each.
+///
+/// ```
+/// use mcsa_kernels::Imh;
+/// use mcsa_testing::{Spread, Trial};
+/// let target = mcsa_models::Banana::new(1.5, 0.4).unwrap();
+/// let mut guide = Spread::around(&target, mcsa_core::Seed::new(1), 1.5);
+/// let report = mcsa_testing::Report::new("imh", vec![
+///     Trial::new(&Imh::default(), &target).forgets_constants(&mut guide, 512.0),
+///     Trial::new(&Imh::default(), &target).forgets_labels(&mut guide),
+/// ]);
+/// assert!(report.holds(), "{report}");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'a, K, P: ?Sized> {
+    /// The kernel under test.
+    pub kernel: &'a K,
+    /// The target.
+    pub target: &'a P,
+    /// Seed of all random numbers.
+    pub seed: Seed,
+    /// Number of chains that advance together.
+    pub chains: usize,
+    /// Number of transitions of each run.
+    pub steps: usize,
+}
+
+impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
+    /// A test with four chains of 100 steps, started at standard normals.
+    pub fn new(kernel: &'a K, target: &'a P) -> Self {
+        Self { kernel, target, seed: Seed::new(1).named("trial"), chains: 4, steps: 100 }
+    }
+
+    fn starts(&self) -> Mat<f64> {
+        let mut starts = Mat::zeros(self.target.dim(), self.chains);
+        for (j, mut stream) in self.seed.streams(self.chains, 0).into_iter().enumerate() {
+            stream.normals_into(starts.col_as_slice_mut(j));
+        }
+        starts
+    }
+
+    /// Law of constants: adding a constant to log p changes no position, because only differences of log densities may decide. A
+    /// large constant also detects densities that were exponentiated.
+    pub fn forgets_constants(&self, guide: &mut dyn Guide, constant: f64) -> Check
+    where
+        K: Kernel<P> + Kernel<Shifted<'a, P>>,
+    {
+        let shifted = Shifted { target: self.target, constant };
+        let law = "constants do not matter";
+        compare(law, || {
+            let plain = self.run(self.target, guide, self.starts(), &keep)?;
+            Ok(differing(&plain, &self.run(&shifted, guide, self.starts(), &keep)?))
+        })
+    }
+
+    /// Law of labels: permuting the chains with their streams permutes the results, bit for bit.
+    pub fn forgets_labels(&self, guide: &mut dyn Guide) -> Check
+    where
+        K: Kernel<P>,
+    {
+        compare("labels do not matter", || {
+            let last = self.chains - 1;
+            let mirror = |z: &Mat<f64>| Mat::from_fn(z.nrows(), z.ncols(), |i, j| z[(i, last - j)]);
+            let plain = self.run(self.target, guide, self.starts(), &keep)?;
+            let turned = self.run(self.target, guide, mirror(&self.starts()), &|lanes| lanes.reverse())?;
+            let turned: Vec<_> = turned.iter().map(mirror).collect();
+            Ok(differing(&plain, &turned))
+        })
+    }
+
+    /// Law of replay: two runs on equal streams are bit-identical. Nothing is hidden outside the state, and lent
+    /// memory is written before it is read.
+    pub fn replays(&self, guide: &mut dyn Guide) -> Check
+    where
+        K: Kernel<P>,
+    {
+        compare("replay", || {
+            let first = self.run(self.target, guide, self.starts(), &keep)?;
+            Ok(differing(&first, &self.run(self.target, guide, self.starts(), &keep)?))
+        })
+    }
+
+    /// Law of restoring: a run that passes through a checkpoint after every step is bit-identical to the uninterrupted run. The
+    /// closure `through` writes and reads a state, which [`Kernel::check`] must accept.
+    pub fn restores(
+        &self,
+        guide: &mut dyn Guide,
+        through: impl Fn(&K::State) -> Result<K::State, Error>,
+    ) -> Check
+    where
+        K: Kernel<P>,
+    {
+        compare("restore", || {
+            let whole = self.run(self.target, guide, self.starts(), &keep)?;
+            let mut lanes = self.seed.named("start").streams(self.chains, 0);
+            let mut state = self.kernel.start(self.target, self.starts(), &mut lanes)?;
+            let mut parts = Vec::new();
+            for t in 0..self.steps {
+                state = through(&state)?;
+                self.kernel.check(self.target, self.chains, &state)?;
+                self.step(self.target, guide, &mut state, t, &keep);
+                parts.push(state.chains().positions.clone());
+            }
+            Ok(differing(&whole, &parts))
+        })
+    }
+
+    /// Law of coordinates: in coordinates `y` with `z = factor y + shift`, a kernel that proposes only from the guide makes equal
+    /// moves. Unlike the other laws this one holds up to rounding, 1e-9.
+    pub fn forgets_coordinates(&self, guide: &mut dyn Guide, map: &AffineMap) -> Check
+    where
+        K: Kernel<P> + Kernel<Whitened<'a, P>>,
+    {
+        let plain = self.run(self.target, guide, self.starts(), &keep);
+        self.follows(plain, &mut MovedGuide { guide, map }, map)
+    }
+
+    /// Law of coordinates with the caller's guide in the new coordinates, such as a full-rank family at the parameters of the
+    /// transformed distribution. Both guides must draw with equal noise.
+    pub fn forgets_coordinates_between(
+        &self,
+        guide: &mut dyn Guide,
+        moved: &mut dyn Guide,
+        map: &AffineMap,
+    ) -> Check
+    where
+        K: Kernel<P> + Kernel<Whitened<'a, P>>,
+    {
+        let plain = self.run(self.target, guide, self.starts(), &keep);
+        self.follows(plain, moved, map)
+    }
+
+    /// Compares a run in the new coordinates with the plain run.
+    fn follows(&self, plain: Result<Vec<Mat<f64>>, Error>, guide: &mut dyn Guide, map: &AffineMap) -> Check
+    where
+        K: Kernel<Whitened<'a, P>>,
+    {
+        let law = "coordinates do not matter";
+        let runs = || -> Result<f64, Error> {
+            let (plain, target) = (plain?, Whitened::new(self.target, map.clone())?);
+            let starts = map.inverse(self.starts().as_ref());
+            let moved = self.run(&target, guide, starts, &keep)?;
+            let errors = plain.iter().zip(&moved).flat_map(|(plain, moved)| {
+                let back = map.forward(moved.as_ref());
+                let cells = (0..plain.ncols()).flat_map(|j| (0..plain.nrows()).map(move |i| (i, j)));
+                cells.map(|c| (plain[c] - back[c]).abs()).collect::<Vec<_>>()
+            });
+            Ok(errors
+                .fold(0.0, |worst: f64, error| worst.max(if error.is_nan() { f64::INFINITY } else { error })))
+        };
+        match runs() {
+            Ok(error) => Check::exact(law, error, 1e-9, ""),
+            Err(error) => Check::refused(law, error),
+        }
+    }
+
+    /// Positions of the chains after each step.
+    fn run<T: LogDensity + ?Sized>(
+        &self,
+        target: &T,
+        guide: &mut dyn Guide,
+        starts: Mat<f64>,
+        order: &dyn Fn(&mut [Stream]),
+    ) -> Result<Vec<Mat<f64>>, Error>
+    where
+        K: Kernel<T>,
+    {
+        let mut lanes = self.seed.named("start").streams(self.chains, 0);
+        order(&mut lanes);
+        let mut state = self.kernel.start(target, starts, &mut lanes)?;
+        let mut path = Vec::with_capacity(self.steps);
+        for t in 0..self.steps {
+            self.step(target, guide, &mut state, t, order);
+            path.push(state.chains().positions.clone());
+        }
+        Ok(path)
+    }
+
+    fn step<T: LogDensity + ?Sized>(
+        &self,
+        target: &T,
+        guide: &mut dyn Guide,
+        state: &mut <K as Kernel<T>>::State,
+        t: usize,
+        order: &dyn Fn(&mut [Stream]),
+    ) where
+        K: Kernel<T>,
+    {
+        let mut lanes = self.seed.streams(self.chains, t as u64 + 1);
+        order(&mut lanes);
+        // Arbitrary memory contents, different in successive steps.
+        let mut work = vec![
+            if t.is_multiple_of(2) { f64::NAN } else { 1e300 };
+            self.kernel.work_len(target, self.chains)
+        ];
+        self.kernel.step(target, guide, state, &mut lanes, &mut work);
+    }
+}
+
+fn keep(_: &mut [Stream]) {}
+
+fn compare(law: &'static str, runs: impl FnOnce() -> Result<(usize, String), Error>) -> Check {
+    match runs() {
+        Ok((different, place)) => Check::exact(law, different as f64, 0.0, place),
+        Err(error) => Check::refused(law, error),
+    }
+}
+
+/// Number of coordinates that differ in their bits, and the first step in which one differs.
+fn differing(a: &[Mat<f64>], b: &[Mat<f64>]) -> (usize, String) {
+    let (mut total, mut place) = (0, String::new());
+    for (t, (a, b)) in a.iter().zip(b).enumerate() {
+        let cells = (0..a.ncols()).flat_map(|j| (0..a.nrows()).map(move |i| (i, j)));
+        let here = cells.filter(|&c| a[c].to_bits() != b[c].to_bits()).count();
+        if total == 0 && here > 0 {
+            place = format!("step {t} first");
+        }
+        total += here;
+    }
+    (total, place)
+}

@@ -1,0 +1,39 @@
+//! Conformance kit: tests of laws, which are mathematical properties of a target, a family or a kernel.
+//!
+//! A law is a function of a test case that returns `Ok(())`, or a [`Failure`] that names the place and the numbers. A statistical
+//! law returns the [`Power`] of its test. The suites for targets ([`model`](crate::model)) and families
+//! ([`family`](crate::family)) and the tests of kernels are written with these parts, and so may be a suite of your own:
+//!
+//! * Comparisons: [`near`], [`same_bits`], [`same_columns`].
+//! * Derivatives by extrapolated differences: [`is_slope`], [`slopes`], along the [`directions`] of a space.
+//! * Memory: [`memory_is_enough`] for lent memory, [`allocates_nothing`] with a [`Meter`].
+//! * Results: [`Check`]s of single laws in a [`Report`]; laws that are [`LeftOut`].
+//! * One `#[test]` per law: [`law_tests!`](crate::law_tests).
+//!
+//! Integrals are in [`quadrature`](mcsa_core::numeric::quadrature).
+//!
+//! ```
+//! use mcsa_testing::law::{Failure, LeftOut, Report, near};
+//! fn doubling_is_addition(x: f64) -> Result<(), Failure> {
+//!     near("doubling_is_addition", || format!("x = {x}"), 2.0 * x, x + x, 0.0)
+//! }
+//! let mut report = Report::default();
+//! report.run(&LeftOut::default(), "doubling_is_addition", || doubling_is_addition(0.3));
+//! assert!(report.holds(), "{report}");
+//! assert!(doubling_is_addition(f64::NAN).is_err());
+//! ```
+
+mod direction;
+mod failure;
+mod memory;
+mod power;
+mod report;
+mod slope;
+mod suite;
+
+pub use direction::{Direction, directions, unit};
+pub use failure::{Failure, near, same_bits, same_columns};
+pub use memory::{Meter, allocates_nothing, caught, memory_is_enough};
+pub use power::{ACCEPTED, DETECTED, Power};
+pub use report::{Check, LeftOut, Measured, Report, Stated};
+pub use slope::{ROUNDING, is_slope, slope, slopes};

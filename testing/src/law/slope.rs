@@ -1,0 +1,115 @@
+//! Derivatives by extrapolated finite differences.
+
+use super::Failure;
+
+const ROWS: usize = 12;
+const DEGREE: usize = 6;
+/// Relative rounding error of a value that is itself a sum of many terms: four units in the last place.
+pub const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// Central differences of a function at steps `h, h/2, ..`, each with its rounding error.
+#[derive(Default)]
+struct Differences(Vec<(f64, f64)>);
+
+impl Differences {
+    /// Adds a step, unless the difference is not finite.
+    fn add(&mut self, rounding: f64, step: f64, right: f64, left: f64) {
+        let difference = (right - left) / (2.0 * step);
+        if difference.is_finite() {
+            self.0.push((difference, rounding * right.abs().max(left.abs()) / step));
+        }
+    }
+
+    /// `f'(0)` and an estimate of its error by Richardson extrapolation to step zero (Ridders 1982). The result is the entry of the
+    /// table that differs least from its two parents; the difference counts as at least the rounding error.
+    fn extrapolate(&self) -> (f64, f64) {
+        let mut parents = [0.0; DEGREE];
+        let (mut best, mut error) = (f64::NAN, f64::INFINITY);
+        for (row, &(difference, rounding)) in self.0.iter().take(ROWS).enumerate() {
+            let mut current = [0.0; DEGREE];
+            current[0] = difference;
+            let mut factor = 4.0;
+            for k in 1..DEGREE.min(row + 1) {
+                current[k] = (factor * current[k - 1] - parents[k - 1]) / (factor - 1.0);
+                factor *= 4.0;
+                let change = (current[k] - current[k - 1]).abs().max((current[k] - parents[k - 1]).abs());
+                if change.max(rounding) < error {
+                    (best, error) = (current[k], change.max(rounding));
+                }
+            }
+            parents = current;
+        }
+        (best, error)
+    }
+}
+
+/// `d/dt f(t)` at zero for each of `count` functions, with an estimate of its error.
+///
+/// Central differences with steps 1/8, 1/16, .. are extrapolated to step zero; `f(t)` returns the values, or `None` where they are
+/// not defined. An error estimate is at least that of values with a relative error of `rounding`, such as [`ROUNDING`] or 0. Each
+/// function has up to twelve steps; those at which it is not finite on both sides are left out.
+pub fn slopes(count: usize, rounding: f64, mut f: impl FnMut(f64) -> Option<Vec<f64>>) -> Vec<(f64, f64)> {
+    let mut tables: Vec<Differences> = (0..count).map(|_| Differences::default()).collect();
+    let mut step = 0.125;
+    while step > 1e-9 && tables.iter().any(|table| table.0.len() < ROWS) {
+        if let (Some(right), Some(left)) = (f(step), f(-step)) {
+            tables
+                .iter_mut()
+                .zip(right.iter().zip(&left))
+                .for_each(|(table, (r, l))| table.add(rounding, step, *r, *l));
+        }
+        step *= 0.5;
+    }
+    tables.iter().map(Differences::extrapolate).collect()
+}
+
+/// `d/dt f(t)` at zero, with an estimate of its error, as in [`slopes`].
+///
+/// ```
+/// let (slope, error) = mcsa_testing::law::slope(0.0, |t| (1.0 + t).ln());
+/// assert!((slope - 1.0).abs() < 1e-12 && error < 1e-11);
+/// ```
+pub fn slope(rounding: f64, mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
+    slopes(1, rounding, |t| Some(vec![f(t)]))[0]
+}
+
+/// `Ok` if `found` is a slope that is known as `(expected, error)` from [`slope`] or [`slopes`].
+///
+/// The tolerance is ten times the error estimate of the differences plus 1e-9, relative to slopes above one. Differences with an
+/// error above 1e-6 decide nothing, which is a failure.
+///
+/// # Errors
+/// If the slopes differ, or a number is NaN; the failure holds both.
+pub fn is_slope(
+    law: &'static str,
+    place: impl FnOnce() -> String,
+    found: f64,
+    (expected, error): (f64, f64),
+) -> Result<(), Failure> {
+    let size = 1.0 + expected.abs();
+    let tolerance = 10.0 * error + 1e-9 * size;
+    // Written so that NaN is refused.
+    if error <= 1e-6 * size && (found - expected).abs() <= tolerance {
+        return Ok(());
+    }
+    let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
+    Err(Failure::new(law, place(), expected, format!("{found:e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A smooth function, one that is defined near zero alone; a vertical tangent and NaN, which decide nothing.
+    #[test]
+    fn slopes_are_found_where_there_are_some() {
+        let is = |found, f: fn(f64) -> f64| is_slope("law", || "here".into(), found, slope(ROUNDING, f));
+        assert!(is(1.0, |t| t.exp()).is_ok() && is(1.0 + 1e-8, |t| t.exp()).is_err());
+        assert!(is(-0.5 * 1e3, |t| (1e-3 - t).sqrt() / 1e-3_f64.sqrt()).is_ok());
+        assert!(
+            is(1.0, f64::cbrt).is_err() && is(0.0, |_| f64::NAN).is_err() && is(f64::NAN, f64::exp).is_err()
+        );
+        let both = slopes(2, 0.0, |t| (t < 0.1).then(|| vec![t.sin(), if t < 0.01 { t } else { f64::NAN }]));
+        assert!(both.iter().all(|(slope, error)| (slope - 1.0).abs() < 1e-10 && *error < 1e-10), "{both:?}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Test case of the conformance suite: a target and the points at which it is tested.
+
+use crate::law::{Direction, LeftOut, directions};
+use faer::{Mat, MatRef};
+use mcsa_core::numeric::quadrature::Map;
+use mcsa_core::{Error, LogDensity, Seed, Stream};
+
+use super::{Failure, LAWS};
+
+/// Writes conditional or marginal distribution functions of a target at a point: `u_i = P(Z_i <= z_i | Z_1 = z_1, .., Z_i-1 =
+/// z_i-1)` or `u_i = P(Z_i <= z_i)`. At an exact draw each is uniform on `(0, 1)`.
+pub type Uniforms<P> = fn(&P, &[f64], &mut [f64]);
+
+/// Normaliser and moments of a target, as far as they are known.
+#[derive(Debug, Clone)]
+pub struct Truth {
+    /// `log int p(z) dz`: zero if the density is normalised.
+    pub log_normaliser: f64,
+    /// `E[z]`, if it is known.
+    pub mean: Option<Vec<f64>>,
+    /// The covariance, if it is known.
+    pub covariance: Option<Mat<f64>>,
+}
+
+/// A target as a density of constrained parameters `theta = b(z)`, one coordinate each: the formula as printed in its paper.
+#[derive(Debug, Clone, Copy)]
+pub struct Formula<P> {
+    /// Writes `theta = b(z)`.
+    pub constrain: fn(&P, &[f64], &mut [f64]),
+    /// Writes `z = b^-1(theta)`.
+    pub unconstrain: fn(&P, &[f64], &mut [f64]),
+    /// `sum_i log |b_i'(z_i)|` at `z`.
+    pub log_jacobian: fn(&P, &[f64]) -> f64,
+    /// `log p_theta(theta)`, up to the additive constant of the density.
+    pub log_density: fn(&P, &[f64]) -> f64,
+}
+
+/// Test case: a target, and the region in which its laws are tested.
+///
+/// Test points are `centre + spread * eps` with `eps` standard normal; quadrature uses centre and spread too.
+///
+/// ```
+/// use mcsa_models::Gaussian; use mcsa_testing::model::Case;
+/// let case = Case::new(Gaussian::standard(2)).with_centre(vec![1.0, 0.0]).with_spread(0.5);
+/// assert_eq!(case.spread, [0.5, 0.5]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Case<P> {
+    /// The target under test.
+    pub target: P,
+    /// Centre of the test points.
+    pub centre: Vec<f64>,
+    /// Standard deviation of the test points around the centre, per coordinate.
+    pub spread: Vec<f64>,
+    /// Variable transformation of the quadrature; [`Map::SinhSinh`] for tails heavier than exponential.
+    pub map: Map,
+    /// Seed of the test points.
+    pub seed: Seed,
+    /// Distribution functions, needed for targets with exact draws.
+    pub uniforms: Option<Uniforms<P>>,
+    /// Normaliser and moments, needed for the laws of a truth.
+    pub truth: Option<Truth>,
+    /// The density of constrained parameters, needed for the laws of transforms.
+    pub formula: Option<Formula<P>>,
+    /// Number of scattered probes of [`density_is_never_nan`](super::density_is_never_nan); the numbers of probes on the grid, the
+    /// axes and the rays follow from it.
+    pub probes: usize,
+    /// Laws that [`check`](super::check), [`report`](super::report) and [`model_suite!`](crate::model_suite) leave out.
+    pub left_out: LeftOut,
+}
+
+impl<P: LogDensity> Case<P> {
+    /// A case with centre 0, unit spread, light tails, seed 1, 2^14 probes and all laws.
+    pub fn new(target: P) -> Self {
+        let dim = target.dim();
+        Self {
+            target,
+            centre: vec![0.0; dim],
+            spread: vec![1.0; dim],
+            map: Map::Sinh,
+            seed: Seed::new(1),
+            uniforms: None,
+            truth: None,
+            formula: None,
+            probes: 1 << 14,
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// Sets the number of probes: fewer for a target that is slow to evaluate.
+    #[must_use]
+    pub fn with_probes(self, probes: usize) -> Self {
+        Self { probes, ..self }
+    }
+
+    /// Leaves out one law, for a reason that is reported.
+    ///
+    /// ```
+    /// use mcsa_models::Gaussian; use mcsa_testing::model::Case;
+    /// let case = || Case::new(Gaussian::standard(2));
+    /// assert!(case().without("gradient_is_gradient", "the density has kinks everywhere").is_ok());
+    /// assert!(case().without("gradient_is_right", "no such law").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// If no law has this name, or the reason is empty.
+    pub fn without(mut self, law: &str, reason: &'static str) -> Result<Self, Error> {
+        self.left_out.add(LAWS, law, reason)?;
+        Ok(self)
+    }
+
+    /// Sets the centre of the test points.
+    #[must_use]
+    pub fn with_centre(self, centre: Vec<f64>) -> Self {
+        assert_eq!(centre.len(), self.target.dim(), "a centre of the target's dimension");
+        Self { centre, ..self }
+    }
+
+    /// Sets the spread of the test points, equal in all coordinates.
+    #[must_use]
+    pub fn with_spread(self, spread: f64) -> Self {
+        Self { spread: vec![spread; self.target.dim()], ..self }
+    }
+
+    /// Sets the variable transformation of the quadrature.
+    #[must_use]
+    pub fn with_map(self, map: Map) -> Self {
+        Self { map, ..self }
+    }
+
+    /// Sets the seed of the test points.
+    #[must_use]
+    pub fn with_seed(self, seed: Seed) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Sets the distribution functions for [`draws_follow_the_law`](super::draws_follow_the_law).
+    #[must_use]
+    pub fn with_uniforms(self, uniforms: Uniforms<P>) -> Self {
+        Self { uniforms: Some(uniforms), ..self }
+    }
+
+    /// Sets normaliser and moments for [`normaliser_is_integral`](super::normaliser_is_integral) and
+    /// [`moments_are_integrals`](super::moments_are_integrals).
+    #[must_use]
+    pub fn with_truth(self, truth: Truth) -> Self {
+        Self { truth: Some(truth), ..self }
+    }
+
+    /// Sets the density of constrained parameters for [`transforms_invert`](super::transforms_invert),
+    /// [`jacobians_are_slopes`](super::jacobians_are_slopes) and
+    /// [`density_carries_its_jacobian`](super::density_carries_its_jacobian).
+    #[must_use]
+    pub fn with_formula(self, formula: Formula<P>) -> Self {
+        Self { formula: Some(formula), ..self }
+    }
+
+    pub(super) fn truth(&self, law: &'static str) -> Result<&Truth, Failure> {
+        let missing = || Failure::new(law, "the case", "normaliser and moments: Case::with_truth", "none");
+        self.truth.as_ref().ok_or_else(missing)
+    }
+
+    pub(super) fn formula(&self, law: &'static str) -> Result<&Formula<P>, Failure> {
+        let missing = || Failure::new(law, "the case", "a density of parameters: Case::with_formula", "none");
+        self.formula.as_ref().ok_or_else(missing)
+    }
+
+    pub(super) fn stream(&self, name: &str) -> Stream {
+        self.seed.named(name).stream(0, 0)
+    }
+
+    /// Lent memory, filled with NaN.
+    pub(super) fn work(&self, columns: usize) -> Vec<f64> {
+        vec![f64::NAN; self.target.work_len(columns)]
+    }
+
+    pub(super) fn log_density(&self, z: &[f64]) -> f64 {
+        self.target.log_density(z, &mut self.work(1))
+    }
+
+    pub(super) fn log_densities(&self, z: MatRef<'_, f64>) -> Vec<f64> {
+        let mut log_p = vec![f64::NAN; z.ncols()];
+        self.target.log_densities(z, &mut log_p, &mut self.work(z.ncols()));
+        log_p
+    }
+
+    /// Random test points, one per column.
+    pub(super) fn points(&self, columns: usize) -> Mat<f64> {
+        let mut stream = self.stream("points");
+        Mat::from_fn(self.target.dim(), columns, |i, _| self.centre[i] + self.spread[i] * stream.normal())
+    }
+
+    /// Test directions; their lengths are those of the spread.
+    pub(super) fn directions(&self) -> Vec<Direction> {
+        directions("coordinate", &self.spread, 8, &mut self.stream("directions"))
+    }
+
+    /// True in at most three dimensions, where quadrature is affordable.
+    pub(super) fn is_integrable(&self) -> bool {
+        self.target.dim() <= 3
+    }
+}

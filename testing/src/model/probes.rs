@@ -1,0 +1,152 @@
+//! Probe laws: a density evaluated at random points, on a grid, on the axes, and on rays into the tails.
+
+use crate::law::{Direction, Power, ROUNDING, slope, unit};
+use faer::Mat;
+use mcsa_core::{Columns, Gradient, LogDensity, Stream};
+
+use super::{Case, Failure};
+
+/// Extent of grid and axes, in spreads.
+const REACH: f64 = 8.0;
+/// Radii at which the tails begin and the rays end, in spreads.
+const TAIL: f64 = 6.5;
+const END: f64 = 1e3;
+const BATCH: usize = 64;
+/// Relative tolerance of a gradient in the tails against the slope found by differences.
+const TOLERANCE: f64 = 1e-6;
+/// Differences with an estimated relative error above this are ignored.
+const DECISIVE: f64 = 1e-3;
+
+/// The log density is a finite number or `-inf` at every probe: never NaN, never `+inf`. With `n` for [`Case::probes`]:
+///
+/// * `n` normal draws around the centre, alternately with one and three spreads: a region of NaN that has the share `x` of their
+///   probability is missed with probability `(1 - x)^n`; the power returned is the `x` that is found with probability 0.9, `2.3 /
+/// n`;
+/// * in at most three dimensions, a grid of about `n` nodes to 8 spreads: a region that contains a cell of the grid is always
+///   found;
+/// * `n / 64` points on each axis (on 16 axes, if there are more) to 8 spreads;
+/// * `n / 256` rays from the centre in random directions and their opposites, 16 points on each from 6.5 to 1000 spreads.
+///
+/// A smaller region between the probes is not found.
+///
+/// # Errors
+/// If a value is NaN or `+inf`; the failure names the probe.
+pub fn density_is_never_nan<P: LogDensity>(case: &Case<P>) -> Result<Option<Power>, Failure> {
+    let dim = case.target.dim();
+    if dim == 0 {
+        return Ok(None);
+    }
+    let probes = case.probes.max(1);
+    let mut stream = case.stream("probes");
+    let mut offsets: Vec<Vec<f64>> = (0..probes)
+        .map(|k| (0..dim).map(|_| if k % 2 == 0 { 1.0 } else { 3.0 } * stream.normal()).collect())
+        .collect();
+    let cells = (probes as f64).powf(1.0 / dim as f64) as usize;
+    let node = |k: usize, of: usize| REACH * ((2 * k + 1) as f64 / of as f64 - 1.0);
+    let is_grid = dim <= 3;
+    if is_grid {
+        let place = |k: usize| (0..dim).map(|i| node(k / cells.pow(i as u32) % cells, cells)).collect();
+        offsets.extend((0..cells.pow(dim as u32)).map(place));
+    }
+    let on_axis = probes.div_ceil(64);
+    for i in (0..dim).step_by(dim.div_ceil(16)) {
+        offsets.extend((0..on_axis).map(|k| {
+            let mut offset = vec![0.0; dim];
+            offset[i] = node(k, on_axis);
+            offset
+        }));
+    }
+    let rays = probes.div_ceil(256);
+    for _ in 0..rays {
+        let direction = unit(dim, &mut stream);
+        for k in 0..16 {
+            let radius = TAIL * (END / TAIL).powf(f64::from(k) / 15.0);
+            offsets.extend([radius, -radius].map(|r| direction.iter().map(|u| r * u).collect()));
+        }
+    }
+    for some in offsets.chunks(BATCH) {
+        let z = Mat::from_fn(dim, some.len(), |i, j| case.centre[i] + case.spread[i] * some[j][i]);
+        for (j, log_p) in case.log_densities(z.as_ref()).into_iter().enumerate() {
+            // Written so that NaN is refused.
+            if !(log_p < f64::INFINITY) {
+                let place = format!("at {}", shown(z.as_ref().column(j)));
+                return Err(Failure::new(LAW, place, "a finite number or -inf", format!("{log_p}")));
+            }
+        }
+    }
+    let grid = if is_grid {
+        format!(", a grid with cells of {:.3} spreads", 2.0 * REACH / cells as f64)
+    } else {
+        String::new()
+    };
+    let effort = format!("{probes} scattered probes{grid}, {rays} rays to {END} spreads");
+    let size = 1.0 - 0.1_f64.powf(1.0 / probes as f64);
+    Ok(Some(Power::new("the share of the scattered probes' law in a hole", size, effort)))
+}
+
+const LAW: &str = "density_is_never_nan";
+
+/// `gradient_into` writes the gradient of `log_density` in the tails: at 6.5, 10, 30, 100 and 1000 spreads from the centre on
+/// either side, on `n / 1024` lines (`n` for [`Case::probes`]), alternately in a random direction and along an axis. At each point
+/// the slopes along the line and in another random direction are compared with differences. The tolerance is 1e-6 of the sum of the
+/// terms' sizes plus ten times the differences' own error estimate; a NaN entry fails.
+///
+/// Points where the log density is `-inf`, and slopes that differences find less accurately than to 1e-3 (rounding, kinks), are
+/// skipped.
+///
+/// # Errors
+/// If a slope differs; the failure names the point and the slope found by differences.
+pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
+    const LAW: &str = "gradient_holds_in_the_tails";
+    let dim = case.target.dim();
+    let mut stream = case.stream("tails");
+    let (mut gradient, mut moved) = (vec![0.0; dim], vec![0.0; dim]);
+    let random = |stream: &mut Stream| Direction {
+        name: "a random direction".into(),
+        v: unit(dim, stream).iter().zip(&case.spread).map(|(u, s)| u * s).collect(),
+    };
+    let lines = if dim == 0 { 0 } else { case.probes.div_ceil(1024) };
+    for line in 0..lines {
+        let mut along = random(&mut stream);
+        if line % 2 == 1 {
+            let i = line / 2 % dim;
+            along.v.fill(0.0);
+            along.v[i] = case.spread[i];
+            along.name = format!("coordinate {i}");
+        }
+        for radius in [TAIL, 10.0, 30.0, 100.0, END].into_iter().flat_map(|radius| [radius, -radius]) {
+            let mut z = vec![0.0; dim];
+            along.move_into(&case.centre, radius, &mut z);
+            gradient.fill(f64::NAN);
+            let log_p = case.target.gradient_into(&z, &mut gradient, &mut case.work(1));
+            if log_p == f64::NEG_INFINITY {
+                continue;
+            }
+            let place = |what: &str| format!("slope in {what}, at {radius} spreads along {}", along.name);
+            for direction in [&along, &random(&mut stream)] {
+                let found = direction.dot(&gradient);
+                let (expected, error) = slope(ROUNDING, |t| {
+                    direction.move_into(&z, t, &mut moved);
+                    case.log_density(&moved)
+                });
+                let size: f64 = direction.v.iter().zip(&gradient).map(|(v, g)| (v * g).abs()).sum();
+                let size = size.max(expected.abs()) + 1.0;
+                let is_decided = found.is_nan() || error <= DECISIVE * (1.0 + expected.abs());
+                let tolerance = 10.0 * error + TOLERANCE * size;
+                // Written so that NaN is refused.
+                if is_decided && !((found - expected).abs() <= tolerance) {
+                    let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
+                    return Err(Failure::new(LAW, place(&direction.name), expected, format!("{found:e}")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first six coordinates of a point, as text.
+fn shown(z: &[f64]) -> String {
+    let few: Vec<String> = z.iter().take(6).map(|z| format!("{z:.4}")).collect();
+    let more = if z.len() > 6 { format!(", .. ({} in all)", z.len()) } else { String::new() };
+    format!("[{}{more}]", few.join(", "))
+}

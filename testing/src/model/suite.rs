@@ -1,0 +1,123 @@
+//! All laws of the suite in one report, or as one test each.
+
+use crate::law::Report;
+use mcsa_core::{Gradient, LogDensity};
+
+use super::*;
+
+/// Lists of laws: `laws!(list [next] arguments)` calls the macro `next` with the arguments and the laws; `laws!(memory list ..)`
+/// with the law of memory.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! model_laws {
+    (density [$($next:tt)*] $($with:tt)*) => {
+        $($next)*! { $($with)* work_is_enough batch_equals_columns far_points_are_decided density_is_never_nan
+            names_are_distinct }
+    };
+    (gradient [$($next:tt)*] $($with:tt)*) => {
+        $($next)*! { $($with)* gradient_work_is_enough gradient_knows_the_density gradient_is_gradient
+            gradient_holds_in_the_tails gradient_batch_equals_columns }
+    };
+    (curvature [$($next:tt)*] $($with:tt)*) => {
+        $($next)*! { $($with)* curvature_work_is_enough hessian_vector_is_derivative }
+    };
+    (separable [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* terms_work_is_enough terms_add_up } };
+    (subsampled [$($next:tt)*] $($with:tt)*) => {
+        $($next)*! { $($with)* row_derivatives_work_is_enough row_gradients_add_up row_curvatures_add_up
+            minibatch_derivatives_are_derivatives minibatches_average_to_the_target }
+    };
+    (constrained [$($next:tt)*] $($with:tt)*) => {
+        $($next)*! { $($with)* transforms_invert jacobians_are_slopes density_carries_its_jacobian }
+    };
+    (draws [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* draws_follow_the_law } };
+    (truth [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* normaliser_is_integral moments_are_integrals } };
+    (memory density [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* density_allocates_nothing } };
+    (memory gradient [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* gradient_allocates_nothing } };
+    (memory curvature [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* curvature_allocates_nothing } };
+    (memory separable [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* terms_allocate_nothing } };
+    (memory subsampled [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* row_derivatives_allocate_nothing } };
+    (memory $other:ident [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* } };
+}
+
+macro_rules! names {
+    ($($word:ident)*) => { &[$(model_laws!($word [crate::law_names]), model_laws!(memory $word [crate::law_names])),*] };
+}
+
+/// Names of the laws that [`model_suite!`](crate::model_suite) runs, in groups: those of each word, then its law of memory.
+pub const LAWS: &[&[&str]] = names!(density gradient curvature separable subsampled constrained draws truth);
+
+/// Report on every law of [`LogDensity`] except those on allocation, with the power of the probes.
+pub fn report<P: LogDensity>(case: &Case<P>) -> Report {
+    model_laws!(density [crate::law_report] case;)
+}
+
+/// Report on every law of [`Gradient`] except those on allocation, as [`report`] does for [`LogDensity`].
+pub fn report_gradient<P: Gradient>(case: &Case<P>) -> Report {
+    model_laws!(gradient [crate::law_report] case;)
+}
+
+/// `Ok` if [`report`] finds no failure.
+///
+/// # Errors
+/// The first law that fails.
+pub fn check<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
+    report(case).first_failure()
+}
+
+/// `Ok` if [`report_gradient`] finds no failure.
+///
+/// # Errors
+/// The first law that fails.
+pub fn check_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
+    report_gradient(case).first_failure()
+}
+
+/// Writes a module of tests, one per law: `model_suite!(name, cases, meter, words)`.
+///
+/// `cases` is an expression that can be iterated over and gives [`Case`](crate::model::Case)s, `meter` is a closure as in
+/// [`Meter`](crate::model::Meter), and `words` names the traits that the target has beyond [`LogDensity`]: any of
+/// `gradient curvature separable subsampled constrained draws truth`. Each test prints the power of its law and the
+/// reasons of the cases that leave it out; `cargo test -- --show-output` shows them.
+///
+/// ```
+/// use mcsa_models::Gaussian; use mcsa_testing::{model::Case, model_suite};
+/// fn cases() -> [Case<Gaussian>; 1] {
+///     [Case::new(Gaussian::standard(3))]
+/// }
+/// model_suite!(gaussian, cases(), |call: &mut dyn FnMut()| { call(); 0 }, gradient curvature truth);
+/// ```
+#[macro_export]
+macro_rules! model_suite {
+    ($name:ident, $cases:expr, $meter:expr $(, $($word:ident)*)?) => {
+        #[cfg(test)]
+        mod $name {
+            use super::*;
+            use $crate::model::law_tests;
+            $crate::model_suite!(@words [$cases] [$meter] density $($($word)*)?);
+        }
+    };
+    (@words [$cases:expr] $meter:tt $($word:ident)*) => {
+        $(
+            $crate::model_laws!($word [law_tests] [$crate::model]; $cases; [];);
+            $crate::model_laws!(memory $word [law_tests] [$crate::model]; $cases; $meter;);
+        )*
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa_models::Gaussian;
+
+    /// Every law has one name, and the probes state their power.
+    #[test]
+    fn the_list_of_laws_is_complete() {
+        let case = Case::new(Gaussian::standard(2));
+        let (target, further) = (report(&case), report_gradient(&case));
+        assert!(target.holds() && further.holds(), "{target}{further}");
+        let powers: Vec<_> = target.checks.iter().filter_map(|check| check.power.as_ref()).collect();
+        assert!(powers.len() == 1 && powers[0].size < 1.5e-4);
+        let distinct: std::collections::BTreeSet<_> = LAWS.concat().into_iter().collect();
+        assert_eq!((distinct.len(), target.checks.len() + further.checks.len()), (30, 10));
+    }
+}
