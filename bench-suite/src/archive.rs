@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mcsa_core::Error;
+use mcsa_core::{Error, counted};
 use miniz_oxide::{deflate::compress_to_vec_zlib, inflate::decompress_to_vec_zlib_with_limit};
 use rayon::prelude::*;
 use serde_json::Value;
@@ -73,7 +73,11 @@ pub struct Added {
 impl std::fmt::Display for Added {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { new, renewed, dropped, all } = self;
-        write!(f, "{new} results added to the archive, {renewed} renewed, {dropped} dropped, {all} there")
+        write!(
+            f,
+            "{} added to the archive, {renewed} renewed, {dropped} dropped, {all} there",
+            counted(new, "result")
+        )
     }
 }
 

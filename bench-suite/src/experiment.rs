@@ -6,6 +6,7 @@ use mcsa_core::{Error, Seed};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use crate::metric::Metric;
 pub use crate::task::Preset;
 use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section, Task, Variances};
 
@@ -173,6 +174,9 @@ impl Experiment {
             let reason = "it names files: letters, digits, - and _ are expected";
             return Err(Error::invalid(format!("the name {name:?}: {reason}")));
         }
+        if let Some(name) = self.shows.iter().find(|name| Metric::named(name).is_none()) {
+            return Err(Error::invalid(format!("shows: no metric is called {name:?}")));
+        }
         let sections = self.sections();
         if self.is_exhibit() {
             let is_alone = sections.is_empty() && self.presets.is_empty();
@@ -255,6 +259,9 @@ fn at_line(error: Error, text: &str) -> Error {
         (None, Some(rest)) => {
             let name = rest.split(['.', ':']).next().unwrap_or_default();
             lines(&format!("[preset.{name}]")).first().copied()
+        }
+        _ if reason.starts_with("shows: ") => {
+            text.lines().position(|line| line.starts_with("shows")).map(|at| at + 1)
         }
         _ => None,
     };

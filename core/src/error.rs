@@ -149,6 +149,17 @@ pub fn finite_matrix(what: &'static str, x: MatRef<'_, f64>) -> Result<(), Error
     all_finite(what, &entries)
 }
 
+/// A count with its noun, which ends in `s` unless the count is 1.
+///
+/// ```
+/// assert_eq!([1, 2].map(|count| mcsa_core::counted(count, "mode")), ["1 mode", "2 modes"]);
+/// ```
+pub fn counted(count: impl fmt::Display, noun: &str) -> String {
+    let count = count.to_string();
+    let ending = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 /// Largest length of one buffer of a step, in numbers of 8 bytes: 1 GiB.
 const BUFFER: usize = 1 << 27;
 

@@ -74,7 +74,9 @@ pub use branch::{Branch, enumerate};
 pub use config::{checksum, type_name};
 pub use counted::{Counted, Counts};
 pub use ensemble::Ensemble;
-pub use error::{Error, all_finite, finite_matrix, fits_in_memory, same_length, square_fits_in_memory};
+pub use error::{
+    Error, all_finite, counted, finite_matrix, fits_in_memory, same_length, square_fits_in_memory,
+};
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
 pub use from_fn::{FromFn, from_fn};

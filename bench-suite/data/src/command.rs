@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use mcsa_core::Error;
+use mcsa_core::{Error, counted};
 
 use super::{Catalogue, State};
 
@@ -86,7 +86,10 @@ impl Command {
                 }
                 match faults {
                     0 => Ok(()),
-                    _ => Err(Error::invalid(format!("{faults} sets do not hold what they should"))),
+                    _ => {
+                        let sets = counted(faults, "data set");
+                        Err(Error::invalid(format!("{sets} with other contents than stated")))
+                    }
                 }
             }
             Some(Verb::Import { name, file }) => {

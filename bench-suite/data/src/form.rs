@@ -1,5 +1,7 @@
 //! Layout of a file: mapping of its cells to columns.
 
+use mcsa_core::counted;
+
 use super::{DataError, Entry, Layout};
 
 /// Layout of a file.
@@ -29,7 +31,10 @@ impl Form {
             match found.get(k) {
                 Some(found) if found == name => {}
                 Some(found) => {
-                    let problem = format!("the header says {}, expected {name}", shown(found));
+                    // A file with another number of columns is no data table, and nothing of it is shown.
+                    let is_table = header.split(',').count() == entry.columns.len();
+                    let found = if is_table { shown(found) } else { "something else".to_owned() };
+                    let problem = format!("the header says {found}, expected {name}");
                     return Err(DataError::cell(file, 1, &format!("{}", k + 1), problem));
                 }
                 None => return Err(DataError::cell(file, 1, name, "missing in the header")),
@@ -60,8 +65,9 @@ impl Form {
             .map(|layout| format!("{} values on a line ({})", layout.cells, layout.what))
             .collect();
         let problem = format!(
-            "begins with {}; expected {}, or the header {}",
-            shown(first),
+            "{} by commas, {} by blanks; expected {}, or the header {}",
+            counted(first.split(',').count(), "value"),
+            first.split_ascii_whitespace().count(),
             known.join(", or "),
             shown(&own)
         );

@@ -20,6 +20,10 @@ impl Catalogue {
         let Some(place) = self.place(entry) else {
             return Err(DataError::unusable(name, "no data folder: give --data DIR or set MCSA_DATA"));
         };
+        let unwritable = |error: std::io::Error| {
+            DataError::file(&place.display().to_string(), format!("cannot be written: {error}"))
+        };
+        mcsa_core::file::check(&place).map_err(unwritable)?;
         let shown = file.display().to_string();
         let opened = File::open(file);
         let opened = opened.map_err(|error| DataError::file(&shown, format!("cannot be opened: {error}")))?;
@@ -38,9 +42,7 @@ impl Catalogue {
             Kind::Hierarchical => Radon::of(entry, &table, &shown).map(drop)?,
             Kind::Classification | Kind::Regression | Kind::Schools => {}
         }
-        write(entry, &table, &place).map_err(|error| {
-            DataError::file(&place.display().to_string(), format!("cannot be written: {error}"))
-        })?;
+        write(entry, &table, &place).map_err(unwritable)?;
         Ok(place)
     }
 }

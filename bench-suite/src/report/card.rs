@@ -15,7 +15,7 @@ use crate::registry::Entry;
 use crate::results::Results;
 use crate::runner::span;
 use crate::tables::{Sheet, standard};
-use mcsa_core::Error;
+use mcsa_core::{Error, counted};
 use mcsa_plot::Drawing;
 
 /// An experiment with its figures, tables and findings, ready to be shown.
@@ -129,8 +129,9 @@ impl Card {
         // The numbers of an exhibit are formulas: there is no CSV.
         let numbers = match experiment.is_exhibit() {
             true => String::new(),
-            false => format!(" <a href=\"{}.csv\">CSV</a>", experiment.id),
+            false => format!(" <a href=\"{}.csv\">CSV</a>", escape(&experiment.id)),
         };
+        let name = escape(name);
         format!(
             "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{svg}</div></div><p class=\"links\"><a href=\"{name}.svg\">SVG</a> \
              <a href=\"{name}.png\">PNG</a>{numbers}</p></figure>\n",
@@ -146,14 +147,14 @@ impl Card {
         if *is_stale {
             warn("Stale: every result here was made by other code. Run the experiment again.".into());
         } else if *stale > 0 {
-            warn(format!("{stale} results were made by other code and are left out."));
+            warn(format!("Left out, because made by other code: {}.", counted(*stale, "result")));
         }
         if let Some(words) = self.origins() {
             warn(words);
         }
         if *missing > 0 {
             let fresh = if *is_stale { 0 } else { outcomes.len() };
-            warn(format!("{missing} of {} jobs have not been run.", missing + stale + fresh));
+            warn(format!("{missing} of {} have not been run.", counted(missing + stale + fresh, "job")));
         }
         if !bad.is_empty() {
             let shown: String = bad.iter().take(10).map(|reason| format!("<br>{}", escape(reason))).collect();
@@ -183,10 +184,14 @@ impl Card {
         let words = codes.iter().map(|((code, is_stale), (count, first, last))| {
             let days = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
             let stale = if *is_stale { format!(" {STALE}") } else { String::new() };
-            format!("{count} by the code <code>{}</code>, {days}{stale}", escape(code))
+            format!("{count} by the code <code>{}</code>, {}{stale}", escape(code), escape(&days))
         });
         let all = results.outcomes.len();
-        Some(format!("From the archive, {all} results: {}.", words.collect::<Vec<_>>().join("; ")))
+        Some(format!(
+            "From the archive, {}: {}.",
+            counted(all, "result"),
+            words.collect::<Vec<_>>().join("; ")
+        ))
     }
 
     /// Note on vector units, if results come from several: those of one are bit-identical, those of two differ by rounding.
@@ -233,8 +238,8 @@ impl Card {
             escape(&sheet.title),
             rows(sheet),
             escape(&sheet.note),
-            self.results.experiment.id,
-            sheet.name,
+            escape(&self.results.experiment.id),
+            escape(sheet.name),
         )
     }
 
@@ -323,13 +328,13 @@ impl Card {
         let mut groups: Vec<(Vec<String>, Vec<&Run>)> = Vec::new();
         for run in &self.runs {
             let start = &run.start;
-            let commit = start.commit.as_deref().map_or("–", |commit| &commit[..commit.len().min(10)]);
+            let commit: String = start.commit.as_deref().unwrap_or("–").chars().take(10).collect();
             let dirty = if start.dirty == Some(true) { " with changes" } else { "" };
             let kind = vec![
                 start.preset.name().to_owned(),
                 start.threads.to_string(),
                 start.seed.to_string(),
-                format!("<code>{}</code>{dirty}", escape(commit)),
+                format!("<code>{}</code>{dirty}", escape(&commit)),
                 format!("<code>{}</code>", escape(&start.code)),
                 escape(&start.rustc),
                 escape(&start.processor),

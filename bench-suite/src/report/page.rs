@@ -1,5 +1,7 @@
 //! HTML page of the report: a summary, then every experiment.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use mcsa_core::Error;
@@ -23,9 +25,19 @@ const STYLE: &str = include_str!("page.css");
 /// # Errors
 /// If a file cannot be written or a figure cannot be rasterised.
 pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
+    let mut written = BTreeMap::<String, &str>::new();
     for card in cards {
-        let beside = |name: &str, bytes: &[u8]| write_whole(&folder.join(name), bytes);
         let id = &card.results.experiment.id;
+        let mut beside = |name: &str, bytes: &[u8]| {
+            if Path::new(name).file_name() != Some(OsStr::new(name)) {
+                return Err(Error::invalid(format!("{id}: {name:?} is no name of a file in the report")));
+            }
+            if let Some(other) = written.insert(name.to_owned(), id).filter(|other| other != id) {
+                let reason = format!("{other} and {id} both have a file {name} in the report: rename one");
+                return Err(Error::invalid(reason));
+            }
+            write_whole(&folder.join(name), bytes)
+        };
         if !card.results.experiment.is_exhibit() {
             beside(&format!("{id}.csv"), csv(&card.results).as_bytes())?;
             beside(&format!("{id}-tasks.csv"), tasks(&card.results).as_bytes())?;
@@ -151,4 +163,154 @@ fn row(card: &Card) -> Vec<String> {
         false => format!("{}{state}", card.results.replicates()),
     });
     cells
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use proptest::prelude::*;
+
+    use super::super::found::Found;
+    use super::*;
+    use crate::archive::Origin;
+    use crate::claims::{Cause, Finding, Reason};
+    use crate::experiment::PresetName;
+    use crate::provenance::{Provenance, Run};
+    use crate::registry::Entry;
+    use crate::results::Results;
+    use crate::{figures, tables};
+
+    const EXAMPLE: &str = include_str!("../../examples/my_experiment.toml");
+
+    /// The example with a text in every place that takes one.
+    fn entry(text: &str) -> Entry {
+        let mut table: toml::Table = EXAMPLE.parse().unwrap();
+        let words = toml::Value::String(text.to_owned());
+        table.insert("title".into(), words.clone());
+        table.insert("notes".into(), vec![words.clone()].into());
+        table.insert("reproduces".into(), vec![words.clone()].into());
+        table["claims"].as_table_mut().unwrap().insert("citation".into(), words.clone());
+        for claim in table["claim"].as_array_mut().unwrap() {
+            claim.as_table_mut().unwrap().insert("sentence".into(), words.clone());
+        }
+        let target = toml::toml! {
+            kind = "synthetic-logistic"
+            rows = 30
+            held_out = 5
+            dim = 3
+            rate = 0.3
+            correlation = 0.2
+            prior_scale = 1.0
+            seed = 1
+        };
+        let named = toml::Value::String(format!("synthetic{text}"));
+        let target = target.into_iter().chain([("name".to_owned(), named)]).collect::<toml::Table>();
+        table["fits"]["target"].as_array_mut().unwrap().push(target.into());
+        Entry {
+            file: Cow::Owned(text.to_owned()),
+            text: Cow::Owned(toml::to_string(&table).unwrap()),
+            figures: figures::standard,
+            tables: tables::standard,
+            checks: &[],
+        }
+    }
+
+    /// A card whose results and manifests have a text in every place that takes one.
+    fn card(text: &str) -> Card {
+        let (entry, preset, words) = (entry(text), PresetName::Quick, || text.to_owned());
+        let experiment = entry.experiment().unwrap();
+        let start = Provenance {
+            code: words(),
+            commit: Some(words()),
+            rustc: words(),
+            processor: words(),
+            unit: words(),
+            writer: words(),
+            ..Provenance::of(&experiment, preset, 1, 1)
+        };
+        let run = Run { start, jobs: 1, errors: vec![words()], seconds: 1.0 };
+        let rows = |_: &_, replicate: u64, step: u64| vec![("kl", (replicate + step) as f64)];
+        let mut results = Results::synthetic(experiment, preset, rows);
+        for outcome in &mut results.outcomes {
+            (outcome.code, outcome.unit) = (words(), Some(words()));
+        }
+        results.outcomes[0].ended.failure = Some(words());
+        results.outcomes[1].unit = None;
+        (results.bad, results.absent) = (vec![words()], vec![(words(), words())]);
+        (results.missing, results.stale) = (1, 1);
+        results.origins.insert(Origin { code: words(), date: words(), unit: words() }, 1);
+        let mut card = Card::new(&entry, results, None, vec![run]).unwrap();
+        card.findings.push(Found {
+            citation: words(),
+            sentence: words(),
+            finding: Finding::at_least(0.0, 1.0, text),
+            reason: Some(Reason { cause: Cause::Open, why: words(), by: Some(words()) }),
+        });
+        card
+    }
+
+    /// Elements that no page of ours has, and an attribute outside the drawings.
+    fn foreign(page: &str) -> Option<String> {
+        let page = page.to_lowercase();
+        let mut outside: Vec<&str> = page.split("<svg").collect();
+        for part in &mut outside[1..] {
+            *part = part.split_once("</svg>").map_or("", |(_, rest)| rest);
+        }
+        let is_in =
+            |text: &str| page.contains(text) || outside.iter().any(|part| part.contains("\" onload="));
+        ["<script", "<img", "<!--"].into_iter().find(|text| is_in(text)).map(str::to_owned)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+        #[test]
+        fn no_text_is_markup(pieces in proptest::collection::vec(
+            prop::sample::select(vec![
+                "<script>alert(1)</script>", "\" onload=\"x", "'", "\"", "<img src=x>", "<!--", "&lt;", "</p>", "é", "\\", "{", "*", "_", "^", "]]>",
+            ]),
+            1..6,
+        )) {
+            let text = format!("<script>{}", pieces.concat());
+            let page = super::text(&[card(&text)]);
+            prop_assert_eq!(foreign(&page), None);
+            prop_assert!(page.contains("&lt;script&gt;"), "the text is there");
+        }
+    }
+
+    #[test]
+    fn markup_and_attributes_are_seen() {
+        let page = super::text(&[card("plain")]);
+        assert_eq!(foreign(&page), None);
+        for text in ["<SCRIPT>", "<p class=\"\" onload=x>", "<img>"] {
+            assert!(foreign(&page.replacen("<h3>", &format!("{text}<h3>"), 1)).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn figures_have_names_of_known_metrics() {
+        for name in ["<script>", "x/../../victim", "", "no_metric"] {
+            let text = EXAMPLE.replace("[\"kl\"]", &format!("[\"kl\", {name:?}]"));
+            let error = crate::experiment::Experiment::parse("x.toml", &text).unwrap_err().to_string();
+            assert_eq!(error, format!("x.toml: line 6: shows: no metric is called {name:?}"));
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_outside_the_folder_or_over_another_figure() {
+        let folder = std::env::temp_dir().join(format!("mcsa-report-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let out = folder.join("report");
+        let mut outside = card("plain");
+        outside.drawings[0].0 = "x/../../victim".to_owned();
+        let error = write(&out, &[outside]).unwrap_err().to_string();
+        assert!(error.contains("is no name of a file"), "{error}");
+        assert!(!folder.join("victim.svg").exists());
+        let (one, mut other) = (card("plain"), card("plain"));
+        other.results.experiment.id = "other".to_owned();
+        let error = write(&out, &[one, other]).unwrap_err().to_string();
+        assert!(error.contains("both have a file my-experiment-kl.svg"), "{error}");
+        assert!(write(&out, &[card("plain")]).is_ok());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

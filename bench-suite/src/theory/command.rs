@@ -129,6 +129,11 @@ impl Command {
                 replay::answer(text).map(|replay| (replay.json(), replay.note()))
             });
         }
+        let path = self.report.join("theory.html");
+        if self.claims.is_empty() {
+            let place = |error| Error::invalid(format!("--report {}: {error}", path.display()));
+            mcsa_core::file::check(&path).map_err(place)?;
+        }
         let is_chosen =
             |claim: &Claim| self.claims.is_empty() || self.claims.iter().any(|id| *id == claim.id);
         let chosen: Vec<Claim> = claims::all().into_iter().filter(is_chosen).collect();
@@ -146,7 +151,6 @@ impl Command {
         };
         say(&text)?;
         if self.claims.is_empty() {
-            let path = self.report.join("theory.html");
             write_whole(&path, page::page(&judgements).as_bytes())?;
             if !self.json {
                 say(&format!("written: {}\n", path.display()))?;

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mcsa::fit::{Fitting, Options, Stage, Target};
-use mcsa_core::{Error, Seed};
+use mcsa_core::{Error, Seed, counted};
 use mcsa_data::Catalogue;
 
-use super::Exit;
 use super::auto_report::{draws, report, stages};
+use super::{CHECKPOINT, Exit, check_outputs, remove_checkpoint};
 use crate::catalog::{self, Posterior};
 use crate::interrupt::{Interrupt, command_line};
-use crate::store::{check_folder, write_whole};
+use crate::store::write_whole;
 
 /// Arguments of `fit --auto`.
 #[derive(Debug, Clone, Args)]
@@ -55,9 +55,8 @@ impl Auto {
         interrupt: &Interrupt,
         out: &mut impl Write,
     ) -> Result<(), Exit> {
-        for file in [self.draws.as_deref(), file].into_iter().flatten() {
-            check_folder(file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")))?;
-        }
+        let checkpoint = options.checkpoint.as_deref();
+        check_outputs(&[("--out", file), ("--draws", self.draws.as_deref()), (CHECKPOINT, checkpoint)])?;
         let problem = model.build(catalogue, Seed::new(options.seed)).map_err(Exit::Usage)?;
         let posterior: &dyn Posterior = &*problem.posterior;
         let target = match self.no_gradient {
@@ -95,13 +94,11 @@ impl Auto {
         write!(out, "{}\n{fitted}\n", stages(&fitting))?;
         out.flush()?;
         if let Some(path) = &options.checkpoint {
-            // The result is written: the state is not needed any more.
-            let _ = std::fs::remove_file(path);
+            remove_checkpoint(path);
         }
         match fitted.verdict.objections.len() {
             0 => Ok(()),
-            1 => Err(Exit::Objected("the verdict is no: one objection".into())),
-            count => Err(Exit::Objected(format!("the verdict is no: {count} objections"))),
+            count => Err(Exit::Objected(format!("the verdict is no: {}", counted(count, "objection")))),
         }
     }
 }

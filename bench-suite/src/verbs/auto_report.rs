@@ -5,7 +5,7 @@ use std::path::Path;
 
 use faer::Mat;
 use mcsa::fit::{Evaluations, Fitted, Fitting, Handover, Objection, Options};
-use mcsa_core::{Error, Named};
+use mcsa_core::{Error, Named, counted};
 use mcsa_estimators::Draws;
 use serde::Serialize;
 
@@ -218,16 +218,20 @@ pub(super) fn report(
 /// The stages in words.
 pub(super) fn stages(fitting: &Fitting) -> String {
     let of = &fitting.ascents;
-    let mut text =
-        format!("start: {} ascents, {} without end, {} modes", of.made, of.unfinished, of.modes.len());
+    let mut text = format!(
+        "start: {}, {} without end, {}",
+        counted(of.made, "ascent"),
+        of.unfinished,
+        counted(of.modes.len(), "mode")
+    );
     for mode in of.modes.iter().take(10) {
         let _ = write!(text, "\n  reached by {}, log evidence {:.3}", mode.reached, mode.log_evidence);
     }
     for climb in &fitting.climbs {
         let _ = write!(text, "\nclimb of {}:", climb.shape);
         for round in &climb.rounds {
-            let (steps, share, shape) = (round.steps, round.share, round.shape);
-            let _ = write!(text, "\n  {steps} steps: effective share {share:.2}, k-hat {shape:.2}");
+            let (steps, share, shape) = (counted(round.steps, "step"), round.share, round.shape);
+            let _ = write!(text, "\n  {steps}: effective share {share:.2}, k-hat {shape:.2}");
         }
     }
     text + "\n"

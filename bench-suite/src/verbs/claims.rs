@@ -29,7 +29,10 @@ impl Claims {
             let experiment = &card.results.experiment;
             match experiment.is_exhibit() {
                 true => writeln!(out, "{}: computed", experiment.id)?,
-                false => writeln!(out, "{}: {} replicates", experiment.id, card.results.replicates())?,
+                false => {
+                    let replicates = mcsa_core::counted(card.results.replicates(), "replicate");
+                    writeln!(out, "{}: {replicates}", experiment.id)?;
+                }
             }
             if let Some(cells) = card.cells_in_words() {
                 writeln!(out, "  {cells}")?;

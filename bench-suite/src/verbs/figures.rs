@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use mcsa_core::{Error, file::sweep};
+use mcsa_core::{Error, counted, file::sweep};
 use rayon::prelude::*;
 
 use super::{Exit, Planned, Selection, threads};
@@ -83,6 +83,9 @@ impl Figures {
             return self.status(&entries, out);
         }
         self.selection.check_out()?;
+        if !self.no_draw {
+            super::check_outputs(&[("the page", Some(&self.selection.report().join("index.html")))])?;
+        }
         let draws_alone = self.no_run || self.selection.archive;
         let errors = if draws_alone { Vec::new() } else { self.run_missing(&entries, interrupt, out)? };
         // Print failures before anything else can go wrong.
@@ -90,7 +93,7 @@ impl Figures {
             writeln!(out, "failed: {error}")?;
         }
         if errors.len() > SHOWN {
-            writeln!(out, "failed: {} jobs more", errors.len() - SHOWN)?;
+            writeln!(out, "failed: {} more", counted(errors.len() - SHOWN, "job"))?;
         }
         if let Some(code) = interrupt.code() {
             // Jobs that were run again with `--force` need not be run once more.
@@ -111,7 +114,7 @@ impl Figures {
             0 => Ok(()),
             count => {
                 let others = if self.no_draw { "" } else { "; the figures are of the others" };
-                Err(Error::invalid(format!("{count} jobs failed{others}")).into())
+                Err(Error::invalid(format!("{} failed{others}", counted(count, "job"))).into())
             }
         }
     }
@@ -136,7 +139,7 @@ impl Figures {
             }
             let jobs: Vec<Job> = plan.jobs.into_par_iter().filter(|job| !is_stored(&store, job)).collect();
             let part = self.shard.map_or_else(String::new, |shard| format!(" in shard {shard}"));
-            writeln!(out, "{}: {all} jobs{part}, {} to run", experiment.id, jobs.len())?;
+            writeln!(out, "{}: {}{part}, {} to run", experiment.id, counted(all, "job"), jobs.len())?;
             missing.push((entry, experiment, jobs));
         }
         missing.retain(|(_, _, jobs)| !jobs.is_empty());
@@ -144,7 +147,7 @@ impl Figures {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        tell(&format!("{} jobs on {} threads", jobs.len(), self.threads()));
+        tell(&format!("{} on {}", counted(jobs.len(), "job"), counted(self.threads(), "thread")));
         let journal = Journal::default();
         for (entry, experiment, jobs) in &missing {
             let start = Provenance::of(experiment, preset, jobs.len(), self.threads());
@@ -155,7 +158,8 @@ impl Figures {
             Runner { store: &store, catalogue: &catalogue, threads: self.jobs, journal: &journal, interrupt };
         let ran = runner.run(&jobs)?;
         missing.iter().for_each(|(_, experiment, _)| journal.end(&experiment.id, &ran.errors));
-        writeln!(out, "{} jobs on {} threads: {}", ran.jobs, ran.threads, span(ran.seconds))?;
+        let (jobs, threads) = (counted(ran.jobs, "job"), counted(ran.threads, "thread"));
+        writeln!(out, "{jobs} on {threads}: {}", span(ran.seconds))?;
         Ok(ran.errors)
     }
 

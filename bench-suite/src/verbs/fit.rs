@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -11,15 +11,15 @@ use mcsa::fit::Options;
 use mcsa_core::{Error, Seed};
 use serde::de::DeserializeOwned;
 
-use super::Exit;
 use super::auto::Auto;
 use super::fit_report::{parameters, report};
+use super::{Exit, check_outputs, remove_checkpoint};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
 use crate::interrupt::{Interrupt, command_line};
 use crate::kinds::{Due, Place, Running, SINGLE};
 use crate::notice::tell;
 use crate::runner::CHECKPOINT;
-use crate::store::{Ended, Row, Store, check_folder, write_whole};
+use crate::store::{Ended, Row, Store, write_whole};
 use crate::task::{Fit, Job, Metrics, Spacing, Task, Trace};
 use mcsa_data::{Catalogue, DataError};
 
@@ -94,12 +94,7 @@ impl FitModel {
             return self.auto.run(&model, &options, &catalogue, self.out.as_deref(), interrupt, out);
         }
         let fit = self.fit().map_err(Exit::Usage)?;
-        // Check both folders first: otherwise the result of a long fit could be lost.
-        for file in [&self.out, &self.checkpoint].into_iter().flatten() {
-            check_folder(
-                file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")),
-            )?;
-        }
+        check_outputs(&[("--out", self.out.as_deref()), (super::CHECKPOINT, self.checkpoint.as_deref())])?;
         let catalogue = Catalogue::found(self.data.clone());
         let (rows, ended, lambda) = self.climb(&fit, &catalogue, interrupt)?;
         interrupt.release();
@@ -111,8 +106,7 @@ impl FitModel {
             None => out.write_all(text.as_bytes()).and_then(|()| out.flush())?,
         }
         if let Some(path) = &self.checkpoint {
-            // The file may not exist.
-            let _ = std::fs::remove_file(path);
+            remove_checkpoint(path);
         }
         match ended.failure {
             Some(reason) => Err(Error::invalid(format!("the fit ended early: {reason}")).into()),
@@ -229,6 +223,13 @@ impl FitModel {
             let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
             let value = parsed.and_then(|mut table| table.remove("value"));
             let text = setting.split_once('=').map_or("", |(_, value)| value).trim();
+            let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+            if value.is_none() && !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit()) {
+                return Err(unknown(&format!(
+                    "a whole number without leading zeros is expected, at most {}",
+                    i64::MAX
+                )));
+            }
             table.insert(key.to_owned(), value.unwrap_or_else(|| toml::Value::String(text.to_owned())));
         }
         Ok(())

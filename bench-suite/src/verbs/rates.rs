@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 use mcsa_core::Error;
 
-use super::{Exit, Selection};
+use super::{Exit, Selection, check_outputs};
 use crate::experiment::PresetName;
 use crate::experiments::{Rates, rates};
 use crate::interval::binomial;
 use crate::registry::REGISTRY;
 use crate::results::Results;
+use crate::store::write_whole;
 
 /// Write the error rates of the verdict on a fit, from the stored results of the experiments fit-verdict and fit-verdict-density, into the source that quotes them.
 #[derive(Debug, Clone, Args)]
@@ -40,10 +41,10 @@ impl WriteRates {
             archive: false,
             data: None,
         };
-        let place = |error: std::io::Error| Error::invalid(format!("{}: {error}", self.file.display()));
+        check_outputs(&[("--file", Some(&self.file))])?;
         let both =
             [self.measured(&selection, "fit-verdict")?, self.measured(&selection, "fit-verdict-density")?];
-        std::fs::write(&self.file, text(&both, mcsa::fit::RULE)).map_err(place)?;
+        write_whole(&self.file, text(&both, mcsa::fit::RULE).as_bytes())?;
         writeln!(out, "{}: rates of rule {}", self.file.display(), mcsa::fit::RULE)?;
         Ok(())
     }

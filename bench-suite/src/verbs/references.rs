@@ -8,10 +8,11 @@ use mcsa_core::Error;
 use mcsa_data::Catalogue;
 use rayon::prelude::*;
 
-use super::Exit;
+use super::{Exit, check_outputs};
 use crate::catalog::{Case, HEAD, LongRun, Target, Truth};
 use crate::experiment::Experiment;
 use crate::registry::REGISTRY;
+use crate::store::write_whole;
 
 /// Targets on which settings of the scoreboards are chosen.
 const TRIAL: &str = include_str!("../../examples/scoreboard-trial.toml");
@@ -33,6 +34,7 @@ impl References {
     /// # Errors
     /// If a case cannot be built, or the file cannot be written.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+        check_outputs(&[("--file", Some(&self.file))])?;
         let catalogue = Catalogue::found(None);
         let mut cases = Vec::new();
         let mut experiments = vec![Experiment::parse("scoreboard-trial.toml", TRIAL)?];
@@ -70,8 +72,7 @@ impl References {
         let (lines, runs): (Vec<Vec<String>>, Vec<Result<(), Error>>) = cases.par_iter().map(run).unzip();
         let lines = lines.concat();
         let text = format!("{HEAD}\n{}\n", lines.join("\n"));
-        let file = &self.file;
-        std::fs::write(file, text).map_err(|error| Error::invalid(format!("{}: {error}", file.display())))?;
+        write_whole(&self.file, text.as_bytes())?;
         writeln!(out, "{}: moments of {} coordinates", self.file.display(), lines.len())?;
         runs.into_iter().collect::<Result<(), Error>>()?;
         Ok(())

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use mcsa_core::counted;
 
 use super::{Fitting, Stage};
 
@@ -43,14 +44,14 @@ impl fmt::Display for Fitting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ascents = || {
             let (made, modes) = (self.ascents.made, &self.ascents.modes);
-            format!("{made} of {} ascents, {} modes", self.options.starts, modes.len())
+            format!("{made} of {}, {}", counted(self.options.starts, "ascent"), counted(modes.len(), "mode"))
         };
         match self.stage {
             Stage::Start => write!(f, "start: {}", ascents())?,
             Stage::Climb => {
                 write!(f, "climb {}", self.climbs.len())?;
                 if let Some(climb) = self.climbs.last() {
-                    write!(f, ": {}, {} rounds", climb.shape, climb.rounds.len())?;
+                    write!(f, ": {}, {}", climb.shape, counted(climb.rounds.len(), "round"))?;
                     if let Some(round) = climb.rounds.last() {
                         write!(f, ", effective share {:.2}, k-hat {:.2}", round.share, round.shape)?;
                     }
@@ -63,6 +64,6 @@ impl fmt::Display for Fitting {
             Stage::Verdict => f.write_str("verdict: chains of another kernel")?,
             Stage::Done => f.write_str("done")?,
         }
-        write!(f, "; {} evaluations", self.spent.total())
+        write!(f, "; {}", counted(self.spent.total(), "evaluation"))
     }
 }

@@ -36,8 +36,7 @@ fn published_forms_give_the_same_table() {
 fn an_unknown_form_is_answered_with_those_that_are_read() {
     let entry = labelled("layouts = [{ what = \"label last\", cells = 3 }]");
     let error = Table::read_any(&entry, "x", &b"1;5;0\n"[..]).unwrap_err().to_string();
-    let expected =
-        "x, line 1: begins with \"1;5;0\"; expected 3 values on a line (label last), or the header \"a,b,y\"";
+    let expected = "x, line 1: 1 value by commas, 1 by blanks; expected 3 values on a line (label last), or the header \"a,b,y\"";
     assert_eq!(error, expected);
 }
 
@@ -75,6 +74,20 @@ fn what_is_imported_is_loaded_bit_by_bit() {
     assert!(error.contains("mine.txt, line 1") && error.contains("is not a number"), "{error}");
     assert_eq!(catalogue.load(name).unwrap(), loaded, "what was there stays");
     assert_eq!(fs::read_dir(folder.join("made")).unwrap().count(), 1, "nothing is left behind");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Nothing of a file that is no data table is shown.
+#[test]
+fn no_line_of_another_file_is_shown() {
+    let folder = folder("secret");
+    let catalogue = Catalogue::new(Some(folder.join("made")));
+    let file = folder.join("passwd");
+    fs::write(&file, "root:hidden:0:0::/root:/bin/sh\nother:hidden:1:1::/:/bin/sh\n").unwrap();
+    for entry in catalogue.entries().iter().filter(|entry| !entry.is_carried()) {
+        let error = catalogue.import(&entry.name, &file).unwrap_err().to_string();
+        assert!(!error.contains("hidden") && error.contains("passwd, line 1"), "{error}");
+    }
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -154,7 +167,12 @@ fn raw_files_of_the_large_sets_are_read() {
     let entry = few("miniboone", 5, None);
     let raw = [vec!["  2  3".to_owned()], lines(5, 50, "  ", |_, _| ())].concat();
     assert_eq!(read(&entry, &raw).unwrap().numbers(50), [1.0, 1.0, 0.0, 0.0, 0.0]);
-    assert!(read(&entry, &raw[1..]).unwrap_err().to_string().starts_with("raw, line 1: begins with"));
+    assert!(
+        read(&entry, &raw[1..])
+            .unwrap_err()
+            .to_string()
+            .starts_with("raw, line 1: 1 value by commas, 50 by blanks")
+    );
     assert!(read(&entry, &raw[..5]).unwrap_err().to_string().contains("4 rows, expected 5"));
     for (name, expected) in [("covtype", [0.0, 1.0, 0.0, 0.0]), ("covtype_fir", [1.0, 0.0, 0.0, 0.0])] {
         let kind = |word: usize| {
