@@ -8,6 +8,7 @@ mod damage;
 mod fingerprint;
 mod fit_pairs;
 mod instance;
+mod outputs;
 mod page;
 mod process;
 mod program;

@@ -1,0 +1,196 @@
+//! Files that the program writes and reads: links, devices, pipes, folders, two arguments with one file.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use mcsa_bench_suite::experiment::PresetName;
+use mcsa_bench_suite::plan::plan;
+use mcsa_bench_suite::registry::REGISTRY;
+use mcsa_bench_suite::store::Store;
+use mcsa_data::Catalogue;
+
+use crate::process;
+
+/// Runs the program, which has two minutes.
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["120", env!("CARGO_BIN_EXE_mcsa-bench")]).args(arguments).output().expect("it starts")
+}
+
+/// Exit code and messages.
+fn said(arguments: &[&str]) -> (i32, String) {
+    let Output { status, stderr, .. } = run(arguments);
+    (status.code().expect("it ends by itself"), String::from_utf8(stderr).expect("words"))
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = process::folder(name);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn word(path: &Path) -> &str {
+    path.to_str().expect("a path in words")
+}
+
+const SHORT: [&str; 5] = ["fit", "--model", "eight-schools", "--set", "steps=20"];
+/// Fits of hours.
+const LONG: [&str; 5] = ["fit", "--model", "radon", "--set", "steps=1000000000"];
+const LONG_AUTO: [&str; 6] = ["fit", "--auto", "--model", "radon", "--budget", "1000000000000"];
+
+fn is_report(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(text).is_ok_and(|report| report["fit"].is_object())
+}
+
+#[test]
+fn links_pipes_and_devices_are_written_through() {
+    let folder = folder("outputs-through");
+    let [file, link, pipe, stdout] = ["file", "link", "pipe", "stdout"].map(|name| folder.join(name));
+    symlink("file", &link).expect("a link");
+    assert_eq!(said(&[&SHORT[..], &["--out", word(&link)]].concat()).0, 0);
+    assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
+    assert!(is_report(&fs::read_to_string(&file).expect("its target")));
+
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
+    let reader =
+        Command::new("timeout").arg("120").arg("cat").arg(&pipe).stdout(std::process::Stdio::piped()).spawn();
+    assert_eq!(said(&[&SHORT[..], &["--out", word(&pipe)]].concat()).0, 0);
+    let read = reader.expect("it starts").wait_with_output().expect("it ends").stdout;
+    assert!(is_report(&String::from_utf8(read).expect("words")));
+    assert!(fs::symlink_metadata(&pipe).expect("a pipe").file_type().is_fifo());
+
+    symlink("/proc/self/fd/1", &stdout).expect("a link");
+    let printed = run(&[&SHORT[..], &["--out", word(&stdout)]].concat()).stdout;
+    assert!(is_report(&String::from_utf8(printed).expect("words")));
+    assert!(fs::symlink_metadata(&stdout).expect("a link").is_symlink());
+
+    // Devices of this test: those of the machine are not put at risk.
+    for (name, minor, code) in [("null", "3", 0), ("full", "7", 1)] {
+        let device = folder.join(name);
+        let made = Command::new("mknod").arg(&device).args(["c", "1", minor]).output();
+        if !made.is_ok_and(|made| made.status.success()) || fs::File::open(&device).is_err() {
+            continue;
+        }
+        let (found, words) = said(&[&SHORT[..], &["--out", word(&device)]].concat());
+        assert_eq!(found, code, "{words}");
+        assert!(code == 0 || words.contains(&format!("cannot write {}", device.display())), "{words}");
+        assert!(fs::symlink_metadata(&device).expect("a device").file_type().is_char_device());
+    }
+}
+
+#[test]
+fn two_arguments_with_one_file_are_refused_before_anything_runs() {
+    let folder = folder("outputs-one");
+    let (file, linked) = (folder.join("x"), folder.join("linked"));
+    symlink(&folder, &linked).expect("a link");
+    symlink("x", folder.join("y")).expect("a link");
+    let (x, dotted, through, link) =
+        (word(&file).to_owned(), folder.join("./x"), linked.join("x"), folder.join("y"));
+    for other in [&file, &dotted, &through, &link] {
+        let other = word(other);
+        for (fit, arguments) in [
+            (&LONG[..], ["--out", &x, "--checkpoint", other]),
+            (&LONG_AUTO, ["--out", &x, "--draws", other]),
+            (&LONG_AUTO, ["--draws", other, "--checkpoint", &x]),
+        ] {
+            let (code, words) = said(&[fit, &arguments].concat());
+            assert_eq!(code, 2, "{words}");
+            assert!(words.contains("are one file") && words.contains(arguments[0]), "{words}");
+        }
+    }
+    assert!(!file.exists());
+    // Counterexample: two files.
+    let (out, state) = (folder.join("a"), folder.join("b"));
+    let two = [&SHORT[..], &["--out", word(&out), "--checkpoint", word(&state)]].concat();
+    assert!(said(&two).0 == 0 && out.is_file() && !state.exists());
+}
+
+#[test]
+fn places_that_cannot_be_written_are_named_before_anything_runs() {
+    let folder = folder("outputs-unwritable");
+    let file = folder.join("file");
+    fs::write(&file, "").expect("written");
+    // A file that is no folder, because root may write everywhere else.
+    let below = file.join("below");
+    let (place, below) = (word(&folder), word(&below));
+    for wrong in [place, below] {
+        for arguments in [
+            [&LONG[..], &["--out", wrong]].concat(),
+            [&LONG[..], &["--checkpoint", wrong]].concat(),
+            [&LONG_AUTO[..], &["--out", wrong]].concat(),
+            [&LONG_AUTO[..], &["--draws", wrong]].concat(),
+            [&LONG_AUTO[..], &["--checkpoint", wrong]].concat(),
+            vec!["references", "--file", wrong],
+            vec!["rates", "--file", wrong],
+        ] {
+            let (code, words) = said(&arguments);
+            assert_eq!(code, 1, "{arguments:?}: {words}");
+            assert!(words.contains(wrong) && words.contains("nothing was run"), "{arguments:?}: {words}");
+        }
+    }
+    let (code, words) = said(&["theory", "--long", "--report", below]);
+    assert!(code == 1 && words.contains(below), "{words}");
+    fs::create_dir_all(folder.join("report/index.html")).expect("a folder");
+    let (code, words) = said(&["figures", "--preset", "paper", "--out", place]);
+    assert!(code == 1 && words.contains("index.html: it is a folder"), "{words}");
+}
+
+#[test]
+fn a_state_or_result_is_a_regular_file() {
+    let folder = folder("outputs-regular");
+    let pipe = folder.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
+    for state in [word(&pipe), "/dev/zero", "/dev/null"] {
+        for fit in [&LONG[..], &LONG_AUTO] {
+            let (code, words) = said(&[fit, &["--checkpoint", state]].concat());
+            assert_eq!(code, 1, "{words}");
+            assert!(words.contains(&format!("--checkpoint {state}: it is no regular file")), "{words}");
+        }
+    }
+    assert!(fs::metadata("/dev/null").expect("a device").file_type().is_char_device());
+    let experiment = REGISTRY[0].experiment().expect("an experiment");
+    let job = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs.remove(0);
+    let store = Store::new(&folder);
+    fs::create_dir_all(store.folder(&job.experiment)).expect("a folder");
+    let place = store.result_path(&job);
+    for other in [&pipe, Path::new("/dev/zero")] {
+        symlink(other, &place).expect("a link");
+        let error = store.fresh(&job).expect_err("it is no file").to_string();
+        assert!(error.contains("it is no regular file") && error.contains(word(&place)), "{error}");
+        fs::remove_file(&place).expect("removed");
+    }
+    // A file without contents, larger than the memory.
+    fs::File::create(&place).and_then(|file| file.set_len(1 << 44)).expect("a file");
+    assert!(store.fresh(&job).expect_err("too long").to_string().contains("longer than"));
+}
+
+#[test]
+fn lists_and_experiments_are_bounded() {
+    let endless = folder("outputs-bounded").join("endless.toml");
+    symlink("/dev/zero", &endless).expect("a link");
+    for arguments in [["anchors", "--cases", word(&endless)], ["figures", "--list", word(&endless)]] {
+        let (_, words) = said(&arguments);
+        assert!(words.contains("endless.toml: cannot be read: longer than"), "{words}");
+    }
+}
+
+#[test]
+fn messages_name_the_number() {
+    for (setting, part) in [
+        (
+            "options.starts=18446744073709551615",
+            "a whole number without leading zeros is expected, at most 922",
+        ),
+        ("options.starts=007", "a whole number without leading zeros"),
+        ("model.dim=1000000000", "at most 11585"),
+    ] {
+        let (code, words) = said(&["fit", "--auto", "--model", "standard-gaussian", "--set", setting]);
+        assert!(code == 2 && words.contains(part), "{words}");
+    }
+    let one = ["fit", "--auto", "--model", "standard-gaussian", "--set", "options.starts=1"];
+    let table = String::from_utf8(run(&one).stdout).expect("words");
+    assert!(table.contains("start: 1 ascent, ") && table.contains(" 1 mode\n"), "{table}");
+}
