@@ -3,7 +3,7 @@
 use mcsa_core::Seed;
 use mcsa_core::numeric::scalar::ln_gamma;
 
-use crate::quantile::quantile;
+use mcsa_diagnostics::quantile;
 
 /// A mean with an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -36,10 +36,10 @@
 //!
 //! This is the only crate that reads files, writes files, prints, or uses the clock.
 
+pub use mcsa_catalogue as catalog;
+
 mod anchors;
 pub mod archive;
-pub mod as_published;
-pub mod catalog;
 pub mod claims;
 pub mod experiment;
 pub(crate) mod experiments;
@@ -56,7 +56,6 @@ mod number;
 pub mod plan;
 pub mod provenance;
 pub mod published;
-mod quantile;
 pub mod registry;
 pub mod replay;
 pub mod report;

@@ -1,6 +1,6 @@
 //! Metrics and vectors of rows: names, meanings, and the direction that is better.
 
-use serde::{Deserialize, Serialize};
+pub use mcsa_catalogue::Vector;
 
 /// Metric of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -129,46 +129,6 @@ impl Metric {
     /// The metric with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         METRICS.binary_search_by(|metric| metric.name.cmp(name)).ok().map(|place| &METRICS[place])
-    }
-}
-
-/// Vector of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Vector {
-    /// Mean of each coordinate under q.
-    Means,
-    /// Log standard deviation of each coordinate under q.
-    LogScales,
-    /// First coordinate of draws of q.
-    DrawsX,
-    /// Second coordinate of draws of q.
-    DrawsY,
-    /// Places at which [`Vector::WeightDensity`] is evaluated.
-    Weight,
-    /// Density of the means of network weights.
-    WeightDensity,
-}
-
-impl Vector {
-    const ALL: [Self; 6] =
-        [Self::Means, Self::LogScales, Self::DrawsX, Self::DrawsY, Self::Weight, Self::WeightDensity];
-
-    /// The vector with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|vector| vector.name() == name)
-    }
-
-    /// Name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Means => "means",
-            Self::LogScales => "log_scales",
-            Self::DrawsX => "draws_x",
-            Self::DrawsY => "draws_y",
-            Self::Weight => "weight",
-            Self::WeightDensity => "weight_density",
-        }
     }
 }
 

@@ -67,6 +67,7 @@ pub fn plan(experiment: &Experiment, preset: PresetName, catalogue: &Catalogue) 
 mod tests {
     use super::*;
     use crate::registry::REGISTRY;
+    use crate::task::Task;
     use std::collections::HashSet;
 
     #[test]
@@ -115,5 +116,27 @@ mod tests {
         };
         assert_eq!([count("pmcsa", "pima"), count("jsa", "pima")], [4, 0]);
         assert_eq!(count("jsa", "german_credit_numeric"), 3);
+    }
+
+    /// The kind of a stand-in is part of the name of a job: results on it are not those of an imported set.
+    #[test]
+    fn jobs_know_their_origin() {
+        let experiment = "id = 'x'\ntitle = 'x'\nreproduces = []\nseed = 3\n".to_owned()
+            + &["quick", "default", "paper"]
+                .map(|name| format!("[preset.{name}]\nreplicates = 1\nsteps = 3\n"))
+                .concat()
+            + "[fits]\nstart = { kind = 'standard' }\ntrace = { points = 1, spacing = 'even' }\n\
+               [[fits.optimizer]]\nkind = 'adam'\nrate = 0.1\n\
+               [[fits.target]]\nkind = 'subset-logistic'\ndata = ['susy', 'pima']\nrows = 20\nheld_out = 10\nprior_scale = 1.0\n\
+               seed = 1\n[[fits.family]]\nkind = 'mean-field'\n[[fits.method]]\nkind = 'pmcsa'\nchains = 2\n";
+        let experiment = Experiment::parse("x.toml", &experiment).unwrap();
+        let plan = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).unwrap();
+        assert!(plan.absent.is_empty());
+        let [absent, carried] = &plan.jobs[..] else { panic!("two jobs") };
+        assert!(absent.is_stand_in() && absent.title().starts_with("x, SYNTHETIC susy"));
+        assert!(!carried.is_stand_in() && carried.title().starts_with("x, pima"));
+        let imported = Job { data: Some("digest".into()), ..absent.clone() };
+        assert!(imported.id() != absent.id() && !imported.is_stand_in());
+        assert!(matches!(&absent.task, Task::Fit(fit) if fit.target.stands_in()));
     }
 }

@@ -11,10 +11,10 @@ use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
 use crate::metric::Vector;
 use crate::plan::{Plan, plan};
-use crate::quantile::quantile;
 use crate::store::{Others, Outcome, Store};
 use crate::task::{Fit, Job, Task};
 use mcsa_data::Catalogue;
+use mcsa_diagnostics::quantile;
 
 /// Results of an experiment at a preset, all computed by one version of the code unless they are from the archive.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use mcsa_core::Seed;
 
 use super::{Finding, Verdict};
-use crate::quantile::quantile;
+use mcsa_diagnostics::quantile;
 
 /// Values of several series, one column each; row `r` holds replicate `r` of all series.
 pub(crate) type Columns = Vec<Vec<f64>>;

@@ -3,11 +3,11 @@
 use mcsa_core::Seed;
 use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 
-use crate::as_published::{Ancestry, TwoStates};
 use crate::claims::{Check, Finding};
 use crate::figures::Plate;
 use crate::results::Results;
 use crate::tables::Sheet;
+use mcsa_catalogue::published_rules::{Ancestry, TwoStates};
 
 /// Exact density and histograms of long chains with two particles.
 pub(crate) fn figures(_: &Results) -> Vec<Plate> {

@@ -9,8 +9,8 @@ use crate::figures::curves::{EIGHTY, status};
 use crate::kinds::Task;
 use crate::look;
 use crate::published;
-use crate::quantile::quantile;
 use crate::results::Results;
+use mcsa_diagnostics::quantile;
 
 const METHODS: [&str; 3] = ["pmcsa", "msc", "msc-rb"];
 

@@ -8,10 +8,10 @@ use crate::claims::{Check, Finding};
 use crate::figures::Plate;
 use crate::figures::curves::status;
 use crate::look;
-use crate::quantile::quantile;
 use crate::results::{Results, Series};
 use crate::store::Outcome;
 use crate::tables::Sheet;
+use mcsa_diagnostics::quantile;
 
 /// Differences for each currency: estimated by a common filter, and as published.
 pub(crate) fn figures(results: &Results) -> Vec<Plate> {

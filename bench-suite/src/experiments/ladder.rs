@@ -7,10 +7,10 @@ use crate::claims::{Check, Finding, greatest};
 use crate::figures::Plate;
 use crate::figures::curves::status;
 use crate::look;
-use crate::quantile::quantile;
 use crate::results::{Results, Series};
 use crate::tables::Sheet;
 use crate::task::{Climber, Rung, Task};
+use mcsa_diagnostics::quantile;
 
 /// Targets of the ladder: kind and title.
 const LADDERS: [(&str, &str); 4] = [

@@ -10,9 +10,9 @@ use crate::interval::bootstrap;
 use crate::look;
 use crate::metric::Vector;
 use crate::published::cells;
-use crate::quantile::quantile;
 use crate::results::{Results, Series};
 use crate::tables::Sheet;
+use mcsa_diagnostics::quantile;
 
 const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("ionosphere", "ionosphere"), ("heart_cleveland", "heart")];

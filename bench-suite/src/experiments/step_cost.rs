@@ -6,9 +6,9 @@ use super::ranks::{name, style};
 use crate::catalog::{Ansatz, FamilyConfig, Target};
 use crate::figures::Plate;
 use crate::figures::curves::status;
-use crate::quantile::quantile;
 use crate::results::{Results, Series};
 use crate::tables::Sheet;
+use mcsa_diagnostics::quantile;
 
 /// Number of training rows.
 fn rows(series: &Series<'_>) -> usize {

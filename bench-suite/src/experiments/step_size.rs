@@ -6,9 +6,9 @@ use crate::catalog::OptimizerConfig;
 use crate::claims::{Check, Finding, greatest, least};
 use crate::figures::Plate;
 use crate::figures::curves::{by_method, status};
-use crate::quantile::quantile;
 use crate::results::{Results, Series};
 use crate::store::Outcome;
+use mcsa_diagnostics::quantile;
 
 /// Value drawn for a fit that diverged: above every axis.
 const FAR: f64 = 1e6;

@@ -5,8 +5,8 @@ use mcsa_plot::{Axis, Figure, Layer, Panel};
 use crate::claims::{Check, Finding, greatest, least};
 use crate::figures::Plate;
 use crate::figures::curves::{by_method, status};
-use crate::quantile::quantile;
 use crate::results::{Results, Series};
+use mcsa_diagnostics::quantile;
 
 /// Trace of the covariance above, published variance below, a column for each N.
 pub(crate) fn figures(results: &Results) -> Vec<Plate> {

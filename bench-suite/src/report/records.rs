@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::quantile::quantile;
 use crate::results::Results;
+use mcsa_diagnostics::quantile;
 
 /// One line per task, with all its settings.
 pub(super) fn tasks(results: &Results) -> String {

@@ -3,8 +3,8 @@
 use crate::claims::curves::Curves;
 use crate::claims::resampling::mean;
 use crate::claims::{Check, Finding, greatest, least};
-use crate::quantile::quantile;
 use crate::results::Results;
+use mcsa_diagnostics::quantile;
 
 /// Checks of the claims.
 pub(crate) const CHECKS: [(&str, Check); 5] = [

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::anchors::Anchor;
 use crate::catalog::{Case, Target};
 use crate::look;
-use crate::quantile::quantile;
 use crate::results::Results;
 use crate::store::Row;
 use crate::task::Task;
+use mcsa_diagnostics::quantile;
 
 /// Excess over its budget up to which a run counts as one within it.
 const EXCESS: f64 = 1.25;

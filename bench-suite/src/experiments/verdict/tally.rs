@@ -109,7 +109,7 @@ impl Tally<'_> {
     pub(super) fn median(&self, names: &[&str]) -> f64 {
         let sum = |row: &&Row| names.iter().filter_map(|name| row.values.get(name)).sum();
         let mut values: Vec<f64> = self.rows.iter().map(sum).collect();
-        if values.is_empty() { f64::NAN } else { crate::quantile::quantile(&mut values, 0.5) }
+        if values.is_empty() { f64::NAN } else { mcsa_diagnostics::quantile(&mut values, 0.5) }
     }
 
     /// Number of runs in which a witness objects.

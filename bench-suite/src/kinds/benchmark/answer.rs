@@ -5,7 +5,7 @@ use mcsa_core::numeric;
 use mcsa_estimators::Draws;
 
 use crate::catalog::{Built, Margins, Truth};
-use crate::quantile::quantile;
+use mcsa_diagnostics::quantile;
 
 /// Draws with weights, and what the method says of them.
 pub(super) struct Answer {

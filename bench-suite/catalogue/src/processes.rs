@@ -1,13 +1,16 @@
-//! Sparse Gaussian processes on subsets of data sets, or of their synthetic stand-ins.
+//! Targets with latent processes: sparse Gaussian processes, local latent points, volatilities.
 
 use mcsa_core::{Error, Seed};
-use mcsa_data::{Catalogue, Dataset, Scaling, Share, Split, Standardised, Strata, Task};
+use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Share, Split, Standardised, Strata, Task};
+use mcsa_families::dais::{SemiAnnealed, Slope};
 use mcsa_models::surrogate::Clusters;
-use mcsa_models::{InducingCoordinates, SparseGaussianProcess};
+use mcsa_models::{
+    FirstState, FxVolatility, InducingCoordinates, LocalRobustRegression, SparseGaussianProcess, Theta,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
-use super::subset_logistic::whole;
+use super::regression::whole;
 
 /// Settings of a sparse Gaussian process: its rows and its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,12 +40,15 @@ pub struct SparseConfig {
 }
 
 /// Sparse process of the training rows, theta at the start of a fit, and a process of the held-out rows.
-pub(crate) struct SparseRows {
-    pub(crate) process: SparseGaussianProcess,
-    pub(crate) theta: Vec<f64>,
-    pub(crate) test: SparseGaussianProcess,
+pub struct SparseRows {
+    /// The process on the training rows.
+    pub process: SparseGaussianProcess,
+    /// Parameters theta at the start.
+    pub theta: Vec<f64>,
+    /// The process on the held-out rows.
+    pub test: SparseGaussianProcess,
     /// Scaling of measured responses.
-    pub(crate) scaling: Option<Scaling>,
+    pub scaling: Option<Scaling>,
 }
 
 /// Scale and degrees of freedom of the errors at the start: half of the responses' standard deviation, and heavy tails. Ours, since
@@ -54,7 +60,7 @@ const PASSES: usize = 100;
 
 impl SparseConfig {
     /// Number of steps of the first part, of this many in all.
-    pub(crate) fn first_steps(&self, steps: u64) -> u64 {
+    pub fn first_steps(&self, steps: u64) -> u64 {
         (self.warm * steps as f64) as u64
     }
 }
@@ -65,7 +71,7 @@ impl Target {
     ///
     /// # Errors
     /// If the target is another, a setting is invalid, or data cannot be loaded.
-    pub(crate) fn sparse_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<SparseRows, Error> {
+    pub fn sparse_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<SparseRows, Error> {
         let Self::SparseProcess(config) = self else {
             return Err(Error::invalid(format!("{} is no sparse process", self.kind())));
         };
@@ -121,6 +127,127 @@ pub(super) fn subset(set: &Dataset, rows: usize, held_out: usize, seed: Seed) ->
     Ok(Standardised::new(&split)?)
 }
 
+/// Settings of a robust regression with local latent precisions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalConfig {
+    /// Label of the target; by default the name of the data set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The data set.
+    pub data: String,
+    /// Number of rows.
+    pub rows: usize,
+    /// Degrees of freedom of the errors.
+    pub freedom: f64,
+    /// Standard deviation of the prior of a weight.
+    pub prior_scale: f64,
+    /// Seed of the stand-in.
+    pub seed: u64,
+}
+
+/// Annealed paths for local latent points, with a mean-field Gaussian for global ones (see [`SemiAnnealed`]).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SemiConfig {
+    /// Number K of steps; without steps local points are mean-field Gaussian too.
+    pub steps: usize,
+    /// True if all data share step sizes, persistence, mass and temperatures.
+    pub shared: bool,
+    /// Largest step size.
+    pub longest: f64,
+    /// Step size at the start of the fit.
+    pub step_size: f64,
+    /// True if kappa is a share of the largest step size; else kappa itself is a parameter, as published.
+    #[serde(default)]
+    pub scaled: bool,
+}
+
+impl SemiConfig {
+    /// The family for a model.
+    pub fn family<M>(&self, model: M) -> SemiAnnealed<M>
+    where
+        M: mcsa_core::LocalLatents,
+    {
+        let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
+        SemiAnnealed {
+            shared: self.shared,
+            longest: self.longest,
+            slope,
+            ..SemiAnnealed::new(model, self.steps)
+        }
+    }
+}
+
+impl Target {
+    /// The regression on rows that are drawn by `seed` and standardised, with an intercept. One further row is held out and not used.
+    ///
+    /// # Errors
+    /// If the target is another, a setting is invalid, or data cannot be loaded.
+    pub fn local_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<LocalRobustRegression, Error> {
+        let Self::LocalRegression(config) = self else {
+            return Err(Error::invalid(format!("{} has no local latents", self.kind())));
+        };
+        let LocalConfig { data, rows, freedom, prior_scale, seed: stand_in, .. } = config;
+        let set = whole(catalogue, data, *rows, Seed::new(*stand_in))?;
+        let train = match rows.cmp(&set.rows()) {
+            std::cmp::Ordering::Less => subset(&set, *rows, 1, seed)?.train,
+            // All rows of the set: the one that is held out is a copy.
+            _ => {
+                let order: Vec<usize> = (0..set.rows()).collect();
+                let split = mcsa_data::Split { train: set.clone(), test: set.select(&[0]), order };
+                mcsa_data::Standardised::new(&split)?.train
+            }
+        };
+        let train = train.with_ones_last();
+        LocalRobustRegression::new(train.x.as_ref(), &train.y, *freedom, *prior_scale)
+    }
+}
+
+/// Mean of the first state of a volatility model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum First {
+    /// The level to which states revert, as in the published code.
+    Level,
+    /// Zero, as printed in the paper.
+    Zero,
+}
+
+impl Target {
+    /// Volatility model of the currency, with all parameters 0.
+    ///
+    /// # Errors
+    /// If the target is not such a model, or data cannot be loaded.
+    pub fn volatility(&self, catalogue: &Catalogue) -> Result<FxVolatility, Error> {
+        let Self::FxVolatility { data, series, first } = self else {
+            return Err(Error::invalid(format!("{} is no volatility of a currency", self.kind())));
+        };
+        let levels = catalogue.series(data)?;
+        let place = levels.columns.iter().position(|name| name == series);
+        let place = place.ok_or_else(|| {
+            Error::invalid(format!("{data} has no {series:?}; it has {}", levels.columns.join(", ")))
+        })?;
+        let returns = levels.log_returns().col_as_slice(place).to_vec();
+        let first = match first {
+            First::Level => FirstState::Level,
+            First::Zero => FirstState::Zero,
+        };
+        Ok(FxVolatility::new(returns, Theta::default())?.with_first(first))
+    }
+}
+
+/// Seed of the stand-in of a stock index, chosen before any fit to it.
+const STAND_IN: Seed = Seed::new(1);
+
+/// Levels of a time series; if it is absent and has a synthetic stand-in, those of the stand-in.
+pub(super) fn index_levels(catalogue: &Catalogue, data: &str) -> Result<Series, DataError> {
+    match catalogue.series(data) {
+        Err(DataError::Absent(absent)) if absent.stand_in => catalogue.series_stand_in(data, STAND_IN),
+        found => found,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +288,27 @@ mod tests {
         assert!(refused(target("no such set", 7)).to_string().contains("no such set"));
         assert!(refused(target("susy", 61)).to_string().contains("61"));
         assert!(refused(Target::Radon).to_string().contains("radon"));
+    }
+
+    #[test]
+    fn rows_are_those_of_the_replicate_or_all() {
+        let catalogue = Catalogue::new(None);
+        let target = |rows| {
+            let data = "pol".to_owned();
+            Target::LocalRegression(LocalConfig {
+                name: None,
+                data,
+                rows,
+                freedom: 4.0,
+                prior_scale: 1.0,
+                seed: 1,
+            })
+        };
+        let some = |seed| target(30).local_rows(&catalogue, Seed::new(seed)).unwrap();
+        assert_eq!((some(1).num_data(), some(1).num_globals()), (30, 28));
+        let theta = [0.1; 28];
+        assert_eq!(some(1).term(3, &theta), some(1).term(3, &theta));
+        assert_ne!(some(1).term(3, &theta), some(2).term(3, &theta));
+        assert!(Target::Radon.local_rows(&catalogue, Seed::new(1)).is_err());
     }
 }

@@ -1,6 +1,10 @@
 //! Gradient estimators and other methods by name.
 
-use mcsa_core::{Error, Family, Gradient, Kernel, Pushforward, Reparameterised};
+use faer::{MatMut, MatRef};
+use mcsa_core::{
+    Columns, ColumnsMut, Error, Family, Gradient, Guard, Guide, Kernel, Pushforward, Reparameterised, Stream,
+    numeric,
+};
 use mcsa_estimators::{
     Controlled, DynEstimator, Elbo, FlowElbo, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa,
     rws, single, snis,
@@ -9,8 +13,7 @@ use mcsa_families::Defence;
 use mcsa_kernels::{Hmc, Repeat};
 use serde::{Deserialize, Serialize};
 
-use super::Entrant;
-use super::prior::FromPrior;
+use super::FamilyConfig;
 
 /// A method by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -335,8 +338,191 @@ fn guarded<'a, K: Kernel<dyn Gradient + 'a> + 'a>(
     }
 }
 
+/// Method of approximate inference with its settings, from the start to draws.
+///
+/// None is given the moments of the target. Starts, warm-up and weighted draws are part of the budget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Entrant {
+    /// Running moments of parallel chains, about as many as dimensions, from Laplace's approximation.
+    Moments {
+        /// The family.
+        family: Moment,
+    },
+    /// Score ascent of the mean field with parallel chains and Adam, as in pMCSA.
+    Pmcsa {
+        /// Number of chains.
+        chains: usize,
+        /// Rate of Adam.
+        rate: f64,
+        /// True: from Laplace's approximation. False: from a round normal.
+        #[serde(default)]
+        laplace: bool,
+    },
+    /// Score ascent of a flow with parallel chains, from Laplace's approximation, with a rate that falls like `t^(-1/2)`.
+    Flow {
+        /// The flow.
+        family: FamilyConfig,
+        /// Number of chains.
+        chains: usize,
+        /// Rate of Adam in the first step.
+        rate: f64,
+    },
+    /// Exclusive divergence with Adam.
+    Elbo {
+        /// The family.
+        family: FamilyConfig,
+        /// Draws per step.
+        samples: usize,
+        /// Rate of Adam.
+        rate: f64,
+        /// True: from Laplace's approximation. False: from a round normal.
+        #[serde(default)]
+        laplace: bool,
+    },
+    /// Batch and match of a Gaussian (Cai et al. 2024).
+    BatchMatch {
+        /// Draws per step.
+        samples: usize,
+        /// True: from Laplace's approximation. False: from a round normal.
+        #[serde(default)]
+        laplace: bool,
+    },
+    /// Pathfinder from as many starts as the budget allows, at most twenty (Zhang et al. 2022).
+    Pathfinder,
+    /// The No-U-Turn sampler, about half of whose evaluations are warm-up.
+    Nuts,
+    /// `mcsa::fit`, with its verdict.
+    Fit,
+}
+
+/// Family of running moments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moment {
+    /// Independent Gaussian coordinates.
+    MeanField,
+    /// Gaussian with a diagonal covariance and ten factors.
+    LowRank,
+    /// Gaussian.
+    FullRank,
+    /// Student t with learned degrees of freedom.
+    StudentT,
+    /// Mixture of such Student t, one for each mode that is found, at least four.
+    Mixture,
+}
+
+impl Entrant {
+    /// Name of the method and its family in files: a key of tables and presets.
+    pub fn kind(&self) -> &'static str {
+        let is_flow = |family: &FamilyConfig| !family.is_gaussian();
+        match self {
+            Self::Moments { family } => match family {
+                Moment::MeanField => "moments-mean-field",
+                Moment::LowRank => "moments-low-rank",
+                Moment::FullRank => "moments-full-rank",
+                Moment::StudentT => "moments-student-t",
+                Moment::Mixture => "moments-mixture",
+            },
+            Self::Pmcsa { .. } => "pmcsa-adam",
+            Self::Flow { .. } => "pmcsa-flow",
+            Self::Elbo { family, .. } if is_flow(family) => "elbo-flow",
+            Self::Elbo { family: FamilyConfig::MeanField { .. }, .. } => "elbo-mean-field",
+            Self::Elbo { family: FamilyConfig::LowRank { .. }, .. } => "elbo-low-rank",
+            Self::Elbo { .. } => "elbo-full-rank",
+            Self::BatchMatch { .. } => "batch-match",
+            Self::Pathfinder => "pathfinder",
+            Self::Nuts => "nuts",
+            Self::Fit => "fit",
+        }
+    }
+
+    /// Kind, with the settings that are numbers, and the start.
+    pub fn title(&self) -> String {
+        let (name, from) = (self.kind(), |laplace: bool| if laplace { ", from Laplace" } else { "" });
+        match self {
+            Self::Pmcsa { chains, rate, laplace } => {
+                format!("{name} ({chains} chains, rate {rate}{})", from(*laplace))
+            }
+            Self::Flow { chains, rate, .. } => format!("{name} ({chains} chains, rate {rate})"),
+            Self::Elbo { samples, rate, laplace, .. } => {
+                format!("{name} ({samples} draws, rate {rate}{})", from(*laplace))
+            }
+            Self::BatchMatch { samples, laplace } => format!("{name} ({samples} draws{})", from(*laplace)),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// Cost of an evaluation relative to that of running moments: for estimates of time, not for results.
+    pub fn effort(&self) -> u64 {
+        match self {
+            Self::Flow { .. } => 20,
+            Self::Elbo { .. } | Self::BatchMatch { .. } => 4,
+            Self::Nuts | Self::Pathfinder => 3,
+            _ => 1,
+        }
+    }
+}
+
+/// Replaces the guide by a standard normal at every lambda: the prior of the probit regression, as in the column "MSC
+/// (prior)" of (MSC, Tab. 1). Scores are still those of the family.
+///
+/// The [`Guide`] of the family is not wrapped but replaced: proposals do not adapt to the fit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FromPrior;
+
+impl Guard for FromPrior {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn work_len(&self, _: usize) -> usize {
+        0
+    }
+
+    fn guarded(
+        &self,
+        guide: &mut dyn Guide,
+        _: usize,
+        _: &mut [f64],
+        run: &mut dyn FnMut(&mut dyn Guide),
+    ) -> Result<(), Error> {
+        run(&mut Prior { dim: guide.dim() });
+        Ok(())
+    }
+}
+
+/// `N(0, I)`.
+struct Prior {
+    dim: usize,
+}
+
+impl Guide for Prior {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        let peak = -0.5 * self.dim as f64 * std::f64::consts::TAU.ln();
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            *log_q = peak - 0.5 * numeric::dot(z.column(j), z.column(j));
+        }
+    }
+
+    fn sample_into(&mut self, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        let per_lane = z.ncols() / lanes.len();
+        for (j, lane) in (0..z.ncols()).map(|j| (j, j / per_lane)) {
+            lanes[lane].normals_into(z.column_mut(j));
+        }
+        self.log_probs(z.as_ref(), log_q);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use mcsa_core::{Family, Parametric, Seed, batch, batch_mut};
+    use mcsa_families::MeanField;
+
     use super::*;
 
     #[test]
@@ -346,5 +532,25 @@ mod tests {
             let method: Method = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
             assert_eq!(method.kind(), name);
         }
+    }
+
+    /// Densities equal those of the family at mean 0 and scale 1, and each lane draws its own columns.
+    #[test]
+    fn it_is_the_standard_normal() {
+        let (family, mut z, mut log_q) = (MeanField::new(3), [0.0; 12], [0.0; 4]);
+        let mut inner = Prior { dim: 3 };
+        let mut draw = |lanes: &mut [Stream], z: &mut [f64], log_q: &mut [f64]| {
+            let columns = log_q.len();
+            let run = &mut |guide: &mut dyn Guide| guide.sample_into(lanes, batch_mut(z, 3, columns), log_q);
+            FromPrior.guarded(&mut inner, columns, &mut [], run).unwrap();
+        };
+        draw(&mut Seed::new(1).streams(2, 0), &mut z, &mut log_q);
+        let params = family.at(&[0.0; 3], &[1.0; 3]).unwrap();
+        let (mut expected, mut work) = ([0.0; 4], vec![0.0; family.work_len(4)]);
+        family.log_probs(&params, batch(&z, 3, 4), &mut expected, &mut work);
+        assert!(log_q.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-13));
+        let (mut alone, mut log_alone) = ([0.0; 6], [0.0; 2]);
+        draw(&mut [Seed::new(1).stream(1, 0)], &mut alone, &mut log_alone);
+        assert_eq!((alone, log_alone), ([z[6], z[7], z[8], z[9], z[10], z[11]], [log_q[2], log_q[3]]));
     }
 }

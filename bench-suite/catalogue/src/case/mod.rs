@@ -1,15 +1,7 @@
 //! Cases: targets whose moments, margins or normalisers are known, and planted failures.
 
-mod built;
-mod effects;
-mod exported;
-mod faulty;
-mod line;
-mod long_run;
-mod margin;
 mod name;
-mod posteriordb;
-mod rows;
+mod posteriors;
 mod truth;
 
 use std::f64::consts::TAU;
@@ -23,18 +15,15 @@ use mcsa_models::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use built::Built;
-pub use faulty::Fault;
-use faulty::{Bananas, NanCorner, Separated, WrongGradient};
-use line::{FirstCoordinate, Line};
-pub(crate) use long_run::{HEAD, LongRun};
-use margin::Margin;
-pub use margin::Margins;
-use rows::{standardised, synthetic_rows};
-pub use truth::Truth;
+use posteriors::{Bananas, NanCorner, Separated, WrongGradient};
+pub use posteriors::{Built, Fault};
+use posteriors::{standardised, synthetic_rows};
+use truth::Margin;
+use truth::{FirstCoordinate, Line};
+pub use truth::{HEAD, LongRun, Margins, Truth};
 
 use super::Posterior;
-use super::made_up::{correlated_gaussian, of_factors};
+use super::regression::{correlated_gaussian, of_factors};
 
 /// Case of a verdict: a target with what is known of its moments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -225,7 +214,7 @@ impl Case {
     ///
     /// # Errors
     /// If a setting is invalid, or the data cannot be loaded.
-    pub(crate) fn posterior(&self, catalogue: &Catalogue) -> Result<Built, Error> {
+    pub fn posterior(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let mut stream = FIXED.named(self.kind()).stream(0, 0);
         let line = |dim: usize, line: Line| Built::line(FirstCoordinate { dim: dim.max(1), line });
         // Failures planted in the standard normal density, without its constant.
@@ -321,7 +310,7 @@ impl Case {
                 let (x, y) = synthetic_rows((*dim).max(1), &mut stream);
                 unknown(Arc::new(LogisticRegression::new(x.as_ref(), &y, 1.0)?))
             }
-            Self::Posteriordb { data } => posteriordb::built(catalogue, data)?,
+            Self::Posteriordb { data } => posteriors::of_posteriordb(catalogue, data)?,
             Self::RadonCounties => {
                 let data = catalogue.radon()?;
                 let model = Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?;

@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Seed, Separable};
+use mcsa_core::{Error, Seed, Separable, fits_in_memory, square_fits_in_memory};
+use mcsa_data::{Catalogue, DataError, Dataset, Standardised};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
     Logistic, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
@@ -11,13 +12,12 @@ use mcsa_models::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::evaluator::{Divergence, LogEvidence, Moments};
-use super::made_up::correlated_gaussian;
+use super::problem::{Divergence, LogEvidence, Moments};
+use super::processes::index_levels;
+use super::regression::correlated_gaussian;
 use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
-use super::rows::{halves, scaled};
-use super::volatility::index_levels;
-use super::{Case, Evaluator, First, LocalConfig, LogisticRows, Posterior, Problem, SparseConfig};
-use mcsa_data::{Catalogue, Dataset, Standardised};
+use super::regression::{halves, scaled};
+use super::{Case, Evaluator, First, LocalConfig, LogisticRows, Method, Posterior, Problem, SparseConfig};
 
 /// A target by name, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -318,4 +318,222 @@ fn by_evidence(model: impl Posterior + Separable + 'static, observed: Vec<f64>) 
 
 fn no_responses(name: &str) -> Error {
     Error::invalid(format!("the set {name} has labels; this model regresses measured responses"))
+}
+
+impl Target {
+    /// Every name with its settings and a description, but for targets of metrics of the bound alone.
+    pub const ALL: [(&'static str, &'static str, &'static str); 22] = [
+        ("standard-gaussian", "dim = 1", "mean 0, covariance 1"),
+        ("correlated-gaussian", "dim = 10, correlation = 0.5", "every pair equally correlated"),
+        ("diagonal-gaussian", "dim = 100", "independent coordinates of random variance (CW)"),
+        ("wishart-gaussian", "dim = 100, freedom = 600.0", "random covariance (pMCSA)"),
+        ("skew-normal", "", "one dimension (MSC)"),
+        ("banana", "width = 2.0, bend = 0.5", "a bent ridge"),
+        ("funnel", "dim = 5, scale = 1.0", "Neal's funnel"),
+        ("moons", "per_moon = 8, noise = 0.15", "two half circles that reach into each other"),
+        ("modes", "dim = 2, distance = 6.0, share = 0.3", "two standard normals apart"),
+        ("eight-schools", "", "non-centred"),
+        ("radon", "", "homes in counties (MCMC-SE, CW)"),
+        ("stock-volatility", "data = \"sp500_close_2007_2017\"", "levels of an index (CW)"),
+        (
+            "fx-volatility",
+            "data = \"fx_ecb_18\", series = \"cad\", first = \"level\"",
+            "returns of a currency (MSC)",
+        ),
+        ("hierarchical-logistic", "data = \"pima\", standardised = false", "labels (MCMC-SE, CW)"),
+        ("logistic", "data = \"pima\", standardised = true, prior_scale = 1.0", "labels"),
+        ("probit", "data = \"pima\"", "labels (MSC)"),
+        ("gp-classification", "data = \"sonar\", standardised = false", "labels (MCMC-SE)"),
+        ("neural-regression", "data = \"yacht\", hidden = 50", "responses (pMCSA)"),
+        ("robust-gp", "data = \"yacht\"", "responses (pMCSA)"),
+        (
+            "synthetic-logistic",
+            "name = \"synthetic\", rows = 500, held_out = 500, dim = 5, rate = 0.1, correlation = 0.5, prior_scale = 1.0, \
+             seed = 1",
+            "synthetic labels, one of them rare (SL-DAIS)",
+        ),
+        (
+            "subset-logistic",
+            "data = \"susy\", rows = 500, held_out = 500, ratio = 0.1, prior_scale = 1.0, seed = 1",
+            "labels of a large set, or SYNTHETIC ones of its shape (SL-DAIS)",
+        ),
+        ("case", "case = { kind = \"skewed\" }", "a case of the verdict on a fit"),
+    ];
+
+    /// Name used in files.
+    pub fn kind(&self) -> &'static str {
+        let place = match self {
+            Self::StandardGaussian { .. } => 0,
+            Self::CorrelatedGaussian { .. } => 1,
+            Self::DiagonalGaussian { .. } => 2,
+            Self::WishartGaussian { .. } => 3,
+            Self::SkewNormal => 4,
+            Self::Banana { .. } => 5,
+            Self::Funnel { .. } => 6,
+            Self::Moons { .. } => 7,
+            Self::Modes { .. } => 8,
+            Self::EightSchools => 9,
+            Self::Radon => 10,
+            Self::StockVolatility { .. } => 11,
+            Self::FxVolatility { .. } => 12,
+            Self::HierarchicalLogistic { .. } => 13,
+            Self::Logistic { .. } => 14,
+            Self::Probit { .. } => 15,
+            Self::GpClassification { .. } => 16,
+            Self::NeuralRegression { .. } => 17,
+            Self::RobustGp { .. } => 18,
+            Self::SyntheticLogistic { .. } => 19,
+            Self::SubsetLogistic { .. } => 20,
+            Self::Case { .. } => 21,
+            Self::SparseProcess(_) => return "sparse-process",
+            Self::LocalRegression(_) => return "local-regression",
+        };
+        Self::ALL[place].0
+    }
+}
+
+impl Target {
+    /// Label and all numerical settings: `correlated-gaussian, correlation 0.2, dim 10`.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Case { case } => case.title(),
+            _ => titled(self.label(), self),
+        }
+    }
+}
+
+impl Method {
+    /// Kind and all settings: `pmcsa, chains 10`.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Inference { entrant } => entrant.title(),
+            _ => titled(self.kind(), self),
+        }
+    }
+}
+
+fn titled(name: &str, settings: &impl Serialize) -> String {
+    let mut title = name.to_owned();
+    if let Ok(serde_json::Value::Object(settings)) = serde_json::to_value(settings) {
+        let numbers = settings.iter().filter(|(_, value)| value.is_number());
+        numbers.for_each(|(key, value)| title.push_str(&format!(", {} {value}", key.replace('_', " "))));
+    }
+    title
+}
+
+impl Target {
+    /// Refuses a size whose matrices do not fit in memory; the message names the largest that do.
+    pub(super) fn check_size(&self) -> Result<(), Error> {
+        match *self {
+            // Dense covariances.
+            Self::StandardGaussian { dim }
+            | Self::CorrelatedGaussian { dim, .. }
+            | Self::DiagonalGaussian { dim }
+            | Self::WishartGaussian { dim, .. } => square_fits_in_memory("dim", dim),
+            Self::Funnel { dim, .. } | Self::Modes { dim, .. } => fits_in_memory("dim", dim, 2),
+            Self::SyntheticLogistic { rows, held_out, dim, .. } => {
+                fits_in_memory("rows", rows.saturating_add(held_out), dim)
+            }
+            Self::SubsetLogistic { rows, held_out, .. } => {
+                fits_in_memory("rows", rows.saturating_add(held_out), WIDEST)
+            }
+            Self::Moons { per_moon, .. } => fits_in_memory("per_moon", per_moon, 8),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Number of inputs of the widest large data set.
+const WIDEST: usize = 54;
+
+impl Target {
+    /// The data set, if there is one.
+    pub fn data(&self) -> Option<&str> {
+        match self {
+            Self::HierarchicalLogistic { data, .. }
+            | Self::Logistic { data, .. }
+            | Self::Probit { data, .. }
+            | Self::FxVolatility { data, .. }
+            | Self::GpClassification { data, .. }
+            | Self::NeuralRegression { data, .. }
+            | Self::RobustGp { data }
+            | Self::SubsetLogistic { data, .. }
+            | Self::SparseProcess(SparseConfig { data, .. })
+            | Self::LocalRegression(LocalConfig { data, .. })
+            | Self::StockVolatility { data } => Some(data),
+            Self::Radon => Some("radon_mn"),
+            Self::Case { case } => case.data(),
+            _ => None,
+        }
+    }
+
+    /// Short label: the currency, the data set, the name of synthetic rows or of a subset, or else the kind.
+    pub fn label(&self) -> &str {
+        match self {
+            Self::FxVolatility { series, .. } => series,
+            Self::SyntheticLogistic { name, .. } | Self::SubsetLogistic { name: Some(name), .. } => name,
+            Self::SparseProcess(SparseConfig { name: Some(name), .. })
+            | Self::LocalRegression(LocalConfig { name: Some(name), .. }) => name,
+            Self::Case { case } => case.kind(),
+            _ => self.data().unwrap_or_else(|| self.kind()),
+        }
+    }
+
+    /// Returns true if a synthetic stand-in is used where the data set is absent.
+    pub fn stands_in(&self) -> bool {
+        let local = matches!(self, Self::SparseProcess(_) | Self::LocalRegression(_));
+        local || matches!(self, Self::SubsetLogistic { .. } | Self::StockVolatility { .. })
+    }
+
+    /// SHA-256 of the data set; `None` if there is none, or if a synthetic stand-in is used.
+    ///
+    /// # Errors
+    /// If the data set is absent and has no stand-in here, or is unknown or unusable.
+    pub fn digest(&self, catalogue: &Catalogue) -> Result<Option<String>, DataError> {
+        match self.data().map(|name| catalogue.digest(name)).transpose() {
+            Err(DataError::Absent(absent)) if absent.stand_in && self.stands_in() => Ok(None),
+            Err(DataError::Absent(absent)) => match catalogue.archived_digest(&absent.name) {
+                Some(digest) => Ok(Some(digest)),
+                None => Err(DataError::Absent(absent)),
+            },
+            found => found,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcsa_core::Seed;
+    use mcsa_data::Catalogue;
+
+    use super::*;
+
+    #[test]
+    fn what_the_listing_says_can_be_built() {
+        let catalogue = Catalogue::new(None);
+        for (name, settings, _) in Target::ALL {
+            let settings = settings.split(", ").collect::<Vec<_>>().join("\n");
+            let target: Target = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
+            assert_eq!(target.kind(), name);
+            assert!(target.build(&catalogue, Seed::new(1)).unwrap().posterior.dim() > 0, "{name}");
+        }
+    }
+
+    #[test]
+    fn settings_are_told() {
+        let target = Target::CorrelatedGaussian { dim: 10, correlation: 0.2 };
+        assert_eq!(target.title(), "correlated-gaussian, correlation 0.2, dim 10");
+        assert_eq!(Method::Pmcsa { chains: 4 }.title(), "pmcsa, chains 4");
+    }
+
+    #[test]
+    fn sizes_beyond_memory_are_refused_with_the_largest() {
+        let refused = |target: Target| target.check_size().unwrap_err().to_string();
+        let gaussian = |dim| Target::StandardGaussian { dim };
+        assert!(gaussian(11_585).check_size().is_ok());
+        assert!(refused(gaussian(11_586)).contains("expected at most 11585"));
+        assert!(refused(Target::WishartGaussian { dim: usize::MAX, freedom: 9.0 }).contains("at most 11585"));
+        assert!(refused(Target::Funnel { dim: usize::MAX, scale: 1.0 }).contains("at most 67108864"));
+        assert!(refused(Target::Moons { per_moon: usize::MAX, noise: 1.0 }).starts_with("per_moon is"));
+    }
 }

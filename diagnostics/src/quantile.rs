@@ -1,8 +1,8 @@
-//! Empirical quantiles of replicates.
+//! Empirical quantiles.
 
 /// Empirical quantile at `level`, interpolated between order statistics as in Hyndman & Fan (1996), type 7; NaN if there are
 /// no values.
-pub(crate) fn quantile(values: &mut [f64], level: f64) -> f64 {
+pub fn quantile(values: &mut [f64], level: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
     let place = level.clamp(0.0, 1.0) * last as f64;

@@ -1,0 +1,30 @@
+//! Catalogue of targets, methods, optimisers and families: maps names to types, and is the only place that does so.
+//!
+//! | by name | file | to add one |
+//! |---|---|---|
+//! | target | [`target`](Target) | a variant, an arm of `build`, a line of `Target::ALL` |
+//! | method | [`method`](Method) | a variant, an arm of `build`, a line of `Method::ALL`, a line in `look.rs` |
+//! | optimiser | [`OptimizerConfig`] | a variant, an arm of each verb |
+//! | family | [`FamilyConfig`] | a variant, an arm of `build`, a line of `FamilyConfig::ALL` |
+//! | initial parameters | [`Start`] | a variant, an arm of `draw` |
+
+mod case;
+mod family;
+mod method;
+mod optimizer;
+mod problem;
+mod processes;
+pub mod published_rules;
+mod regression;
+mod start;
+mod target;
+
+pub use case::{Built, Case, Fault, HEAD, LongRun, Margins, Truth};
+pub use family::{AnnealedConfig, Ansatz, BuiltFamily, FamilyConfig, Pushed, full_rank_at};
+pub use method::{AnyEstimator, Entrant, Method, Moment, Views};
+pub use optimizer::{OptimizerConfig, OptimizerState};
+pub use problem::{Evaluator, Likelihood, Measures, Posterior, Problem, Reference, Vector};
+pub use processes::{First, LocalConfig, SemiConfig, SparseConfig, SparseRows};
+pub use regression::{LogisticRows, correlated_gaussian, of_labels};
+pub use start::Start;
+pub use target::Target;
