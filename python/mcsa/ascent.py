@@ -129,7 +129,7 @@ class Ascent:
         return self.result()
 
     def result(self) -> Result:
-        """Weighted draws at the parameters reached. No witness has judged them."""
+        """Weighted draws at the parameters reached, without a verdict."""
         return Result(self._climbing.result(self._draws), self._labels)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -149,14 +149,14 @@ def ascend(
     progress: bool = False,
     **parts: Unpack[Parts],
 ) -> Result:
-    """Fits a family to a posterior by chosen parts, by the words of ``mcsa-bench fit``. No witness judges the result: look at ``k_hat``.
+    """Fits a family to a posterior by chosen parts, by the names of ``mcsa-bench fit``. The result has no verdict: look at ``k_hat``.
 
     Args:
         log_density: As in :func:`mcsa.fit`.
         dim: As in :func:`mcsa.fit`.
         gradient: As in :func:`mcsa.fit`; the methods ``elbo``, ``stl``, ``rws``, ``hmc`` and kernels that use gradients need it.
         steps: Number of steps.
-        progress: Whether a line says what is being done.
+        progress: Whether a line shows the progress.
         method: A name of ``mcsa.ascent.METHODS``, or a dict with the name as ``kind`` and settings.
         family: A name of ``mcsa.ascent.FAMILIES``, or such a dict: ``{"kind": "low-rank", "rank": 2}``.
         kernel: A name of ``mcsa.ascent.KERNELS``, or such a dict, with the method ``pmcsa``: the kernel that moves its chains.

@@ -108,8 +108,8 @@ class Fit:
     def run(self, *, progress: bool = False) -> Result:
         """Does all that is left and returns the result.
 
-        Ctrl-C ends it after the current piece of work. Then the result has the draws of the q reached, without a witness, and its verdict
-        is no; ``run`` again goes on. A second Ctrl-C raises ``KeyboardInterrupt``, as the first does before any q was reached.
+        Ctrl-C ends it after the current piece of work. Then the result has the draws of the q reached, unchecked, and its verdict is no;
+        ``run`` again goes on. A second Ctrl-C raises ``KeyboardInterrupt``, as the first does before any q was reached.
         """
         line = Line() if progress else None
         try:
@@ -162,7 +162,7 @@ def fit(
             NumPy, numba and ``jax.jit(jax.vmap(f))`` serve. Or a model of :mod:`mcsa.models`.
         dim: Number of unconstrained parameters. Not given for a model.
         gradient: The same batch gives an array ``(N, dim)``, or a pair of the ``N`` log densities and this array.
-        progress: Whether a line says what is being done.
+        progress: Whether a line shows the progress.
         vectorized: False if ``log_density`` and ``gradient`` take one point ``(dim,)``; slower.
         names: Names of the coordinates.
         transform: Maps draws ``(N, dim)`` to parameters by name, each an array whose first side is ``N``; for reports.

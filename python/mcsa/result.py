@@ -189,7 +189,7 @@ class Result:
     def handover(self) -> dict[str, np.ndarray]:
         """For a sampler: starting points, one per row, and mean and covariance of the weighted draws."""
         if self._fitted.handover is None:
-            raise ValueError("there is nothing to hand over: no witness chains were run, or the covariance of the draws is singular")
+            raise ValueError("there is nothing to hand over: no chains of another kernel were run, or the covariance of the draws is singular")
         starts, mean, covariance = self._fitted.handover
         return {"starts": starts, "mean": np.array(mean), "covariance": covariance}
 

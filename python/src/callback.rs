@@ -101,7 +101,7 @@ fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult
     if shape != [out.len()] {
         return Err(PyValueError::new_err(format!(
             "{what} returned an array of shape {}; expected ({},), one log density for each row",
-            told(&shape),
+            shown(&shape),
             out.len()
         )));
     }
@@ -117,7 +117,7 @@ fn read_matrix(value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()
     if shape != [out.ncols(), out.nrows()] {
         return Err(PyValueError::new_err(format!(
             "gradient returned an array of shape {}; expected ({}, {}), one gradient for each row",
-            told(&shape),
+            shown(&shape),
             out.ncols(),
             out.nrows()
         )));
@@ -132,7 +132,7 @@ fn read_matrix(value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()
     Ok(())
 }
 
-fn told(shape: &[usize]) -> String {
+fn shown(shape: &[usize]) -> String {
     let sides: Vec<String> = shape.iter().map(ToString::to_string).collect();
     match &sides[..] {
         [one] => format!("({one},)"),
@@ -150,8 +150,8 @@ impl Density {
         self.failure.lock().map_or(None, |mut failure| failure.take())
     }
 
-    /// True if Ctrl-C came during a call since the last time that this was asked. The call was made again, so that no number depends on
-    /// it; a second Ctrl-C during that call is an exception like any other.
+    /// True if Ctrl-C came during a call since the last call of this. The callable was called again, so that no number depends
+    /// on it; a second Ctrl-C during that call is an exception like any other.
     pub(crate) fn interrupted(&self) -> bool {
         self.interrupted.swap(false, Ordering::Relaxed)
     }

@@ -37,7 +37,7 @@ pub(crate) struct Fitted {
     /// Log evidence, its standard error, a lower and an upper bound.
     #[pyo3(get)]
     log_evidence: (f64, f64, f64, f64),
-    /// The answer, the verdict in words, and the objections. None if there were no witnesses.
+    /// The answer, the verdict in words, and the objections. None if no check was run.
     #[pyo3(get)]
     verdict: Option<(bool, String, Vec<String>)>,
     /// Numbers of evaluations: of the log density alone, and of the gradient with its log density.
@@ -83,13 +83,13 @@ impl Fitted {
             )),
             None => None,
         };
-        let told = |Parameter { mean, error, sd, quantiles: [low, middle, high], .. }: &Parameter| {
+        let numbers = |Parameter { mean, error, sd, quantiles: [low, middle, high], .. }: &Parameter| {
             [*mean, *error, *sd, *low, *middle, *high]
         };
         let Outcome { shape, params, draws, parameters, evidence, verdict, evaluations, .. } = outcome;
         let objections = verdict.objections.iter().map(ToString::to_string).collect();
         Ok(Self {
-            numbers: Some(parameters.iter().map(told).collect()),
+            numbers: Some(parameters.iter().map(numbers).collect()),
             log_evidence: (evidence.log, evidence.error, evidence.lower, evidence.upper),
             verdict: Some((verdict.is_yes(), verdict.to_string(), objections)),
             evaluations: (evaluations.density, evaluations.gradient),
@@ -100,7 +100,7 @@ impl Fitted {
         })
     }
 
-    /// The result of an ascent: weighted draws of q, which no witness has judged.
+    /// The result of an ascent: weighted draws of q, without a verdict.
     pub(crate) fn of_draws(py: Python<'_>, weighted: Draws, target: &dyn LogDensity) -> PyResult<Self> {
         let (mut named, count) = (Named::default(), weighted.len());
         for j in 0..count {

@@ -86,7 +86,7 @@ impl Fitting {
         }
     }
 
-    /// The result; before the end of the fit one without witnesses, whose verdict is no, or `None` if there is no q yet.
+    /// The result; before the end of the fit one without checks, whose verdict is no, or `None` if there is no q yet.
     fn result(&self, py: Python<'_>) -> PyResult<Option<Fitted>> {
         let guard = self.lock()?;
         let state = guard.as_ref().ok_or_else(ended)?;

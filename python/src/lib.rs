@@ -6,6 +6,18 @@ mod errors;
 mod fitted;
 mod fitting;
 mod model;
-mod module;
 mod source;
 mod sparse;
+
+use pyo3::prelude::*;
+
+/// Native part of the package `mcsa`: the Rust library's fits of a posterior.
+#[pymodule]
+fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<callback::Density>()?;
+    module.add_class::<model::Model>()?;
+    module.add_class::<fitting::Fitting>()?;
+    module.add_class::<fitted::Fitted>()?;
+    module.add_class::<ascent::Climbing>()
+}

@@ -58,7 +58,7 @@ impl Source {
         }
     }
 
-    /// True if Ctrl-C came during a call of a callable since the last time that this was asked.
+    /// True if Ctrl-C came during a call of a callable since the last call of this.
     pub(crate) fn interrupted(&self) -> bool {
         match self {
             Self::Density(density) => density.get().interrupted(),

@@ -10,17 +10,7 @@ import mcsa
 import mcsa.ascent
 import numpy as np
 import pytest
-
-MEAN, SD = np.array([1.0, -2.0]), np.array([0.5, 3.0])
-
-
-def gaussian(z):
-    return -0.5 * (((z - MEAN) / SD) ** 2).sum(axis=1)
-
-
-def slope(z):
-    return (MEAN - z) / SD**2
-
+from targets import MEAN, SD, gaussian, slope
 
 def near(result):
     """The mean within 0.3 standard deviations, the standard deviation within 30 %: weighted draws of a q that is near enough."""

@@ -13,14 +13,7 @@ import mcsa.arviz
 import mcsa.files
 import numpy as np
 import pytest
-
-
-def gaussian(z):
-    return -0.5 * ((z - [1.0, -2.0]) ** 2 / [0.25, 9.0]).sum(axis=1)
-
-
-def slope(z):
-    return -(z - [1.0, -2.0]) / [0.25, 9.0]
+from targets import gaussian, slope
 
 
 def test_a_saved_result_is_the_same(tmp_path):

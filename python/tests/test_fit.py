@@ -7,14 +7,7 @@ import threading
 import mcsa
 import numpy as np
 import pytest
-
-
-def gaussian(z):
-    return -0.5 * ((z - [1.0, -2.0]) ** 2 / [0.25, 9.0]).sum(axis=1)
-
-
-def slope(z):
-    return -(z - [1.0, -2.0]) / [0.25, 9.0]
+from targets import gaussian, slope
 
 
 def test_moments_of_a_gaussian():

@@ -108,7 +108,7 @@ results = {
 }
 
 # %% [markdown]
-# The verdict comes first: witnesses that q did not make have looked for what it misses.
+# The verdict comes first: most of its checks do not use q, and look for what q misses.
 
 # %%
 print(results["NumPy"].verdict)

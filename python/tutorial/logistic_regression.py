@@ -103,7 +103,7 @@ except (ImportError, RuntimeError) as error:
 # %% [markdown]
 # ## A method of the papers
 #
-# `mcsa.ascend` fits one family by one method. Here is a Gaussian by parallel chains; k-hat says how much its weights have to correct.
+# `mcsa.ascend` fits one family by one method. Here is a Gaussian by parallel chains; k-hat shows how much its weights have to correct.
 
 # %%
 gaussian = mcsa.ascend(log_density, 2, gradient, method="pmcsa", family="full-rank", scale=3.0, rate=0.02, steps=5_000, transform=weights)
