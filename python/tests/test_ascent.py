@@ -74,8 +74,8 @@ def test_words_are_those_of_the_program():
     rules = re.findall(r'\) "([a-z-]+)"', (catalogue / "optimizer_config.rs").read_text())
     assert tuple(rules) == mcsa.ascent.OPTIMIZERS
     models = listed("target_listing.rs", "pub const ALL")
-    # Data that experiments prepare for logistic and linear regressions, and cases of the verdict's experiment.
-    assert set(models) - set(mcsa.models.MODELS) == {"synthetic-logistic", "synthetic-linear", "subset-logistic", "case"}
+    # Data that experiments prepare for logistic regressions, and cases of the verdict's experiment.
+    assert set(models) - set(mcsa.models.MODELS) == {"synthetic-logistic", "subset-logistic", "case"}
     for name in ("diagonal-gaussian", "wishart-gaussian"):
         parameters = inspect.signature(mcsa.models.MODELS[name]).parameters
         assert models[name] == {key: parameters[key].default for key in models[name]}
