@@ -10,8 +10,6 @@
 //! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`MomentMatched`], [`BlockFamily`] for
 //!   one latent point per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at
 //!   arbitrary points.
-//! * Annealed paths are guided by a [`Surrogate`] posterior. Models with one local latent point per datum: [`LocalLatents`],
-//!   [`LocalFamily`].
 //! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlocksAt`].
 //! * State-space models: [`StateSpace`], [`GaussianDynamics`]; and particle proposals for them: [`PathGuide`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
@@ -45,9 +43,8 @@ pub mod file;
 mod from_fn;
 mod guide;
 mod kernel;
+mod lanes;
 mod learnable;
-mod learnable_rows;
-mod local_latents;
 mod moment_matched;
 mod named;
 mod normal;
@@ -62,8 +59,6 @@ mod seed;
 mod separable;
 mod state_space;
 mod stream;
-mod subset;
-mod surrogate;
 mod target;
 mod whitened;
 mod words;
@@ -72,7 +67,7 @@ pub use address::Address;
 pub use block_family::{BlockFamily, BlocksAt};
 pub use branch::{Branch, enumerate};
 pub use config::{checksum, type_name};
-pub use counted::{Counted, Counts};
+pub use counted::{Counted, Counts, Evaluation};
 pub use ensemble::Ensemble;
 pub use error::{
     Error, all_finite, counted, finite_matrix, fits_in_memory, same_length, square_fits_in_memory,
@@ -82,9 +77,8 @@ pub use family::{Family, Reparameterised};
 pub use from_fn::{FromFn, from_fn};
 pub use guide::{At, Guard, Guide};
 pub use kernel::{Cloud, Kernel};
+pub use lanes::each_column;
 pub use learnable::Learnable;
-pub use learnable_rows::LearnableRows;
-pub use local_latents::{LocalFamily, LocalLatents, LocalMinibatch};
 pub use mcsa_numeric as numeric;
 pub use mcsa_numeric::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use moment_matched::MomentMatched;
@@ -99,7 +93,5 @@ pub use seed::Seed;
 pub use separable::{Minibatch, Separable, Subsampled};
 pub use state_space::{GaussianDynamics, StateSpace};
 pub use stream::Stream;
-pub use subset::{draw_subset, seen_len};
-pub use surrogate::Surrogate;
 pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity};
 pub use whitened::{AffineMap, Whitened};

@@ -3,7 +3,7 @@
 use faer::{MatMut, MatRef, mat};
 use mcsa_core::{
     ColumnsMut, Counted, Counts, Curvature, Family, Gradient, LogDensity, Parametric, Seed, Separable,
-    Stream, Subsampled, Surrogate,
+    Stream, Subsampled,
 };
 
 struct Bowl;
@@ -139,45 +139,6 @@ fn terms_are_counted_by_the_row() {
     target.uncounted(|| target.log_likelihood_at(&[0], &[0.0; 2], &mut []));
     target.log_prior(&[0.0; 2], &mut []);
     assert_eq!(target.counts().terms, 8);
-}
-
-/// The surrogate `-z^2 / 2`.
-struct Guide;
-
-impl Surrogate for Guide {
-    fn dim(&self) -> usize {
-        1
-    }
-    fn num_params(&self) -> usize {
-        0
-    }
-    fn gradient_into(&self, _: &[f64], _: &[f64], z: &[f64], out: &mut [f64], _: &mut [f64], _: &mut [f64]) {
-        out[0] = -z[0];
-    }
-    fn add_second(
-        &self,
-        _: &[f64],
-        _: &[f64],
-        _: &[f64],
-        _: &[f64],
-        u: &[f64],
-        scale: f64,
-        product: &mut [f64],
-        _: &mut [f64],
-        _: &mut [f64],
-    ) {
-        product[0] -= scale * u[0];
-    }
-}
-
-#[test]
-fn surrogates_are_counted_by_the_call() {
-    let (guide, mut gradient, mut product) = (Counted::new(Guide), [0.0], [1.0]);
-    guide.gradient_into(&[], &[], &[2.0], &mut gradient, &mut [], &mut []);
-    guide.gradient_into(&[], &[], &[3.0], &mut gradient, &mut [], &mut []);
-    guide.add_second(&[], &[], &[], &[2.0], &[4.0], 0.5, &mut product, &mut [], &mut []);
-    assert_eq!((gradient, product), ([-3.0], [-1.0]));
-    assert_eq!(guide.counts(), Counts { gradient: 2, hessian_vector: 1, ..Counts::default() });
 }
 
 /// The points of ten threads are all counted.

@@ -21,9 +21,6 @@ use crate::family_parameters::family_parameters;
 /// MSC, Alg. 3. Wraps a [`ScanClimb`] for one latent point per datum (JSA; gradients of a minibatch are scaled up to all data), or
 /// a [`PathClimb`](crate::PathClimb) for a latent path. Their density depends on theta, so its values at the chains are evaluated
 /// again in every step: one more evaluation per chain.
-///
-/// Around [`Minibatched`](crate::Minibatched) with [`FlowElbo`](crate::FlowElbo) it is ascent on the evidence lower bound of
-/// `log p_theta(x)` in lambda and theta, for [`LearnableRows`](mcsa_core::LearnableRows) and a family whose points are `(theta, z)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Joint<E> {

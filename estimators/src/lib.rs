@@ -13,8 +13,7 @@
 //! For paths of state space models: [`PathClimb`]. To learn parameters of the model jointly with lambda: [`Joint`].
 //!
 //! For comparison, estimators without chains: [`ScoreWeights`] (importance sampling such as [`snis`]), [`Elbo`], and
-//! [`FlowElbo`] for families that have samples but no density at arbitrary points, annealed paths among them. [`Minibatched`] takes
-//! a bound on minibatches of the data, and [`LocalMinibatched`] one of a model with local latents.
+//! [`FlowElbo`] for families that have samples but no density at arbitrary points, annealed paths among them.
 //!
 //! # Warming up a flow
 //!
@@ -47,10 +46,7 @@ mod family_parameters;
 mod health;
 mod iterates;
 mod joint;
-mod joint_bound;
 mod limits;
-mod local_minibatched;
-mod minibatched;
 mod moments;
 mod outcome;
 mod path_climb;
@@ -73,8 +69,6 @@ pub use draws::Draws;
 pub use erased::{DynEstimator, DynInfo, DynState};
 pub use health::{Health, Judged, TailWeight};
 pub use joint::{Joint, ScanClimb, jsa_scan};
-pub use local_minibatched::LocalMinibatched;
-pub use minibatched::{Minibatched, Rows};
 pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};
 pub use path_climb::{PathClimb, msc_paths, smc_paths};

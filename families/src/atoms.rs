@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite};
 
-use crate::lanes::each_column;
 use crate::softmax::Softmax;
+use mcsa_core::each_column;
 
 /// Categorical distribution on finitely many points of `R^d` (softmax of logits); kernels that propose from it can be enumerated.
 ///

@@ -7,8 +7,8 @@ use mcsa_core::{
 };
 
 use crate::Link;
-use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
+use mcsa_core::each_column;
 use mcsa_numeric::linear::few::{Place, Whiten};
 use mcsa_numeric::linear::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
 use mcsa_numeric::linear::{few, standard};

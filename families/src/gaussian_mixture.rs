@@ -3,10 +3,10 @@
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, numeric, same_length};
 
-use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::softmax::Softmax;
 use crate::{Link, MeanField, Start};
+use mcsa_core::each_column;
 use mcsa_numeric::linear::standard;
 
 /// Mixture of `K` Gaussians with diagonal covariances.

@@ -26,8 +26,6 @@
 //! [`Defence`] mixes a heavy-tailed [`Tail`] into the proposal of a kernel, so that importance weights are bounded. A family
 //! of [`Atoms`] lets [`mcsa_core::enumerate`] compute the transition matrix of a kernel.
 //!
-//! [`dais`] improves a Gaussian by a few Hamiltonian steps that have a gradient: differentiable annealed importance sampling.
-//!
 //! A [`Flow`] starts at a Gaussian or a t, and can be saved as text bit for bit.
 //!
 //! [`Start`] draws the initial parameters; [`Normal`] and [`kl_gaussian`] are the closed forms against which a Gaussian fit is
@@ -42,7 +40,6 @@
 
 mod amortised;
 mod atoms;
-pub mod dais;
 mod defensive;
 mod dof;
 mod drawn;
@@ -53,7 +50,6 @@ mod full_rank;
 mod gamma_ratio;
 mod gaussian;
 mod gaussian_mixture;
-mod lanes;
 mod link;
 mod low_rank;
 mod mean_field;

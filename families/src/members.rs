@@ -5,8 +5,8 @@ use mcsa_core::{ColumnsMut, Stream, batch_mut, borrow};
 
 use crate::FullRank;
 use crate::full_rank::Diagonal;
-use crate::lanes::each_column;
 use crate::student::Student;
+use mcsa_core::each_column;
 
 /// Number of draws from one member that are placed together, `m + L eps`; a smaller batch than two of these is drawn one by one.
 const PLACED: usize = 16;

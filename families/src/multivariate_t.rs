@@ -4,10 +4,10 @@ use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, batch_mut, borrow};
 
 use crate::full_rank::{Diagonal, invert};
-use crate::lanes::each_column;
 use crate::members::Members;
 use crate::student::Student;
 use crate::{Dof, Fixed, FullRank, GaussianFamily, Learned, Link, Start, dof};
+use mcsa_core::each_column;
 use mcsa_numeric::linear::packed::{self, AddOuters, SolveTransposed};
 use mcsa_numeric::linear::standard;
 

@@ -3,9 +3,9 @@
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, borrow};
 
-use crate::lanes::each_column;
 use crate::student::Student;
 use crate::{Dof, Fixed, Learned, Link, MeanField, Start, dof};
+use mcsa_core::each_column;
 use mcsa_numeric::linear::standard;
 
 /// Student t with independent coordinates and common degrees of freedom `nu`.

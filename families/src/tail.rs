@@ -3,8 +3,8 @@
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, Error, Guide, Stream, all_finite, same_length};
 
-use crate::lanes::each_column;
 use crate::student::{Student, check_dof};
+use mcsa_core::each_column;
 
 /// Product of Student t distributions, one per coordinate; with one degree of freedom, a product of Cauchy distributions.
 ///

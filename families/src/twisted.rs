@@ -7,8 +7,8 @@ use mcsa_core::{
     same_length,
 };
 
-use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
+use mcsa_core::each_column;
 
 /// Path family that builds a [`TwistedChain`] on the model being fitted.
 ///

@@ -4,12 +4,13 @@
 //! enclose from below.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
+use mcsa::annealed::Minibatched;
+use mcsa::annealed::dais::{Annealed, Shape, Slope};
+use mcsa::annealed::surrogate::LogisticSurrogate;
 use mcsa::core::{Estimator, Parametric, Pushforward};
-use mcsa::estimators::{Draws, Elbo, FlowElbo, Minibatched};
+use mcsa::estimators::{Draws, Elbo, FlowElbo};
 use mcsa::families::Link;
-use mcsa::families::dais::{Annealed, Shape, Slope};
 use mcsa::models::LogisticRegression;
-use mcsa::models::surrogate::LogisticSurrogate;
 use mcsa::prelude::*;
 
 const ROWS: usize = 1_000;

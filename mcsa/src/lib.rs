@@ -47,6 +47,8 @@
 //! | [`families`] | `mcsa-families` | variational families and normalising flows |
 //! | [`kernels`] | `mcsa-kernels` | Markov kernels, and whole runs of NUTS or HMC |
 //! | [`estimators`] | `mcsa-estimators` | gradient estimators, the optimisation loop, stopping rule, draws and health of a fit |
+//! | [`annealed`] | `mcsa-annealed` | annealed paths with surrogate likelihoods (SL-DAIS), sparse Gaussian processes |
+//! | [`numeric`] | `mcsa-numeric` | vectorised functions, linear algebra in a fixed order, quadrature |
 //! | [`optim`] | `mcsa-optim` | Adam and other optimisers; modes, Laplace and Pathfinder approximations |
 //! | [`diagnostics`] | `mcsa-diagnostics` | k-hat, effective sample sizes, R-hat, Stein discrepancy |
 //! | [`testing`] | `mcsa-testing` | tests of a kernel, a family or a model of one's own: invariance, exact transition matrices, conformance |
@@ -63,12 +65,14 @@ mod readme;
 
 pub use faer;
 pub use fit::{fit, fit_density};
+pub use mcsa_annealed as annealed;
 pub use mcsa_core as core;
 pub use mcsa_diagnostics as diagnostics;
 pub use mcsa_estimators as estimators;
 pub use mcsa_families as families;
 pub use mcsa_kernels as kernels;
 pub use mcsa_models as models;
+pub use mcsa_numeric as numeric;
 pub use mcsa_optim as optim;
 pub use mcsa_testing as testing;
 pub use mcsa_theory as theory;

@@ -17,7 +17,6 @@
 //! * Latent factor models with learnable parameters: [`FactorAnalysis`].
 //! * Time series: [`StockVolatility`], and state-space models for particle kernels: [`FxVolatility`], and, with
 //!   exact smoothing and evidence, [`LinearGaussian`] and [`HiddenMarkov`].
-//! * Surrogate posteriors that guide annealed paths: [`surrogate`].
 //!
 //! The crate `mcsa-testing` tests these models, and your own.
 //!
@@ -43,11 +42,9 @@ mod prior;
 mod radon;
 mod robust;
 mod skew_normal;
-mod sparse_gp;
 mod state_space;
 mod student;
-mod support;
-pub mod surrogate;
+pub mod support;
 mod tempered;
 mod transform;
 mod truth;
@@ -73,11 +70,9 @@ pub use linear::LinearRegression;
 pub use mixture::Mixture;
 pub use network::NeuralRegression;
 pub use radon::Radon;
+pub use robust::student_errors;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use skew_normal::SkewNormal;
-pub use sparse_gp::{
-    InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior, SparseSurrogate,
-};
 pub use state_space::{
     HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
 };

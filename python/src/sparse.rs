@@ -2,7 +2,7 @@
 
 use mcsa::core::{Error, Gradient, LogDensity, Named, Separable};
 use mcsa::faer::MatRef;
-use mcsa::models::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
+use mcsa::annealed::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
 
 /// Posterior of the whitened values of a sparse Gaussian process at its inducing points, at fixed hyperparameters.
 pub(crate) struct SparseProcess {

@@ -1,15 +1,14 @@
 //! Variational families by name; each can begin at a Gaussian with independent coordinates.
 
 use faer::Mat;
-use mcsa_core::{
-    Counted, Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Separable, Stream, Surrogate,
-};
-use mcsa_families::dais::{Annealed, Shape, Slope};
+use mcsa_annealed::Surrogate;
+use mcsa_annealed::dais::{Annealed, Shape, Slope};
+use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
+use mcsa_core::{Counted, Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Separable, Stream};
 use mcsa_families::{
     Activation, Affine, Bnaf, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss,
     GaussianFamily, Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
 };
-use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
 use serde::{Deserialize, Serialize};
 
 use super::processes::SemiConfig;

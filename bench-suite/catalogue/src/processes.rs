@@ -1,12 +1,11 @@
 //! Targets with latent processes: sparse Gaussian processes, local latent points, volatilities.
 
+use mcsa_annealed::dais::{SemiAnnealed, Slope};
+use mcsa_annealed::surrogate::Clusters;
+use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess};
 use mcsa_core::{Error, Seed};
 use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Share, Split, Standardised, Strata, Task};
-use mcsa_families::dais::{SemiAnnealed, Slope};
-use mcsa_models::surrogate::Clusters;
-use mcsa_models::{
-    FirstState, FxVolatility, InducingCoordinates, LocalRobustRegression, SparseGaussianProcess, Theta,
-};
+use mcsa_models::{FirstState, FxVolatility, LocalRobustRegression, Theta};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
@@ -167,7 +166,7 @@ impl SemiConfig {
     /// The family for a model.
     pub fn family<M>(&self, model: M) -> SemiAnnealed<M>
     where
-        M: mcsa_core::LocalLatents,
+        M: mcsa_annealed::LocalLatents,
     {
         let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
         SemiAnnealed {

@@ -6,12 +6,13 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use faer::Mat;
+use mcsa_annealed::Minibatched;
+use mcsa_annealed::dais::{Annealed, Shape};
+use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, PosteriorSurrogate};
 use mcsa_core::{Estimator, Gradient, Parametric, Seed, batch, batch_mut};
-use mcsa_estimators::{Elbo, FlowElbo, Minibatched};
-use mcsa_families::dais::{Annealed, Shape};
+use mcsa_estimators::{Elbo, FlowElbo};
 use mcsa_families::{FullRank, MeanField};
 use mcsa_models::LogisticRegression;
-use mcsa_models::surrogate::{LogisticSurrogate, MinibatchSurrogate, PosteriorSurrogate};
 
 const DIM: usize = 18;
 const STEPS: usize = 8;

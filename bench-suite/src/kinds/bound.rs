@@ -1,7 +1,8 @@
 //! Fits of pushforwards to the evidence lower bound of a logistic regression, on all rows or on minibatches.
 
+use mcsa_annealed::Minibatched;
 use mcsa_core::{Counted, Error, Pushforward, Stream};
-use mcsa_estimators::{Draws, FlowElbo, Minibatched};
+use mcsa_estimators::{Draws, FlowElbo};
 use mcsa_models::{Logistic, accuracy, log_odds_from_draws, log_predictive_density};
 
 use super::bounded::Bounded;

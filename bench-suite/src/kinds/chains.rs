@@ -1,10 +1,10 @@
 //! Markov chains on the posterior of a logistic regression, measured by their draws.
 
 use faer::Mat;
+use mcsa_annealed::surrogate::Coreset;
 use mcsa_core::{Counted, Error, Kernel, LogDensity, Seed};
 use mcsa_diagnostics::{bulk_sample_size, r_hat};
 use mcsa_kernels::{Accepts, Hmcecs, Nuts, Sampling, TaylorExpansion, Tunable};
-use mcsa_models::surrogate::Coreset;
 use mcsa_models::{
     Logistic, LogisticRegression, WeightedRows, accuracy, log_odds_from_draws, log_predictive_density,
 };

@@ -1,7 +1,10 @@
 //! Fits of models with local latent points to the evidence lower bound.
 
-use mcsa_core::{Error, LocalFamily, LocalMinibatch, Parametric, Pushforward, from_fn};
-use mcsa_estimators::{Draws, FlowElbo, LocalMinibatched};
+use mcsa_annealed::{LocalFamily, LocalMinibatch};
+
+use mcsa_annealed::LocalMinibatched;
+use mcsa_core::{Error, Parametric, Pushforward, from_fn};
+use mcsa_estimators::{Draws, FlowElbo};
 use mcsa_families::{Drawn, Link, MeanField};
 use mcsa_models::LocalRobustRegression;
 

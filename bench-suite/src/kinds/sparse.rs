@@ -1,9 +1,10 @@
 //! Fits of sparse Gaussian processes to the evidence lower bound, hyperparameters included.
 
+use mcsa_annealed::{JointBound, Minibatched};
+use mcsa_annealed::{SparseGaussianProcess, SparsePosterior, SparseSurrogate};
 use mcsa_core::{Columns, Curvature, Error, LogDensity, Pushforward, Seed};
-use mcsa_estimators::{Draws, FlowElbo, Joint, Minibatched};
+use mcsa_estimators::{Draws, FlowElbo};
 use mcsa_families::{Drawn, FullRank, Link, WithTheta};
-use mcsa_models::{SparseGaussianProcess, SparsePosterior, SparseSurrogate};
 
 use super::bounded::Bounded;
 use super::path::mean_and_error;
@@ -29,7 +30,7 @@ impl Fit {
             return Err(Error::invalid(format!("{} does not learn hyperparameters", self.method.kind())));
         };
         let bound = || Minibatched::new(*batch, FlowElbo::new(*samples));
-        let joint = || Joint { climb: bound() };
+        let joint = || JointBound { bound: bound() };
         let (process, dim) = (&rows.process, rows.process.num_inducing());
         let (mean, scale) = self.start.place().unwrap_or((0.0, 1.0));
         let gaussian = Drawn(FullRank::new(dim).with_link(Link::Exp));
@@ -116,9 +117,10 @@ fn surrogate(
             Ok(SparseSurrogate::new(process.clone(), (0..data).collect())?.with_fixed_weights())
         }
         Ansatz::Rand if config.points <= data => {
-            let (mut rows, mut seen) = (vec![0; config.points], vec![0; mcsa_core::seen_len(config.points)]);
+            let (mut rows, mut seen) =
+                (vec![0; config.points], vec![0; mcsa_annealed::seen_len(config.points)]);
             let mut stream = seed.stream(0, 0);
-            mcsa_core::draw_subset(data, &mut rows, &mut seen, |count| stream.index(count).unwrap_or(0));
+            mcsa_annealed::draw_subset(data, &mut rows, &mut seen, |count| stream.index(count).unwrap_or(0));
             SparseSurrogate::new(process.clone(), rows)
         }
         Ansatz::Rand => {

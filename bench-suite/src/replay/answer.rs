@@ -1,7 +1,7 @@
 //! Bound, gradient and points of one path, as JSON.
 
+use mcsa_annealed::dais::{Base, Dais, DaisGradient, Mass, Shape};
 use mcsa_core::{Error, StepSizes};
-use mcsa_families::dais::{Base, Dais, DaisGradient, Mass, Shape};
 use serde_json::{Map, Value, json};
 
 use super::question::{

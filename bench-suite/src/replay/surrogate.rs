@@ -1,6 +1,6 @@
 //! Log prior with a likelihood or its surrogate, which guides a path or ends it.
 
-use mcsa_core::Surrogate;
+use mcsa_annealed::Surrogate;
 use mcsa_core::numeric::dot;
 
 use super::regression::Rows;

@@ -164,8 +164,8 @@ fn gradients_are_differences_on_weighted_points() {
 /// Fixed and learned covariates guide the same path, and the surrogates of the models agree with the replay's own.
 #[test]
 fn surrogates_of_the_models_guide_the_same_path() {
-    use mcsa_families::dais::{Base, Dais, Mass, Shape};
-    use mcsa_models::surrogate::LogisticSurrogate;
+    use mcsa_annealed::dais::{Base, Dais, Mass, Shape};
+    use mcsa_annealed::surrogate::LogisticSurrogate;
     let question = weighted_points("sl_pm_learn", "mf", "paper");
     let found = replay(&question);
     let fixed = replay(&weighted_points("sl_pm_fix", "mf", "paper"));

@@ -23,16 +23,24 @@ pub struct Counted<T> {
     counters: [AtomicU64; KINDS],
 }
 
-/// Kind of an evaluation: the place of its counter.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+/// Kind of an evaluation, as in [`Counts`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evaluation {
+    /// Log density of a target.
     LogDensity,
+    /// Gradient of a target.
     Gradient,
+    /// Product of a Hessian with a vector.
     HessianVector,
+    /// Likelihood of one datum.
     Term,
+    /// Log density of a family.
     LogProb,
+    /// Draw from a family.
     Sample,
+    /// Score of a family.
     Score,
+    /// Gradient of a family's log density in z.
     Slope,
 }
 
@@ -65,7 +73,8 @@ impl<T> Counted<T> {
         Self { inner, counters: Default::default() }
     }
 
-    pub(super) fn add(&self, kind: Kind, points: usize) {
+    /// Counts evaluations at some points, for traits of other crates that a counted object implements.
+    pub fn add(&self, kind: Evaluation, points: usize) {
         self.counters[kind as usize].fetch_add(points as u64, Relaxed);
     }
 

@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 
-use super::counter::{Counted, Kind};
+use super::counter::{Counted, Evaluation};
 use crate::{Error, Family, Parametric, Pull, Pushforward, Reparameterised, StepSizes, Stream};
 
 impl<F: Parametric> Parametric for Counted<F> {
@@ -25,7 +25,7 @@ impl<F: Parametric> Parametric for Counted<F> {
 
 impl<F: Family> Family for Counted<F> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
-        self.add(Kind::LogProb, z.ncols());
+        self.add(Evaluation::LogProb, z.ncols());
         self.inner.log_probs(params, z, log_q, work);
     }
     fn sample_into(
@@ -36,7 +36,7 @@ impl<F: Family> Family for Counted<F> {
         log_q: &mut [f64],
         work: &mut [f64],
     ) {
-        self.add(Kind::Sample, z.ncols());
+        self.add(Evaluation::Sample, z.ncols());
         self.inner.sample_into(params, lanes, z, log_q, work);
     }
     fn add_scores(
@@ -47,7 +47,7 @@ impl<F: Family> Family for Counted<F> {
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
-        self.add(Kind::Score, z.ncols());
+        self.add(Evaluation::Score, z.ncols());
         self.inner.add_scores(params, z, weights, gradient, work);
     }
     fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
@@ -60,7 +60,7 @@ impl<F: Reparameterised> Reparameterised for Counted<F> {
         self.inner.noise_dim()
     }
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        self.add(Kind::Sample, noise.ncols());
+        self.add(Evaluation::Sample, noise.ncols());
         self.inner.sample_noise_into(lanes, noise);
     }
     fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, work: &mut [f64]) {
@@ -74,7 +74,7 @@ impl<F: Reparameterised> Reparameterised for Counted<F> {
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
-        self.add(Kind::Score, noise.ncols());
+        self.add(Evaluation::Score, noise.ncols());
         self.inner.add_pullbacks(params, noise, cotangents, gradient, work);
     }
     fn add_slopes(
@@ -85,7 +85,7 @@ impl<F: Reparameterised> Reparameterised for Counted<F> {
         slopes: MatMut<'_, f64>,
         work: &mut [f64],
     ) {
-        self.add(Kind::Slope, z.ncols());
+        self.add(Evaluation::Slope, z.ncols());
         self.inner.add_slopes(params, z, weight, slopes, work);
     }
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
@@ -102,7 +102,7 @@ impl<F: Pushforward> Pushforward for Counted<F> {
         self.inner.noise_dim()
     }
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        self.add(Kind::Sample, noise.ncols());
+        self.add(Evaluation::Sample, noise.ncols());
         self.inner.sample_noise_into(lanes, noise);
     }
     fn push(
@@ -124,7 +124,7 @@ impl<F: Pushforward> Pushforward for Counted<F> {
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
-        self.add(Kind::Score, noise.ncols());
+        self.add(Evaluation::Score, noise.ncols());
         self.inner.add_push_gradients(params, noise, cotangents, weights, gradient, work);
     }
     fn retrace_into(
@@ -137,7 +137,7 @@ impl<F: Pushforward> Pushforward for Counted<F> {
         work: &mut [f64],
     ) -> bool {
         let is_drawn = self.inner.retrace_into(params, z, lanes, noise, log_q, work);
-        self.add(Kind::Sample, if is_drawn { z.ncols() } else { 0 });
+        self.add(Evaluation::Sample, if is_drawn { z.ncols() } else { 0 });
         is_drawn
     }
     fn push_and_add_gradients(
@@ -157,7 +157,7 @@ impl<F: Pushforward> Pushforward for Counted<F> {
             pulled
         };
         self.inner.push_and_add_gradients(params, noise, z, log_q, cotangents, &mut noting, gradient, work);
-        self.add(Kind::Score, if pulled { noise.ncols() } else { 0 });
+        self.add(Evaluation::Score, if pulled { noise.ncols() } else { 0 });
     }
     fn step_sizes(&self, params: &[f64], work: &mut [f64]) -> StepSizes {
         self.inner.step_sizes(params, work)

@@ -2,7 +2,6 @@
 
 mod counter;
 mod family;
-mod surrogate;
 mod target;
 
-pub use counter::{Counted, Counts};
+pub use counter::{Counted, Counts, Evaluation};

@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 
-use super::counter::{Counted, Kind};
+use super::counter::{Counted, Evaluation};
 use crate::{Curvature, Gradient, LogDensity, Named, Separable, Subsampled};
 
 impl<P: LogDensity> LogDensity for Counted<P> {
@@ -13,11 +13,11 @@ impl<P: LogDensity> LogDensity for Counted<P> {
         self.inner.work_len(columns)
     }
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        self.add(Kind::LogDensity, 1);
+        self.add(Evaluation::LogDensity, 1);
         self.inner.log_density(z, work)
     }
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
-        self.add(Kind::LogDensity, z.ncols());
+        self.add(Evaluation::LogDensity, z.ncols());
         self.inner.log_densities(z, out, work);
     }
 
@@ -28,7 +28,7 @@ impl<P: LogDensity> LogDensity for Counted<P> {
 
 impl<P: Gradient> Gradient for Counted<P> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        self.add(Kind::Gradient, 1);
+        self.add(Evaluation::Gradient, 1);
         self.inner.gradient_into(z, gradient, work)
     }
     fn gradients_into(
@@ -38,14 +38,14 @@ impl<P: Gradient> Gradient for Counted<P> {
         gradients: MatMut<'_, f64>,
         work: &mut [f64],
     ) {
-        self.add(Kind::Gradient, z.ncols());
+        self.add(Evaluation::Gradient, z.ncols());
         self.inner.gradients_into(z, out, gradients, work);
     }
 }
 
 impl<P: Curvature> Curvature for Counted<P> {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
-        self.add(Kind::HessianVector, 1);
+        self.add(Evaluation::HessianVector, 1);
         self.inner.hessian_vector_into(z, v, out, work);
     }
 }
@@ -58,7 +58,7 @@ impl<P: Separable> Separable for Counted<P> {
         self.inner.log_prior(z, work)
     }
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64 {
-        self.add(Kind::Term, rows.len());
+        self.add(Evaluation::Term, rows.len());
         self.inner.log_likelihood_at(rows, z, work)
     }
 }
@@ -78,7 +78,7 @@ impl<P: Subsampled> Subsampled for Counted<P> {
         gradient: &mut [f64],
         work: &mut [f64],
     ) -> f64 {
-        self.add(Kind::Term, rows.len());
+        self.add(Evaluation::Term, rows.len());
         self.inner.add_gradient_at(rows, scale, z, gradient, work)
     }
     fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
@@ -93,7 +93,7 @@ impl<P: Subsampled> Subsampled for Counted<P> {
         out: &mut [f64],
         work: &mut [f64],
     ) {
-        self.add(Kind::Term, rows.len());
+        self.add(Evaluation::Term, rows.len());
         self.inner.add_hessian_vector_at(rows, scale, z, v, out, work);
     }
 }

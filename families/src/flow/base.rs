@@ -4,10 +4,10 @@ use faer::MatMut;
 use mcsa_core::{Error, Stream};
 use serde::{Deserialize, Serialize};
 
-use crate::lanes::each_column;
 use crate::normal::LN_SQRT_2PI;
 use crate::student::Student;
 use crate::{Dof, Fixed, Learned};
+use mcsa_core::each_column;
 use mcsa_numeric::linear::standard;
 
 /// Base distribution of a flow: the standard Gaussian [`Gauss`], or the standard multivariate t with [`Fixed`] or

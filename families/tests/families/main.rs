@@ -1,14 +1,11 @@
 //! Tests of the families: conformance, closed forms, and twins that must fail.
 
 mod altered;
-mod annealed;
 mod atoms;
 mod autoregressive;
 mod block_neural;
 mod cauchy;
 mod closed_forms;
-mod dais;
-mod dais_dual;
 mod defensive;
 mod dependent;
 mod flow_checks;
@@ -31,10 +28,7 @@ mod multivariate_t;
 mod properties;
 mod push_twins;
 mod random_lambda;
-mod semi_dais;
 mod small_faults;
 mod student_t;
-mod surrogates;
 mod twins;
 mod twisted;
-mod with_theta;

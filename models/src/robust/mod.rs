@@ -1,10 +1,8 @@
 //! Linear regression with Student t errors.
 
-mod errors;
-mod latents;
 mod local;
 mod regression;
+pub mod student_errors;
 
-pub(crate) use errors::{MOST, StudentErrors, freedom};
 pub use local::{LocalRobustRegression, LocalTerm};
 pub use regression::{StudentNoise, StudentRegression};

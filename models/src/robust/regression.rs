@@ -4,8 +4,8 @@ use mcsa_core::{
     Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, all_finite, numeric, same_length,
 };
 
-use super::StudentErrors;
-use super::errors::{MOST, freedom};
+use super::student_errors::StudentErrors;
+use super::student_errors::{MOST, freedom};
 use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
 use crate::{Constrained, Transform};
 use mcsa_core::finite_matrix;

@@ -1,10 +1,10 @@
 //! Annealed paths as proposals: their kernels keep a posterior, and path and weight of a chain stay together.
 
 use faer::{MatMut, MatRef};
+use mcsa_annealed::dais::{Annealed, Shape};
+use mcsa_annealed::surrogate::PosteriorSurrogate;
 use mcsa_core::{Cloud, Error, Kernel, Parametric, Pushforward, Record, Seed, Stream};
-use mcsa_families::dais::{Annealed, Shape};
 use mcsa_kernels::{Cis, ExtendedSpace, Imh, Unguided};
-use mcsa_models::surrogate::PosteriorSurrogate;
 use mcsa_models::{LinearRegression, WeightedRows};
 
 use crate::continuous::{holds, regression, split};

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use faer::Mat;
-use mcsa_core::Surrogate;
-use mcsa_families::dais::{Base, Dais, DaisGradient, Mass, Shape};
+use mcsa_annealed::Surrogate;
+use mcsa_annealed::dais::{Base, Dais, DaisGradient, Mass, Shape};
 
 use super::{Case, LONGEST};
 

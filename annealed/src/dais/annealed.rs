@@ -1,0 +1,360 @@
+//! Family of annealed paths with unconstrained parameters.
+
+use crate::Surrogate;
+use faer::reborrow::ReborrowMut;
+use faer::{MatMut, MatRef};
+use mcsa_core::{
+    Columns, ColumnsMut, Error, Parametric, Pull, Pushforward, StepSizes, Stream, all_finite, borrow,
+    same_length,
+};
+
+use super::base::{Base, Shape, unpacked};
+use super::chain::{Chain, Mass, Slope};
+use super::constrained::{Constrained, Form, Layout};
+use super::fixed::Dais;
+use super::forward::Noise;
+use super::tape::Tape;
+use mcsa_core::each_column;
+use mcsa_families::{FullRank, Link, MeanField};
+
+/// Annealed importance sampling as a variational family: the end `z_K` of a path that starts at a Gaussian and follows a surrogate
+/// posterior.
+///
+/// The family is a [`Pushforward`] of the path's normal numbers. `log q` is the log ratio of the densities of the path forward and
+/// backward (see [`Dais`](super::Dais)), so that `E[log p(z_K) - log q]` is a lower bound of the log evidence. The surrogate decides
+/// the method:
+///
+/// | method | surrogate | target of the bound |
+/// |---|---|---|
+/// | DAIS | the log posterior | the log posterior |
+/// | NS-DAIS | a minibatch of it, drawn once per path | another minibatch |
+/// | SL-DAIS | the log prior and a learned surrogate likelihood | a minibatch |
+///
+/// ```text
+/// lambda = [base; u; kappa; w; log M; b; psi]
+/// eta_0 = eta_max / (1 + e^-u),   gamma = 1 / (1 + e^-w),   beta_k = sum_{j<=k} e^{b_j} / sum_j e^{b_j}
+/// ```
+/// `base` is the lambda of [`MeanField`] or [`FullRank`], psi that of the surrogate. `|w|` is cut at 15.
+///
+/// A step size at its clip has no derivative. If all of them are zero the path stands still for ever and the fit is that of the base:
+/// [`step_sizes`](Pushforward::step_sizes) counts them, every step of a fit records the counts, and a run that ends so says it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Annealed<S> {
+    /// Surrogate posterior that the path follows.
+    pub surrogate: S,
+    /// Form of the base: the lambda of [`MeanField`] or of [`FullRank`].
+    pub shape: Shape,
+    /// Map from `rho` to the scales of the base.
+    pub link: Link,
+    /// Number K of steps.
+    pub steps: usize,
+    /// `eta_max`, the largest step size.
+    pub longest: f64,
+    /// Law of the momentum.
+    pub law: Mass,
+    /// Parametrisation of kappa.
+    pub slope: Slope,
+}
+
+impl<S: Surrogate> Annealed<S> {
+    /// Family of `steps` steps with a base of this form, the exponential link and `eta_max = 0.25`.
+    pub const fn new(surrogate: S, shape: Shape, steps: usize) -> Self {
+        let (longest, law, slope) = (0.25, Mass::Variance, Slope::Plain);
+        Self { surrogate, shape, link: Link::Exp, steps, longest, law, slope }
+    }
+
+    /// Parameters at the start of a fit: this lambda of the base, the step size `eta_0` with `kappa = 0`, `gamma = 0.9`, unit mass,
+    /// `beta_k = k / K`, and this psi.
+    ///
+    /// # Errors
+    /// If a length differs, a number is not finite, or the step size is not between 0 and `eta_max`.
+    pub fn at(&self, base: &[f64], step_size: f64, psi: &[f64]) -> Result<Vec<f64>, Error> {
+        let layout = self.layout();
+        same_length("base", layout.base, base.len())?;
+        same_length("psi", self.surrogate.num_params(), psi.len())?;
+        if !(step_size > 0.0 && step_size < self.longest) {
+            return Err(Error::parameter("step size", step_size, "between 0 and eta_max"));
+        }
+        let mut params = base.to_vec();
+        params.push((step_size / (self.longest - step_size)).ln());
+        params.extend([0.0, 9.0_f64.ln()]);
+        params.resize(layout.psi(), 0.0);
+        params.extend_from_slice(psi);
+        self.check(&params)?;
+        Ok(params)
+    }
+
+    /// Number of normal numbers of a path that is drawn backward from its end.
+    pub fn back_noise_dim(&self) -> usize {
+        self.steps * self.surrogate.dim() + self.surrogate.noise_dim()
+    }
+
+    /// `log q` of paths that are drawn backward from their ends with the normal numbers of each column: for ends that are draws of
+    /// the posterior, `log p - log q` has a mean above the log evidence. See [`Dais::path_back`](super::Dais::path_back).
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn push_back(
+        &self,
+        params: &[f64],
+        ends: MatRef<'_, f64>,
+        noise: MatRef<'_, f64>,
+        log_q: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        assert_eq!(
+            (noise.nrows(), noise.ncols()),
+            (self.back_noise_dim(), log_q.len()),
+            "a noise per density"
+        );
+        assert_eq!((ends.nrows(), ends.ncols()), (self.dim(), log_q.len()), "an end per density");
+        let constrained =
+            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
+        let (mut tape, psi) = (Tape::of(&self.surrogate, self.steps, tape), &params[self.layout().psi()..]);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            let (end, noise) = (ends.column(j), noise.column(j).split_at(self.steps * self.dim()));
+            *log_q = chain.simulate_back(&self.surrogate, psi, end, noise, &mut tape, work);
+        }
+    }
+
+    /// The chain at `params`, with all parameters on their constrained scale.
+    ///
+    /// # Errors
+    /// If [`check`](Parametric::check) refuses `params`.
+    pub fn chain(&self, params: &[f64]) -> Result<Dais, Error> {
+        self.check(params)?;
+        let (layout, mut memory) = (self.layout(), vec![0.0; self.layout().constrained_len()]);
+        let constrained = Constrained::of(self.form(), params, &mut memory);
+        let Chain { base, step_size, kappa, longest, gamma, betas, .. } = constrained.chain(params);
+        let scale = match self.shape {
+            Shape::Diagonal => base.scales.to_vec(),
+            Shape::Lower => unpacked(layout.dim, base.scales, base.triangle),
+        };
+        Ok(Dais {
+            base: Base::new(base.mean.to_vec(), self.shape, scale)?,
+            step_size,
+            kappa,
+            longest,
+            gamma,
+            betas: betas.to_vec(),
+            mass: params[layout.mass()..][..layout.dim].iter().map(|log| log.exp()).collect(),
+            law: self.law,
+        })
+    }
+
+    fn form(&self) -> Form {
+        let &Self { shape, link, longest, law, slope, .. } = self;
+        Form { layout: self.layout(), shape, link, longest, law, slope }
+    }
+
+    fn layout(&self) -> Layout {
+        let dim = self.surrogate.dim();
+        let base = match self.shape {
+            Shape::Diagonal => MeanField::new(dim).num_params(),
+            Shape::Lower => FullRank::new(dim).num_params(),
+        };
+        Layout { dim, base, steps: self.steps }
+    }
+
+    fn forward_len(&self) -> usize {
+        self.surrogate.dim().max(self.surrogate.work_len())
+    }
+
+    fn tape_len(&self) -> usize {
+        Tape::len(&self.surrogate, self.steps)
+    }
+
+    /// Simulates the path of one column of noise; returns `log q`.
+    fn simulate(
+        &self,
+        chain: &Chain<'_>,
+        params: &[f64],
+        noise: &[f64],
+        z: &mut [f64],
+        tape: &mut [f64],
+        work: &mut [f64],
+    ) -> f64 {
+        let mut tape = Tape::of(&self.surrogate, self.steps, tape);
+        let psi = &params[self.layout().psi()..];
+        let noise = Noise::split(noise, self.surrogate.dim(), self.steps);
+        let log_q = chain.simulate(&self.surrogate, psi, noise, &mut tape, work);
+        z.copy_from_slice(&tape.points[self.steps * z.len()..]);
+        log_q
+    }
+
+    /// Adds the gradient of `cotangent . z_K + weight * log q` for one column.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "parameters twice, chance, two factors, tape, result, memory"
+    )]
+    fn add_gradient(
+        &self,
+        constrained: &Constrained<'_>,
+        chain: &Chain<'_>,
+        params: &[f64],
+        noise: &[f64],
+        bar: (&[f64], f64),
+        tape: &mut [f64],
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let layout = self.layout();
+        let tape = Tape::of(&self.surrogate, self.steps, tape);
+        let noise = Noise::split(noise, layout.dim, self.steps);
+        let bars_memory = borrow(&mut work, layout.bars_len());
+        let (gradient, psi_bar) = gradient.split_at_mut(layout.psi());
+        let psi = &params[layout.psi()..];
+        let mut bars = layout.bars(gradient, self.shape, bars_memory);
+        chain.add_gradient(&self.surrogate, psi, noise, bar, &tape, &mut bars, psi_bar, work);
+        let scalars = (bars.step_size, bars.kappa, bars.gamma);
+        constrained.pull_back(scalars, bars_memory, gradient);
+    }
+}
+
+impl<S: Surrogate> Parametric for Annealed<S> {
+    fn config(&self) -> String {
+        let Self { surrogate, shape, link, steps, longest, law, slope } = self;
+        let surrogate = surrogate.config();
+        format!(
+            "Annealed {{ {surrogate}, {shape:?}, {link:?}, {steps} steps up to {longest:?}, {law:?}, {slope:?} }}"
+        )
+    }
+
+    fn dim(&self) -> usize {
+        self.surrogate.dim()
+    }
+
+    fn num_params(&self) -> usize {
+        self.layout().psi() + self.surrogate.num_params()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        let reverse = self.layout().bars_len() + Chain::work_len(&self.surrogate);
+        self.layout().constrained_len() + columns.max(1) * self.tape_len() + reverse.max(self.forward_len())
+    }
+
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        let layout = self.layout();
+        if !(self.longest > 0.0 && self.longest.is_finite()) {
+            return Err(Error::parameter("largest step size", self.longest, "positive and finite"));
+        }
+        same_length("params", self.num_params(), params.len())?;
+        all_finite("params", params)?;
+        let base = &params[..layout.base];
+        match self.shape {
+            Shape::Diagonal => MeanField::new(layout.dim).with_link(self.link).check(base)?,
+            Shape::Lower => FullRank::new(layout.dim).with_link(self.link).check(base)?,
+        }
+        Link::Exp
+            .check(&params[layout.mass()..layout.psi()])
+            .map_err(|error| error.within("mass and temperatures"))
+    }
+}
+
+impl<S: Surrogate> Pushforward for Annealed<S> {
+    fn noise_dim(&self) -> usize {
+        (1 + self.steps) * self.surrogate.dim() + self.surrogate.noise_dim()
+    }
+
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        assert_eq!(noise.nrows(), self.noise_dim(), "the noise of a path");
+        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
+    }
+
+    fn push(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        mut z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
+        assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a point per column");
+        let constrained =
+            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            *log_q = self.simulate(&chain, params, noise.column(j), z.column_mut(j), tape, work);
+        }
+    }
+
+    fn add_push_gradients(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        cotangents: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), weights.len()), "a weight per column");
+        assert_eq!(
+            (cotangents.nrows(), cotangents.ncols()),
+            (self.dim(), weights.len()),
+            "a cotangent per column"
+        );
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let constrained =
+            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
+        for (j, &weight) in weights.iter().enumerate() {
+            let (end, rest) = work.split_at_mut(self.dim());
+            self.simulate(&chain, params, noise.column(j), end, tape, rest);
+            let bar = (cotangents.column(j), weight);
+            self.add_gradient(&constrained, &chain, params, noise.column(j), bar, tape, gradient, work);
+        }
+    }
+
+    fn push_and_add_gradients(
+        &self,
+        params: &[f64],
+        noise: MatRef<'_, f64>,
+        mut z: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        mut cotangents: MatMut<'_, f64>,
+        pull: &mut Pull<'_>,
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
+        assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let constrained =
+            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
+        let (chain, len) = (constrained.chain(params), self.tape_len());
+        let tapes = borrow(&mut work, len * log_q.len());
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            let tape = &mut tapes[j * len..(j + 1) * len];
+            *log_q = self.simulate(&chain, params, noise.column(j), z.column_mut(j), tape, work);
+        }
+        if !pull(z.as_ref(), log_q, cotangents.rb_mut()) {
+            return;
+        }
+        for (j, &weight) in log_q.iter().enumerate() {
+            let (bar, tape) = ((cotangents.as_ref().column(j), weight), &mut tapes[j * len..(j + 1) * len]);
+            self.add_gradient(&constrained, &chain, params, noise.column(j), bar, tape, gradient, work);
+        }
+    }
+
+    fn retrace_into(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        lanes: &mut [Stream],
+        noise: MatMut<'_, f64>,
+        log_q: &mut [f64],
+        work: &mut [f64],
+    ) -> bool {
+        let mut noise = noise.subrows_mut(0, self.back_noise_dim());
+        each_column(lanes, noise.rb_mut(), |lane, _, noise| lane.normals_into(noise));
+        self.push_back(params, z, noise.as_ref(), log_q, work);
+        true
+    }
+
+    fn step_sizes(&self, params: &[f64], mut work: &mut [f64]) -> StepSizes {
+        Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()))
+            .chain(params)
+            .step_sizes()
+    }
+}

@@ -1,0 +1,300 @@
+//! Annealed chain with constrained parameters: one path, and its derivatives.
+
+use crate::Surrogate;
+
+use mcsa_core::{Error, StepSizes, same_length};
+
+use super::base::{self, Base, Shape, unpacked};
+use super::chain::{Bars, Chain, Mass};
+use super::forward::Noise;
+use super::tape::Tape;
+
+/// Differentiable annealed importance sampling with K steps, at given parameters.
+///
+/// ```text
+/// z_0 ~ q_0,  v_0 ~ N(0, S^2);  for k = 1..K:
+///   eta_k = clip(eta_0 + kappa beta_k, 0, eta_max)
+///   h_k  = z_{k-1} + eta_k/2 M^-1 v_{k-1}
+///   v^_k = v_{k-1} + eta_k grad[(1 - beta_k) log q_0 + beta_k g](h_k)
+///   z_k  = h_k + eta_k/2 M^-1 v^_k
+///   v_k  = gamma v^_k + sqrt(1 - gamma^2) S nu_k
+/// log q = log q_0(z_0) - sum_k [log N(v^_k; 0, S^2) - log N(v_{k-1}; 0, S^2)]
+/// ```
+/// with a [`Surrogate`] posterior g. For a log joint density f, `E[f(z_K) - log q]` is a lower bound of the log evidence, and
+/// `E[exp(f(z_K) - log q)]` is the evidence, for every surrogate (SL-DAIS, Lemma 1). Without steps it is the plain bound of the
+/// base.
+///
+/// All parameters are on their constrained scale; [`Annealed`](super::Annealed) is the family with unconstrained parameters. A step
+/// size at its clip has no derivative there: if all of them are zero the chain stands still for ever, which
+/// [`step_sizes`](Self::step_sizes) reports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dais {
+    /// Law of `z_0`.
+    pub base: Base,
+    /// `eta_0`, the step size before annealing.
+    pub step_size: f64,
+    /// `kappa`, the change of the step size with the temperature.
+    pub kappa: f64,
+    /// `eta_max`, the largest step size.
+    pub longest: f64,
+    /// `gamma`, the share of the momentum kept by a refresh, in `[0, 1)`.
+    pub gamma: f64,
+    /// `beta_1 .. beta_K`, the inverse temperatures; the last is 1.
+    pub betas: Vec<f64>,
+    /// Diagonal of M.
+    pub mass: Vec<f64>,
+    /// Law of the momentum given M.
+    pub law: Mass,
+}
+
+/// One annealed path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DaisPath {
+    /// Points `z_0 .. z_K`.
+    pub points: Vec<Vec<f64>>,
+    /// `log q`, the log ratio of the densities of the path forward and backward.
+    pub log_q: f64,
+}
+
+impl DaisPath {
+    /// The last point `z_K`.
+    pub fn end(&self) -> &[f64] {
+        self.points.last().map_or(&[], |point| point)
+    }
+}
+
+/// Derivatives of a path for all parameters on their constrained scale.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DaisGradient {
+    /// Mean of the base.
+    pub mean: Vec<f64>,
+    /// Scale of the base, shaped as in the base; zero above the diagonal.
+    pub scale: Vec<f64>,
+    /// Step size `eta_0`.
+    pub step_size: f64,
+    /// Slope `kappa`.
+    pub kappa: f64,
+    /// Share `gamma`.
+    pub gamma: f64,
+    /// Temperatures, each as a free number.
+    pub betas: Vec<f64>,
+    /// Diagonal of the mass.
+    pub mass: Vec<f64>,
+    /// Parameters psi of the surrogate.
+    pub psi: Vec<f64>,
+}
+
+/// Numbers that follow from the parameters.
+struct Derived {
+    scales: Vec<f64>,
+    inverse: Vec<f64>,
+    triangle: Vec<f64>,
+    inverse_mass: Vec<f64>,
+    deviation: Vec<f64>,
+    precision: Vec<f64>,
+}
+
+impl Dais {
+    /// Number K of steps.
+    pub fn num_steps(&self) -> usize {
+        self.betas.len()
+    }
+
+    /// Dimension of z.
+    pub fn dim(&self) -> usize {
+        self.base.mean.len()
+    }
+
+    /// Number of normal numbers of a path: `eps` (d), then `nu` (K rows of d), then those of the surrogate.
+    pub fn noise_len<S: Surrogate + ?Sized>(&self, surrogate: &S) -> usize {
+        (1 + self.num_steps()) * self.dim() + surrogate.noise_dim()
+    }
+
+    /// Checks the parameters of the chain.
+    ///
+    /// # Errors
+    /// If a parameter is out of its range; it is named. That the last temperature is 1 is not required, since its derivative
+    /// is that of a free number.
+    pub fn check(&self) -> Result<(), Error> {
+        same_length("mass", self.dim(), self.mass.len())?;
+        if let Some(&x) = self.mass.iter().find(|x| !(**x > 0.0 && x.is_finite())) {
+            return Err(Error::parameter("mass", x, "positive and finite"));
+        }
+        if !(self.longest > 0.0 && self.longest.is_finite()) {
+            return Err(Error::parameter("largest step size", self.longest, "positive and finite"));
+        }
+        if !(self.gamma >= 0.0 && self.gamma < 1.0) {
+            return Err(Error::parameter("gamma", self.gamma, "in [0, 1)"));
+        }
+        for (name, x) in [("step size", self.step_size), ("kappa", self.kappa)] {
+            if !x.is_finite() {
+                return Err(Error::parameter(name, x, "finite"));
+            }
+        }
+        match self.betas.iter().find(|x| !x.is_finite()) {
+            Some(&x) => Err(Error::parameter("beta", x, "finite")),
+            None => Ok(()),
+        }
+    }
+
+    /// Numbers of clipped step sizes.
+    pub fn step_sizes(&self) -> StepSizes {
+        let derived = self.derived();
+        self.chain(&derived).step_sizes()
+    }
+
+    /// Simulates the path of these normal numbers.
+    ///
+    /// # Panics
+    /// If lengths differ.
+    pub fn path<S: Surrogate + ?Sized>(&self, surrogate: &S, psi: &[f64], noise: &[f64]) -> DaisPath {
+        let mut lent = self.lent(surrogate, psi, noise);
+        let (log_q, tape) = self.simulate(surrogate, psi, noise, &mut lent);
+        DaisPath { points: tape.points.chunks_exact(self.dim()).map(<[f64]>::to_vec).collect(), log_q }
+    }
+
+    /// Simulates a path backward from its last point, with fresh momenta: a draw of the path given its end.
+    ///
+    /// `noise` holds K rows of d normal numbers and those of the surrogate. If `end` is a draw of the posterior with log joint
+    /// density f, then `E[f(end) - log q]` is an upper bound of the log evidence, and `E[exp(log q - f(end))]` is the reciprocal of
+    /// the evidence: with the bound of [`path`](Self::path) it encloses the log evidence from both sides.
+    ///
+    /// # Panics
+    /// If lengths differ.
+    pub fn path_back<S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        end: &[f64],
+        noise: &[f64],
+    ) -> DaisPath {
+        let (d, steps, derived) = (self.dim(), self.num_steps(), self.derived());
+        assert_eq!((surrogate.dim(), end.len()), (d, d), "dimensions of surrogate, end and chain");
+        assert_eq!(
+            (psi.len(), noise.len()),
+            (surrogate.num_params(), steps * d + surrogate.noise_dim()),
+            "psi and noise"
+        );
+        let mut lent = vec![0.0; Tape::len(surrogate, steps)];
+        let mut tape = Tape::of(surrogate, steps, &mut lent);
+        let mut work = vec![0.0; (2 * d).max(surrogate.work_len())];
+        let (chain, noise) = (self.chain(&derived), noise.split_at(steps * d));
+        let log_q = chain.simulate_back(surrogate, psi, end, noise, &mut tape, &mut work);
+        DaisPath { points: tape.points.chunks_exact(d).map(<[f64]>::to_vec).collect(), log_q }
+    }
+
+    /// Gradient of `cotangent . z_K + share * log q` along the path of these normal numbers. With the gradient of f at `z_K` as
+    /// cotangent and share -1 it is that of the bound `f(z_K) - log q`.
+    ///
+    /// Costs one product with the second derivatives of the surrogate per step. No derivative is stopped.
+    ///
+    /// # Panics
+    /// If lengths differ.
+    pub fn gradient<S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        noise: &[f64],
+        cotangent: &[f64],
+        share: f64,
+    ) -> DaisGradient {
+        let (d, steps, derived) = (self.dim(), self.num_steps(), self.derived());
+        let mut lent = self.lent(surrogate, psi, noise);
+        let (_, tape) = self.simulate(surrogate, psi, noise, &mut lent);
+        let (mut mean, mut scales, mut triangle) =
+            (vec![0.0; d], vec![0.0; d], vec![0.0; derived.triangle.len()]);
+        let (mut betas, mut inverse_mass, mut deviation) = (vec![0.0; steps], vec![0.0; d], vec![0.0; d]);
+        let mut psi_bar = vec![0.0; psi.len()];
+        let mut bars = Bars {
+            base: base::Bars { mean: &mut mean, scales: &mut scales, triangle: &mut triangle },
+            step_size: 0.0,
+            kappa: 0.0,
+            gamma: 0.0,
+            betas: &mut betas,
+            inverse_mass: &mut inverse_mass,
+            deviation: &mut deviation,
+        };
+        let mut work = vec![0.0; Chain::work_len(surrogate)];
+        let (noise, bar) = (Noise::split(noise, d, steps), (cotangent, share));
+        self.chain(&derived).add_gradient(
+            surrogate,
+            psi,
+            noise,
+            bar,
+            &tape,
+            &mut bars,
+            &mut psi_bar,
+            &mut work,
+        );
+        let Bars { step_size, kappa, gamma, .. } = bars;
+        let mass = (0..d).map(|i| {
+            deviation[i] * self.law.slope(self.mass[i])
+                - inverse_mass[i] * (derived.inverse_mass[i] * derived.inverse_mass[i])
+        });
+        let mass = mass.collect();
+        let scale = match self.base.shape {
+            Shape::Diagonal => scales,
+            Shape::Lower => unpacked(d, &scales, &triangle),
+        };
+        DaisGradient { mean, scale, step_size, kappa, gamma, betas, mass, psi: psi_bar }
+    }
+
+    fn derived(&self) -> Derived {
+        let scales = self.base.diagonal();
+        let deviation: Vec<f64> = self.mass.iter().map(|&mass| self.law.deviation(mass)).collect();
+        Derived {
+            inverse: scales.iter().map(|scale| 1.0 / scale).collect(),
+            scales,
+            triangle: self.base.triangle(),
+            inverse_mass: self.mass.iter().map(|mass| 1.0 / mass).collect(),
+            precision: deviation.iter().map(|s| 1.0 / (s * s)).collect(),
+            deviation,
+        }
+    }
+
+    fn chain<'a>(&'a self, derived: &'a Derived) -> Chain<'a> {
+        let base = base::View {
+            shape: self.base.shape,
+            mean: &self.base.mean,
+            scales: &derived.scales,
+            inverse: &derived.inverse,
+            triangle: &derived.triangle,
+        };
+        Chain {
+            base,
+            step_size: self.step_size,
+            kappa: self.kappa,
+            longest: self.longest,
+            gamma: self.gamma,
+            betas: &self.betas,
+            inverse_mass: &derived.inverse_mass,
+            deviation: &derived.deviation,
+            precision: &derived.precision,
+        }
+    }
+
+    fn lent<S: Surrogate + ?Sized>(&self, surrogate: &S, psi: &[f64], noise: &[f64]) -> Vec<f64> {
+        assert_eq!(surrogate.dim(), self.dim(), "dimensions of surrogate and chain");
+        assert_eq!(
+            (psi.len(), noise.len()),
+            (surrogate.num_params(), self.noise_len(surrogate)),
+            "psi and noise"
+        );
+        vec![0.0; Tape::len(surrogate, self.num_steps())]
+    }
+
+    fn simulate<'a, S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        noise: &[f64],
+        lent: &'a mut [f64],
+    ) -> (f64, Tape<'a>) {
+        let (derived, steps) = (self.derived(), self.num_steps());
+        let mut tape = Tape::of(surrogate, steps, lent);
+        let mut work = vec![0.0; self.dim().max(surrogate.work_len())];
+        let noise = Noise::split(noise, self.dim(), steps);
+        let log_q = self.chain(&derived).simulate(surrogate, psi, noise, &mut tape, &mut work);
+        (log_q, tape)
+    }
+}

@@ -1,0 +1,210 @@
+use crate::Surrogate;
+use mcsa_core::{Error, borrow, checksum, numeric};
+
+use super::average::BLOCK;
+use super::{SparseGaussianProcess, SparsePosterior};
+
+/// Surrogate posterior of the inducing values of a [`SparseGaussianProcess`]: its prior, and a weighted log likelihood of a few of
+/// its data. (SL-DAIS, Sec. 7.4 and 7.5)
+///
+/// ```text
+/// g(u; psi) = log N(u; 0, K_ZZ) + sum_n w_n log p(y_n | u),   psi = (theta, log w)
+/// ```
+/// The parameters theta are those of the process, inducing points included; the weights start at `N / B` and are learned, or stay
+/// fixed. In a bound, the same theta enters the target: its derivative there is [`SparsePosterior::add_theta_gradient`].
+///
+/// A path prepares kernel and factor once. If theta has none, everything is NaN, which an estimator counts.
+///
+/// ```
+/// use mcsa_annealed::Surrogate;
+/// use mcsa_annealed::{SparseGaussianProcess, SparseSurrogate};
+/// let x = faer::mat![[0.0], [1.0], [2.5], [3.0]];
+/// let process = SparseGaussianProcess::classification(x.as_ref(), &[1.0, 1.0, 0.0, 0.0], 2)?;
+/// let theta = process.theta(0.0, &[0.3], &[], faer::mat![[0.5], [2.0]].as_ref())?;
+/// let surrogate = SparseSurrogate::new(process, vec![0, 2])?;
+/// let psi = surrogate.initial(&theta);
+/// assert_eq!((surrogate.num_params(), psi[4..].to_vec()), (6, vec![2.0_f64.ln(); 2]));
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct SparseSurrogate {
+    process: SparseGaussianProcess,
+    rows: Vec<usize>,
+    learns_weights: bool,
+    /// Theta, if it is fixed.
+    fixed: Option<Vec<f64>>,
+}
+
+impl SparseSurrogate {
+    /// The surrogate of these rows of the process's data, with learned weights.
+    ///
+    /// # Errors
+    /// If there is no row, or a row is not less than the number of data.
+    pub fn new(process: SparseGaussianProcess, rows: Vec<usize>) -> Result<Self, Error> {
+        let data = process.num_data();
+        if rows.is_empty() {
+            return Err(Error::invalid("a surrogate has at least one row").within("SparseSurrogate"));
+        }
+        if let Some(row) = rows.iter().find(|&&row| row >= data) {
+            return Err(
+                Error::invalid(format!("row {row}: the process has {data} data")).within("SparseSurrogate")
+            );
+        }
+        Ok(Self { process, rows, learns_weights: true, fixed: None })
+    }
+
+    /// This surrogate with the weights fixed at `N / B`.
+    #[must_use]
+    pub fn with_fixed_weights(self) -> Self {
+        Self { learns_weights: false, ..self }
+    }
+
+    /// This surrogate with theta fixed, for a target at a fixed theta: psi is the log weights alone.
+    ///
+    /// # Errors
+    /// If theta has another length than that of the process, or is out of range.
+    pub fn at(self, theta: &[f64]) -> Result<Self, Error> {
+        self.process.check_theta(theta).map_err(|error| error.within("SparseSurrogate"))?;
+        Ok(Self { fixed: Some(theta.to_vec()), ..self })
+    }
+
+    /// The process.
+    pub fn process(&self) -> &SparseGaussianProcess {
+        &self.process
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// psi at the start: this theta unless theta is fixed, and weights `N / B`.
+    ///
+    /// # Panics
+    /// If theta has another length than that of the process.
+    pub fn initial(&self, theta: &[f64]) -> Vec<f64> {
+        assert_eq!(theta.len(), self.process.num_thetas(), "theta of the process");
+        let mut psi = theta[..self.num_thetas()].to_vec();
+        psi.resize(self.num_params(), self.uniform().ln());
+        psi
+    }
+
+    /// Theta: a part of psi, unless it is fixed.
+    pub fn theta<'a>(&'a self, psi: &'a [f64]) -> &'a [f64] {
+        self.fixed.as_deref().unwrap_or(&psi[..self.num_thetas()])
+    }
+
+    /// Number of entries of psi that are theta.
+    fn num_thetas(&self) -> usize {
+        if self.fixed.is_some() { 0 } else { self.process.num_thetas() }
+    }
+
+    /// `N / B`.
+    fn uniform(&self) -> f64 {
+        self.process.num_data() as f64 / self.rows.len() as f64
+    }
+
+    /// The posterior and the weights, from a prepared memory.
+    fn parts<'a>(&'a self, psi: &'a [f64], memory: &'a [f64]) -> (SparsePosterior<'a>, &'a [f64]) {
+        let (weights, memory) = memory.split_at(self.rows.len());
+        (self.process.posterior(self.theta(psi), &self.rows, memory), weights)
+    }
+}
+
+impl Surrogate for SparseSurrogate {
+    fn dim(&self) -> usize {
+        self.process.num_inducing()
+    }
+
+    fn num_params(&self) -> usize {
+        self.num_thetas() + if self.learns_weights { self.rows.len() } else { 0 }
+    }
+
+    fn memory_len(&self) -> usize {
+        self.rows.len() + self.process.memory_len(self.rows.len())
+    }
+
+    fn work_len(&self) -> usize {
+        2 * self.dim() + self.process.theta_work_len(self.rows.len())
+    }
+
+    fn config(&self) -> String {
+        format!(
+            "SparseSurrogate {{ {}, rows: {}, sum {:016x}, learned weights: {}{} }}",
+            self.process.config(),
+            self.rows.len(),
+            checksum(self.rows.iter().flat_map(|&row| (row as u64).to_le_bytes())),
+            self.learns_weights,
+            self.fixed.as_ref().map_or_else(String::new, |theta| format!(", fixed theta {theta:?}"))
+        )
+    }
+
+    fn prepare(&self, psi: &[f64], _: &[f64], memory: &mut [f64]) {
+        let (theta, log_weights) = (self.theta(psi), &psi[self.num_thetas()..]);
+        let (weights, memory) = memory.split_at_mut(self.rows.len());
+        if self.learns_weights {
+            weights.copy_from_slice(log_weights);
+            numeric::exp(weights);
+        } else {
+            weights.fill(self.uniform());
+        }
+        // Without a factor the memory is NaN, and so is what is computed from it.
+        let _ = self.process.prepare_into(theta, &self.rows, memory);
+    }
+
+    fn gradient_into(
+        &self,
+        psi: &[f64],
+        memory: &[f64],
+        z: &[f64],
+        gradient: &mut [f64],
+        _: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (posterior, weights) = self.parts(psi, memory);
+        posterior.precision(z, gradient, borrow(&mut work, z.len()));
+        gradient.iter_mut().for_each(|g| *g = -*g);
+        posterior.add_gradient(weights.len(), |n| n, |n| weights[n], z, gradient);
+    }
+
+    fn add_second(
+        &self,
+        psi: &[f64],
+        memory: &[f64],
+        _: &[f64],
+        z: &[f64],
+        u: &[f64],
+        scale: f64,
+        product: &mut [f64],
+        psi_bar: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (posterior, weights) = self.parts(psi, memory);
+        let (theta_bar, weights_bar) = psi_bar.split_at_mut(self.num_thetas());
+        let (along_prior, white) = (borrow(&mut work, u.len()), borrow(&mut work, u.len()));
+        posterior.precision(u, along_prior, white);
+        numeric::axpy(-scale, along_prior, product);
+        let mut along = [0.0; BLOCK];
+        posterior.each_block(
+            weights.len(),
+            |n| n,
+            true,
+            z,
+            |first, averages| {
+                let along = &mut along[..averages.len()];
+                posterior.basis().multiply_at(|b| first + b, u, along);
+                for (b, (along, average)) in along.iter_mut().zip(averages).enumerate() {
+                    let factor = scale * weights[first + b];
+                    if let Some(bar) = weights_bar.get_mut(first + b) {
+                        *bar += factor * average.slope * *along;
+                    }
+                    *along *= factor * average.bend;
+                }
+                posterior.basis().add_pull_back_at(|b| first + b, along, product);
+            },
+        );
+        if self.fixed.is_none() {
+            posterior.add_theta_cross_of_all(|n| scale * weights[n], z, u, scale, theta_bar, work);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+use crate::Surrogate;
+use faer::MatRef;
+use mcsa_core::{Error, borrow, checksum, numeric, same_length};
+
+use super::sweep::{Weights, add_points};
+use mcsa_core::finite_matrix;
+use mcsa_models::support::{positive, zeros_and_ones};
+use mcsa_numeric::design::{Panels, View, pack_into, padded};
+
+/// Surrogate of a Bayesian logistic regression: prior `N(0, s^2 I)` and a weighted log likelihood of a few points.
+///
+/// ```text
+/// g(z; psi) = -|z|^2 / (2 s^2) + sum_n w+_n log sigmoid(x_n . z) + w-_n log sigmoid(-x_n . z)
+/// ```
+///
+/// A labelled row has one weight, which belongs to its label. Weights are `exp(psi_n)`, or fixed; covariates are fixed or
+/// learned (SL-DAIS, Sec. 4). The vector psi holds the logarithms of the weights of the rows, or of all w+ and then all w-; learned
+/// covariates follow, column by column. A column of ones is learned like any other.
+///
+/// A gradient costs two products with the matrix of points and one exponential per point; the tape keeps the sigmoids, so that
+/// [`add_second`](Surrogate::add_second) costs two products alone.
+///
+/// ```
+/// use mcsa_annealed::Surrogate;
+/// use mcsa_core::Seed;
+/// use mcsa_annealed::surrogate::LogisticSurrogate;
+/// let x = faer::Mat::from_fn(100, 2, |i, k| if k == 0 { 1.0 } else { i as f64 / 50.0 - 1.0 });
+/// let labels: Vec<f64> = (0..100).map(|i| f64::from(u8::from(i > 40))).collect();
+/// let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 10, 1.0, &mut Seed::new(1).stream(0, 0))?;
+/// let psi = surrogate.initial();
+/// assert!((psi[0].exp() - 10.0).abs() < 1e-12);
+///
+/// let (mut memory, mut tape) = (vec![0.0; surrogate.memory_len()], vec![0.0; surrogate.tape_len()]);
+/// let (mut work, mut gradient) = (vec![0.0; surrogate.work_len()], [0.0; 2]);
+/// surrogate.prepare(&psi, &[], &mut memory);
+/// surrogate.gradient_into(&psi, &memory, &[0.0, 0.0], &mut gradient, &mut tape, &mut work);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LogisticSurrogate {
+    points: Panels,
+    /// Labels of the rows; none if each point has two weights.
+    labels: Option<Vec<f64>>,
+    /// Weights w+ and then w- at the start, each on whole panels.
+    weights: Vec<f64>,
+    learns_weights: bool,
+    learns_points: bool,
+    precision: f64,
+}
+
+impl LogisticSurrogate {
+    /// Labelled rows `x` with labels 0 or 1, and one learned weight per row that starts at `weights`.
+    ///
+    /// # Errors
+    /// If there is no row or no column, lengths differ, a number is not finite, a label is neither 0 nor 1, or a weight or
+    /// `prior_scale` is not positive.
+    pub fn from_rows(
+        x: MatRef<'_, f64>,
+        labels: &[f64],
+        weights: &[f64],
+        prior_scale: f64,
+    ) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("LogisticSurrogate");
+        same_length("labels", x.nrows(), labels.len()).map_err(refuse)?;
+        same_length("weights", x.nrows(), weights.len()).map_err(refuse)?;
+        zeros_and_ones(labels).map_err(refuse)?;
+        weights.iter().try_for_each(|&weight| positive("weight", weight)).map_err(refuse)?;
+        let of = |label: f64| {
+            let weights = weights.iter().zip(labels);
+            weights.map(move |(&weight, &y)| if y == label { weight } else { 0.0 })
+        };
+        Self::new(x, Some(labels.to_vec()), of(1.0), of(0.0), prior_scale).map_err(refuse)
+    }
+
+    /// Points `x` with two learned weights each, w+ for the label 1 and w- for the label 0, that start at these.
+    ///
+    /// # Errors
+    /// If there is no point or no column, lengths differ, a number is not finite, or a weight or `prior_scale` is not positive.
+    pub fn from_points(
+        x: MatRef<'_, f64>,
+        w_plus: &[f64],
+        w_minus: &[f64],
+        prior_scale: f64,
+    ) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("LogisticSurrogate");
+        for weights in [w_plus, w_minus] {
+            same_length("weights", x.nrows(), weights.len()).map_err(refuse)?;
+            weights.iter().try_for_each(|&weight| positive("weight", weight)).map_err(refuse)?;
+        }
+        Self::new(x, None, w_plus.iter().copied(), w_minus.iter().copied(), prior_scale).map_err(refuse)
+    }
+
+    fn new(
+        x: MatRef<'_, f64>,
+        labels: Option<Vec<f64>>,
+        w_plus: impl Iterator<Item = f64>,
+        w_minus: impl Iterator<Item = f64>,
+        prior_scale: f64,
+    ) -> Result<Self, Error> {
+        positive("prior scale", prior_scale)?;
+        finite_matrix("points", x)?;
+        if x.nrows() == 0 || x.ncols() == 0 {
+            return Err(Error::invalid("a surrogate has at least one point and one column"));
+        }
+        let stride = padded(x.nrows());
+        let mut weights = vec![0.0; 2 * stride];
+        weights[..stride].iter_mut().zip(w_plus).for_each(|(to, weight)| *to = weight);
+        weights[stride..].iter_mut().zip(w_minus).for_each(|(to, weight)| *to = weight);
+        let points = Panels::from_fn(x.nrows(), x.ncols(), |n, k| x[(n, k)]);
+        let precision = prior_scale.powi(-2);
+        Ok(Self { points, labels, weights, learns_weights: true, learns_points: false, precision })
+    }
+
+    /// This surrogate with fixed weights.
+    #[must_use]
+    pub fn with_fixed_weights(self) -> Self {
+        Self { learns_weights: false, ..self }
+    }
+
+    /// This surrogate with learned covariates, which start at its points.
+    #[must_use]
+    pub fn with_learned_points(self) -> Self {
+        Self { learns_points: true, ..self }
+    }
+
+    /// This surrogate with the two weights of each point in the proportion `rate` to `1 - rate`, the rate of the label 1 in the data,
+    /// and with their sum as it was. The weights of labelled rows do not change.
+    ///
+    /// # Errors
+    /// If `rate` is not strictly between 0 and 1.
+    pub fn with_class_rate(mut self, rate: f64) -> Result<Self, Error> {
+        if !(rate > 0.0 && rate < 1.0) {
+            return Err(Error::parameter("class rate", rate, "between 0 and 1").within("LogisticSurrogate"));
+        }
+        if self.labels.is_none() {
+            let (w_plus, w_minus) = self.weights.split_at_mut(padded(self.points.rows()));
+            for (plus, minus) in w_plus.iter_mut().zip(w_minus) {
+                let both = *plus + *minus;
+                (*plus, *minus) = (rate * both, (1.0 - rate) * both);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Number of points.
+    pub fn num_points(&self) -> usize {
+        self.points.rows()
+    }
+
+    /// Vector psi of the weights and the points that the surrogate was made with.
+    pub fn initial(&self) -> Vec<f64> {
+        let (n, d, stride) = (self.points.rows(), self.points.columns(), self.points.padded_rows());
+        let (w_plus, w_minus) = (&self.weights[..n], &self.weights[stride..stride + n]);
+        let mut psi = Vec::with_capacity(self.num_params());
+        if self.learns_weights {
+            match self.labels {
+                Some(_) => psi.extend(w_plus.iter().zip(w_minus).map(|(plus, minus)| (plus + minus).ln())),
+                None => psi.extend(w_plus.iter().chain(w_minus).map(|weight| weight.ln())),
+            }
+        }
+        if self.learns_points {
+            psi.extend((0..d * n).map(|at| self.points.row(at % n)[at / n]));
+        }
+        psi
+    }
+
+    /// Surrogate log likelihood at each point, without the prior.
+    ///
+    /// # Panics
+    /// If lengths differ.
+    pub fn log_likelihoods(&self, psi: &[f64], z: MatRef<'_, f64>, out: &mut [f64]) {
+        assert_eq!((psi.len(), z.ncols()), (self.num_params(), out.len()), "psi, and a number per point");
+        let mut memory = vec![0.0; self.memory_len()];
+        self.prepare(psi, &[], &mut memory);
+        let (Weights { positive, negative }, points) = self.parts(&memory);
+        let (mut odds, mut work) = (vec![0.0; points.padded_rows()], vec![0.0; points.multiply_work_len()]);
+        let mut column = vec![0.0; z.nrows()];
+        for (j, out) in out.iter_mut().enumerate() {
+            column.iter_mut().zip(z.col(j).iter()).for_each(|(to, z)| *to = *z);
+            points.multiply(std::iter::once(column.as_slice()), &mut odds, &mut work);
+            let term = |n: usize| {
+                positive[n] * numeric::scalar::log_sigmoid(odds[n])
+                    + negative[n] * numeric::scalar::log_sigmoid(-odds[n])
+            };
+            *out = (0..self.points.rows()).map(term).sum();
+        }
+    }
+
+    /// Number of learned weights.
+    fn num_weights(&self) -> usize {
+        let each = if self.labels.is_some() { 1 } else { 2 };
+        if self.learns_weights { each * self.points.rows() } else { 0 }
+    }
+
+    /// Length of the memory of the weights.
+    fn weights_len(&self) -> usize {
+        if self.learns_weights { self.weights.len() } else { 0 }
+    }
+
+    /// Weights and points of a path.
+    fn parts<'a>(&'a self, memory: &'a [f64]) -> (Weights<'a>, View<'a>) {
+        let (weights, points) = memory.split_at(self.weights_len());
+        let weights = if self.learns_weights { weights } else { &self.weights };
+        let (positive, negative) = weights.split_at(self.points.padded_rows());
+        let points = if self.learns_points {
+            View::new(points, self.points.rows(), self.points.columns())
+        } else {
+            self.points.view()
+        };
+        (Weights { positive, negative }, points)
+    }
+}
+
+impl Surrogate for LogisticSurrogate {
+    fn dim(&self) -> usize {
+        self.points.columns()
+    }
+
+    fn num_params(&self) -> usize {
+        let points = if self.learns_points { self.points.rows() * self.points.columns() } else { 0 };
+        self.num_weights() + points
+    }
+
+    fn memory_len(&self) -> usize {
+        let points = if self.learns_points { self.points.padded_rows() * self.points.columns() } else { 0 };
+        self.weights_len() + points
+    }
+
+    fn tape_len(&self) -> usize {
+        self.points.padded_rows()
+    }
+
+    fn work_len(&self) -> usize {
+        self.points.multiply_work_len() + 4 * self.points.padded_rows()
+    }
+
+    fn config(&self) -> String {
+        let points = (0..self.points.rows()).flat_map(|n| self.points.row(n));
+        let numbers = points.chain(&self.weights).chain(self.labels.iter().flatten());
+        let data = checksum(numbers.chain([&self.precision]).flat_map(|x| x.to_le_bytes()));
+        let (rows, learned) = (self.labels.is_some(), [self.learns_weights, self.learns_points]);
+        format!("LogisticSurrogate(labelled {rows}, learned {learned:?}, data {data:016x})")
+    }
+
+    fn prepare(&self, psi: &[f64], _: &[f64], memory: &mut [f64]) {
+        let n = self.points.rows();
+        let (psi, covariates) = psi.split_at(self.num_weights());
+        let (weights, points) = memory.split_at_mut(self.weights_len());
+        if self.learns_weights {
+            let (w_plus, w_minus) = weights.split_at_mut(self.points.padded_rows());
+            w_plus[n..].fill(0.0);
+            w_minus[n..].fill(0.0);
+            numeric::exp_into(&psi[..n], &mut w_plus[..n]);
+            match &self.labels {
+                None => numeric::exp_into(&psi[n..], &mut w_minus[..n]),
+                Some(labels) => {
+                    for ((plus, minus), &label) in w_plus.iter_mut().zip(w_minus).zip(labels) {
+                        (*plus, *minus) = if label == 1.0 { (*plus, 0.0) } else { (0.0, *plus) };
+                    }
+                }
+            }
+        }
+        if self.learns_points {
+            pack_into(covariates, n, points);
+        }
+    }
+
+    fn gradient_into(
+        &self,
+        _: &[f64],
+        memory: &[f64],
+        z: &[f64],
+        gradient: &mut [f64],
+        tape: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (weights, points) = self.parts(memory);
+        let packed = borrow(&mut work, points.multiply_work_len());
+        let slopes = borrow(&mut work, points.padded_rows());
+        points.multiply(std::iter::once(z), tape, packed);
+        numeric::sigmoid(tape);
+        weights.slopes_into(tape, slopes);
+        points.pull_back(slopes, 1, gradient);
+        numeric::axpy(-self.precision, z, gradient);
+    }
+
+    fn add_second(
+        &self,
+        _: &[f64],
+        memory: &[f64],
+        tape: &[f64],
+        z: &[f64],
+        u: &[f64],
+        scale: f64,
+        product: &mut [f64],
+        psi_bar: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (n, stride) = (self.points.rows(), self.points.padded_rows());
+        let (weights, points) = self.parts(memory);
+        let packed = borrow(&mut work, points.multiply_work_len());
+        let along = borrow(&mut work, stride);
+        let gained = borrow(&mut work, stride);
+        let lost = borrow(&mut work, stride);
+        points.multiply(std::iter::once(u), along, packed);
+        weights.seconds_into(tape, along, gained, lost);
+
+        let pulled = &mut packed[..u.len()];
+        points.pull_back(along, 1, pulled);
+        numeric::axpy(scale, pulled, product);
+        numeric::axpy(-scale * self.precision, u, product);
+
+        let (of_weights, of_points) = psi_bar.split_at_mut(self.num_weights());
+        if self.learns_weights {
+            numeric::axpy(scale, &gained[..n], &mut of_weights[..n]);
+            let at = if self.labels.is_some() { 0 } else { n };
+            numeric::axpy(scale, &lost[..n], &mut of_weights[at..]);
+        }
+        if self.learns_points {
+            let slopes = borrow(&mut work, stride);
+            weights.slopes_into(tape, slopes);
+            add_points(&slopes[..n], &along[..n], scale, u, z, of_points);
+        }
+    }
+}
