@@ -56,9 +56,10 @@ def test_a_fit_with_a_method_is_an_ascent():
 
 def test_words_are_those_of_the_program():
     """Names and default settings, against the lists of the program's sources, where these are there."""
-    catalogue = Path(__file__).parents[2] / "bench-suite/src/catalog"
-    if not catalogue.is_dir():
+    program = Path(__file__).parents[2] / "bench-suite"
+    if not program.is_dir():
         pytest.skip("the sources of the program are not there")
+    catalogue = program / "catalogue/src"
 
     def listed(file, start):
         text = (catalogue / file).read_text()
@@ -70,10 +71,10 @@ def test_words_are_those_of_the_program():
     assert {name: theirs.get(name) for name in mcsa.ascent.METHODS} == mcsa.ascent.METHODS
     absent = {"msc-prior", "minibatched", "ep", "smc", "nuts-cs", "hmcecs"}
     assert set(theirs) - set(mcsa.ascent.METHODS) == absent
-    assert listed("family_config.rs", "pub const ALL") == mcsa.ascent.FAMILIES
-    rules = re.findall(r'\) "([a-z-]+)"', (catalogue / "optimizer_config.rs").read_text())
+    assert listed("family.rs", "pub const ALL") == mcsa.ascent.FAMILIES
+    rules = re.findall(r'\) "([a-z-]+)"', (catalogue / "optimizer.rs").read_text())
     assert tuple(rules) == mcsa.ascent.OPTIMIZERS
-    models = listed("target_listing.rs", "pub const ALL")
+    models = listed("target.rs", "pub const ALL")
     # Data that experiments prepare for logistic regressions, and cases of the verdict's experiment.
     assert set(models) - set(mcsa.models.MODELS) == {"synthetic-logistic", "subset-logistic", "case"}
     for name in ("diagonal-gaussian", "wishart-gaussian"):
