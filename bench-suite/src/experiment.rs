@@ -6,6 +6,7 @@ use mcsa_core::{Error, Seed};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use crate::figures::Drawn;
 use crate::metric::Metric;
 pub use crate::task::Preset;
 use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section, Task, Variances};
@@ -44,6 +45,9 @@ pub struct Experiment {
     claims: Vec<IgnoredAny>,
     #[serde(rename = "claims", default)]
     claims_common: Option<IgnoredAny>,
+    /// Figures, in place of the standard ones.
+    #[serde(rename = "figure", default)]
+    pub figures: Vec<Drawn>,
     /// Amount of computation in each preset.
     #[serde(rename = "preset", default)]
     pub presets: BTreeMap<PresetName, Preset>,
@@ -200,7 +204,12 @@ impl Experiment {
                 return Err(Error::invalid(reason));
             }
         }
-        self.labels()?.check()?;
+        let labels = self.labels()?;
+        labels.check()?;
+        let tasks = self.presets.values().map(|preset| self.tasks(preset));
+        let tasks =
+            if self.figures.is_empty() { Vec::new() } else { tasks.collect::<Result<Vec<_>, _>>()?.concat() };
+        self.figures.iter().try_for_each(|figure| figure.check(&labels, &tasks))?;
         self.presets.iter().try_for_each(|(name, preset)| self.check_names(*name, preset))
     }
 

@@ -38,7 +38,7 @@ impl Entry {
         let entry = Self {
             file: Cow::Owned(path.display().to_string()),
             text: Cow::Owned(text::read(path)?),
-            figures: figures::standard,
+            figures: figures::from_file,
             tables: tables::standard,
             checks: &[],
         };
@@ -71,6 +71,12 @@ impl Entry {
     /// True if the experiment is in a file of the user.
     pub fn is_of_user(&self) -> bool {
         matches!(self.text, Cow::Owned(_))
+    }
+
+    /// Figures: those of the file, then those of its room; the standard ones if there are none.
+    pub fn plates(&self, results: &Results) -> Vec<Plate> {
+        let drawn = results.experiment.figures.iter().filter_map(|figure| figure.plate(results));
+        drawn.chain((self.figures)(results)).collect()
     }
 
     /// Parses the experiment.

@@ -6,11 +6,11 @@ use mcsa_core::Error;
 use serde::Deserialize;
 
 use super::resampling::{Columns, mean, median};
-use super::selector::{Selector, Settings};
 use super::{ENOUGH, Finding, greatest, least};
 use crate::experiment::Experiment;
 use crate::kinds::Task;
 use crate::results::{Results, Series};
+use crate::selector::{Selector, Settings};
 use crate::store::Outcome;
 
 /// Comparison of a metric between methods, as written in a table `[[claim]]`.
@@ -18,7 +18,9 @@ use crate::store::Outcome;
 /// ```text
 /// terms T_ij = S(of_i) - S(against_j),   or S(of_i) / S(against_j),   or S(of_i);     S the mean or the median over replicates
 /// number = min T_ij of a claim that T is at least t, max T_ij of one that it is at most t; the other end with `any`
+///          max of T_ij / b and a / T_ij of one that T is within [a, b], with t = 1
 /// ```
+/// At a range of steps there is a term for each recorded one; a [`Curve`] makes one number of all steps.
 /// Replicates are paired: replicate `r` has one seed and one split of the data under every method. They are resampled jointly,
 /// and the verdict is open if the 90 % interval of the number contains t.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,10 +31,14 @@ pub struct Contrast {
     pub(super) relation: Relation,
     pub(super) summary: Summary,
     pub(super) is_ratio: bool,
-    /// The distance from this number is compared in place of the summary itself.
-    pub(super) distance_from: Option<f64>,
+    /// Number that is made of the summaries at all steps.
+    pub(super) curve: Option<Curve>,
     /// One term suffices.
     pub(super) any: bool,
+    /// A NaN counts as infinite, unless half of the replicates have one.
+    pub(super) nan_is_infinite: bool,
+    /// Terms without results are left out.
+    pub(super) skips_absent: bool,
     pub(super) is_resampled: bool,
     /// Only replicates that all sides have are compared.
     pub(super) common: bool,
@@ -46,6 +52,8 @@ pub(super) struct Side {
     pub(super) selector: Selector,
     pub(super) metric: String,
     pub(super) at: When,
+    /// The distance from this number is compared in place of the summary itself.
+    pub(super) distance_from: Option<f64>,
 }
 
 /// The second operand of a term.
@@ -59,12 +67,68 @@ pub(super) enum Other {
 pub(super) enum When {
     End,
     Step(u64),
+    /// All recorded steps from the first to the second.
+    Steps(u64, u64),
+}
+
+/// Number made of the summaries of a metric at all recorded steps.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Curve {
+    /// First step at which at most half of the first value is left.
+    HalfTime,
+    /// Largest rise above the least value so far, in units of the first value.
+    Rise,
+    /// First step with a value of at least the last one less this number.
+    ReachesWithin(f64),
+    /// First step from which on values are within this number of the last one.
+    StaysWithin(f64),
+}
+
+impl Curve {
+    /// The number; NaN if the first or last value is NaN, infinite if a step is never reached.
+    pub(super) fn of(self, steps: &[u64], values: &[f64]) -> f64 {
+        let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return f64::NAN };
+        let step = |place: Option<usize>| match place.and_then(|place| steps.get(place)) {
+            _ if first.is_nan() => f64::NAN,
+            Some(step) => *step as f64,
+            None => f64::INFINITY,
+        };
+        match self {
+            Self::HalfTime => step(values.iter().position(|value| *value <= 0.5 * first)),
+            Self::ReachesWithin(margin) => step(values.iter().position(|value| *value >= last - margin)),
+            Self::StaysWithin(_) if last.is_nan() => f64::NAN,
+            Self::StaysWithin(margin) => {
+                let is_off = |value: &f64| (value - last).abs() > margin || value.is_nan();
+                let late = values.iter().rposition(is_off);
+                steps.get(late.map_or(0, |place| place + 1)).map_or(f64::NAN, |step| *step as f64)
+            }
+            Self::Rise => {
+                let (mut least, mut rise) = (first, 0.0_f64);
+                for value in values {
+                    rise = rise.max(value - least);
+                    least = least.min(*value);
+                }
+                rise / first
+            }
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::HalfTime => "step at which half is left of the first ".to_owned(),
+            Self::Rise => "largest rise, in units of the first value, of the ".to_owned(),
+            Self::ReachesWithin(margin) => format!("first step within {margin} below the last of the "),
+            Self::StaysWithin(margin) => format!("step from which on within {margin} of the last of the "),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Relation {
     AtLeast(f64),
     AtMost(f64),
+    Within(f64, f64),
 }
 
 /// Summary of a metric over replicates.
@@ -85,12 +149,17 @@ impl Side {
         planned: &[Vec<(Settings, Task)>],
     ) -> Result<(), Error> {
         self.selector.check(experiment, planned)?;
-        let When::Step(step) = self.at else { return Ok(()) };
         let selected = planned.iter().flatten().filter(|(settings, _)| self.selector.selects(settings));
         let steps: BTreeSet<u64> = selected.flat_map(|(_, task)| task.recorded()).collect();
-        match steps.iter().min_by_key(|known| known.abs_diff(step)) {
-            Some(nearest) if *nearest != step => {
-                Err(Error::invalid(format!("step {step} is not recorded; the nearest is {nearest}")))
+        match self.at {
+            When::Step(step) => match steps.iter().min_by_key(|known| known.abs_diff(step)) {
+                Some(nearest) if *nearest != step => {
+                    Err(Error::invalid(format!("step {step} is not recorded; the nearest is {nearest}")))
+                }
+                _ => Ok(()),
+            },
+            When::Steps(from, to) if !steps.iter().any(|step| (from..=to).contains(step)) => {
+                Err(Error::invalid(format!("no step from {from} to {to} is recorded")))
             }
             _ => Ok(()),
         }
@@ -101,6 +170,8 @@ impl Side {
         match self.at {
             When::End => format!("{} at the end", self.metric),
             When::Step(step) => format!("{} at step {step}", self.metric),
+            When::Steps(0, u64::MAX) => format!("{} at all steps", self.metric),
+            When::Steps(from, to) => format!("{} from step {from} to {to}", self.metric),
         }
     }
 }
@@ -116,29 +187,38 @@ impl Contrast {
 
     /// Verdict of results.
     pub fn find(&self, results: &Results) -> Finding {
-        let columns = match self.columns(results) {
-            Ok(columns) => columns,
+        let (columns, parts) = match self.columns(results) {
+            Ok(found) => found,
             Err(finding) => return finding,
         };
-        let what = self.words(&columns);
-        let number = |columns: &[Vec<f64>]| self.number(columns);
-        match (self.relation, self.is_resampled) {
-            (Relation::AtLeast(border), true) => Finding::at_least_of(&columns, number, border, &what),
-            (Relation::AtMost(border), true) => Finding::at_most_of(&columns, number, border, &what),
-            (Relation::AtLeast(border), false) => Finding::at_least(number(&columns), border, what),
-            (Relation::AtMost(border), false) => Finding::at_most(number(&columns), border, what),
+        let what = self.words(&columns, &parts);
+        let number = |columns: &[Vec<f64>]| self.number(columns, &parts);
+        let (border, is_least) = match self.relation {
+            Relation::AtLeast(border) => (border, true),
+            Relation::AtMost(border) => (border, false),
+            Relation::Within(..) => (1.0, false),
+        };
+        match (is_least, self.is_resampled) {
+            (true, true) => Finding::at_least_of(&columns, number, border, &what),
+            (false, true) => Finding::at_most_of(&columns, number, border, &what),
+            (true, false) => Finding::at_least(number(&columns), border, what),
+            (false, false) => Finding::at_most(number(&columns), border, what),
         }
     }
 
-    /// Values of each side in the order of replicates; or a finding that says what is missing.
-    fn columns(&self, results: &Results) -> Result<Columns, Finding> {
+    /// Values of each side at each of its steps, in the order of replicates; or a finding that says what is missing.
+    fn columns(&self, results: &Results) -> Result<(Columns, Vec<Part>), Finding> {
         let labels = results.experiment.labels().unwrap_or_default();
         let all: Vec<(Settings, Series<'_>)> =
             results.series().into_iter().map(|series| (Settings::of(series.task, &labels), series)).collect();
-        let mut values = Vec::new();
+        let (mut values, mut parts) = (Vec::new(), Vec::new());
         for side in &self.sides {
             let words = side.selector.words(None);
             let Some((_, series)) = all.iter().find(|(settings, _)| side.selector.selects(settings)) else {
+                if self.skips_absent {
+                    parts.push(Part { from: values.len(), steps: Vec::new() });
+                    continue;
+                }
                 return Err(Finding::too_little(format!("no results of {words}")));
             };
             let length = series.task.length();
@@ -146,11 +226,37 @@ impl Contrast {
                 let what = format!("fits of {length} steps; the claim is of {}", self.steps);
                 return Err(Finding::too_little(what));
             }
-            let found = side.values(series);
-            if found.is_empty() {
+            let part = Part { from: values.len(), steps: side.steps(series) };
+            for step in &part.steps {
+                let mut found = side.values(series, *step);
+                let unknown = found.values().filter(|value| value.is_nan()).count();
+                if found.is_empty() || self.nan_is_infinite && 2 * unknown >= found.len() {
+                    return Err(Finding::too_little(format!("no {} of {words}", side.measured())));
+                }
+                if self.nan_is_infinite {
+                    found
+                        .values_mut()
+                        .filter(|value| value.is_nan())
+                        .for_each(|value| *value = f64::INFINITY);
+                }
+                values.push(found);
+            }
+            if part.steps.is_empty() {
                 return Err(Finding::too_little(format!("no {} of {words}", side.measured())));
             }
-            values.push(found);
+            parts.push(part);
+        }
+        let is_apart = |(of, other): &(usize, Option<Other>)| match other {
+            Some(Other::Side(other)) if self.curve.is_none() => {
+                !parts[*of].is_absent()
+                    && !parts[*other].is_absent()
+                    && parts[*of].steps != parts[*other].steps
+                    && parts[*of].steps.len() + parts[*other].steps.len() > 2
+            }
+            _ => false,
+        };
+        if self.terms.iter().any(is_apart) {
+            return Err(Finding::too_little("the fits were recorded at different steps"));
         }
         let everywhere = |replicate: &u64| values.iter().all(|column| column.contains_key(replicate));
         let replicates: Vec<u64> =
@@ -169,30 +275,40 @@ impl Contrast {
             true => shared.iter().filter_map(|replicate| column.get(replicate).copied()).collect(),
             false => column.values().copied().collect(),
         };
-        Ok(values.iter().map(kept).collect())
+        Ok((values.iter().map(kept).collect(), parts))
     }
 
-    /// Summaries of a column, transformed; several if each replicate counts.
-    fn summaries(&self, column: &[f64]) -> Vec<f64> {
-        let summaries = match self.summary {
+    /// Numbers of a side, to be compared: one for each step, for each replicate, or for the curve.
+    fn summaries(&self, side: &Side, part: &Part, columns: &[Vec<f64>]) -> Vec<f64> {
+        let columns = &columns[part.from..part.from + part.steps.len()];
+        let summary = |column: &Vec<f64>| match self.summary {
             Summary::Mean => vec![mean(column)],
             Summary::Median => vec![median(column)],
-            Summary::Each => column.to_vec(),
+            Summary::Each => column.clone(),
         };
-        match self.distance_from {
+        let mut summaries: Vec<f64> = columns.iter().flat_map(summary).collect();
+        if let Some(curve) = self.curve.filter(|_| !part.is_absent()) {
+            summaries = vec![curve.of(&part.steps, &summaries)];
+        }
+        match side.distance_from {
             Some(place) => summaries.into_iter().map(|value| (value - place).abs()).collect(),
             None => summaries,
         }
     }
 
     /// Value of each term, with its place among the terms.
-    fn values(&self, columns: &[Vec<f64>]) -> Vec<(usize, f64)> {
-        let summaries: Vec<Vec<f64>> = columns.iter().map(|column| self.summaries(column)).collect();
-        let compared = |a: f64, b: f64| if self.is_ratio { a / b } else { a - b };
+    fn values(&self, columns: &[Vec<f64>], parts: &[Part]) -> Vec<(usize, f64)> {
+        let sides = self.sides.iter().zip(parts);
+        let summaries: Vec<Vec<f64>> =
+            sides.map(|(side, part)| self.summaries(side, part, columns)).collect();
+        let compared = |a: f64, b: f64| {
+            let value = if self.is_ratio { a / b } else { a - b };
+            self.scaled(value)
+        };
         let term = |(place, (of, other)): (usize, &(usize, Option<Other>))| {
             let ours = &summaries[*of];
             let values: Vec<f64> = match other {
-                None => ours.clone(),
+                None => ours.iter().map(|value| self.scaled(*value)).collect(),
                 Some(Other::Number(number)) => ours.iter().map(|value| compared(*value, *number)).collect(),
                 Some(Other::Side(other)) => {
                     ours.iter().zip(&summaries[*other]).map(|(a, b)| compared(*a, *b)).collect()
@@ -203,18 +319,26 @@ impl Contrast {
         self.terms.iter().enumerate().flat_map(term).collect()
     }
 
+    /// A value in units of the border of a range that it is beyond.
+    fn scaled(&self, value: f64) -> f64 {
+        match self.relation {
+            Relation::Within(low, high) => greatest([value / high, low / value]),
+            _ => value,
+        }
+    }
+
     fn is_least(&self) -> bool {
         matches!(self.relation, Relation::AtLeast(_)) != self.any
     }
 
-    fn number(&self, columns: &[Vec<f64>]) -> f64 {
-        let values = self.values(columns).into_iter().map(|(_, value)| value);
+    fn number(&self, columns: &[Vec<f64>], parts: &[Part]) -> f64 {
+        let values = self.values(columns, parts).into_iter().map(|(_, value)| value);
         if self.is_least() { least(values) } else { greatest(values) }
     }
 
     /// Definition of the number, with the term that decides.
-    fn words(&self, columns: &[Vec<f64>]) -> String {
-        let values = self.values(columns);
+    fn words(&self, columns: &[Vec<f64>], parts: &[Part]) -> String {
+        let values = self.values(columns, parts);
         let by_value = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
         let decides =
             if self.is_least() { values.iter().min_by(by_value) } else { values.iter().max_by(by_value) };
@@ -225,9 +349,10 @@ impl Contrast {
             Summary::Median => "median ",
             Summary::Each => "",
         };
+        let curve = self.curve.map_or_else(String::new, Curve::words);
         let distance =
-            self.distance_from.map_or_else(String::new, |place| format!("distance from {place} of "));
-        let mut text = format!("{distance}{summary}{} by {}", of.measured(), of.selector.words(None));
+            of.distance_from.map_or_else(String::new, |place| format!("distance from {place} of "));
+        let mut text = format!("{distance}{curve}{summary}{} by {}", of.measured(), of.selector.words(None));
         let sign = if self.is_ratio { "over" } else { "less" };
         match other {
             None => {}
@@ -241,6 +366,9 @@ impl Contrast {
                 text.push_str(&format!(" {sign} that of {measured}{by}{words}"));
             }
         }
+        if let Relation::Within(low, high) = self.relation {
+            text.push_str(&format!(", beyond [{low}, {high}] in units of the border"));
+        }
         match (values.len(), self.is_least()) {
             (0 | 1, _) => text,
             (many, true) => format!("{text}, the least of {many}"),
@@ -250,15 +378,38 @@ impl Contrast {
 }
 
 impl Side {
-    /// Values by replicate; fits that ended early have none at the end.
-    fn values(&self, series: &Series<'_>) -> BTreeMap<u64, f64> {
+    /// Recorded steps that are compared.
+    fn steps(&self, series: &Series<'_>) -> Vec<u64> {
+        match self.at {
+            When::End => vec![u64::MAX],
+            When::Step(step) => vec![step],
+            When::Steps(from, to) => {
+                series.steps().into_iter().filter(|step| (from..=to).contains(step)).collect()
+            }
+        }
+    }
+
+    /// Values by replicate at a step; fits that ended early have none at the end.
+    fn values(&self, series: &Series<'_>, step: u64) -> BTreeMap<u64, f64> {
         let value = |outcome: &&Outcome| {
             let row = match self.at {
                 When::End => outcome.rows.last().filter(|_| outcome.ended.failure.is_none()),
-                When::Step(step) => outcome.rows.iter().find(|row| row.step == step),
+                _ => outcome.rows.iter().find(|row| row.step == step),
             };
             Some((outcome.job.replicate, *row?.values.get(self.metric.as_str())?))
         };
         series.outcomes.iter().filter_map(value).collect()
+    }
+}
+
+/// Columns of a side: one for each of its steps, none if there are no results.
+struct Part {
+    from: usize,
+    steps: Vec<u64>,
+}
+
+impl Part {
+    fn is_absent(&self) -> bool {
+        self.steps.is_empty()
     }
 }

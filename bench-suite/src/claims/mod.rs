@@ -8,11 +8,9 @@
 
 mod claim;
 mod contrast;
-pub(crate) mod curves;
 mod finding;
 pub(crate) mod resampling;
 mod section;
-mod selector;
 #[cfg(test)]
 pub(crate) mod tests;
 

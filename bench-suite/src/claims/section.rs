@@ -4,12 +4,13 @@ use mcsa_core::Error;
 use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 
-use super::contrast::{Contrast, Other, Relation, Side, Summary, When};
-use super::selector::{Selector, Settings, combinations};
+use super::contrast::{Contrast, Curve, Other, Relation, Side, Summary, When};
 use super::{Basis, Cause, Check, Claim, Reason};
+use crate::exact::Value as Exact;
 use crate::experiment::Experiment;
 use crate::kinds::Task;
 use crate::metric::{METRICS, Metric};
+use crate::selector::{Selector, Settings, combinations};
 
 /// The claims of a file; its other sections are read elsewhere.
 #[derive(Debug, Deserialize)]
@@ -34,6 +35,7 @@ struct Common {
     interval: Option<Interval>,
     replicates: Option<Replicates>,
     steps: Option<u64>,
+    curve: Option<Curve>,
 }
 
 /// A table `[[claim]]` as written. The keys are explained in `docs/experiment-file.md`.
@@ -56,7 +58,11 @@ struct Row {
     pairs: Option<Vec<Pair>>,
     summary: Option<Summary>,
     compare: Option<Compare>,
-    distance_from: Option<f64>,
+    distance_from: Option<Exact>,
+    curve: Option<Curve>,
+    nan: Option<Nan>,
+    absent: Option<Absent>,
+    within: Option<(f64, f64)>,
     any: Option<bool>,
     interval: Option<Interval>,
     replicates: Option<Replicates>,
@@ -91,6 +97,20 @@ enum Interval {
 enum Replicates {
     All,
     Common,
+}
+
+/// What a NaN counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Nan {
+    Infinite,
+}
+
+/// What is done with terms without results.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Absent {
+    Skipped,
 }
 
 /// The claims of an experiment, in the order of its file.
@@ -201,6 +221,7 @@ impl Row {
         self.interval = self.interval.or(common.interval);
         self.replicates = self.replicates.or(common.replicates);
         self.steps = self.steps.or(common.steps);
+        self.curve = self.curve.or(common.curve);
     }
 
     /// Names of the given keys that belong to comparisons.
@@ -216,6 +237,10 @@ impl Row {
             ("summary", self.summary.is_some()),
             ("compare", self.compare.is_some()),
             ("distance-from", self.distance_from.is_some()),
+            ("curve", self.curve.is_some()),
+            ("nan", self.nan.is_some()),
+            ("absent", self.absent.is_some()),
+            ("within", self.within.is_some()),
             ("any", self.any.is_some()),
             ("interval", self.interval.is_some()),
             ("replicates", self.replicates.is_some()),
@@ -227,12 +252,16 @@ impl Row {
     }
 
     fn contrast(&self, experiment: &Experiment, planned: &Planned) -> Result<Contrast, Error> {
-        let relation = match (self.at_least, self.at_most) {
-            (Some(border), None) => Relation::AtLeast(border),
-            (None, Some(border)) => Relation::AtMost(border),
-            _ => return Err(Error::invalid("exactly one of at-least and at-most is needed")),
+        let relation = match (self.at_least, self.at_most, self.within) {
+            (Some(border), None, None) => Relation::AtLeast(border),
+            (None, Some(border), None) => Relation::AtMost(border),
+            (None, None, Some((low, high))) if 0.0 < low && low < high => Relation::Within(low, high),
+            (None, None, Some(_)) => {
+                return Err(Error::invalid("within = [low, high] needs positive numbers, the lower first"));
+            }
+            _ => return Err(Error::invalid("exactly one of at-least, at-most and within is needed")),
         };
-        let borders = [self.at_least, self.at_most, self.distance_from];
+        let borders = [self.at_least, self.at_most, self.within.map(|(_, high)| high)];
         if let Some(border) = borders.into_iter().flatten().find(|border| !border.is_finite()) {
             return Err(Error::invalid(format!("a border is {border}, expected finite")));
         }
@@ -253,12 +282,17 @@ impl Row {
             relation,
             summary: self.summary.unwrap_or(Summary::Median),
             is_ratio: self.compare == Some(Compare::Ratio),
-            distance_from: self.distance_from,
+            curve: self.curve,
             any: self.any == Some(true),
+            nan_is_infinite: self.nan.is_some(),
+            skips_absent: self.absent.is_some(),
             is_resampled: self.interval != Some(Interval::None),
             common: self.replicates == Some(Replicates::Common),
             steps: self.steps.unwrap_or(0),
         };
+        if contrast.curve.is_some() && (self.at.is_some() || contrast.summary == Summary::Each) {
+            return Err(Error::invalid("a curve is of all steps and of a mean or median: it has no `at`"));
+        }
         if contrast.is_resampled && contrast.summary == Summary::Each {
             return Err(Error::invalid(
                 "summary = \"each\" compares single replicates: it needs interval = \"none\"",
@@ -291,6 +325,9 @@ impl Row {
             None => vec![None],
             Some(Value::Float(number)) => vec![Some(Other::Number(*number))],
             Some(Value::Integer(number)) => vec![Some(Other::Number(*number as f64))],
+            Some(Value::Table(table)) if table.len() == 1 && table.contains_key("exact") => {
+                vec![Some(Other::Number(exact(&table["exact"])?))]
+            }
             Some(sides) => {
                 let sides = self.sides("against", place, sides)?.into_iter();
                 sides.map(|side| Some(Other::Side(contrast.place_of(side)))).collect()
@@ -339,11 +376,35 @@ impl Row {
             )));
         }
         let at = match settings.remove("at").as_ref().or(self.at.as_ref()) {
+            None if self.curve.is_some() => When::Steps(0, u64::MAX),
             None => When::End,
+            Some(Value::String(word)) if word == "always" => When::Steps(0, u64::MAX),
+            Some(Value::Table(table)) => match (table.get("from"), table.get("to"), table.len()) {
+                (Some(Value::Integer(from)), Some(Value::Integer(to)), 2) if 0 <= *from && from <= to => {
+                    When::Steps(from.unsigned_abs(), to.unsigned_abs())
+                }
+                _ => return Err(Error::invalid("at: a range is { from = 0, to = 2000 }")),
+            },
             Some(Value::String(word)) if word == "end" => When::End,
             Some(Value::Integer(step)) if *step >= 0 => When::Step(step.unsigned_abs()),
-            Some(other) => return Err(Error::invalid(format!("at = {other}: a step or \"end\" is needed"))),
+            Some(other) => {
+                return Err(Error::invalid(format!(
+                    "at = {other}: a step, a range, \"always\" or \"end\" is needed"
+                )));
+            }
         };
-        Ok(Side { selector: Selector(settings), metric, at })
+        let distance_from = match settings.remove("distance-from") {
+            Some(place) => Some(exact(&place)?),
+            None => self.distance_from.as_ref().map(Exact::number).transpose()?,
+        };
+        Ok(Side { selector: Selector(settings), metric, at, distance_from })
     }
+}
+
+/// A number or the name of an exact value.
+fn exact(value: &Value) -> Result<f64, Error> {
+    let known = Exact::deserialize(value.clone());
+    known
+        .map_err(|_| Error::invalid(format!("{value}: a number or the name of an exact value is needed")))?
+        .number()
 }

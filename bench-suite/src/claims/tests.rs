@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use super::contrast::{Contrast, Other, Relation, Side, Summary, When};
-use super::selector::Settings;
+use super::contrast::{Contrast, Curve, Other, Relation, Side, Summary, When};
 use super::{Basis, Verdict};
 use crate::experiment::{Experiment, PresetName};
 use crate::metric::{Metric, Vector};
 use crate::registry::{Entry, REGISTRY};
 use crate::results::Results;
+use crate::selector::Settings;
 use crate::store::{CODE, Ended, Outcome, Row};
 use crate::task::{Job, Task};
 
@@ -89,16 +89,21 @@ impl<'c> Scene<'c> {
     fn results(&self, summaries: &[f64], noise: f64) -> Results {
         let mut outcomes: Vec<Outcome> = Vec::new();
         for (k, (side, task)) in self.contrast.sides.iter().zip(&self.tasks).enumerate() {
-            let step = match side.at {
-                When::Step(step) => step,
-                When::End => *task.recorded().last().unwrap(),
+            let recorded = task.recorded();
+            let steps = match side.at {
+                When::Step(step) => vec![step],
+                When::End => recorded[recorded.len() - 1..].to_vec(),
+                When::Steps(from, to) => {
+                    recorded.into_iter().filter(|step| (from..=to).contains(step)).collect()
+                }
             };
-            for replicate in 0..REPLICATES {
+            for (replicate, step) in (0..REPLICATES).flat_map(|r| steps.iter().map(move |step| (r, *step))) {
                 let sign = if (replicate + k as u64).is_multiple_of(2) { 1.0 } else { -1.0 };
                 let value = summaries[k] + sign * noise * (1 + replicate) as f64;
-                let value = match (self.contrast.is_ratio, self.contrast.distance_from) {
-                    (true, _) => value.exp(),
+                let value = match (self.contrast.curve, side.distance_from) {
+                    (Some(curve), _) => synthetic(curve, value, step, &steps),
                     (_, Some(place)) => place + value,
+                    _ if self.is_log() => value.exp(),
                     _ => value,
                 };
                 let is_it =
@@ -137,55 +142,90 @@ impl<'c> Scene<'c> {
         self.contrast.find(&self.results(summaries, NOISE)).verdict
     }
 
-    /// Distance of a term from the claimed side of the border and its margin; negative if it is there.
-    fn lack(&self, term: usize, summaries: &[f64]) -> f64 {
-        let (of, other) = self.contrast.terms[term];
-        let scaled = |number: f64| if self.contrast.is_ratio { number.ln() } else { number };
-        let other = match other {
-            None => 0.0,
-            Some(Other::Number(number)) => scaled(number),
-            Some(Other::Side(other)) => summaries[other],
-        };
-        let value = summaries[of] - other;
+    /// Returns true if terms are compared on a logarithmic scale.
+    fn is_log(&self) -> bool {
+        self.contrast.is_ratio || matches!(self.contrast.relation, Relation::Within(..))
+    }
+
+    /// Values of a term for which the claim holds, with a margin.
+    fn claimed(&self) -> (f64, f64) {
+        let scaled = |number: f64| if self.is_log() { number.ln() } else { number };
         match self.contrast.relation {
-            Relation::AtLeast(border) => scaled(border) + MARGIN - value,
-            Relation::AtMost(border) => value - scaled(border) + MARGIN,
+            Relation::AtLeast(border) => (scaled(border) + MARGIN, f64::INFINITY),
+            Relation::AtMost(border) => (f64::NEG_INFINITY, scaled(border) - MARGIN),
+            Relation::Within(low, high) => (low.ln() + MARGIN, high.ln() - MARGIN),
         }
     }
 
-    /// Moves the sides of a term so that it lacks `lack` less.
-    fn mend(&self, term: usize, lack: f64, summaries: &mut [f64]) {
-        let up = if matches!(self.contrast.relation, Relation::AtLeast(_)) { lack } else { -lack };
+    fn value(&self, term: usize, summaries: &[f64]) -> f64 {
+        let (of, other) = self.contrast.terms[term];
+        summaries[of]
+            - match other {
+                None => 0.0,
+                Some(Other::Number(number)) if self.is_log() => number.ln(),
+                Some(Other::Number(number)) => number,
+                Some(Other::Side(other)) => summaries[other],
+            }
+    }
+
+    /// Change of a term that brings it to the claimed side; 0 if it is there.
+    fn lack(&self, term: usize, summaries: &[f64]) -> f64 {
+        let (value, (low, high)) = (self.value(term, summaries), self.claimed());
+        (low - value).max(0.0) + (high - value).min(0.0)
+    }
+
+    /// Changes a term by changing its sides.
+    fn mend(&self, term: usize, change: f64, summaries: &mut [f64]) {
         match self.contrast.terms[term] {
             (of, Some(Other::Side(other))) => {
-                summaries[of] += 0.5 * up;
-                summaries[other] -= 0.5 * up;
+                summaries[of] += 0.5 * change;
+                summaries[other] -= 0.5 * change;
             }
-            (of, _) => summaries[of] += up,
+            (of, _) => summaries[of] += change,
         }
     }
 
     /// Summaries for which every term is on the claimed side.
     fn held(&self) -> Vec<f64> {
         let start = match self.contrast.terms[0].1 {
-            Some(Other::Number(number)) if !self.contrast.is_ratio => number,
-            _ if self.contrast.distance_from.is_some() => 100.0,
+            Some(Other::Number(number)) if !self.is_log() => number,
+            _ if self.contrast.sides.iter().any(|side| side.distance_from.is_some()) => 100.0,
             _ => 0.0,
         };
         let mut summaries = vec![start; self.tasks.len()];
         for _ in 0..100_000 {
             let lacks = (0..self.contrast.terms.len()).map(|term| (term, self.lack(term, &summaries)));
-            let worst = lacks.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-            if worst.1 <= 0.0 {
+            let worst = lacks.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
+            if worst.1 == 0.0 {
                 return summaries;
             }
-            self.mend(worst.0, worst.1 + 0.1 * MARGIN, &mut summaries);
+            self.mend(worst.0, 1.001 * worst.1, &mut summaries);
         }
         panic!("the terms contradict each other: {:?}", self.contrast);
     }
 
+    /// A curve is early or late: a claim that it is late, or later than another, holds, fails and abstains.
+    fn curve_holds_fails_and_abstains(&self) {
+        use Verdict::{Agree, Disagree, TooLittle};
+        let is_later = matches!(self.contrast.relation, Relation::AtLeast(_));
+        let ends = |is_late: bool| {
+            let mut sides = vec![if is_late { 0.0 } else { 1.0 }; self.tasks.len()];
+            self.contrast.terms.iter().for_each(|(of, _)| sides[*of] = if is_late { 1.0 } else { 0.0 });
+            sides
+        };
+        assert_eq!(self.verdict(&ends(is_later)), Agree, "{:?}", self.contrast);
+        assert_eq!(self.verdict(&ends(!is_later)), Disagree, "{:?}", self.contrast);
+        assert_eq!(self.verdict(&vec![f64::NAN; self.tasks.len()]), TooLittle, "{:?}", self.contrast);
+        let mut results = self.results(&ends(is_later), NOISE);
+        results.outcomes.retain(|outcome| outcome.job.task != self.tasks[0]);
+        assert_eq!(self.contrast.find(&results).verdict, TooLittle, "{:?}", self.contrast);
+    }
+
     fn holds_fails_and_abstains(&self) {
         use Verdict::{Agree, Disagree, TooLittle};
+        if self.contrast.curve.is_some() {
+            return self.curve_holds_fails_and_abstains();
+        }
         let (contrast, held) = (self.contrast, self.held());
         assert_eq!(self.verdict(&held), Agree, "{contrast:?}");
         // Each term fails alone; of a claim that one term suffices for, all do.
@@ -193,8 +233,9 @@ impl<'c> Scene<'c> {
         for term in 0..contrast.terms.len() {
             let mut failed = held.clone();
             for summaries in [&mut failed, &mut all] {
-                let lack = self.lack(term, summaries);
-                self.mend(term, lack - 2.0 * MARGIN, summaries);
+                let (value, (low, high)) = (self.value(term, summaries), self.claimed());
+                let failing = if low.is_finite() { low - 2.0 * MARGIN } else { high + 2.0 * MARGIN };
+                self.mend(term, failing - value, summaries);
             }
             assert!(contrast.any || self.verdict(&failed) == Disagree, "{term} {contrast:?}");
         }
@@ -204,7 +245,7 @@ impl<'c> Scene<'c> {
             assert_ne!(contrast.find(&self.results(&held, 50.0)).verdict, Agree, "{contrast:?}");
         }
         assert_eq!(self.verdict(&vec![f64::NAN; held.len()]), TooLittle, "{contrast:?}");
-        for task in &self.tasks {
+        for task in self.tasks.iter().filter(|_| !contrast.skips_absent) {
             let mut results = self.results(&held, NOISE);
             results.outcomes.retain(|outcome| outcome.job.task != *task);
             assert_eq!(contrast.find(&results).verdict, TooLittle, "{contrast:?}");
@@ -228,6 +269,46 @@ impl<'c> Scene<'c> {
 /// An experiment of the repository's examples.
 fn example() -> Entry {
     Entry::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/my_experiment.toml")).unwrap()
+}
+
+/// A trace whose number is early or zero for 0, late or large for 1, between a start and an end.
+fn synthetic(curve: Curve, late: f64, step: u64, steps: &[u64]) -> f64 {
+    let place = steps.iter().position(|known| *known == step).unwrap();
+    let change = if late > 0.5 { steps.len() - 1 } else { 1 };
+    match curve {
+        _ if late.is_nan() => f64::NAN,
+        Curve::HalfTime => {
+            if place < change {
+                1.0
+            } else {
+                0.4
+            }
+        }
+        Curve::Rise => 1.0 + if place == steps.len() / 2 { late } else { 0.0 },
+        Curve::ReachesWithin(margin) | Curve::StaysWithin(margin) => {
+            if place < change {
+                -9.0 * margin
+            } else {
+                0.0
+            }
+        }
+    }
+}
+
+/// Curves by hand: halved at step 20, with a rise of 3, within 2 below the end from step 20 and for good from step 30.
+#[test]
+fn curves_are_those_of_the_definition() {
+    let of = |curve: Curve| curve.of(&[0, 10, 20, 30], &[10.0, 6.0, 4.0, 7.0]);
+    assert_eq!(of(Curve::HalfTime), 20.0);
+    assert_eq!(of(Curve::Rise), 0.3);
+    assert_eq!(of(Curve::ReachesWithin(1.5)), 0.0);
+    assert_eq!(of(Curve::StaysWithin(1.5)), 30.0);
+    assert_eq!(of(Curve::StaysWithin(3.5)), 10.0);
+    assert_eq!(Curve::HalfTime.of(&[0, 10], &[1.0, 0.9]), f64::INFINITY);
+    assert!(
+        Curve::HalfTime.of(&[0], &[f64::NAN]).is_nan()
+            && Curve::StaysWithin(1.0).of(&[0, 1], &[0.0, f64::NAN]).is_nan()
+    );
 }
 
 #[test]
@@ -267,7 +348,8 @@ fn numbers_are_those_of_the_definition() {
             .iter()
             .map(|side| if side.selector.0["method"].as_str() == Some("pmcsa") { 1.0 } else { 4.0 })
             .collect();
-        let plain = Contrast { distance_from: None, is_ratio: false, ..contrast.clone() };
+        let mut plain = Contrast { is_ratio: false, ..contrast.clone() };
+        plain.sides.iter_mut().for_each(|side| side.distance_from = None);
         let results = Scene::of(&experiment, &plain).results(&values, 0.0);
         contrast.find(&results).number
     };

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use super::{
-    ancestor_weight, bias_bound, classification, conditional_variance, convergence, cost, directions,
-    exchange_rates, gradient_variance, imbalance, ladder, local_latents, marginal_likelihood, papers, probit,
-    ranks, regression, robustness, scoreboard, shapes, skew_normal, sparse_processes, step_cost, step_size,
-    subset_average, surrogates, taxonomy, variance_divergence, verdict,
+    ancestor_weight, bias_bound, cost, directions, exchange_rates, imbalance, ladder,
+    local_latents, papers, probit, pruning, ranks, robustness, scoreboard, shapes, sparse_processes,
+    step_cost, step_size, subset_average, surrogates, taxonomy, variance_divergence, verdict,
 };
 use crate::figures;
 use crate::registry::Entry;
@@ -14,7 +13,7 @@ use crate::tables;
 
 macro_rules! entry {
     ($file:literal) => {
-        entry!($file, figures::standard, tables::none, [])
+        entry!($file, figures::from_file, tables::none, [])
     };
     ($file:literal, $figures:path, $tables:path, $checks:expr) => {
         Entry {
@@ -31,34 +30,29 @@ macro_rules! entry {
 /// figures, tables or checks of its own, a room beside this file.
 pub static REGISTRY: [Entry; 42] = [
     entry!("gaussian"),
-    entry!("k000-tab2-logistic", classification::logistic, tables::none, classification::CHECKS),
-    entry!("k003-fig2-logistic", classification::logistic_speed, tables::none, classification::CHECKS),
-    entry!("k003-fig6-isotropic-gaussian", convergence::figures, tables::none, convergence::CHECKS),
-    entry!(
-        "k003-fig7-conditional-variance",
-        conditional_variance::figures,
-        tables::none,
-        conditional_variance::CHECKS
-    ),
-    entry!("k003-fig4b-stock", marginal_likelihood::stock, tables::none, []),
+    entry!("k000-tab2-logistic"),
+    entry!("k003-fig2-logistic"),
+    entry!("k003-fig6-isotropic-gaussian"),
+    entry!("k003-fig7-conditional-variance"),
+    entry!("k003-fig4b-stock"),
     entry!("k003-tab2-kernels", figures::none, taxonomy::tables, taxonomy::CHECKS),
     entry!("k000-fig2-bias-bound", bias_bound::figures, tables::none, bias_bound::CHECKS),
     entry!("k000-fig3-var-vs-kl", variance_divergence::figures, tables::none, variance_divergence::CHECKS),
-    entry!("k000-fig6-radon", marginal_likelihood::radon, tables::none, marginal_likelihood::CHECKS),
-    entry!("k000-tab3-gpc", classification::processes, tables::none, []),
+    entry!("k000-fig6-radon"),
+    entry!("k000-tab3-gpc"),
     entry!("mcsa-tab-rates", figures::none, papers::tables, []),
     entry!("mcsa-tab-cost", figures::none, cost::tables, cost::CHECKS),
     entry!("theory", papers::figures, tables::none, []),
-    entry!("mcsa-fig-gradvar", gradient_variance::figures, tables::none, gradient_variance::CHECKS),
-    entry!("mcsa-fig-stepsize", step_size::figures, tables::none, step_size::CHECKS),
-    entry!("mcsa-tab-bnn", regression::neural_regression, tables::none, []),
-    entry!("mcsa-tab-rgp", regression::robust_process, tables::none, []),
+    entry!("mcsa-fig-gradvar"),
+    entry!("mcsa-fig-stepsize", figures::none, tables::none, step_size::CHECKS),
+    entry!("mcsa-tab-bnn", pruning::figures, tables::none, []),
+    entry!("mcsa-tab-rgp"),
     entry!("msc-tab1-probit", probit::figures, probit::tables, probit::CHECKS),
-    entry!("msc-fig1-skewnormal", skew_normal::skew_normal, tables::none, skew_normal::CHECKS),
+    entry!("msc-fig1-skewnormal"),
     entry!("msc-fig2-robust-S", robustness::figures, tables::none, robustness::CHECKS),
     entry!("msc-fig3-fx", exchange_rates::figures, exchange_rates::tables, exchange_rates::CHECKS),
     entry!("msc-fig5-subset", subset_average::figures, tables::none, subset_average::CHECKS),
-    entry!("msc-fig6-chivi", skew_normal::chi_square, tables::none, skew_normal::CHECKS),
+    entry!("msc-fig6-chivi"),
     entry!("msc-alg4-ancestors", ancestor_weight::figures, ancestor_weight::tables, ancestor_weight::CHECKS),
     entry!("sldais-tab1-surrogates", surrogates::figures, surrogates::tables, []),
     entry!("sldais-fig1-imbalance", imbalance::figures, imbalance::tables, imbalance::CHECKS),

@@ -2,9 +2,8 @@
 
 use crate::catalog::FamilyConfig;
 use crate::look;
-use crate::published;
 use crate::results::{Results, Series};
-use mcsa_plot::{Layer, Marker, Panel, Style};
+use mcsa_plot::{Layer, Panel, Style};
 
 /// Levels of the lower end, middle and upper end of a band of quantiles.
 pub(crate) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
@@ -27,19 +26,8 @@ pub(crate) fn with_medians(
     with(panel, series, from, look, |series| series.quantiles(name, EIGHTY))
 }
 
-/// As [`with_medians`], with the mean and its 80 % bootstrap interval.
-pub(crate) fn with_means(
-    panel: Panel,
-    series: &[Series<'_>],
-    name: &str,
-    from: u64,
-    look: impl Fn(&Series<'_>) -> (String, Style),
-) -> Panel {
-    with(panel, series, from, look, |series| series.means(name, 0.8))
-}
-
 /// Adds lines with bands; bands come first, so that they cover no line.
-fn with(
+pub(super) fn with(
     mut panel: Panel,
     series: &[Series<'_>],
     from: u64,
@@ -62,21 +50,6 @@ fn with(
         lines.push(Layer::line(steps, middle).named(label).styled(style));
     }
     lines.into_iter().fold(panel, Panel::with)
-}
-
-/// Hollow rings at values read off a published curve, for every method that was run, within the range of the axes.
-pub(crate) fn with_readings(mut panel: Panel, series: &[Series<'_>], citation: &str) -> Panel {
-    let is_within =
-        |range: Option<(f64, f64)>, value: f64| range.is_none_or(|(low, high)| low <= value && value <= high);
-    for series in series {
-        let mut readings = published::readings(citation, series.method().kind());
-        let last = series.steps().last().copied().unwrap_or(0) as f64;
-        readings.retain(|(x, y)| *x <= last && is_within(panel.x.range, *x) && is_within(panel.y.range, *y));
-        let (x, y): (Vec<f64>, Vec<f64>) = readings.into_iter().unzip();
-        let ring = Style { marker: Marker::Ring, ..by_method(series).1 };
-        panel = panel.with(Layer::points(x, y).styled(ring.sized(3.6)));
-    }
-    panel
 }
 
 /// Name and style of a method, without its budget.

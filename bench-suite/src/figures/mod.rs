@@ -2,8 +2,10 @@
 //! single experiments are in `experiments`.
 
 pub(crate) mod curves;
+mod drawn;
 mod standard;
 
+pub use drawn::Drawn;
 pub use standard::standard;
 
 use crate::results::Results;
@@ -21,6 +23,11 @@ pub struct Plate {
 /// For experiments without figures.
 pub fn none(_: &Results) -> Vec<Plate> {
     Vec::new()
+}
+
+/// For experiments without figures in Rust: the standard ones if the file has none.
+pub fn from_file(results: &Results) -> Vec<Plate> {
+    if results.experiment.figures.is_empty() { standard(results) } else { Vec::new() }
 }
 
 impl Plate {
@@ -73,11 +80,11 @@ mod tests {
                     (names.map(|name| (name, value)).into(), vectors.into())
                 };
                 let mut results = Results::with_vectors(entry.experiment().unwrap(), PresetName::Quick, rows);
-                for plate in (entry.figures)(&results) {
+                for plate in entry.plates(&results) {
                     assert!(plate.figure.draw().is_ok(), "{} {}", entry.file, plate.name);
                 }
                 results.outcomes.clear();
-                for plate in (entry.figures)(&results) {
+                for plate in entry.plates(&results) {
                     assert!(plate.figure.draw().is_ok(), "{} {}, empty", entry.file, plate.name);
                 }
             }

@@ -51,7 +51,7 @@ impl Card {
         runs: Vec<Run>,
     ) -> Result<Self, Error> {
         let mut drawings = Vec::new();
-        for plate in (entry.figures)(&results) {
+        for plate in entry.plates(&results) {
             let drawing = plate.figure.draw();
             let place = |error| Error::invalid(format!("{}, figure {}: {error}", entry.file, plate.name));
             drawings.push((format!("{}-{}", results.experiment.id, plate.name), drawing.map_err(place)?));

@@ -6,30 +6,14 @@ use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use crate::catalog::Target;
 use crate::figures::Plate;
-use crate::figures::curves::{EIGHTY, provenance, status};
+use crate::figures::curves::status;
 use crate::look;
 use crate::metric::Vector;
 use crate::results::{Results, Series};
 
-/// Divergence and acceptance against evaluations, and draws in two dimensions.
+/// Draws in two dimensions; the other figures are in the file.
 pub(crate) fn figures(results: &Results) -> Vec<Plate> {
-    let labels = targets(results);
-    let curves = |name: &str, axis: fn() -> Axis, first: usize| {
-        let panel = |label: &String| against_evaluations(results, label, name, axis(), first);
-        let mut figure = Figure::new(labels.iter().map(panel).collect()).captioned(provenance(results));
-        (figure.columns, figure.shares_legend) = (labels.len().clamp(1, 3), true);
-        figure
-    };
-    let acceptance = || Axis::linear("Acceptance").spanning(0.0, 1.0);
-    vec![
-        Plate::new("divergence", curves("kl", || Axis::log("KL(*p* ∥ *q*), nats"), 0)),
-        Plate::new("acceptance", curves("acceptance", acceptance, 1)),
-        Plate::new(
-            "bound",
-            curves("log_weight_bound", || Axis::linear("log of the largest *p*/*q* seen"), 0),
-        ),
-        Plate::new("plane", plane(results, &labels)),
-    ]
+    vec![Plate::new("plane", plane(results, &targets(results)))]
 }
 
 fn targets(results: &Results) -> Vec<String> {
@@ -45,28 +29,6 @@ fn targets(results: &Results) -> Vec<String> {
 fn look(series: &Series<'_>) -> (String, Style) {
     let (name, style) = look::family(series.shape().map_or("", |shape| shape.kind()));
     (name.to_owned(), style)
-}
-
-/// Medians of a metric against medians of the number of evaluations, from row `first`.
-fn against_evaluations(results: &Results, label: &str, name: &str, y: Axis, first: usize) -> Panel {
-    let mut panel = Panel::new(Axis::linear("Evaluations of *p*, thousands"), y).titled(label);
-    let mut lines = Vec::new();
-    for series in results.of_target(label) {
-        let (steps, [low, middle, high]) = series.quantiles(name, EIGHTY);
-        let (all, [_, densities, _]) = series.quantiles("p_evaluations", EIGHTY);
-        let (_, [_, gradients, _]) = series.quantiles("p_gradients", EIGHTY);
-        if steps != all || steps.len() <= first {
-            continue;
-        }
-        let spent: Vec<f64> = densities.iter().zip(&gradients).map(|(a, b)| (a + b) / 1e3).collect();
-        let (spent, from) = (spent[first..].to_vec(), |column: &[f64]| column[first..].to_vec());
-        let (called, style) = look(&series);
-        if series.outcomes.len() > 1 {
-            panel = panel.with(Layer::band(spent.clone(), from(&low), from(&high)).styled(style));
-        }
-        lines.push(Layer::line(spent, from(&middle)).named(called).styled(style));
-    }
-    lines.into_iter().fold(panel, Panel::with)
 }
 
 /// Draws of the target, pale, and of every family over them, from the first replicate.

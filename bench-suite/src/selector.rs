@@ -1,4 +1,4 @@
-//! Selection of the jobs that a claim is about, by their settings.
+//! Selection of the jobs that a claim or a figure is about, by their settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,11 @@ use crate::task::Labels;
 /// Settings that select jobs: a part of the settings of a job, as in the file of the experiment. A word in place of a table
 /// stands for its `label`, `kind` or `name`, or for that of the data of a target; `budget` is the N of a method.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Selector(pub(super) toml::Table);
+pub(crate) struct Selector(pub(crate) toml::Table);
 
 /// Settings of a task, as they can be selected.
-pub(super) struct Settings {
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
     label: String,
     budget: usize,
     all: Json,
@@ -26,7 +27,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(task: &Task, labels: &Labels) -> Self {
+    pub(crate) fn of(task: &Task, labels: &Labels) -> Self {
         // A task is an enum: one key, the kind of job, with its settings.
         let tagged = serde_json::to_value(task).unwrap_or_default();
         let all = tagged.as_object().and_then(|all| all.values().next().cloned()).unwrap_or_default();
@@ -35,7 +36,7 @@ impl Settings {
         Self { label: task.target().label().to_owned(), budget: task.method().budget(), all, labels }
     }
 
-    fn has(&self, key: &str, wanted: &Value) -> bool {
+    pub(crate) fn has(&self, key: &str, wanted: &Value) -> bool {
         match (key, wanted) {
             ("budget", wanted) => number(wanted) == Some(self.budget as f64),
             ("target", Value::String(label)) if *label == self.label => true,
@@ -44,8 +45,21 @@ impl Settings {
         }
     }
 
+    /// A number among the settings: `budget`, or by keys, `optimizer.rate`.
+    pub(crate) fn number(&self, key: &str) -> Option<f64> {
+        match key {
+            "budget" => Some(self.budget as f64),
+            key => self.all.pointer(&format!("/{}", key.replace('.', "/")))?.as_f64(),
+        }
+    }
+
+    /// The label of a setting.
+    pub(crate) fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(String::as_str)
+    }
+
     /// Value of a setting as it may be written in a selector.
-    fn shown(&self, key: &str) -> Option<String> {
+    pub(crate) fn shown(&self, key: &str) -> Option<String> {
         let word = |found: &Json| Some(found.get("kind").or(found.get("name"))?.as_str()?.to_owned());
         match key {
             "budget" => Some(self.budget.to_string()),
@@ -81,12 +95,12 @@ fn is_part(found: &Json, wanted: &Value) -> bool {
 
 impl Selector {
     /// Returns true if a task has these settings.
-    pub(super) fn selects(&self, settings: &Settings) -> bool {
+    pub(crate) fn selects(&self, settings: &Settings) -> bool {
         self.0.iter().all(|(key, wanted)| settings.has(key, wanted))
     }
 
     /// Settings in words, without those that `other` has too.
-    pub(super) fn words(&self, other: Option<&Self>) -> String {
+    pub(crate) fn words(&self, other: Option<&Self>) -> String {
         let is_new = |key: &str, value| other.is_none_or(|other| other.0.get(key) != Some(value));
         let mut words = Vec::new();
         for (key, value) in self.0.iter().filter(|(key, value)| is_new(key, value)) {
@@ -106,7 +120,7 @@ impl Selector {
     ///
     /// # Errors
     /// If there is none or there are several; the message names the setting and its values.
-    pub(super) fn check(
+    pub(crate) fn check(
         &self,
         experiment: &Experiment,
         planned: &[Vec<(Settings, Task)>],
@@ -160,7 +174,7 @@ impl Selector {
 }
 
 /// All combinations of the values of a table; a list stands for each of its values, also within tables.
-pub(super) fn combinations(table: &toml::Table) -> Vec<toml::Table> {
+pub(crate) fn combinations(table: &toml::Table) -> Vec<toml::Table> {
     let mut all = vec![toml::Table::new()];
     for (key, value) in table {
         let values: Vec<Value> = match value {
