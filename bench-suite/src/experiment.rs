@@ -11,7 +11,7 @@ use crate::metric::Metric;
 pub use crate::task::Preset;
 use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section, Task, Variances};
 
-/// Contents of a file `experiments/*.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`,
+/// Contents of a file `papers/<paper>/<figure>.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`,
 /// `[scatter]`, `[judgements]`, `[rungs]` or `[benchmarks]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
 /// computed when they are drawn.
 ///
@@ -20,7 +20,7 @@ use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Experiment {
-    /// Name: that of its file and of its folder of results.
+    /// Name: that of its file and of its folder of results, `<paper>/<figure>` or a single word.
     pub id: String,
     /// Alternative names, such as those of other figures that use the same fits.
     #[serde(default)]
@@ -32,6 +32,8 @@ pub struct Experiment {
     pub reproduces: Vec<String>,
     /// Seed from which the seeds of all jobs are derived.
     pub seed: u64,
+    /// Name from which seeds and names of jobs are derived, if it is not `id`: an experiment that is renamed keeps its results.
+    pub seeded_as: Option<String>,
     /// Published table to compare with, if there is one.
     pub published: Option<Published>,
     /// Notes for the reader: settings that the papers leave open, known faults of the reproduced experiment.
@@ -171,11 +173,11 @@ impl Experiment {
 
     fn check(&self) -> Result<(), Error> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-        if let Some(name) = std::iter::once(&self.id)
-            .chain(&self.also)
-            .find(|name| name.is_empty() || !name.chars().all(is_plain))
-        {
-            let reason = "it names files: letters, digits, - and _ are expected";
+        if let Some(name) = std::iter::once(&self.id).chain(&self.also).chain(&self.seeded_as).find(|name| {
+            let mut parts = name.split('/');
+            name.split('/').count() > 2 || parts.any(|part| part.is_empty() || !part.chars().all(is_plain))
+        }) {
+            let reason = "it names files: letters, digits, - and _ are expected, with at most one / between";
             return Err(Error::invalid(format!("the name {name:?}: {reason}")));
         }
         if let Some(name) = self.shows.iter().find(|name| Metric::named(name).is_none()) {
@@ -246,7 +248,12 @@ impl Experiment {
 
     /// Root seed of all randomness of the experiment.
     pub fn seed(&self) -> Seed {
-        Seed::new(self.seed).named(&self.id)
+        Seed::new(self.seed).named(self.seeded_as.as_ref().unwrap_or(&self.id))
+    }
+
+    /// Beginning of the names of its files in the report: `cw-fig6-gaussian`.
+    pub fn file_name(&self) -> String {
+        self.id.replace('/', "-")
     }
 }
 
@@ -306,7 +313,7 @@ mod tests {
         assert!(error.contains("fits.start-of.snis"), "{error}");
         let error = refused("[preset.quick]", "[preset.swift]");
         assert!(error.contains("swift"), "{error}");
-        let error = refused("id = \"gaussian\"", "id = \"../gaussian\"");
+        let error = refused("id = \"ours/gaussian\"", "id = \"../gaussian\"");
         assert!(error.contains("../gaussian") && error.contains("letters, digits"), "{error}");
         let error = refused("[preset.quick]", "[exhibit]\n[preset.quick]");
         assert!(error.contains("x.toml") && error.contains("an [exhibit] has no jobs"), "{error}");

@@ -52,6 +52,7 @@ pub fn plan(experiment: &Experiment, preset: PresetName, catalogue: &Catalogue) 
         tasks.iter().filter_map(|task| Some((task, digest(task)?))).collect();
     let job = |replicate, (task, data): &(&Task, Option<String>)| Job {
         experiment: experiment.id.clone(),
+        seeded_as: experiment.seeded_as.clone(),
         task: (*task).clone(),
         data: data.clone(),
         replicate,
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn some_tasks_have_fewer_replicates() {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("k000-tab2-logistic")).unwrap();
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcmc-se/tab2-logistic")).unwrap();
         let mut experiment = entry.experiment().unwrap();
         let preset = experiment.presets.get_mut(&PresetName::Quick).unwrap();
         (preset.replicates, preset.methods) = (4, Some(vec!["pmcsa".into(), "jsa".into()]));

@@ -108,7 +108,7 @@ mod tests {
     fn an_experiment_is_called_as_its_file_and_has_every_preset() {
         for entry in &REGISTRY {
             let experiment = entry.experiment().unwrap();
-            assert_eq!(format!("experiments/{}.toml", experiment.id), entry.file);
+            assert_eq!(format!("papers/{}.toml", experiment.id), entry.file);
             assert!(
                 experiment.is_exhibit()
                     || PresetName::ALL.iter().all(|name| experiment.preset(*name).is_ok())

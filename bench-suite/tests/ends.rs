@@ -108,11 +108,10 @@ fn a_checkpoint_is_used_up_by_its_fit_alone() {
 fn figures_that_are_interrupted_draw_nothing() {
     let folder = folder("figures");
     let out = folder.display().to_string();
-    let figures =
-        ["figures", "k003-fig7-conditional-variance", "--preset", "quick", "--force", "--out", &out];
+    let figures = ["figures", "cw/fig7-conditional-variance", "--preset", "quick", "--force", "--out", &out];
     let child = program(&figures).spawn().expect("it starts");
     let results = || {
-        let files = fs::read_dir(folder.join("results/k003-fig7-conditional-variance"));
+        let files = fs::read_dir(folder.join("results/cw/fig7-conditional-variance"));
         let files = files.into_iter().flatten().flatten();
         files.filter(|file| file.path().extension().is_some_and(|ending| ending == "jsonl")).count()
     };
@@ -153,7 +152,7 @@ fn a_reader_who_has_gone_is_no_failure() {
 /// No further job begins if results cannot be written.
 #[test]
 fn a_run_ends_when_its_results_are_lost() {
-    const ID: &str = "mcsa-tab-cost";
+    const ID: &str = "pmcsa/tab-cost";
     let entry = REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there");
     let experiment = entry.experiment().expect("it can be read");
     let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;

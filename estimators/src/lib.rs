@@ -21,7 +21,7 @@
 //! splines ended farther from three of four targets in ten dimensions than they began. In this order:
 //!
 //! 1. Begin at a converged Gaussian, with `Flow::start_at`: a flow that is no worse than its base has nothing to unlearn.
-//! 2. Run more chains: with sixty-four, no target of the suite's `flow-families` ends farther away than it began.
+//! 2. Run more chains: with sixty-four, no target of the suite's `ours/flow-families` ends farther away than it began.
 //! 3. Guard the proposals with a `Defence` that draws from a heavy tail half the time at first, and one time in ten later.
 //!    Each stage is an [`Ascent`] of its own that starts from the params of the last. Weights are then bounded at every
 //!    lambda.

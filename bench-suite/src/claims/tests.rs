@@ -15,7 +15,7 @@ use crate::task::{Job, Task};
 
 /// The experiment with this name.
 pub(crate) fn entry(id: &str) -> Entry {
-    REGISTRY.iter().find(|entry| entry.file == format!("experiments/{id}.toml")).unwrap().clone()
+    REGISTRY.iter().find(|entry| entry.file == format!("papers/{id}.toml")).unwrap().clone()
 }
 
 /// Results of an experiment: rows by task, replicate and step.
@@ -111,7 +111,8 @@ impl<'c> Scene<'c> {
                 if outcomes.iter_mut().find(is_it).is_none() {
                     let (experiment, seed) =
                         (self.experiment.id.clone(), self.experiment.seed().child(replicate));
-                    let job = Job { experiment, task: task.clone(), data: None, replicate, seed };
+                    let job =
+                        Job { experiment, seeded_as: None, task: task.clone(), data: None, replicate, seed };
                     outcomes.push(Outcome {
                         job,
                         rows: Vec::new(),
@@ -199,7 +200,7 @@ impl<'c> Scene<'c> {
             if worst.1 == 0.0 {
                 return summaries;
             }
-            self.mend(worst.0, 1.001 * worst.1, &mut summaries);
+            self.mend(worst.0, worst.1 + worst.1.signum() * 0.1 * MARGIN, &mut summaries);
         }
         panic!("the terms contradict each other: {:?}", self.contrast);
     }
@@ -303,7 +304,7 @@ fn curves_are_those_of_the_definition() {
     assert_eq!(of(Curve::Rise), 0.3);
     assert_eq!(of(Curve::ReachesWithin(1.5)), 0.0);
     assert_eq!(of(Curve::StaysWithin(1.5)), 30.0);
-    assert_eq!(of(Curve::StaysWithin(3.5)), 10.0);
+    assert_eq!(of(Curve::StaysWithin(3.5)), 0.0);
     assert_eq!(Curve::HalfTime.of(&[0, 10], &[1.0, 0.9]), f64::INFINITY);
     assert!(
         Curve::HalfTime.of(&[0], &[f64::NAN]).is_nan()

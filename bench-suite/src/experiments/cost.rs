@@ -164,7 +164,7 @@ mod tests {
 
     /// Verdicts for `times` the minimal number of evaluations in every step.
     fn verdicts(times: f64) -> Vec<Verdict> {
-        let mut results = synthetic::results("mcsa-tab-cost", PresetName::Quick, |_, _, _| Vec::new());
+        let mut results = synthetic::results("pmcsa/tab-cost", PresetName::Quick, |_, _, _| Vec::new());
         for outcome in results.outcomes.iter_mut().filter(|_| times > 0.0) {
             let [p, q, draws, gradients, scores] = Least::of(outcome.job.task.method()).least;
             let is_noise = matches!(outcome.job.task.method().kind(), "elbo" | "stl");

@@ -79,7 +79,9 @@ mod tests {
     #[test]
     fn it_holds_fails_and_abstains() {
         let found = |share, k_hat| {
-            checks("flow-directions", PresetName::Default, |_, _, _| vec![("share", share), ("k_hat", k_hat)])
+            checks("ours/flow-directions", PresetName::Default, |_, _, _| {
+                vec![("share", share), ("k_hat", k_hat)]
+            })
         };
         assert_eq!(found(0.0, 0.3), [Agree]);
         assert_eq!(found(0.0, 0.9), [Disagree]);

@@ -234,7 +234,7 @@ mod tests {
                 if task.method().kind() == "msc" { gain + noise * (spread as f64 - 4.0) } else { 0.0 };
             vec![("log_z", value), ("log_z_as_published", value)]
         };
-        checks("msc-fig3-fx", preset, rows)
+        checks("msc/fig3-exchange-rates", preset, rows)
     }
 
     #[test]

@@ -256,7 +256,7 @@ mod tests {
 
     /// SL-DAIS is above NS-DAIS by `slope * (1 - ratio)`, and both move together over replicates, far more than that.
     fn verdicts(preset: PresetName, slope: f64) -> Vec<Verdict> {
-        synthetic::checks("sldais-fig1-imbalance", preset, |task: &Task, replicate, _| {
+        synthetic::checks("sl-dais/fig1-imbalance", preset, |task: &Task, replicate, _| {
             let ratio = match *task.target() {
                 Target::SubsetLogistic { ratio: Some(ratio), .. } => ratio,
                 _ => panic!("every target has a ratio"),

@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn they_hold_fail_and_abstain() {
         let found = |error, share| {
-            checks("fit-ladder", PresetName::Default, |_, _, _| {
+            checks("ours/fit-ladder", PresetName::Default, |_, _, _| {
                 vec![("answer_error", error), ("k_hat", 0.2), ("sample_share", share)]
             })
         };

@@ -91,7 +91,7 @@ mod tests {
             };
             vec![("elbo", 3.0 * replicate as f64 + gain)]
         };
-        checks("sldais-tab5-local", preset, rows)
+        checks("sl-dais/tab5-local-latents", preset, rows)
     }
 
     #[test]

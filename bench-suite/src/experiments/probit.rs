@@ -200,7 +200,7 @@ mod tests {
     use crate::metric::Vector;
 
     fn verdicts(preset: PresetName, log_scale: impl Fn(&str, &str) -> f64) -> Vec<Verdict> {
-        checks_with_vectors("msc-tab1-probit", preset, |task: &Task, replicate, _| {
+        checks_with_vectors("msc/tab1-probit", preset, |task: &Task, replicate, _| {
             let noise = 0.0005 * (replicate % 3) as f64;
             let scale = log_scale(task.target().label(), task.method().kind());
             (Vec::new(), vec![(Vector::LogScales, vec![scale, scale + noise, 2.0 * scale])])

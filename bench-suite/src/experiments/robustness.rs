@@ -173,7 +173,7 @@ mod tests {
             let vectors = vec![(Vector::Means, vec![value; 3]), (Vector::LogScales, vec![0.0, 0.1, 0.2])];
             (Vec::new(), vectors)
         };
-        checks_with_vectors("msc-fig2-robust-S", preset, rows)
+        checks_with_vectors("msc/fig2-candidates", preset, rows)
     }
 
     #[test]

@@ -149,7 +149,7 @@ mod tests {
     fn they_hold_fail_and_abstain() {
         use Verdict::{Agree, Disagree, TooLittle};
         // Growth with the number of inducing points is judged for learned and for fixed hyperparameters.
-        for (id, claims) in [("sldais-tab3-tgp", 2), ("sldais-tab4-gpc", 1)] {
+        for (id, claims) in [("sl-dais/tab3-gp-regression", 2), ("sl-dais/tab4-gp-classification", 1)] {
             let found = |preset, of| checks(id, preset, rows(of));
             assert_eq!(found(PresetName::Default, |place| place as f64), vec![Agree; claims], "{id}");
             assert_eq!(
@@ -169,6 +169,6 @@ mod tests {
             row[0].1 = gain;
             row
         };
-        assert_eq!(checks("sldais-tab3-tgp", PresetName::Default, flat), [TooLittle; 2]);
+        assert_eq!(checks("sl-dais/tab3-gp-regression", PresetName::Default, flat), [TooLittle; 2]);
     }
 }

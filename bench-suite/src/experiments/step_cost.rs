@@ -130,7 +130,7 @@ mod tests {
     /// SL-DAIS has a quarter of the terms of DAIS 2, whatever the number of steps and of data.
     #[test]
     fn shares_are_those_of_the_same_rows() {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("sldais-fig3")).unwrap();
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("sl-dais/fig3")).unwrap();
         let values = |task: &Task, _, _| {
             let terms = if task.variant().contains("RAND") { 25.0 } else { 100.0 };
             vec![("terms", terms * task.target().title().len() as f64), ("seconds", 1.0)]

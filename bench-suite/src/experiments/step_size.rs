@@ -151,7 +151,7 @@ mod tests {
             let is_near = (rate(&series).unwrap() / 0.03).log10().abs() < reach(rule, kind);
             vec![("kl_floor", 4.4), ("kl", 4.4 + if is_near { best(kind) } else { 50.0 })]
         };
-        checks("mcsa-fig-stepsize", preset, rows)
+        checks("pmcsa/fig-stepsize", preset, rows)
     }
 
     #[test]

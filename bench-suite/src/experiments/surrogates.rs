@@ -118,7 +118,7 @@ mod tests {
     /// no interval of unpaired means would be.
     #[test]
     fn gains_are_paired() {
-        let entry = REGISTRY.iter().find(|entry| entry.file.contains("sldais-tab1")).unwrap();
+        let entry = REGISTRY.iter().find(|entry| entry.file.contains("sl-dais/tab1")).unwrap();
         let rows = |task: &crate::task::Task, replicate: u64, _| {
             let is_rand = task.variant().contains("RAND,");
             vec![("elbo", 10.0 * replicate as f64 + if is_rand { 3.0 } else { 0.0 })]

@@ -151,7 +151,7 @@ mod tests {
                 ("bias", bias(kind)),
             ]
         };
-        checks("k000-fig3-var-vs-kl", PresetName::Quick, rows)
+        checks("mcmc-se/fig3-variance", PresetName::Quick, rows)
     }
 
     #[test]

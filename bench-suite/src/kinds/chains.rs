@@ -176,7 +176,14 @@ mod tests {
     fn outcome(target: &str, method: &str) -> Outcome {
         let (target, method) = (toml::from_str(target).unwrap(), toml::from_str(method).unwrap());
         let task = Task::Chains(Chains { target, method, draws: 1_000 });
-        let job = Job { experiment: "chains".into(), task, data: None, replicate: 0, seed: Seed::new(1) };
+        let job = Job {
+            experiment: "chains".into(),
+            seeded_as: None,
+            task,
+            data: None,
+            replicate: 0,
+            seed: Seed::new(1),
+        };
         let store = Store::new(std::env::temp_dir().join(format!("mcsa-chains-{}", std::process::id())));
         let (rows, ended) = job.rows(&Running::new(&store, &Catalogue::new(None))).unwrap().unwrap();
         Outcome { job, rows, ended, unit: None, code: CODE.to_owned() }

@@ -6,7 +6,7 @@ use crate::experiments::{Board, methods, reach, winners};
 use crate::tables::Sheet;
 
 /// Experiment on targets of growing dimension.
-const LADDER: &str = "scoreboard-ladder";
+const LADDER: &str = "ours/scoreboard-ladder";
 
 /// Title of an experiment without the word before the colon.
 fn short(title: &str) -> &str {

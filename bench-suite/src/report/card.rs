@@ -54,7 +54,10 @@ impl Card {
         for plate in entry.plates(&results) {
             let drawing = plate.figure.draw();
             let place = |error| Error::invalid(format!("{}, figure {}: {error}", entry.file, plate.name));
-            drawings.push((format!("{}-{}", results.experiment.id, plate.name), drawing.map_err(place)?));
+            drawings.push((
+                format!("{}-{}", results.experiment.file_name(), plate.name),
+                drawing.map_err(place)?,
+            ));
         }
         let found = |claim: Claim| {
             let finding = claim.find_by_longest(&results, longer.as_ref());
@@ -129,7 +132,7 @@ impl Card {
         // The numbers of an exhibit are formulas: there is no CSV.
         let numbers = match experiment.is_exhibit() {
             true => String::new(),
-            false => format!(" <a href=\"{}.csv\">CSV</a>", escape(&experiment.id)),
+            false => format!(" <a href=\"{}.csv\">CSV</a>", escape(&experiment.file_name())),
         };
         let name = escape(name);
         format!(
@@ -238,7 +241,7 @@ impl Card {
             escape(&sheet.title),
             rows(sheet),
             escape(&sheet.note),
-            escape(&self.results.experiment.id),
+            escape(&self.results.experiment.file_name()),
             escape(sheet.name),
         )
     }

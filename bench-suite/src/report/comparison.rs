@@ -202,7 +202,7 @@ mod tests {
             let value = if task.method().kind() == "pmcsa" { 0.77 } else { 0.1 };
             vec![("accuracy", value + spread)]
         };
-        let results = Results::synthetic(experiment("k000-tab2-logistic"), PresetName::Quick, rows);
+        let results = Results::synthetic(experiment("mcmc-se/tab2-logistic"), PresetName::Quick, rows);
         let all = compare(&results, None).unwrap();
         assert_eq!(all.len(), 42);
         let of = |data: &str, metric: &str, method: &str| {
@@ -232,7 +232,7 @@ mod tests {
                 };
                 vec![("lpd_as_published", published + noise), ("lpd", correct + noise)]
             };
-            let results = Results::synthetic(experiment("mcsa-tab-rgp"), PresetName::Default, rows);
+            let results = Results::synthetic(experiment("pmcsa/tab-robust-gp"), PresetName::Default, rows);
             compare(&results, None).unwrap()
         };
         let yacht = |all: &[Comparison], method: &str| {
@@ -257,7 +257,7 @@ mod tests {
     fn shorter_fits_are_not_counted_as_measured() {
         let synthetic = |preset| {
             let rows = |_: &crate::kinds::Task, replicate: u64, _: u64| vec![("lpd", replicate as f64)];
-            Results::synthetic(experiment("mcsa-tab-bnn"), preset, rows)
+            Results::synthetic(experiment("pmcsa/tab-neural-regression"), preset, rows)
         };
         let (short, long) = (synthetic(PresetName::Default), synthetic(PresetName::Paper));
         let alone = Tally::of(&compare(&short, None).unwrap());

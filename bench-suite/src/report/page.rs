@@ -38,12 +38,13 @@ pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
             }
             write_whole(&folder.join(name), bytes)
         };
+        let file = card.results.experiment.file_name();
         if !card.results.experiment.is_exhibit() {
-            beside(&format!("{id}.csv"), csv(&card.results).as_bytes())?;
-            beside(&format!("{id}-tasks.csv"), tasks(&card.results).as_bytes())?;
+            beside(&format!("{file}.csv"), csv(&card.results).as_bytes())?;
+            beside(&format!("{file}-tasks.csv"), tasks(&card.results).as_bytes())?;
         }
         for sheet in &card.sheets {
-            beside(&format!("{id}-{}.csv", sheet.name), sheet.csv().as_bytes())?;
+            beside(&format!("{file}-{}.csv", sheet.name), sheet.csv().as_bytes())?;
         }
         for (name, drawing) in &card.drawings {
             beside(&format!("{name}.svg"), drawing.svg.as_bytes())?;

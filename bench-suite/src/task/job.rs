@@ -11,6 +11,9 @@ use super::Task;
 pub struct Job {
     /// Name of the experiment.
     pub experiment: String,
+    /// Name of the experiment when its jobs were named, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeded_as: Option<String>,
     /// The task.
     pub task: Task,
     /// SHA-256 of the data; `None` if there are none, or if a synthetic stand-in is used.
@@ -25,7 +28,13 @@ impl Job {
     /// Name of the job: a hash of its canonical text, 32 hexadecimal digits.
     pub fn id(&self) -> String {
         // A struct of numbers and strings can always be serialised.
-        let text = serde_json::to_string(self).unwrap_or_default();
+        let text = match &self.seeded_as {
+            Some(name) => {
+                serde_json::to_string(&Self { experiment: name.clone(), seeded_as: None, ..self.clone() })
+            }
+            None => serde_json::to_string(self),
+        };
+        let text = text.unwrap_or_default();
         format!("{:032x}", fnv(text.as_bytes()))
     }
 
@@ -51,6 +60,20 @@ fn fnv(bytes: &[u8]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A renamed experiment keeps the names of its jobs.
+    #[test]
+    fn a_job_is_named_as_it_was() {
+        let entry = &crate::registry::REGISTRY[0];
+        let experiment = entry.experiment().unwrap();
+        let catalogue = mcsa_data::Catalogue::new(None);
+        let plan = crate::plan::plan(&experiment, crate::experiment::PresetName::Quick, &catalogue).unwrap();
+        let job = &plan.jobs[0];
+        assert_eq!((job.experiment.as_str(), job.seeded_as.as_deref()), ("ours/gaussian", Some("gaussian")));
+        let old = Job { experiment: "gaussian".into(), seeded_as: None, ..job.clone() };
+        assert_eq!((job.id(), job.seed), (old.id(), Seed::new(1).named("gaussian").child(0)));
+        assert_ne!(Job { seeded_as: None, ..job.clone() }.id(), old.id());
+    }
 
     /// Published test vectors of FNV-1a, 128 bits.
     #[test]

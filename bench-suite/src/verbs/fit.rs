@@ -123,7 +123,14 @@ impl FitModel {
     ) -> Result<(Vec<Row>, Ended, Vec<f64>), Exit> {
         let data = digest(&fit.target, catalogue)?;
         let task = Task::Fit(fit.clone());
-        let job = Job { experiment: SINGLE.into(), task, data, replicate: 0, seed: Seed::new(self.seed) };
+        let job = Job {
+            experiment: SINGLE.into(),
+            seeded_as: None,
+            task,
+            data,
+            replicate: 0,
+            seed: Seed::new(self.seed),
+        };
         let (lambda, made) = (Mutex::new(Vec::new()), AtomicU64::new(0));
         // Nothing is written to this store: a fit without a checkpoint file has no checkpoint.
         let nowhere = Store::new(std::env::temp_dir());

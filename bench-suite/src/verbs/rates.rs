@@ -43,7 +43,7 @@ impl WriteRates {
         };
         check_outputs(&[("--file", Some(&self.file))])?;
         let both =
-            [self.measured(&selection, "fit-verdict")?, self.measured(&selection, "fit-verdict-density")?];
+            [self.measured(&selection, "ours/fit-verdict")?, self.measured(&selection, "ours/fit-verdict-density")?];
         write_whole(&self.file, text(&both, mcsa::fit::RULE).as_bytes())?;
         writeln!(out, "{}: rates of rule {}", self.file.display(), mcsa::fit::RULE)?;
         Ok(())
@@ -76,8 +76,8 @@ fn text(rates: &[Rates; 2], rule: u32) -> String {
         )
     };
     format!(
-        "//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiments `fit-verdict` and\n\
-         //! `fit-verdict-density`.\n\nuse super::Rates;\n{}{}",
+        "//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiments `ours/fit-verdict` and\n\
+         //! `ours/fit-verdict-density`.\n\nuse super::Rates;\n{}{}",
         constant("MEASURED", ", with a gradient", true, &rates[0]),
         constant("MEASURED_BY_DENSITY", ", by the log density alone", false, &rates[1])
     )

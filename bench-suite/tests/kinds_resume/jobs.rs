@@ -139,27 +139,27 @@ fn is_quick(family: &FamilyConfig) -> bool {
 
 /// Jobs of each kind, by the name of the kind.
 pub(crate) fn jobs() -> Vec<(&'static str, Vec<Job>)> {
-    let fits = of("gaussian", |task| {
+    let fits = of("ours/gaussian", |task| {
         if let Task::Fit(fit) = task {
             (fit.steps, fit.trace.points, fit.auxiliary, fit.averaged) = (40, 5, 2, 10);
         }
     });
-    let variances = of("k003-fig7", |task| {
+    let variances = of("cw/fig7", |task| {
         if let Task::Variance(variance) = task {
             variance.transitions = 40;
         }
     });
-    let scatters = of("k000-fig3", |task| {
+    let scatters = of("mcmc-se/fig3", |task| {
         if let Task::Scatter(scatter) = task {
             (scatter.lambdas, scatter.setting.chains, scatter.setting.length) = (4, 9, 3);
         }
     });
-    let paths = of("msc-fig3-fx", |task| {
+    let paths = of("msc/fig3-exchange-rates", |task| {
         if let Task::Fit(fit) = task {
             (fit.steps, fit.metrics) = (34, Metrics::Filters { particles: 40, filters: 3 });
         }
     });
-    let bounds: Vec<Job> = planned(&entry("sldais-tab1").experiment().unwrap())
+    let bounds: Vec<Job> = planned(&entry("sl-dais/tab1").experiment().unwrap())
         .into_iter()
         .filter_map(|mut job| match &mut job.task {
             Task::Fit(fit) if is_quick(&fit.family) => {

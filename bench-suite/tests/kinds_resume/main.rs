@@ -91,7 +91,7 @@ fn every_kind_goes_on_from_its_checkpoints() {
 fn judgements_and_rungs_go_on_after_each_row() {
     let catalogue = Catalogue::new(None);
     let first = |id: &str| planned(&entry(id).experiment().unwrap()).remove(0);
-    for mut job in [first("fit-verdict"), first("fit-ladder")] {
+    for mut job in [first("ours/fit-verdict"), first("ours/fit-ladder")] {
         match &mut job.task {
             Task::Judgement(judgement) => (judgement.runs, judgement.evaluations) = (4, 400),
             Task::Rung(rung) => (rung.runs, rung.evaluations) = (4, 400),

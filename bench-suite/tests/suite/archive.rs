@@ -16,7 +16,7 @@ use mcsa_data::Catalogue;
 
 use crate::process::folder;
 
-const ID: &str = "mcsa-tab-cost";
+const ID: &str = "pmcsa/tab-cost";
 
 fn entry() -> &'static Entry {
     REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there")
@@ -140,7 +140,10 @@ fn every_disagreement_of_the_archive_has_a_cause() {
 /// A claim on a data set that is not of the preset `default` is checked by longer fits; without them there is too little.
 #[test]
 fn claims_are_checked_at_the_published_length() {
-    let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-bnn")).expect("an experiment");
+    let entry = REGISTRY
+        .iter()
+        .find(|entry| entry.file.contains("pmcsa/tab-neural-regression"))
+        .expect("an experiment");
     let (archive, catalogue) = (Archive::of_repository(), Catalogue::new(None).of_archive());
     let gather =
         |preset| Results::archived(entry.experiment().unwrap(), preset, &archive, &catalogue).unwrap();
@@ -163,7 +166,10 @@ fn claims_are_checked_at_the_published_length() {
 /// Archived results on data that were imported elsewhere are found without them; a catalogue for running finds none.
 #[test]
 fn results_on_absent_data_are_found() {
-    let entry = REGISTRY.iter().find(|entry| entry.file.contains("mcsa-tab-bnn")).expect("an experiment");
+    let entry = REGISTRY
+        .iter()
+        .find(|entry| entry.file.contains("pmcsa/tab-neural-regression"))
+        .expect("an experiment");
     let found = |catalogue: &Catalogue| {
         let (experiment, archive) = (entry.experiment().expect("an experiment"), Archive::of_repository());
         let results =

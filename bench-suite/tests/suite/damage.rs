@@ -17,7 +17,7 @@ use mcsa_data::Catalogue;
 
 use crate::process::folder;
 
-const ID: &str = "mcsa-tab-cost";
+const ID: &str = "pmcsa/tab-cost";
 
 fn experiment() -> Experiment {
     let entry = REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there");
@@ -312,13 +312,13 @@ fn a_full_disk_leaves_nothing() {
     // No file may be larger than 4 KiB: the initial write test passes, a complete result does not.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
     let mut command = Command::new("sh");
-    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_mcsa-bench"), "figures", "gaussian"]);
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_mcsa-bench"), "figures", "ours/gaussian"]);
     let output = command.args(["--preset", "quick", "--out"]).arg(&out).output().expect("it starts");
     let said = told(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let lost = format!("failed: {}: the result is lost: cannot write", jobs[0].title());
     assert!(said.contains(&lost) && said.contains("File too large"), "{said}");
-    for folder in [out.join("results/gaussian"), out.join("report"), out.join("results")] {
+    for folder in [out.join("results/ours/gaussian"), out.join("report"), out.join("results")] {
         let names = names(&folder);
         assert!(!names.iter().any(|name| name.ends_with(".tmp")), "{names:?}");
         let is_empty = |name: &&String| {
@@ -326,7 +326,7 @@ fn a_full_disk_leaves_nothing() {
         };
         assert_eq!(names.iter().find(is_empty), None);
     }
-    let run = Run::all(&store, "gaussian").0.remove(0);
+    let run = Run::all(&store, "ours/gaussian").0.remove(0);
     assert!(run.jobs == 0 && run.errors.len() == 1, "{run:?}");
 }
 

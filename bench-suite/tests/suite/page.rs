@@ -131,13 +131,13 @@ fn figures(out: &str, arguments: &[&str]) {
 fn the_page_stands_by_itself() {
     let folder = folder("page");
     let out = folder.to_str().expect("a path in words");
-    figures(out, &["mcsa-tab-cost"]);
+    figures(out, &["pmcsa/tab-cost"]);
     let ids = [
-        "mcsa-tab-cost",
-        "k003-fig7-conditional-variance",
-        "k003-tab2-kernels",
-        "mcsa-tab-bnn",
-        "k000-fig2-bias-bound",
+        "pmcsa/tab-cost",
+        "cw/fig7-conditional-variance",
+        "cw/tab2-kernels",
+        "pmcsa/tab-neural-regression",
+        "mcmc-se/fig2-bias-bound",
     ];
     figures(out, &[ids.as_slice(), &["--no-run"]].concat());
     let report = folder.join("report");
@@ -202,7 +202,7 @@ fn cut_off(page: &Path, width: usize) -> Option<Vec<String>> {
 fn nothing_is_cut_off_at_its_right_edge() {
     let folder = folder("widths");
     let out = folder.to_str().expect("a path in words");
-    figures(out, &["mcsa-tab-cost"]);
+    figures(out, &["pmcsa/tab-cost"]);
     figures(out, &["--no-run"]);
     let page = folder.join("report/index.html");
     let Some(cut) = cut_off(&page, 1300) else {

@@ -68,8 +68,8 @@ fn listings_name_everything() {
     let text = |arguments: &[&str]| String::from_utf8(run(arguments).stdout).expect("words");
     assert!(text(&["fit", "--list-models"]).contains("hierarchical-logistic"));
     assert!(text(&["fit", "--list-methods"]).contains("pmcsa"));
-    assert!(text(&["figures", "--list"]).contains("k003-fig6-isotropic-gaussian"));
-    assert!(text(&["figures", "mcsa-fig-pruning", "--list"]).starts_with("mcsa-tab-bnn: "));
+    assert!(text(&["figures", "--list"]).contains("cw/fig6-gaussian"));
+    assert!(text(&["figures", "pmcsa/fig-pruning", "--list"]).starts_with("pmcsa/tab-neural-regression: "));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_report_can_be_drawn_before_anything_was_run() {
     let folder = folder("program-nothing");
     let out = folder.to_str().expect("a path in words");
     assert_eq!(
-        code(&["figures", "k003-fig7-conditional-variance", "--preset", "quick", "--no-run", "--out", out]),
+        code(&["figures", "cw/fig7-conditional-variance", "--preset", "quick", "--no-run", "--out", out]),
         0
     );
     let page = fs::read_to_string(folder.join("report/index.html")).expect("it was written");
@@ -107,6 +107,6 @@ fn a_report_can_be_drawn_before_anything_was_run() {
         !page.contains("http://")
             || page.matches("http://").count() == page.matches("http://www.w3.org").count()
     );
-    assert!(folder.join("report/k003-fig7-conditional-variance-variance.png").is_file());
-    assert!(folder.join("report/k003-fig7-conditional-variance.csv").is_file());
+    assert!(folder.join("report/cw-fig7-conditional-variance-variance.png").is_file());
+    assert!(folder.join("report/cw-fig7-conditional-variance.csv").is_file());
 }

@@ -96,7 +96,7 @@ fn the_bound_spends_gradients() {
 #[test]
 fn an_impossible_schedule_is_named() {
     let refused = |from: &str, to: &str| {
-        let known = include_str!("../../experiments/flow-families.toml");
+        let known = include_str!("../../papers/ours/flow-families.toml");
         assert!(known.contains(from), "{from}");
         Experiment::parse("x.toml", &known.replacen(from, to, 1)).map(drop).unwrap_err().to_string()
     };

@@ -65,7 +65,8 @@ fn the_example_runs_and_its_claims_are_checked() {
     assert!(claims.contains("less that of SNIS, the greatest of 2, 90 % interval ["), "{claims}");
     // Beside ours, and refused at a preset that it does not have.
     assert!(
-        said(&["claims", EXAMPLE, "gaussian", "--preset", "quick", "--out", out]).contains("gaussian: 0 rep")
+        said(&["claims", EXAMPLE, "ours/gaussian", "--preset", "quick", "--out", out])
+            .contains("ours/gaussian: 0 rep")
     );
     let refused = run(&["claims", EXAMPLE, "--preset", "paper", "--out", out]);
     let words = String::from_utf8_lossy(&refused.stderr).into_owned();

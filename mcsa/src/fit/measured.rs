@@ -1,5 +1,5 @@
-//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiments `fit-verdict` and
-//! `fit-verdict-density`.
+//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiments `ours/fit-verdict` and
+//! `ours/fit-verdict-density`.
 
 use super::Rates;
 

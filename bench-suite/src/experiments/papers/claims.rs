@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn every_chart_has_its_claim() {
-        let files = ["theory", "mcsa-tab-rates"].map(|id| entry(id).text);
+        let files = ["ours/theory", "pmcsa/tab-rates"].map(|id| entry(id).text);
         for chart in mcsa_theory::curves::all() {
             let listed = format!("theory = \"{}\"", chart.claim);
             assert!(files.iter().any(|text| text.contains(&listed)), "{}", chart.claim);

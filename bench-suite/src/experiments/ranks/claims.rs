@@ -160,7 +160,7 @@ mod tests {
     use crate::experiment::PresetName;
     use crate::task::Task;
 
-    const ID: &str = "sldais-fig2-ranks";
+    const ID: &str = "sl-dais/fig2-ranks";
 
     /// Level of a method: the flow, then SL-DAIS, DAIS, NS-DAIS, the mean field, the Gaussian.
     fn level(task: &Task) -> f64 {

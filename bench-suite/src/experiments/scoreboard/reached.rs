@@ -68,7 +68,7 @@ mod tests {
 
     /// Running moments are near from the budget `ours` on, all others from `theirs` on.
     fn found(ours: u64, theirs: u64) -> Vec<crate::claims::Verdict> {
-        checks("scoreboard-zoo", PresetName::Default, |task, _, budget| {
+        checks("ours/scoreboard-zoo", PresetName::Default, |task, _, budget| {
             let from = if task.method().kind() == "moments-student-t" { ours } else { theirs };
             vec![("wasserstein", if budget >= from { 0.01 } else { 1.0 }), ("failed", 0.0)]
         })

@@ -27,7 +27,7 @@ fn rows(task: &Task, replicate: u64, budget: u64) -> Vec<(&'static str, f64)> {
 
 #[test]
 fn the_winner_keeps_to_its_budget() {
-    let results = results("scoreboard-zoo", rows);
+    let results = results("ours/scoreboard-zoo", rows);
     let board = Board::of(&results);
     let last = *board.budgets.last().unwrap();
     for case in &board.cases {
@@ -49,7 +49,7 @@ fn the_winner_keeps_to_its_budget() {
 
 #[test]
 fn a_method_stops_where_its_error_grows() {
-    let results = results("scoreboard-ladder", |task, _, budget| {
+    let results = results("ours/scoreboard-ladder", |task, _, budget| {
         let dim = match task {
             Task::Benchmark(benchmark) => benchmark.case().and_then(crate::catalog::Case::dim).unwrap_or(0),
             _ => 0,

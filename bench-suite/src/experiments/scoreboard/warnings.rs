@@ -134,7 +134,7 @@ mod tests {
 
     /// Every answer is wrong; `fit` says `yes`, R-hat and k-hat are given.
     fn found(yes: f64, r_hat: f64, k_hat: f64) -> Vec<crate::claims::Verdict> {
-        checks("scoreboard-planted", PresetName::Default, |task, _, _| {
+        checks("ours/scoreboard-planted", PresetName::Default, |task, _, _| {
             let told = match task.method().kind() {
                 "fit" => ("yes", yes),
                 "nuts" => ("r_hat", r_hat),
@@ -154,7 +154,7 @@ mod tests {
     /// A run that fails tells so, and a run without a verdict or a diagnostic tells nothing good.
     #[test]
     fn a_failure_is_no_false_yes() {
-        let verdicts = checks("scoreboard-planted", PresetName::Default, |task, _, _| {
+        let verdicts = checks("ours/scoreboard-planted", PresetName::Default, |task, _, _| {
             let failed = if task.method().kind() == "fit" { 1.0 } else { 0.0 };
             vec![("failed", failed), ("yes", 1.0), ("r_hat", 1.0), ("k_hat", 0.0)]
         });

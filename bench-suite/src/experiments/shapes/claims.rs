@@ -126,7 +126,7 @@ mod tests {
             let [kl, acceptance, bound] = said(is_flow, target, step as f64 / fit.steps as f64);
             vec![("kl", kl), ("acceptance", acceptance), ("log_weight_bound", bound)]
         };
-        checks("flow-families", preset, rows)
+        checks("ours/flow-families", preset, rows)
     }
 
     #[test]

@@ -83,7 +83,7 @@ mod tests {
 
     /// A wrong answer on every planted failure, a right one on every good target; `yes` of both, and their k-hat.
     fn found(planted: f64, good: f64, k_hat: f64) -> Vec<crate::claims::Verdict> {
-        checks("fit-verdict", PresetName::Default, |task, _, _| {
+        checks("ours/fit-verdict", PresetName::Default, |task, _, _| {
             let is_planted =
                 matches!(task.target(), crate::catalog::Target::Case { case } if case.is_planted());
             let (error, yes) = if is_planted { (9.0, planted) } else { (0.0, good) };
