@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::Drawn;
 use crate::metric::Metric;
+use crate::tables::Written;
 pub use crate::task::Preset;
 use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section, Task, Variances};
 
@@ -50,6 +51,9 @@ pub struct Experiment {
     /// Figures, in place of the standard ones.
     #[serde(rename = "figure", default)]
     pub figures: Vec<Drawn>,
+    /// Tables, in addition to the one of published cells.
+    #[serde(rename = "table", default)]
+    pub tables: Vec<Written>,
     /// Amount of computation in each preset.
     #[serde(rename = "preset", default)]
     pub presets: BTreeMap<PresetName, Preset>,
@@ -212,6 +216,7 @@ impl Experiment {
         let tasks =
             if self.figures.is_empty() { Vec::new() } else { tasks.collect::<Result<Vec<_>, _>>()?.concat() };
         self.figures.iter().try_for_each(|figure| figure.check(&labels, &tasks))?;
+        self.tables.iter().try_for_each(Written::check)?;
         self.presets.iter().try_for_each(|(name, preset)| self.check_names(*name, preset))
     }
 

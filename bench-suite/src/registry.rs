@@ -39,7 +39,7 @@ impl Entry {
             file: Cow::Owned(path.display().to_string()),
             text: Cow::Owned(text::read(path)?),
             figures: figures::from_file,
-            tables: tables::standard,
+            tables: tables::from_file,
             checks: &[],
         };
         let experiment = entry.experiment()?;
@@ -77,6 +77,12 @@ impl Entry {
     pub fn plates(&self, results: &Results) -> Vec<Plate> {
         let drawn = results.experiment.figures.iter().filter_map(|figure| figure.plate(results));
         drawn.chain((self.figures)(results)).collect()
+    }
+
+    /// Tables: those of the file, then those of its room.
+    pub fn sheets(&self, results: &Results) -> Vec<Sheet> {
+        let written = results.experiment.tables.iter().map(|table| table.sheet(results));
+        written.chain((self.tables)(results)).collect()
     }
 
     /// Parses the experiment.

@@ -300,6 +300,13 @@ impl Series<'_> {
         outcome.rows.last().filter(|_| outcome.ended.failure.is_none())?.values.get(name).copied()
     }
 
+    /// Paired differences of a metric at the end to another series, over the replicates that both have.
+    pub(crate) fn differences(&self, against: &Series<'_>, metric: &str) -> Vec<f64> {
+        let replicates = self.outcomes.iter().map(|outcome| outcome.job.replicate);
+        let difference = |replicate| Some(self.end(replicate, metric)? - against.end(replicate, metric)?);
+        replicates.filter_map(difference).collect()
+    }
+
     /// A vector of the last row, for every replicate that recorded it and did not end early.
     pub fn last_vectors(&self, vector: Vector) -> Vec<&[f64]> {
         let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());

@@ -6,9 +6,11 @@ use mcsa_core::Error;
 use serde_json::Value as Json;
 use toml::Value;
 
+use crate::catalog::FamilyConfig;
 use crate::experiment::Experiment;
 use crate::kinds::Task;
 use crate::look;
+use crate::results::{Results, Series};
 use crate::task::Labels;
 
 /// Settings that select jobs: a part of the settings of a job, as in the file of the experiment. A word in place of a table
@@ -26,7 +28,59 @@ pub(crate) struct Settings {
     labels: BTreeMap<String, String>,
 }
 
+/// A series with its settings.
+pub(crate) type Row<'r> = (Settings, Series<'r>);
+
+/// All series of results, in the order of the plan.
+pub(crate) fn rows(results: &Results) -> Vec<Row<'_>> {
+    // Experiments are checked when they are read.
+    let labels = results.experiment.labels().unwrap_or_default();
+    results.series().into_iter().map(|series| (Settings::of(series.task, &labels), series)).collect()
+}
+
+/// Paired differences of a metric at the end to the series with some settings on the same target; `None` for that series itself,
+/// and if there is none.
+pub(crate) fn gains(row: &Row<'_>, base: &toml::Table, metric: &str, all: &[Row<'_>]) -> Option<Vec<f64>> {
+    base_of(row, base, all).map(|base| row.1.differences(base, metric))
+}
+
+/// The other series on the same target that has some settings.
+pub(crate) fn base_of<'a, 'r>(
+    row: &Row<'_>,
+    base: &toml::Table,
+    all: &'a [Row<'r>],
+) -> Option<&'a Series<'r>> {
+    let (settings, series) = row;
+    let is_base = |(settings, other): &&Row<'_>| settings.admits(base) && other.target() == series.target();
+    all.iter().find(is_base).filter(|_| !settings.admits(base)).map(|(_, series)| series)
+}
+
+/// Name of the value of a setting in figures and tables: `title` and `place` are those of the target.
+pub(crate) fn named((settings, series): &Row<'_>, key: &str) -> String {
+    let shown = match (key, series.shape()) {
+        ("title", _) => Some(series.target().title()),
+        ("place", _) => Some(series.place()),
+        ("method", _) if settings.label(key).is_none() => Some(look::name(series.method().kind()).to_owned()),
+        ("family", Some(FamilyConfig::Annealed(annealed))) if settings.label(key).is_none() => {
+            Some(annealed.surrogate.name().to_owned())
+        }
+        ("family", Some(shape)) if settings.label(key).is_none() => {
+            Some(look::family(shape.kind()).0.to_owned())
+        }
+        _ => settings.shown(key).or_else(|| settings.found(key).map(ToString::to_string)),
+    };
+    shown.map_or_else(|| "–".to_owned(), |text| text.trim_matches('"').trim_end_matches(".0").to_owned())
+}
+
 impl Settings {
+    /// Returns true if the job has all settings of a table; of a list one member suffices.
+    pub(crate) fn admits(&self, wanted: &toml::Table) -> bool {
+        wanted.iter().all(|(key, wanted)| match wanted {
+            Value::Array(several) => several.iter().any(|wanted| self.has(key, wanted)),
+            wanted => self.has(key, wanted),
+        })
+    }
+
     pub(crate) fn of(task: &Task, labels: &Labels) -> Self {
         // A task is an enum: one key, the kind of job, with its settings.
         let tagged = serde_json::to_value(task).unwrap_or_default();
@@ -49,8 +103,13 @@ impl Settings {
     pub(crate) fn number(&self, key: &str) -> Option<f64> {
         match key {
             "budget" => Some(self.budget as f64),
-            key => self.all.pointer(&format!("/{}", key.replace('.', "/")))?.as_f64(),
+            key => self.found(key)?.as_f64(),
         }
+    }
+
+    /// A setting by keys, `optimizer.rate`.
+    fn found(&self, key: &str) -> Option<&Json> {
+        self.all.pointer(&format!("/{}", key.replace('.', "/")))
     }
 
     /// The label of a setting.

@@ -54,6 +54,8 @@ pub(super) struct Side {
     pub(super) at: When,
     /// The distance from this number is compared in place of the summary itself.
     pub(super) distance_from: Option<f64>,
+    /// Values are less those of these fits, replicate by replicate.
+    pub(super) less: Option<Selector>,
 }
 
 /// The second operand of a term.
@@ -149,6 +151,7 @@ impl Side {
         planned: &[Vec<(Settings, Task)>],
     ) -> Result<(), Error> {
         self.selector.check(experiment, planned)?;
+        self.less.as_ref().map_or(Ok(()), |less| less.check(experiment, planned))?;
         let selected = planned.iter().flatten().filter(|(settings, _)| self.selector.selects(settings));
         let steps: BTreeSet<u64> = selected.flat_map(|(_, task)| task.recorded()).collect();
         match self.at {
@@ -167,11 +170,15 @@ impl Side {
 
     /// Metric and step in words.
     fn measured(&self) -> String {
+        let metric = match &self.less {
+            Some(less) => format!("{} less that by {}", self.metric, less.words(Some(&self.selector))),
+            None => self.metric.clone(),
+        };
         match self.at {
-            When::End => format!("{} at the end", self.metric),
-            When::Step(step) => format!("{} at step {step}", self.metric),
-            When::Steps(0, u64::MAX) => format!("{} at all steps", self.metric),
-            When::Steps(from, to) => format!("{} from step {from} to {to}", self.metric),
+            When::End => format!("{metric} at the end"),
+            When::Step(step) => format!("{metric} at step {step}"),
+            When::Steps(0, u64::MAX) => format!("{metric} at all steps"),
+            When::Steps(from, to) => format!("{metric} from step {from} to {to}"),
         }
     }
 }
@@ -214,7 +221,9 @@ impl Contrast {
         let (mut values, mut parts) = (Vec::new(), Vec::new());
         for side in &self.sides {
             let words = side.selector.words(None);
-            let Some((_, series)) = all.iter().find(|(settings, _)| side.selector.selects(settings)) else {
+            let of = |selector: &Selector| all.iter().find(|(settings, _)| selector.selects(settings));
+            let less = side.less.as_ref().map(of);
+            let Some((_, series)) = of(&side.selector).filter(|_| !matches!(less, Some(None))) else {
                 if self.skips_absent {
                     parts.push(Part { from: values.len(), steps: Vec::new() });
                     continue;
@@ -229,6 +238,10 @@ impl Contrast {
             let part = Part { from: values.len(), steps: side.steps(series) };
             for step in &part.steps {
                 let mut found = side.values(series, *step);
+                if let Some(Some((_, less))) = less {
+                    let less = side.values(less, *step);
+                    found = found.iter().filter_map(|(r, value)| Some((*r, value - less.get(r)?))).collect();
+                }
                 let unknown = found.values().filter(|value| value.is_nan()).count();
                 if found.is_empty() || self.nan_is_infinite && 2 * unknown >= found.len() {
                     return Err(Finding::too_little(format!("no {} of {words}", side.measured())));

@@ -397,7 +397,18 @@ impl Row {
             Some(place) => Some(exact(&place)?),
             None => self.distance_from.as_ref().map(Exact::number).transpose()?,
         };
-        Ok(Side { selector: Selector(settings), metric, at, distance_from })
+        let less = match settings.remove("less") {
+            Some(Value::Table(other)) => {
+                let mut less = settings.clone();
+                less.extend(other);
+                Some(Selector(less))
+            }
+            Some(other) => {
+                return Err(Error::invalid(format!("{key}.less = {other}: a table of settings is needed")));
+            }
+            None => None,
+        };
+        Ok(Side { selector: Selector(settings), metric, at, distance_from, less })
     }
 }
 

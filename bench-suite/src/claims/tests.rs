@@ -130,6 +130,23 @@ impl<'c> Scene<'c> {
                 row.values.insert(Metric::named(&side.metric).expect("a known metric").name, value);
             }
         }
+        for (side, task) in self.contrast.sides.iter().zip(&self.tasks) {
+            let Some(less) = &side.less else { continue };
+            let all =
+                self.experiment.presets.values().flat_map(|preset| self.experiment.tasks(preset).unwrap());
+            let labels = self.experiment.labels().unwrap();
+            let is_it =
+                |other: &Task| less.selects(&Settings::of(other, &labels)) && other.length() == task.length();
+            let zero = all.into_iter().find(is_it).unwrap();
+            let metric = Metric::named(&side.metric).unwrap().name;
+            let ours: Vec<Outcome> =
+                outcomes.iter().filter(|outcome| outcome.job.task == *task).cloned().collect();
+            outcomes.extend(ours.into_iter().map(|mut outcome| {
+                outcome.job.task = zero.clone();
+                outcome.rows.iter_mut().for_each(|row| row.values.extend([(metric, 0.0)]));
+                outcome
+            }));
+        }
         let mut results = Results::synthetic(self.experiment.clone(), self.preset(), |_, _, _| Vec::new());
         results.outcomes = outcomes;
         results

@@ -69,7 +69,7 @@ pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
     }
     let head = ["Ancestor", "Particles", "Mean", "Variance", "Exact mean", "Exact variance"];
     vec![Sheet {
-        name: "moments",
+        name: "moments".to_owned(),
         title: "The first of two states".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows,

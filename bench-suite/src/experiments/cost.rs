@@ -103,7 +103,7 @@ pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
     };
     let head = ["Method", "N", "p", "q", "draws", "gradients of p", "scores"];
     vec![Sheet {
-        name: "cost",
+        name: "cost".to_owned(),
         title: "Evaluations per step".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows: results.series().iter().map(row).collect(),

@@ -93,7 +93,7 @@ pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
     };
     let head = ["Data", "Currency", "First state", "Method", "log Z, same filter", "log Z, as published"];
     vec![Sheet {
-        name: "evidence",
+        name: "evidence".to_owned(),
         title: "Results at what was learned".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows: results.series().iter().filter_map(row).collect(),

@@ -149,7 +149,7 @@ impl<'r> Gains<'r> {
                 .map(str::to_owned),
         );
         Sheet {
-            name: "gains",
+            name: "gains".to_owned(),
             title: title.to_owned(),
             head,
             rows: self.series.iter().map(row).collect(),

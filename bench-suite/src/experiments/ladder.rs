@@ -8,7 +8,6 @@ use crate::figures::Plate;
 use crate::figures::curves::status;
 use crate::look;
 use crate::results::{Results, Series};
-use crate::tables::Sheet;
 use crate::task::{Climber, Rung, Task};
 use mcsa_diagnostics::quantile;
 
@@ -107,49 +106,6 @@ fn key(family: Climber) -> &'static str {
         Climber::FullRank => "full-rank",
         Climber::StudentT => "student-t",
     }
-}
-
-/// A row for each climb.
-pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
-    let all = results.series();
-    let row = |series: &Series<'_>| {
-        let (rung, case) = rung(series)?;
-        let cell = |metric: &str, digits: usize| {
-            let value = median(series, metric);
-            if value.is_nan() { "–".to_owned() } else { format!("{value:.digits$}") }
-        };
-        Some(vec![
-            case.title(),
-            rung.family.name().to_owned(),
-            rung.method.budget().to_string(),
-            rung.evaluations.to_string(),
-            cell("fit_error", 3),
-            cell("answer_error", 3),
-            cell("k_hat", 2),
-            cell("sample_share", 3),
-            cell("seconds", 3),
-            series.outcomes.iter().map(|outcome| outcome.rows.len()).sum::<usize>().to_string(),
-        ])
-    };
-    let head = [
-        "Target",
-        "Family",
-        "Chains",
-        "Evaluations",
-        "Error of q, sd",
-        "Error of the answer, sd",
-        "k-hat",
-        "ESS per draw",
-        "Seconds",
-        "Climbs",
-    ];
-    vec![Sheet {
-        name: "ladder",
-        title: "Climbs by dimension and family".to_owned(),
-        head: head.map(str::to_owned).into(),
-        rows: all.iter().filter_map(row).collect(),
-        note: "Medians over climbs. Errors are the largest of all coordinates.".to_owned(),
-    }]
 }
 
 /// Checks of the claims.

@@ -103,7 +103,7 @@ pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
     }
     let head = ["Data", "Method", "Ours", "Printed", "Splits"];
     vec![Sheet {
-        name: "error",
+        name: "error".to_owned(),
         title: "Test error".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows,

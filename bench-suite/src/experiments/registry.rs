@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::{
-    ancestor_weight, bias_bound, cost, directions, exchange_rates, imbalance, ladder, local_latents, papers,
-    probit, pruning, ranks, robustness, scoreboard, shapes, sparse_processes, step_cost, step_size,
-    subset_average, surrogates, taxonomy, variance_divergence, verdict,
+    ancestor_weight, bias_bound, cost, directions, exchange_rates, ladder, local_latents, papers, probit,
+    pruning, ranks, robustness, scoreboard, shapes, sparse_processes, step_size, subset_average, taxonomy,
+    variance_divergence, verdict,
 };
 use crate::figures;
 use crate::registry::Entry;
@@ -59,10 +59,10 @@ pub static REGISTRY: [Entry; 42] = [
     entry!("msc/fig5-subset-average", subset_average::figures, tables::none, subset_average::CHECKS),
     entry!("msc/fig6-chi-square"),
     entry!("msc/alg4-ancestors", ancestor_weight::figures, ancestor_weight::tables, ancestor_weight::CHECKS),
-    entry!("sl-dais/tab1-surrogates", surrogates::figures, surrogates::tables, []),
-    entry!("sl-dais/fig1-imbalance", imbalance::figures, imbalance::tables, imbalance::CHECKS),
+    entry!("sl-dais/tab1-surrogates"),
+    entry!("sl-dais/fig1-imbalance"),
     entry!("sl-dais/fig2-ranks", ranks::figures, ranks::tables, ranks::CHECKS),
-    entry!("sl-dais/fig3-cost", step_cost::figures, step_cost::tables, []),
+    entry!("sl-dais/fig3-cost"),
     entry!(
         "sl-dais/tab3-gp-regression",
         sparse_processes::regressions,
@@ -81,11 +81,11 @@ pub static REGISTRY: [Entry; 42] = [
         local_latents::tables,
         local_latents::CHECKS
     ),
-    entry!("ours/flow-families", shapes::figures, shapes::tables, shapes::CHECKS),
-    entry!("ours/flow-directions", directions::figures, shapes::tables, directions::CHECKS),
+    entry!("ours/flow-families", shapes::figures, tables::none, shapes::CHECKS),
+    entry!("ours/flow-directions", directions::figures, tables::none, directions::CHECKS),
     entry!("ours/fit-verdict", verdict::figures, verdict::tables, verdict::CHECKS),
     entry!("ours/fit-verdict-density", verdict::figures, verdict::tables, verdict::CHECKS),
-    entry!("ours/fit-ladder", ladder::figures, ladder::tables, ladder::CHECKS),
+    entry!("ours/fit-ladder", ladder::figures, tables::none, ladder::CHECKS),
     entry!("ours/scoreboard-zoo", scoreboard::figures, scoreboard::tables, scoreboard::REACHED),
     entry!("ours/scoreboard-fab", scoreboard::figures, scoreboard::evidence_tables, []),
     entry!("ours/scoreboard-posteriordb", scoreboard::figures, scoreboard::tables, []),

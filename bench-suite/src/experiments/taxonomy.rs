@@ -105,7 +105,7 @@ pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
     };
     let head = ["Kernel", "Proposals depend", "Evaluations", "Stays among equals", "Hence the rule"];
     vec![Sheet {
-        name: "kernels",
+        name: "kernels".to_owned(),
         title: "Kernels".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows: measured().unwrap_or_default().into_iter().map(row).collect(),

@@ -9,15 +9,15 @@ use toml::{Table, Value};
 
 use super::Plate;
 use super::curves::{EIGHTY, provenance, provenance_of_means, status, with};
-use crate::catalog::Method;
+use crate::catalog::{Ansatz, FamilyConfig, Method};
 use crate::exact::Value as Exact;
 use crate::interval::bootstrap;
 use crate::look;
 use crate::metric::Metric;
 use crate::published;
-use crate::quantile::quantile;
+use mcsa_diagnostics::quantile;
 use crate::results::{Results, Series};
-use crate::selector::{Settings, combinations};
+use crate::selector::{Row, Settings, combinations, gains, named, rows as all_rows};
 use crate::task::{Labels, Task};
 
 /// A table `[[figure]]`: keys of the page, and keys of all panels, which a table `[[figure.panel]]` can replace.
@@ -95,8 +95,33 @@ struct Written {
     /// True for fits from the first start of their method alone.
     #[serde(default)]
     first_start: bool,
+    /// Metrics at the end are less those of the series with these settings on the same target, paired over replicates.
+    base: Option<Table>,
+    #[serde(default = "one")]
+    times: f64,
+    /// True if metrics at the end are divided by the number of steps.
+    #[serde(default)]
+    per_step: bool,
+    #[serde(default)]
+    marks: Marks,
     /// Value at which a fit that ended early is drawn; it is left out if absent.
     failed_at: Option<f64>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// What is drawn beside a line at the end of fits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Marks {
+    #[default]
+    Band,
+    /// Intervals, each series a little beside the others.
+    Intervals,
+    /// Points alone.
+    Points,
 }
 
 fn eighty() -> f64 {
@@ -152,6 +177,8 @@ enum By {
     #[default]
     Method,
     Family,
+    /// Nothing: the rows have the names.
+    Alike,
     /// Budgets of one method, from light to dark.
     Budgets(Vec<usize>),
 }
@@ -189,9 +216,6 @@ struct Shown {
     written: Written,
     place: Table,
 }
-
-/// A series with its settings.
-type Row<'r> = (Settings, Series<'r>);
 
 impl Drawn {
     /// Panels as written, each with one combination of settings.
@@ -254,9 +278,7 @@ impl Drawn {
 
     /// The figure; `None` if it is optional and no fits are shown.
     pub(crate) fn plate(&self, results: &Results) -> Option<Plate> {
-        let labels = results.experiment.labels().unwrap_or_default();
-        let all: Vec<Row<'_>> =
-            results.series().into_iter().map(|series| (Settings::of(series.task, &labels), series)).collect();
+        let all = all_rows(results);
         let mut rows: Vec<Vec<(Shown, Vec<Row<'_>>)>> = Vec::new();
         // Experiments are checked when they are read.
         for shown in self.shown().unwrap_or_default() {
@@ -320,11 +342,7 @@ impl Drawn {
 
 /// Returns true if a job has the settings of a panel.
 fn is_in(settings: &Settings, written: &Written, place: &Table) -> bool {
-    let has = |(key, wanted): (&String, &Value)| match wanted {
-        Value::Array(several) => several.iter().any(|wanted| settings.has(key, wanted)),
-        wanted => settings.has(key, wanted),
-    };
-    written.place.iter().all(has) && place.iter().all(has)
+    settings.admits(&written.place) && settings.admits(place)
 }
 
 fn listed(place: &Table, panel: &Table) -> String {
@@ -334,6 +352,21 @@ fn listed(place: &Table, panel: &Table) -> String {
 
 fn is_of_stand_in(series: &Series<'_>) -> bool {
     series.outcomes.iter().any(|outcome| outcome.job.is_stand_in())
+}
+
+/// Factor between the abscissae of series whose intervals would cover each other.
+const SHIFT: f64 = 1.03;
+
+/// Key of a family in the list of looks: annealed paths by their surrogates.
+fn family(series: &Series<'_>) -> &'static str {
+    match series.shape() {
+        Some(FamilyConfig::Annealed(annealed)) => match annealed.surrogate {
+            Ansatz::Posterior => "posterior",
+            Ansatz::Minibatch => "minibatch",
+            _ => "surrogate",
+        },
+        shape => shape.map_or("", FamilyConfig::kind),
+    }
 }
 
 /// Returns true if the fits begin at the first start of their method.
@@ -384,9 +417,19 @@ impl Shown {
     fn look(&self, series: &Series<'_>, here: &[Row<'_>]) -> (String, Style) {
         let (kind, budget) = (series.method().kind(), series.method().budget());
         match &self.written.series {
+            By::Alike => (String::new(), Style::series(0)),
             By::Family => {
-                let (name, style) = look::family(series.shape().map_or("", |shape| shape.kind()));
-                (name.to_owned(), style)
+                let name = |series: &Series<'_>| {
+                    let row = here.iter().find(|(_, other)| other.task == series.task);
+                    row.map_or_else(String::new, |row| named(row, "family"))
+                };
+                let (name, key) = (name(series), family(series));
+                let first = here.iter().find(|(_, other)| family(other) == key);
+                let style = look::family(key).1;
+                match first.is_none_or(|first| named(first, "family") == name) {
+                    true => (name, style),
+                    false => (name, Style { dash: Dash::Short, marker: Marker::Wedge, ..style }),
+                }
             }
             By::Budgets(budgets) => {
                 let member = budgets.iter().position(|known| *known == budget).unwrap_or(0);
@@ -517,9 +560,21 @@ impl Shown {
         panel
     }
 
+    /// Values at the end: none of the base itself.
+    fn values(&self, row: &Row<'_>, here: &[Row<'_>]) -> Vec<f64> {
+        let (written, (_, series)) = (&self.written, row);
+        let scale = written.times / if written.per_step { series.task.length().max(1) as f64 } else { 1.0 };
+        let values = match &written.base {
+            Some(base) => gains(row, base, &written.metric, here).unwrap_or_default(),
+            None => series.last(&written.metric),
+        };
+        values.into_iter().map(|value| scale * value).collect()
+    }
+
     /// Middle and band at the end, or beyond the axis for fits that ended early.
-    fn end(&self, series: &Series<'_>) -> Option<[f64; 3]> {
-        let mut values = series.last(&self.written.metric);
+    fn end(&self, row: &Row<'_>, here: &[Row<'_>]) -> Option<[f64; 3]> {
+        let (_, series) = row;
+        let mut values = self.values(row, here);
         if let Some(far) = self.written.failed_at {
             // Interpolation between infinite values would give NaN.
             let failed = series.failures();
@@ -539,8 +594,9 @@ impl Shown {
     fn ends(&self, mut panel: Panel, key: &str, here: &[Row<'_>]) -> Panel {
         type Line = (String, Style, [Vec<f64>; 4]);
         let mut lines: Vec<Line> = Vec::new();
-        for (settings, series) in here {
-            let (Some(x), Some(ends)) = (settings.number(key), self.end(series)) else { continue };
+        for row in here {
+            let (settings, series) = row;
+            let (Some(x), Some(ends)) = (settings.number(key), self.end(row, here)) else { continue };
             let (name, style) = self.look(series, here);
             let known = lines.iter().position(|(known, ..)| *known == name).unwrap_or_else(|| {
                 lines.push((name, style, [const { Vec::new() }; 4]));
@@ -549,13 +605,18 @@ impl Shown {
             let columns = lines[known].2.iter_mut();
             columns.zip([x, ends[0], ends[1], ends[2]]).for_each(|(column, value)| column.push(value));
         }
-        for (_, style, [x, low, _, high]) in &lines {
+        for (_, style, [x, low, _, high]) in lines.iter().filter(|_| self.written.marks == Marks::Band) {
             panel = panel.with(Layer::band(x.clone(), low.clone(), high.clone()).styled(*style));
         }
-        for (name, style, [x, _, middle, _]) in lines {
-            panel = panel
-                .with(Layer::line(x.clone(), middle.clone()).named(name.clone()).styled(style))
-                .with(Layer::points(x, middle).named(name).styled(style.sized(3.0)));
+        for (place, (name, style, [mut x, low, middle, high])) in lines.into_iter().enumerate() {
+            if self.written.marks == Marks::Intervals {
+                x.iter_mut().for_each(|x| *x *= SHIFT.powi(place as i32));
+            }
+            panel = panel.with(Layer::line(x.clone(), middle.clone()).named(name.clone()).styled(style));
+            panel = panel.with(match self.written.marks {
+                Marks::Intervals => Layer::intervals(x, middle, low, high).styled(style).named(name),
+                _ => Layer::points(x, middle).named(name).styled(style.sized(3.0)),
+            });
         }
         panel
     }
@@ -588,10 +649,15 @@ impl Shown {
     }
 
     /// Means with intervals at the end, a row for each value of a setting.
-    fn rows(&self, key: &str, value: Axis, here: &[Row<'_>]) -> Panel {
+    fn rows(&self, key: &str, value: Axis, all: &[Row<'_>]) -> Panel {
+        let here = all;
         let (mut places, mut looks) = (Vec::new(), Vec::new());
-        for row in here {
-            let (place, look) = (row.0.shown(key).unwrap_or_default(), self.look_with_start(row, here));
+        let here: Vec<Row<'_>> = match &self.written.base {
+            Some(base) => here.iter().filter(|(settings, _)| !settings.admits(base)).cloned().collect(),
+            None => here.to_vec(),
+        };
+        for row in &here {
+            let (place, look) = (named(row, key), self.look_with_start(row, &here));
             if !places.contains(&place) {
                 places.push(place);
             }
@@ -599,14 +665,17 @@ impl Shown {
                 looks.push(look);
             }
         }
-        let names = places.iter().map(|place| self.name_of(key, place));
+        let names = places.iter().map(|place| self.name_of(key, place).replace('±', "^{±}"));
         let mut panel = Panel::new(value, Axis::categories("", names));
+        if self.written.base.is_some() {
+            panel = panel.with(Layer::vertical_rule(0.0));
+        }
         for (index, look) in looks.iter().enumerate() {
             let mut columns = [const { Vec::new() }; 4];
-            for row in here.iter().filter(|row| self.look_with_start(row, here) == *look) {
-                let place = row.0.shown(key).unwrap_or_default();
+            for row in here.iter().filter(|row| self.look_with_start(row, &here) == *look) {
+                let place = named(row, key);
                 let at = places.iter().position(|known| *known == place).unwrap_or(0) as f64;
-                let Some(found) = bootstrap(&row.1.last(&self.written.metric), self.written.level) else {
+                let Some(found) = bootstrap(&self.values(row, all), self.written.level) else {
                     continue;
                 };
                 let values = [at, found.value, found.low, found.high];
@@ -614,7 +683,8 @@ impl Shown {
             }
             let [at, value, low, high] = columns;
             let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, looks.len());
-            panel = panel.with(layer.named(look.0.clone()).styled(look.1));
+            let layer = if look.0.is_empty() { layer } else { layer.named(look.0.clone()) };
+            panel = panel.with(layer.styled(look.1));
         }
         panel
     }

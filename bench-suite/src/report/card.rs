@@ -65,7 +65,7 @@ impl Card {
         };
         let findings = entry.claims(&results.experiment)?.into_iter().map(found).collect();
         let comparisons = compare(&results, longer.as_ref())?;
-        let mut sheets = (entry.tables)(&results);
+        let mut sheets = entry.sheets(&results);
         sheets.extend(splits::sheet(&results));
         Ok(Self {
             text: entry.text.to_string(),

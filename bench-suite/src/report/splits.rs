@@ -89,7 +89,7 @@ pub(super) fn sheet(results: &Results) -> Option<Sheet> {
         "se of the difference of two such runs",
     ];
     (!rows.is_empty()).then(|| Sheet {
-        name: "splits",
+        name: "splits".to_owned(),
         title: "Variance of the splits".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows,

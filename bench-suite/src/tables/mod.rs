@@ -4,10 +4,12 @@
 
 mod differences;
 mod standard;
+mod written;
 
 pub(crate) use differences::Differences;
 pub(crate) use standard::metrics;
 pub use standard::standard;
+pub use written::Written;
 
 use crate::results::Results;
 
@@ -15,7 +17,7 @@ use crate::results::Results;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sheet {
     /// Name, unique within the experiment.
-    pub name: &'static str,
+    pub name: String,
     /// Title above the table.
     pub title: String,
     /// Titles of the columns.
@@ -29,6 +31,11 @@ pub struct Sheet {
 /// For experiments without tables.
 pub fn none(_: &Results) -> Vec<Sheet> {
     Vec::new()
+}
+
+/// For experiments without tables in Rust that are in files of the user: the standard one if the file has none.
+pub fn from_file(results: &Results) -> Vec<Sheet> {
+    if results.experiment.tables.is_empty() { standard(results) } else { Vec::new() }
 }
 
 impl Sheet {
@@ -55,7 +62,7 @@ mod tests {
             let mut results =
                 Results::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| Vec::new());
             for _ in 0..2 {
-                for sheet in (entry.tables)(&results) {
+                for sheet in entry.sheets(&results) {
                     assert!(!sheet.head.is_empty(), "{} {}", entry.file, sheet.name);
                     assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{}", sheet.name);
                     assert_eq!(sheet.csv().lines().count(), 1 + sheet.rows.len());

@@ -43,7 +43,7 @@ pub fn standard(results: &Results) -> Vec<Sheet> {
             .collect::<Vec<_>>()
     });
     vec![Sheet {
-        name: "ends",
+        name: "ends".to_owned(),
         title: "At the end".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows: rows.collect(),

@@ -47,7 +47,7 @@ pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
     let words = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
     vec![
         Sheet {
-            name: "bounds",
+            name: "bounds".to_owned(),
             title: "Bounds of bias, distance and second moment".to_owned(),
             head: words(&["Method", "What", "Printed", "Verdict", "Instead"]),
             rows: BOUNDS.map(row).to_vec(),
@@ -56,7 +56,7 @@ pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
                 .to_owned(),
         },
         Sheet {
-            name: "rates",
+            name: "rates".to_owned(),
             title: "Rates of ascent under geometric mixing, as printed".to_owned(),
             head: words(&["Algorithm", "Step size", "Assumed", "Rate, up to constants", "Theorem of"]),
             rows: RATES.map(|row| words(&row)).to_vec(),

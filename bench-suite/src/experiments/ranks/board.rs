@@ -19,7 +19,7 @@ pub(super) struct Board<'r> {
 }
 
 /// Name of a method: the family of a fit, with the number of steps of a path, or the kind of chains.
-pub(in crate::experiments) fn name(series: &Series<'_>) -> String {
+pub(super) fn name(series: &Series<'_>) -> String {
     match series.shape() {
         Some(FamilyConfig::Annealed(annealed)) => {
             let (name, _) = look::family(ansatz(annealed.surrogate));
@@ -31,7 +31,7 @@ pub(in crate::experiments) fn name(series: &Series<'_>) -> String {
 }
 
 /// Style of a method.
-pub(in crate::experiments) fn style(series: &Series<'_>) -> Style {
+pub(super) fn style(series: &Series<'_>) -> Style {
     match series.shape() {
         Some(FamilyConfig::Annealed(annealed)) => look::family(ansatz(annealed.surrogate)).1,
         Some(family) => look::family(family.kind()).1,
@@ -132,13 +132,6 @@ impl<'r> Board<'r> {
 fn rank(values: &[f64], place: usize) -> f64 {
     let count = |is: fn(&f64, &f64) -> bool| values.iter().filter(|other| is(other, &values[place])).count();
     0.5 + count(|other, own| other > own) as f64 + 0.5 * count(|other, own| other == own) as f64
-}
-
-/// Paired differences of a metric between two series, over the replicates that both have.
-pub(in crate::experiments) fn differences(of: &Series<'_>, against: &Series<'_>, metric: &str) -> Vec<f64> {
-    let replicates = of.outcomes.iter().map(|outcome| outcome.job.replicate);
-    let difference = |replicate| Some(of.end(replicate, metric)? - against.end(replicate, metric)?);
-    replicates.filter_map(difference).collect()
 }
 
 #[cfg(test)]

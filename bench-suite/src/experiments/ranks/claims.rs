@@ -1,6 +1,6 @@
 //! Checks of claims on ranks and on the best method.
 
-use super::board::{Board, differences, is_scalable, name};
+use super::board::{Board, is_scalable, name};
 use crate::catalog::{AnnealedConfig, FamilyConfig};
 use crate::claims::{Check, ENOUGH, Finding, Verdict};
 use crate::interval::{Interval, bootstrap};
@@ -72,7 +72,7 @@ fn best_fit_as_chains(results: &Results) -> Finding {
     let mut worst: Option<(Interval, String)> = None;
     for (label, all) in &board.sets {
         let Some(chains) = all.iter().find(|series| series.method().kind() == "hmcecs") else { continue };
-        let gain = |series: &Series<'_>| bootstrap(&differences(series, chains, "lpd"), LEVEL);
+        let gain = |series: &Series<'_>| bootstrap(&series.differences(chains, "lpd"), LEVEL);
         let fits = all.iter().filter(|series| is_scalable(series));
         let best = fits.filter_map(|series| Some((gain(series)?, format!("{} on {label}", name(series)))));
         let Some(best) = best.max_by(|a, b| a.0.value.total_cmp(&b.0.value)) else { continue };
@@ -109,7 +109,7 @@ fn settings_decide_nothing(results: &Results) -> Finding {
                         && other.target() == of.target()
                         && (is_mean_field(other) || is_set_as(other, of))
                 };
-                all().find(is_it).and_then(|other| bootstrap(&differences(of, other, "elbo"), LEVEL))
+                all().find(is_it).and_then(|other| bootstrap(&of.differences(other, "elbo"), LEVEL))
             };
             let (Some(there), Some(here)) = (rival(own), rival(variant)) else { continue };
             compared += 1;

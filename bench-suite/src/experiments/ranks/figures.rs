@@ -2,7 +2,7 @@
 
 use mcsa_plot::{Axis, Figure, Layer, Panel};
 
-use super::board::{Board, RANKED, differences, name, style};
+use super::board::{Board, RANKED, name, style};
 use crate::catalog::FamilyConfig;
 use crate::figures::Plate;
 use crate::figures::curves::status;
@@ -85,7 +85,7 @@ fn metrics(results: &Results, board: &Board<'_>) -> Figure {
             let base =
                 all.iter().find(|series| matches!(series.shape(), Some(FamilyConfig::MeanField { .. })));
             let Some(base) = base else { continue };
-            let gain = |series| bootstrap(&differences(series, base, metric), LEVEL);
+            let gain = |series: &Series<'_>| bootstrap(&series.differences(base, metric), LEVEL);
             let found: Vec<Option<Interval>> = all.iter().map(gain).collect();
             let panel = Panel::new(axis(title, all, &found), Axis::categories("", names.clone()))
                 .titled(label.replace('_', "\u{2011}"))

@@ -5,7 +5,6 @@ mod claims;
 mod figures;
 mod tables;
 
-pub(super) use board::{differences, name, style};
 pub(crate) use claims::CHECKS;
 pub(crate) use figures::figures;
 pub(crate) use tables::tables;

@@ -1,6 +1,6 @@
 //! Tables of ranks, metrics, chains and variants of settings.
 
-use super::board::{Board, RANKED, differences, is_scalable, name};
+use super::board::{Board, RANKED, is_scalable, name};
 use super::figures::origin;
 use crate::catalog::{FamilyConfig, OptimizerConfig, Target};
 use crate::interval::{Interval, bootstrap};
@@ -38,7 +38,7 @@ fn sheet<const N: usize>(
     rows: Vec<Vec<String>>,
     note: String,
 ) -> Sheet {
-    Sheet { name, title: title.to_owned(), head: head.map(str::to_owned).into(), rows, note }
+    Sheet { name: name.to_owned(), title: title.to_owned(), head: head.map(str::to_owned).into(), rows, note }
 }
 
 fn ranks(board: &Board<'_>) -> Sheet {
@@ -74,7 +74,7 @@ fn metrics(board: &Board<'_>) -> Sheet {
         let base = family(all, "mean-field").filter(|base| base.task != series.task);
         // Splits differ more than methods, and not all methods have all splits.
         let value = |metric: &str, digits| match base {
-            Some(base) => cell(&differences(series, base, metric), digits),
+            Some(base) => cell(&series.differences(base, metric), digits),
             None => mean(&series.last(metric), digits),
         };
         let last = |metric: &str, digits| mean(&series.last(metric), digits);
@@ -196,7 +196,7 @@ fn variants(board: &Board<'_>) -> Sheet {
         };
         let base = all.iter().find(is_base);
         let gain =
-            |metric, digits| cell(&base.map_or_else(Vec::new, |b| differences(series, b, metric)), digits);
+            |metric, digits| cell(&base.map_or_else(Vec::new, |b| series.differences(b, metric)), digits);
         vec![
             series.place(),
             prior(series.target()).map_or_else(|| "–".to_owned(), |scale| scale.to_string()),

@@ -104,7 +104,7 @@ pub(crate) fn reach(board: &Board<'_>) -> Sheet {
     let head = std::iter::once("Method").chain(LADDERS.map(|(_, title)| title));
     let last = board.budgets.last().copied().unwrap_or(0);
     Sheet {
-        name: "dimensions",
+        name: "dimensions".to_owned(),
         title: format!("Largest dimension within {last} evaluations"),
         head: head.map(str::to_owned).collect(),
         rows: board.methods.iter().map(row).collect(),

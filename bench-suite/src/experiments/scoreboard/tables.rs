@@ -24,7 +24,7 @@ pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
 pub(crate) fn evidence_tables(results: &Results) -> Vec<Sheet> {
     let board = Board::of(results);
     let mut sheets = vec![Sheet {
-        name: "evidence",
+        name: "evidence".to_owned(),
         title: "Error of log Z from 2000 weighted draws".to_owned(),
         note: "Medians over replicates, in nats. ★: the least error within the budget.".to_owned(),
         ..table(&board, "evidence_error")
@@ -66,7 +66,7 @@ fn table(board: &Board<'_>, metric: &str) -> Sheet {
         std::iter::once(case.title()).chain(board.methods.iter().map(cell)).collect()
     };
     Sheet {
-        name: "errors",
+        name: "errors".to_owned(),
         title: format!("Error of the means within {budget} evaluations"),
         rows: board.cases.iter().map(row).collect(),
         head,
@@ -122,7 +122,7 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
     ]);
     let targets: usize = boards.iter().map(|board| board.cases.len()).sum();
     Sheet {
-        name: "methods",
+        name: "methods".to_owned(),
         title: "Methods over all targets".to_owned(),
         rows: kinds.iter().map(row).collect(),
         head,
@@ -167,7 +167,7 @@ pub(crate) fn winners(boards: &[(&str, &Board<'_>)]) -> Sheet {
     rows.push(std::iter::once("Failures".to_owned()).chain(boards.iter().map(failures)).collect());
     let name = |(name, board): &(&str, &Board<'_>)| format!("{name}, within {}", last(board));
     Sheet {
-        name: "winners",
+        name: "winners".to_owned(),
         title: "Targets won".to_owned(),
         head: std::iter::once("Method".to_owned()).chain(boards.iter().map(name)).collect(),
         rows,
@@ -233,7 +233,7 @@ fn runs(board: &Board<'_>) -> Sheet {
         }));
     }
     Sheet {
-        name: "runs",
+        name: "runs".to_owned(),
         title: "Target by target".to_owned(),
         head: head.map(str::to_owned).into(),
         rows,

@@ -80,7 +80,7 @@ pub(crate) fn warning_tables(results: &Results) -> Vec<Sheet> {
         "Good targets: right, told bad",
     ];
     let mut sheets = vec![Sheet {
-        name: "warnings",
+        name: "warnings".to_owned(),
         title: "Wrong answers, and what users are told".to_owned(),
         head: head.map(str::to_owned).into(),
         rows: board.methods.iter().map(row).collect(),

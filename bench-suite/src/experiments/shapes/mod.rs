@@ -2,8 +2,6 @@
 
 mod claims;
 mod figures;
-mod table;
 
 pub(super) use claims::CHECKS;
 pub(super) use figures::figures;
-pub(super) use table::tables;

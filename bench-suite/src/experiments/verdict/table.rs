@@ -61,7 +61,7 @@ pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
     let mut rows: Vec<Vec<String>> = all.iter().map(row).collect();
     rows.extend(totals(&all));
     vec![Sheet {
-        name: "verdicts",
+        name: "verdicts".to_owned(),
         title: "Verdicts on fits whose answers are known".to_owned(),
         head: head.map(str::to_owned).into(),
         rows,
