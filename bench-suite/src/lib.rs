@@ -1,6 +1,6 @@
 //! Experiments of the papers: definition, execution, figures, and checks of published claims.
 //!
-//! An experiment is data. A file of `experiments/` ([`experiment`], with lists that expand to grids: [`grid`]) becomes a
+//! An experiment is data. A file of `papers/` ([`experiment`], with lists that expand to grids: [`grid`]) becomes a
 //! [`plan`] of jobs, each a [`task`] with a seed. The [`catalog`] maps the names in a task to types, [`kinds`] runs it, and the
 //! [`runner`] runs many jobs in parallel. Rows of [`metric`]s go to the [`store`] and are read back as [`results`], from which alone
 //! [`figures`], [`claims`] and the [`report`] are made. The report also shows the numbers that were [`published`].
@@ -14,7 +14,7 @@
 //!
 //! # Adding an experiment
 //!
-//! 1. `experiments/<id>.toml`: targets, methods, and the amount of computation in each preset. Unknown keys are refused with
+//! 1. `papers/<paper>/<figure>.toml`: targets, methods, and the amount of computation in each preset. Unknown keys are refused with
 //!    their name. A setting that is a list expands to each of its values; `on` lists the targets that a method is run on.
 //! 2. In the same file, its [`claims`]: comparisons of methods need no code.
 //! 3. A line in `experiments/registry.rs` and, for a published table, its cells in `published/cells.csv`.

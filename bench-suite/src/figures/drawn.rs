@@ -15,10 +15,10 @@ use crate::interval::bootstrap;
 use crate::look;
 use crate::metric::Metric;
 use crate::published;
-use mcsa_diagnostics::quantile;
 use crate::results::{Results, Series};
 use crate::selector::{Row, Settings, combinations, gains, named, rows as all_rows};
 use crate::task::{Labels, Task};
+use mcsa_diagnostics::quantile;
 
 /// A table `[[figure]]`: keys of the page, and keys of all panels, which a table `[[figure.panel]]` can replace.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

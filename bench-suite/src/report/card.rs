@@ -242,7 +242,7 @@ impl Card {
             rows(sheet),
             escape(&sheet.note),
             escape(&self.results.experiment.file_name()),
-            escape(sheet.name),
+            escape(&sheet.name),
         )
     }
 

@@ -7,9 +7,9 @@ use toml::Table;
 use super::Sheet;
 use crate::interval::{Interval, bootstrap};
 use crate::metric::Metric;
-use mcsa_diagnostics::quantile;
 use crate::results::Results;
 use crate::selector::{Row, base_of, named, rows};
+use mcsa_diagnostics::quantile;
 
 /// A table `[[table]]`: a row for each series, a column for each setting or metric.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

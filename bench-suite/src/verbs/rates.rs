@@ -42,8 +42,10 @@ impl WriteRates {
             data: None,
         };
         check_outputs(&[("--file", Some(&self.file))])?;
-        let both =
-            [self.measured(&selection, "ours/fit-verdict")?, self.measured(&selection, "ours/fit-verdict-density")?];
+        let both = [
+            self.measured(&selection, "ours/fit-verdict")?,
+            self.measured(&selection, "ours/fit-verdict-density")?,
+        ];
         write_whole(&self.file, text(&both, mcsa::fit::RULE).as_bytes())?;
         writeln!(out, "{}: rates of rule {}", self.file.display(), mcsa::fit::RULE)?;
         Ok(())
