@@ -11,7 +11,7 @@ use crate::{Error, all_finite, same_length};
 /// this mean too.
 pub trait Learnable: Send + Sync {
     /// The model at a fixed theta: [`Blocks`](crate::Blocks) with one latent point per datum, or a
-    /// [`StateSpace`](crate::StateSpace) whose latent point is a path.
+    /// state-space model whose latent point is a path.
     type At<'a>
     where
         Self: 'a;

@@ -11,7 +11,6 @@
 //!   one latent point per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at
 //!   arbitrary points.
 //! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlocksAt`].
-//! * State-space models: [`StateSpace`], [`GaussianDynamics`]; and particle proposals for them: [`PathGuide`], [`PathFamily`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
 //! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), and [`Error`].
@@ -51,13 +50,11 @@ mod normal;
 mod normal_table;
 mod optimizer;
 mod parametric;
-mod path_guide;
 mod pushforward;
 mod record;
 mod script;
 mod seed;
 mod separable;
-mod state_space;
 mod stream;
 mod target;
 mod whitened;
@@ -85,13 +82,11 @@ pub use moment_matched::MomentMatched;
 pub use named::Named;
 pub use optimizer::Optimizer;
 pub use parametric::Parametric;
-pub use path_guide::{PathFamily, PathGuide};
 pub use pushforward::{Pull, Pushforward, StepSizes};
 pub use record::{Metric, Record, Reduction};
 pub use script::Script;
 pub use seed::Seed;
 pub use separable::{Minibatch, Separable, Subsampled};
-pub use state_space::{GaussianDynamics, StateSpace};
 pub use stream::Stream;
 pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity};
 pub use whitened::{AffineMap, Whitened};

@@ -18,8 +18,7 @@ use crate::family_parameters::family_parameters;
 /// direction in theta:  sum_i weight_i d/dtheta  log p_theta(z_i, x)      Fisher's identity: d/dtheta log p_theta(x)
 /// ```
 ///
-/// MSC, Alg. 3. Wraps a [`ScanClimb`] for one latent point per datum (JSA; gradients of a minibatch are scaled up to all data), or
-/// a [`PathClimb`](crate::PathClimb) for a latent path. Their density depends on theta, so its values at the chains are evaluated
+/// MSC, Alg. 3. Wraps a [`ScanClimb`] for one latent point per datum (JSA; gradients of a minibatch are scaled up to all data). Their density depends on theta, so its values at the chains are evaluated
 /// again in every step: one more evaluation per chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,7 +27,7 @@ pub struct Joint<E> {
     pub climb: E,
 }
 
-pub(crate) fn check_both(
+fn check_both(
     params: &[f64],
     (lambdas, thetas): (usize, usize),
     check: impl Fn(&[f64], &[f64]) -> Result<(), Error>,

@@ -10,7 +10,7 @@
 //! as running moments of a kernel's points.
 //! For comparison, also without a rate and without chains: [`BatchMatch`], which matches scores at draws of q.
 //!
-//! For paths of state space models: [`PathClimb`]. To learn parameters of the model jointly with lambda: [`Joint`].
+//! To learn parameters of the model jointly with lambda: [`Joint`].
 //!
 //! For comparison, estimators without chains: [`ScoreWeights`] (importance sampling such as [`snis`]), [`Elbo`], and
 //! [`FlowElbo`] for families that have samples but no density at arbitrary points, annealed paths among them.
@@ -49,7 +49,6 @@ mod joint;
 mod limits;
 mod moments;
 mod outcome;
-mod path_climb;
 mod progress;
 mod state_file;
 mod stopping;
@@ -71,7 +70,6 @@ pub use health::{Health, Judged, TailWeight};
 pub use joint::{Joint, ScanClimb, jsa_scan};
 pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};
-pub use path_climb::{PathClimb, msc_paths, smc_paths};
 pub use progress::Progress;
 pub use state_file::StateFile;
 pub use stopping::Stationary;

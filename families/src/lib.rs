@@ -65,7 +65,6 @@ mod student;
 mod student_moments;
 mod student_t;
 mod tail;
-mod twisted;
 mod with_theta;
 
 pub use amortised::Amortised;
@@ -89,5 +88,4 @@ pub use per_datum::PerDatum;
 pub use start::{Rho, Start};
 pub use student_t::StudentT;
 pub use tail::Tail;
-pub use twisted::{Twisted, TwistedChain, TwistedSteps};
 pub use with_theta::WithTheta;

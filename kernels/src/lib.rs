@@ -32,7 +32,6 @@ mod leapfrog;
 mod mala;
 mod mass;
 mod nuts;
-mod particles;
 mod perturbed_posterior;
 mod random_scan;
 mod repeat;
@@ -61,10 +60,6 @@ pub use leapfrog::Leapfrog;
 pub use mala::Mala;
 pub use mass::Mass;
 pub use nuts::{Nuts, NutsInfo};
-pub use particles::{
-    Bootstrap, ConditionalSmc, ConditionalSmcInfo, FreshPaths, FreshPathsInfo, Lineage, PathKernel, Paths,
-    Resampling, Smc, Untwisted,
-};
 pub use perturbed_posterior::{DifferenceEstimate, PerturbedPosterior, TaylorExpansion};
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
 pub use repeat::{Repeat, RepeatState};

@@ -49,6 +49,7 @@
 //! | [`estimators`] | `mcsa-estimators` | gradient estimators, the optimisation loop, stopping rule, draws and health of a fit |
 //! | [`annealed`] | `mcsa-annealed` | annealed paths with surrogate likelihoods (SL-DAIS), sparse Gaussian processes |
 //! | [`numeric`] | `mcsa-numeric` | vectorised functions, linear algebra in a fixed order, quadrature |
+//! | [`particles`] | `mcsa-particles` | state-space models, conditional SMC, score climbing of paths |
 //! | [`optim`] | `mcsa-optim` | Adam and other optimisers; modes, Laplace and Pathfinder approximations |
 //! | [`diagnostics`] | `mcsa-diagnostics` | k-hat, effective sample sizes, R-hat, Stein discrepancy |
 //! | [`testing`] | `mcsa-testing` | tests of a kernel, a family or a model of one's own: invariance, exact transition matrices, conformance |
@@ -74,5 +75,6 @@ pub use mcsa_kernels as kernels;
 pub use mcsa_models as models;
 pub use mcsa_numeric as numeric;
 pub use mcsa_optim as optim;
+pub use mcsa_particles as particles;
 pub use mcsa_testing as testing;
 pub use mcsa_theory as theory;

@@ -15,8 +15,7 @@
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Latent factor models with learnable parameters: [`FactorAnalysis`].
-//! * Time series: [`StockVolatility`], and state-space models for particle kernels: [`FxVolatility`], and, with
-//!   exact smoothing and evidence, [`LinearGaussian`] and [`HiddenMarkov`].
+//! * Time series: [`StockVolatility`]. State-space models are in the crate `mcsa-particles`.
 //!
 //! The crate `mcsa-testing` tests these models, and your own.
 //!
@@ -42,14 +41,13 @@ mod prior;
 mod radon;
 mod robust;
 mod skew_normal;
-mod state_space;
+mod stock_volatility;
 mod student;
 pub mod support;
 mod tempered;
 mod transform;
 mod truth;
 mod unknown_noise;
-mod volatility;
 mod weighted_rows;
 
 pub use banana::Banana;
@@ -73,13 +71,10 @@ pub use radon::Radon;
 pub use robust::student_errors;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use skew_normal::SkewNormal;
-pub use state_space::{
-    HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed,
-};
+pub use stock_volatility::StockVolatility;
 pub use student::Student;
 pub use tempered::Tempered;
 pub use transform::Transform;
 pub use truth::GroundTruth;
 pub use unknown_noise::{Marginals, NoisePrior, UnknownNoiseRegression, WeightPrior};
-pub use volatility::{FirstState, FxStates, FxVolatility, StockVolatility, Theta};
 pub use weighted_rows::WeightedRows;

@@ -16,8 +16,7 @@ use super::{SparseGaussianProcess, SparsePosterior};
 /// A path prepares kernel and factor once. If theta has none, everything is NaN, which an estimator counts.
 ///
 /// ```
-/// use mcsa_annealed::Surrogate;
-/// use mcsa_annealed::{SparseGaussianProcess, SparseSurrogate};
+/// use mcsa_annealed::{SparseGaussianProcess, SparseSurrogate, Surrogate};
 /// let x = faer::mat![[0.0], [1.0], [2.5], [3.0]];
 /// let process = SparseGaussianProcess::classification(x.as_ref(), &[1.0, 1.0, 0.0, 0.0], 2)?;
 /// let theta = process.theta(0.0, &[0.3], &[], faer::mat![[0.5], [2.0]].as_ref())?;

@@ -2,8 +2,7 @@
 
 use faer::Mat;
 use mcsa_annealed::dais::{Annealed, Shape};
-use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess, SparseSurrogate};
-use mcsa_annealed::{JointBound, Minibatched};
+use mcsa_annealed::{InducingCoordinates, JointBound, Minibatched, SparseGaussianProcess, SparseSurrogate};
 use mcsa_core::{Error, Estimator, LogDensity, Parametric, Seed};
 use mcsa_estimators::{Ascent, Draws, FlowElbo, Outcome, Run};
 use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};

@@ -1,9 +1,7 @@
 //! Semi-DAIS on a regression with local scales: between mean field and the bound with the local latents integrated out.
 
-use mcsa_annealed::{LocalFamily, LocalMinibatch};
-
-use mcsa_annealed::LocalMinibatched;
 use mcsa_annealed::dais::SemiAnnealed;
+use mcsa_annealed::{LocalFamily, LocalMinibatch, LocalMinibatched};
 use mcsa_core::{Seed, from_fn};
 use mcsa_estimators::{Ascent, Draws, Elbo, Outcome, Run};
 use mcsa_families::{Link, MeanField};

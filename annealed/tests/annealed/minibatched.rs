@@ -1,9 +1,8 @@
 //! Bounds on minibatches: all rows are the target itself, fits resume bit for bit, and dead paths are reported.
 
 use faer::Mat;
-use mcsa_annealed::Minibatched;
-use mcsa_annealed::Surrogate;
 use mcsa_annealed::dais::{Annealed, Shape};
+use mcsa_annealed::{Minibatched, Surrogate};
 use mcsa_core::{Error, Estimator, Minibatch, Parametric, Pushforward, Seed, batch, batch_mut};
 use mcsa_estimators::{Ascent, Elbo, ElboInfo, FlowElbo, Outcome, Run};
 use mcsa_families::{Flow, FullRank, Gauss, MeanField};

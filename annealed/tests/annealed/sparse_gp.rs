@@ -1,8 +1,9 @@
 //! Sparse Gaussian processes: the suite in `u`, identities, and derivatives in theta against differences.
 
 use faer::Mat;
-use mcsa_annealed::LearnableRows;
-use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior};
+use mcsa_annealed::{
+    InducingCoordinates, LearnableRows, SparseGaussianProcess, SparseMinibatch, SparsePosterior,
+};
 use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::numeric::scalar::log_sigmoid;
 use mcsa_core::{Gradient, LogDensity, Minibatch, Seed, Separable};

@@ -5,7 +5,8 @@ use mcsa_annealed::surrogate::Clusters;
 use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess};
 use mcsa_core::{Error, Seed};
 use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Share, Split, Standardised, Strata, Task};
-use mcsa_models::{FirstState, FxVolatility, LocalRobustRegression, Theta};
+use mcsa_models::LocalRobustRegression;
+use mcsa_particles::{FirstState, FxVolatility, Theta};
 use serde::{Deserialize, Serialize};
 
 use super::Target;

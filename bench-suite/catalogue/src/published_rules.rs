@@ -7,10 +7,12 @@ use std::f64::consts::PI;
 
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef, Side};
-use mcsa_core::{Error, Learnable, PathFamily, PathGuide, StateSpace, Stream, same_length};
-use mcsa_families::Twisted;
-use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
-use mcsa_models::{GaussianProcessClassification, LinearGaussian, LinearGaussianSeries, Link, Probit};
+use mcsa_core::{Error, Learnable, Stream, same_length};
+use mcsa_models::{GaussianProcessClassification, Link, Probit};
+use mcsa_particles::{
+    ConditionalSmc, Lineage, LinearGaussian, LinearGaussianSeries, PathFamily, PathGuide, PathKernel, Paths,
+    Resampling, StateSpace, Twisted,
+};
 
 /// Log odds of label 1 at the rows of `x` as computed by the scripts of `MCMC-SE`, from the mean of `z` under `q`.
 ///

@@ -6,12 +6,13 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Address, Estimator, PathFamily, Seed, StateSpace};
-use mcsa_estimators::{Ascent, Joint, msc_paths, smc_paths};
-use mcsa_families::Twisted;
-use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
-use mcsa_models::{FxVolatility, Theta};
+use mcsa_core::{Address, Estimator, Seed};
+use mcsa_estimators::Ascent;
 use mcsa_optim::Adam;
+use mcsa_particles::{
+    Bootstrap, ConditionalSmc, FxVolatility, JointPaths, Lineage, PathFamily, PathKernel, Resampling, Smc,
+    StateSpace, Theta, Twisted, msc_paths, smc_paths,
+};
 
 const RETURNS: usize = 119;
 /// Number of steps of the published fits.
@@ -89,8 +90,8 @@ fn fit<E: Estimator<FxVolatility, Twisted>>(criterion: &mut Criterion, name: &st
 }
 
 fn paths(criterion: &mut Criterion) {
-    fit(criterion, "msc/10", Joint { climb: msc_paths(10) });
-    fit(criterion, "smc/10", Joint { climb: smc_paths(10).expect("particles") });
+    fit(criterion, "msc/10", JointPaths { climb: msc_paths(10) });
+    fit(criterion, "smc/10", JointPaths { climb: smc_paths(10).expect("particles") });
 }
 
 criterion_group!(benches, particles, paths);

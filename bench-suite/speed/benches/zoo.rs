@@ -6,9 +6,9 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use faer::Mat;
 use mcsa_core::{Gradient, Seed};
 use mcsa_models::{
-    Banana, EightSchools, Funnel, FxVolatility, Gaussian, Mixture, Radon, SkewNormal, StockVolatility,
-    Student, Theta,
+    Banana, EightSchools, Funnel, Gaussian, Mixture, Radon, SkewNormal, StockVolatility, Student,
 };
+use mcsa_particles::{FxVolatility, Theta};
 
 const GOOD: &str = "constants of this file are valid";
 

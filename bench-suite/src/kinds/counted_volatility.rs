@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use faer::MatRef;
-use mcsa_core::{Error, GaussianDynamics, Learnable, LogDensity, StateSpace, Stream};
-use mcsa_models::{FxStates, FxVolatility};
+use mcsa_core::{Error, Learnable, LogDensity, Stream};
+use mcsa_particles::{FxStates, FxVolatility, GaussianDynamics, StateSpace};
 
 /// [`FxVolatility`] with counters of evaluated states.
 #[derive(Debug)]

@@ -1,8 +1,6 @@
 //! Fits of models with local latent points to the evidence lower bound.
 
-use mcsa_annealed::{LocalFamily, LocalMinibatch};
-
-use mcsa_annealed::LocalMinibatched;
+use mcsa_annealed::{LocalFamily, LocalMinibatch, LocalMinibatched};
 use mcsa_core::{Error, Parametric, Pushforward, from_fn};
 use mcsa_estimators::{Draws, FlowElbo};
 use mcsa_families::{Drawn, Link, MeanField};

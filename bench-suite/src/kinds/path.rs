@@ -1,10 +1,11 @@
 //! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
-use mcsa_core::{Error, Learnable, PathFamily, Seed, bits};
-use mcsa_estimators::{Ascent, Joint, Outcome, PathClimb, msc_paths, smc_paths};
-use mcsa_families::Twisted;
-use mcsa_kernels::{Bootstrap, PathKernel, Resampling, Smc, Untwisted};
-use mcsa_models::Theta;
+use mcsa_core::{Error, Learnable, Seed, bits};
+use mcsa_estimators::{Ascent, Outcome};
+use mcsa_particles::{
+    Bootstrap, JointPaths, PathClimb, PathFamily, PathKernel, Resampling, Smc, Theta, Twisted, Untwisted,
+    msc_paths, smc_paths,
+};
 use serde::{Deserialize, Serialize};
 
 use super::ascend::{Climbed, Log, Saved, Seen, Stretch, Trail};
@@ -54,7 +55,7 @@ impl Fit {
         };
         let mut run = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
         if run.log.end.is_none() {
-            let (estimator, optimizer) = (Joint { climb }, self.optimizer.clone());
+            let (estimator, optimizer) = (JointPaths { climb }, self.optimizer.clone());
             let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: seed.named("fit") };
             let work = |steps| self.work_of(steps, 0);
             let (to, after, rows, auxiliary) = (self.steps, filters, &[], None);

@@ -1,7 +1,6 @@
 //! Fits of sparse Gaussian processes to the evidence lower bound, hyperparameters included.
 
-use mcsa_annealed::{JointBound, Minibatched};
-use mcsa_annealed::{SparseGaussianProcess, SparsePosterior, SparseSurrogate};
+use mcsa_annealed::{JointBound, Minibatched, SparseGaussianProcess, SparsePosterior, SparseSurrogate};
 use mcsa_core::{Columns, Curvature, Error, LogDensity, Pushforward, Seed};
 use mcsa_estimators::{Draws, FlowElbo};
 use mcsa_families::{Drawn, FullRank, Link, WithTheta};

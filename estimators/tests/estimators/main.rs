@@ -16,6 +16,5 @@ mod ledger;
 mod memory;
 mod moments;
 mod moments_of_families;
-mod paths;
 mod running;
 mod stopping;

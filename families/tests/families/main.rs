@@ -31,4 +31,3 @@ mod random_lambda;
 mod small_faults;
 mod student_t;
 mod twins;
-mod twisted;

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use faer::Mat;
-use mcsa_core::{
-    At, Cloud, Gradient, Kernel, LogDensity, Parametric, Seed, StateSpace, Stream, enumerate, from_fn,
-};
+use mcsa_core::{At, Cloud, Gradient, Kernel, LogDensity, Parametric, Seed, Stream, enumerate, from_fn};
 use mcsa_families::MeanField;
-use mcsa_kernels::{
-    Bootstrap, Cis, ConditionalSmc, DelayedAcceptance, ExtendedTarget, GradientEnsemble, Imh, Lineage, Nuts,
-    PathKernel, Resampling, Rwm, Smc,
+use mcsa_kernels::{Cis, DelayedAcceptance, ExtendedTarget, GradientEnsemble, Imh, Nuts, Rwm};
+use mcsa_models::Gaussian;
+use mcsa_particles::{
+    Bootstrap, ConditionalSmc, FxVolatility, Lineage, PathKernel, Resampling, Smc, StateSpace,
 };
-use mcsa_models::{FxVolatility, Gaussian};
 
 /// Law of the numbers of descendants, over all branches of `draw`.
 fn law(draw: impl Fn(&mut Stream, &mut [usize])) -> BTreeMap<[u32; 4], f64> {

@@ -3,7 +3,6 @@
 mod boundaries;
 mod law;
 mod metrics;
-mod particles;
 mod proposing;
 mod random_scan;
 mod stability;

@@ -4,9 +4,9 @@ use std::f64::consts::PI;
 
 use mcsa_core::Gradient;
 use mcsa_models::{
-    Banana, Centring, EightSchools, Funnel, FxVolatility, Gaussian, Mixture, Radon, StockVolatility, Student,
-    Theta,
+    Banana, Centring, EightSchools, Funnel, Gaussian, Mixture, Radon, StockVolatility, Student,
 };
+use mcsa_particles::{FxVolatility, Theta};
 use mcsa_testing::model::{Case, gradient_equals};
 use num_dual::{Dual64, DualNum};
 

@@ -11,7 +11,6 @@ mod properties;
 mod regressions;
 mod robust;
 mod small_faults;
-mod state_space;
 mod twins;
 mod unknown_noise;
 mod volatility;

@@ -1,7 +1,8 @@
 //! Conformance suite on the volatility models.
 
 use mcsa_core::{Seed, Stream};
-use mcsa_models::{FirstState, FxVolatility, StockVolatility, Theta};
+use mcsa_models::StockVolatility;
+use mcsa_particles::{FirstState, FxVolatility, Theta};
 use mcsa_testing::model::Case;
 
 fn meter(call: &mut dyn FnMut()) -> u64 {

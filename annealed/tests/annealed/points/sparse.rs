@@ -1,8 +1,6 @@
 //! Surrogates of sparse Gaussian processes, against differences and against the process itself.
 
-use mcsa_annealed::Surrogate;
-
-use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess, SparseSurrogate};
+use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess, SparseSurrogate, Surrogate};
 use mcsa_core::Separable;
 
 use super::differences::{check, labels, matrix, normals};

@@ -1,9 +1,8 @@
 //! Hidden Markov models on which particle methods are enumerated.
 
 use faer::Mat;
-use mcsa_core::{Columns, LogDensity, PathGuide, StateSpace, Stream, enumerate};
-use mcsa_kernels::{ConditionalSmc, PathKernel, Smc};
-use mcsa_models::HiddenMarkov;
+use mcsa_core::{Columns, LogDensity, Stream, enumerate};
+use mcsa_particles::{ConditionalSmc, HiddenMarkov, PathGuide, PathKernel, Smc, StateSpace};
 use mcsa_testing::Transition;
 
 pub(crate) const LIMIT: usize = 10_000_000;

@@ -8,8 +8,9 @@ mod mutants;
 mod published;
 mod sketch;
 
-use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc, Untwisted};
-use mcsa_models::HiddenMarkov;
+use mcsa_particles::{
+    Bootstrap, ConditionalSmc, HiddenMarkov, Lineage, PathKernel, Resampling, Smc, Untwisted,
+};
 use mcsa_testing::{Check, Measured, Transition};
 
 use finite::{Steps, chain, smoothing, transition};

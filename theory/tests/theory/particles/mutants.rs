@@ -1,6 +1,6 @@
 //! Mutants of conditional SMC with one deliberate mistake each.
 
-use mcsa_kernels::{Lineage, Resampling};
+use mcsa_particles::{Lineage, Resampling};
 use mcsa_testing::{Check, Matrix, Report, Transition};
 
 use super::finite::{Steps, chain, transition, transition_of};

@@ -1,9 +1,10 @@
 //! Printed ancestor weight of conditional SMC, on a linear-Gaussian model with two states and two particles.
 
-use mcsa_core::{Learnable, PathFamily, PathGuide, Seed, Stream};
-use mcsa_families::Twisted;
-use mcsa_kernels::{ConditionalSmc, Lineage, PathKernel, Paths, Resampling};
-use mcsa_models::LinearGaussianSeries;
+use mcsa_core::{Learnable, Seed, Stream};
+use mcsa_particles::{
+    ConditionalSmc, Lineage, LinearGaussianSeries, PathFamily, PathGuide, PathKernel, Paths, Resampling,
+    Twisted,
+};
 
 use super::sketch::{Mistake, Sketch};
 

@@ -1,7 +1,7 @@
 //! Reference implementation of conditional SMC, slow and simple, with one optional mistake.
 
-use mcsa_core::{PathGuide, StateSpace, Stream};
-use mcsa_kernels::Resampling;
+use mcsa_core::Stream;
+use mcsa_particles::{PathGuide, Resampling, StateSpace};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {

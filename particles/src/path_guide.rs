@@ -1,6 +1,6 @@
 //! Proposal distributions on paths, as particle methods see them: transition proposals and twisting functions.
 
-use crate::{Family, Stream};
+use mcsa_core::{Family, Stream};
 
 /// Proposals of a particle filter for a state-space model `p`: transitions `q(z_t | z_{t-1})` and twisting functions `psi_t`.
 ///
@@ -79,9 +79,9 @@ pub trait PathFamily<P: ?Sized>: Send + Sync {
         Self: 'a,
         P: 'a;
 
-    /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](crate::Parametric::config).
+    /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](mcsa_core::Parametric::config).
     fn config(&self) -> String {
-        crate::type_name::<Self>()
+        mcsa_core::type_name::<Self>()
     }
 
     /// The family for `model`.
@@ -90,7 +90,7 @@ pub trait PathFamily<P: ?Sized>: Send + Sync {
     /// Length of the slice `work` that the proposals for `model` need.
     fn guide_len(&self, model: &P) -> usize;
 
-    /// The proposals of `q_lambda` for `model`. The caller has checked the params with [`check`](crate::Parametric::check).
+    /// The proposals of `q_lambda` for `model`. The caller has checked the params with [`check`](mcsa_core::Parametric::check).
     ///
     /// # Panics
     /// If the params have another length, or `work` is too short.

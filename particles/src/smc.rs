@@ -1,6 +1,7 @@
 //! Sequential Monte Carlo without a retained path.
 
-use mcsa_core::{Error, PathGuide, StateSpace, Stream, fits_in_memory};
+use crate::{PathGuide, StateSpace};
+use mcsa_core::{Error, Stream, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::Rules;
@@ -18,8 +19,7 @@ use super::{Lineage, Resampling};
 ///
 /// ```
 /// use mcsa_core::{Learnable, Seed};
-/// use mcsa_kernels::{Bootstrap, Resampling, Smc};
-/// use mcsa_models::LinearGaussianSeries;
+/// use mcsa_particles::{Bootstrap, LinearGaussianSeries, Resampling, Smc};
 /// let series = LinearGaussianSeries::new(vec![0.5, -0.2, 0.9])?;
 /// let model = series.at(&[0.9, 0.0, 0.0]);
 /// let smc = Smc::new(2000, Resampling::Systematic, 0.5)?;

@@ -8,7 +8,7 @@ use mcsa_core::{
 
 use super::states::Law;
 use super::{FirstState, FxStates, Theta};
-use crate::support::{HALF_LOG_TAU, decided};
+use mcsa_models::support::{HALF_LOG_TAU, decided};
 
 /// Stochastic volatility model of returns `x_1 .. x_T` with given parameters (MSC, section 4.3):
 ///
@@ -17,14 +17,14 @@ use crate::support::{HALF_LOG_TAU, decided};
 /// ```
 ///
 /// The target is the joint density of the path `z_0 .. z_T` and the returns; [`states`](Self::states) gives it as a
-/// [`StateSpace`](mcsa_core::StateSpace). To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
+/// [`StateSpace`](crate::StateSpace). To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
 /// [`Learnable`]: theta is then an argument of each call, and the theta stored in the model is used only as a target.
 ///
 /// Unlike the paper, which prints the mean 0 for `z_0`, the first state is stationary, as in its code;
 /// [`FirstState::Zero`] is the printed model.
 ///
 /// ```
-/// use mcsa_models::{FxVolatility, Theta};
+/// use mcsa_particles::{FxVolatility, Theta};
 /// let model = FxVolatility::new(vec![0.01, -0.02], Theta::default())?;
 /// assert_eq!(model.num_states(), 3);
 /// assert_eq!(model.transition(5.0), (0.0, 1.0));
@@ -260,8 +260,9 @@ impl Learnable for FxVolatility {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::log_normal;
-    use mcsa_core::{Seed, StateSpace};
+    use crate::StateSpace;
+    use mcsa_core::Seed;
+    use mcsa_models::support::log_normal;
 
     fn model(phi: f64) -> FxVolatility {
         let theta = Theta { mu: -0.5, atanh_phi: phi.atanh(), log_sigma: -1.0, log_beta: 0.3 };

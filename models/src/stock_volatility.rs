@@ -6,7 +6,6 @@ use faer::{MatMut, MatRef};
 use mcsa_core::numeric::{dot, exp, scalar, sum};
 use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
 
-use super::path::{LANES, Recursion};
 use crate::prior::{cauchy, half_cauchy};
 use crate::support::{HALF_LOG_TAU, decided, log_normal};
 use crate::{Constrained, Transform};
@@ -269,5 +268,53 @@ impl Constrained for StockVolatility {
             log_p += log_normal(e, 1.0) + log_normal(y, (0.5 * (mu + h)).exp());
         }
         log_p
+    }
+}
+
+/// Number of paths computed side by side: the recursion is bound by latency, so that four cost little more than one.
+const LANES: usize = 4;
+
+/// Stationary autoregression in terms of its innovations `e`: `h_1 = first e_1`, `h_t = phi h_{t-1} + sigma e_t`.
+#[derive(Clone, Copy)]
+struct Recursion {
+    phi: f64,
+    sigma: f64,
+    /// `sigma / sqrt(1 - phi^2)`.
+    first: f64,
+    mu: f64,
+}
+
+impl Recursion {
+    /// Writes `-(mu + h_t)`.
+    fn negative_into(self, e: &[f64], out: &mut [f64]) {
+        let mut h = 0.0;
+        for (t, (out, &e)) in out.iter_mut().zip(e).enumerate() {
+            h = self.next(t, h, e);
+            *out = -(self.mu + h);
+        }
+    }
+
+    /// Writes `-(mu + h_t)` of four paths, bit-identical to four calls of [`negative_into`](Self::negative_into).
+    fn four_negatives_into(paths: &[Self; LANES], e: [&[f64]; LANES], out: [&mut [f64]; LANES]) {
+        let [a, b, c, d] = out;
+        let length = a.len();
+        let (e0, e1, e2, e3) = (&e[0][..length], &e[1][..length], &e[2][..length], &e[3][..length]);
+        let (b, c, d) = (&mut b[..length], &mut c[..length], &mut d[..length]);
+        let mut h = [0.0; LANES];
+        for t in 0..length {
+            let e = [e0[t], e1[t], e2[t], e3[t]];
+            for lane in 0..LANES {
+                h[lane] = paths[lane].next(t, h[lane], e[lane]);
+            }
+            a[t] = -(paths[0].mu + h[0]);
+            b[t] = -(paths[1].mu + h[1]);
+            c[t] = -(paths[2].mu + h[2]);
+            d[t] = -(paths[3].mu + h[3]);
+        }
+    }
+
+    #[inline(always)]
+    fn next(self, t: usize, h: f64, e: f64) -> f64 {
+        if t == 0 { self.first * e } else { self.phi * h + self.sigma * e }
     }
 }

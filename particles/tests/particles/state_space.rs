@@ -1,8 +1,9 @@
 //! State-space models: draws, densities, moments and gradients agree with each other.
 
-use mcsa_core::{GaussianDynamics, Learnable, LogDensity, Seed, StateSpace};
-use mcsa_models::{
-    FirstState, FxVolatility, HiddenMarkov, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Theta,
+use mcsa_core::{Learnable, LogDensity, Seed};
+use mcsa_particles::{
+    FirstState, FxVolatility, GaussianDynamics, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
+    LinearGaussianTheta, StateSpace, Theta,
 };
 use mcsa_testing::model::Case;
 use std::sync::LazyLock;

@@ -1,6 +1,7 @@
 //! Guides of a state space model with filtering targets.
 
-use mcsa_core::{PathGuide, StateSpace, Stream};
+use crate::{PathGuide, StateSpace};
+use mcsa_core::Stream;
 
 /// Bootstrap filter (Gordon, Salmond & Smith 1993): proposes from the model's own transitions, with the observations so far
 /// as target.

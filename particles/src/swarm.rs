@@ -1,6 +1,7 @@
 //! One sequential Monte Carlo pass over all times, with or without a retained path.
 
-use mcsa_core::{Error, PathGuide, StateSpace, Stream, borrow};
+use crate::{PathGuide, StateSpace};
+use mcsa_core::{Error, Stream, borrow};
 
 use super::pieces::choose;
 use super::relative::{Sum, exponentiate, exponentiate_both};

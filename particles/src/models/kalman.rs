@@ -1,7 +1,7 @@
 //! Kalman filter, Rauch-Tung-Striebel smoother and evidence of a linear-Gaussian model.
 
 use super::LinearGaussian;
-use crate::support::HALF_LOG_TAU;
+use mcsa_models::support::HALF_LOG_TAU;
 
 /// Mean and variance of a normal distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,9 +96,10 @@ impl LinearGaussian<'_> {
 mod tests {
     use super::super::LinearGaussianSeries;
     use super::*;
+    use crate::StateSpace;
     use faer::linalg::solvers::{DenseSolveCore, Llt};
     use faer::{Mat, Side};
-    use mcsa_core::{Learnable, StateSpace};
+    use mcsa_core::Learnable;
 
     const THETA: [f64; 3] = [0.8, -0.4, 0.2];
 

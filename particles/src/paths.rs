@@ -1,9 +1,8 @@
 //! Ensembles of paths, and kernels that move them.
 
+use crate::{PathGuide, StateSpace};
 use faer::Mat;
-use mcsa_core::{
-    Columns, Error, PathGuide, Record, StateSpace, Stream, all_finite, bits, same_length, type_name,
-};
+use mcsa_core::{Columns, Error, Record, Stream, all_finite, bits, same_length, type_name};
 use serde::{Deserialize, Serialize};
 
 /// Ensemble of paths: one path per column, its states in order of time.

@@ -1,7 +1,8 @@
 //! Hidden Markov model with finitely many states.
 
+use crate::StateSpace;
 use faer::Mat;
-use mcsa_core::{Error, LogDensity, StateSpace, Stream};
+use mcsa_core::{Error, LogDensity, Stream};
 
 /// Hidden Markov model on states `0 .. K-1`, with exact evidence and smoothing by forward and backward recursions (Rabiner 1989):
 ///
@@ -14,7 +15,7 @@ use mcsa_core::{Error, LogDensity, StateSpace, Stream};
 /// particle method on this model are discrete, so [`enumerate`](mcsa_core::enumerate) can follow every branch.
 ///
 /// ```
-/// use mcsa_models::HiddenMarkov;
+/// use mcsa_particles::HiddenMarkov;
 /// let sticky = HiddenMarkov::new(&[0.5, 0.5], &[&[0.9, 0.1], &[0.1, 0.9]], &[&[0.8, 0.2], &[0.3, 0.7]])?;
 /// let [late, early] = [sticky.smoothed(1)[0], sticky.smoothed(0)[0]];
 /// assert!(late < early && sticky.log_evidence() < 0.0);

@@ -1,10 +1,11 @@
 //! Edge cases of particle methods: extreme weights, models with NaN, memory, and pinned first values.
 
 use faer::Mat;
-use mcsa_core::{LogDensity, PathFamily, Seed, StateSpace, Stream};
-use mcsa_families::Twisted;
-use mcsa_kernels::{Bootstrap, ConditionalSmc, Lineage, PathKernel, Resampling, Smc};
-use mcsa_models::{FxVolatility, Theta};
+use mcsa_core::{LogDensity, Seed, Stream};
+use mcsa_particles::{
+    Bootstrap, ConditionalSmc, FxVolatility, Lineage, PathFamily, PathKernel, Resampling, Smc, StateSpace,
+    Theta, Twisted,
+};
 use proptest::prelude::*;
 
 fn counts(ancestors: &[usize]) -> Vec<f64> {

@@ -1,7 +1,8 @@
 //! Conditional sequential Monte Carlo kernel.
 
+use crate::{PathGuide, StateSpace};
 use faer::Mat;
-use mcsa_core::{Error, Metric, PathGuide, Record, StateSpace, Stream, fits_in_memory};
+use mcsa_core::{Error, Metric, Record, Stream, fits_in_memory};
 use serde::{Deserialize, Serialize};
 
 use super::swarm::Rules;

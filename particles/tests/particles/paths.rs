@@ -3,13 +3,15 @@
 #![expect(clippy::print_stdout, reason = "what was learned, beside what is exact")]
 
 use faer::linalg::solvers::DenseSolveCore;
-use mcsa_core::{Estimator, Family, Learnable, PathFamily, Seed, StateSpace};
-use mcsa_estimators::{Ascent, Joint, PathClimb, msc_paths, smc_paths};
-use mcsa_families::Twisted;
-use mcsa_kernels::{ConditionalSmc, FreshPaths, Lineage, PathKernel, Resampling, Smc};
-use mcsa_models::{FxVolatility, LinearGaussian, LinearGaussianSeries, LinearGaussianTheta};
+use mcsa_core::{Estimator, Family, Learnable, Seed};
+use mcsa_estimators::Ascent;
 use mcsa_optim::deterministic::Lbfgs;
 use mcsa_optim::{Adam, Schedule};
+use mcsa_particles::{
+    ConditionalSmc, FreshPaths, FxVolatility, JointPaths, Lineage, LinearGaussian, LinearGaussianSeries,
+    LinearGaussianTheta, PathClimb, PathFamily, PathKernel, Resampling, Smc, StateSpace, Twisted, msc_paths,
+    smc_paths,
+};
 
 const TRUTH: LinearGaussianTheta = LinearGaussianTheta { phi: 0.8, log_sigma: -0.3, log_tau: -0.5 };
 
@@ -96,7 +98,7 @@ fn learned(series: &LinearGaussianSeries, climb: PathClimb, steps: u64) -> [f64;
     let ascent = Ascent {
         target: series,
         family: &family,
-        estimator: Joint { climb },
+        estimator: JointPaths { climb },
         optimizer: falling(0.05, 500.0),
         seed: Seed::new(3),
     };
@@ -137,7 +139,7 @@ fn paths_are_moved_without_allocating() {
     for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
         for resampling in Resampling::ALL {
             let smc = ConditionalSmc { particles: 5, resampling, threshold: 0.7, lineage };
-            let joint = Joint { climb: PathClimb { smc, lanes: 2 } };
+            let joint = JointPaths { climb: PathClimb { smc, lanes: 2 } };
             let mut lanes = Seed::new(1).streams(2, 0);
             let mut state = joint.init(&target, &Twisted, &thetas, &mut lanes).expect("shapes");
             let mut work = vec![f64::NAN; joint.work_len(&target, &Twisted)];
@@ -167,13 +169,13 @@ fn paths_are_moved_without_allocating() {
     let smc = Smc::new(50, Resampling::Systematic, 0.5).expect("possible");
     let mut work = vec![f64::NAN; smc.work_len(&states)];
     let mut lane = Seed::new(2).stream(0, 0);
-    let mut guide = mcsa_kernels::Bootstrap(&states);
+    let mut guide = mcsa_particles::Bootstrap(&states);
     let count = allocation_counter::measure(|| {
         smc.log_evidence(&states, &mut guide, &mut lane, &mut work);
     });
     assert_eq!(count.count_total, 0);
     thetas.pop();
-    let joint = Joint { climb: msc_paths(5) };
+    let joint = JointPaths { climb: msc_paths(5) };
     assert!(joint.check_params(&target, &Twisted, &thetas).is_err());
 }
 
@@ -193,7 +195,7 @@ fn paths_start_at_draws_of_the_family() {
     for j in 0..3 {
         assert!((0..4).all(|i| paths.positions.col_as_slice(j)[i] == z[(i, j)]), "{j}");
     }
-    let text = Estimator::<LinearGaussianSeries, Twisted>::config(&Joint { climb });
+    let text = Estimator::<LinearGaussianSeries, Twisted>::config(&JointPaths { climb });
     assert!(text.starts_with("Joint { smc: ConditionalSmc { particles: 5,"), "{text}");
     assert!(text.ends_with("lanes: 3 }"), "{text}");
 }
@@ -206,7 +208,7 @@ fn a_fit_of_paths_resumes() {
     let ascent = Ascent {
         target: &series,
         family: &family,
-        estimator: Joint { climb: msc_paths(4) },
+        estimator: JointPaths { climb: msc_paths(4) },
         optimizer: falling(0.05, 100.0),
         seed: Seed::new(3),
     };
@@ -258,7 +260,7 @@ fn fresh_paths_are_biased_and_retained_ones_are_not() {
 fn fresh_paths_allocate_nothing_and_refuse_no_particle() {
     let target = FxVolatility::new((0..30).map(|t| (t as f64 * 1.7).sin()).collect(), Default::default());
     let target = target.expect("finite");
-    let (joint, params) = (Joint { climb: smc_paths(5).expect("some") }, vec![0.1; 2 * 31 + 4]);
+    let (joint, params) = (JointPaths { climb: smc_paths(5).expect("some") }, vec![0.1; 2 * 31 + 4]);
     let mut lanes = Seed::new(1).streams(1, 0);
     let mut state = joint.init(&target, &Twisted, &params, &mut lanes).expect("shapes");
     let mut work = vec![f64::NAN; joint.work_len(&target, &Twisted)];

@@ -1,6 +1,6 @@
 //! State-space models: targets whose latent point is a path `z_0 .. z_{T-1}`.
 
-use crate::{LogDensity, Stream};
+use mcsa_core::{LogDensity, Stream};
 
 /// State-space model: a Markov chain of states `z_0 .. z_{T-1}` with one observation per state.
 ///
@@ -13,7 +13,8 @@ use crate::{LogDensity, Stream};
 /// predecessors are not read and may be empty. At a time without observation, the density of the observation is 1.
 ///
 /// ```
-/// use mcsa_core::{LogDensity, StateSpace, Stream};
+/// use mcsa_particles::StateSpace;
+/// use mcsa_core::{LogDensity, Stream};
 /// struct Walk(usize);
 /// impl LogDensity for Walk {
 ///     fn dim(&self) -> usize { self.0 }

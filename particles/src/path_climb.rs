@@ -1,15 +1,12 @@
 //! Markovian score climbing for paths of state space models.
 
+use crate::{ConditionalSmc, FreshPaths, PathKernel, Paths, Resampling, Smc};
+use crate::{PathFamily, StateSpace};
 use faer::Mat;
 use mcsa_core::{
-    Error, Estimator, Family, Learnable, Parametric, PathFamily, StateSpace, Stream, batch_mut, borrow,
-    fits_in_memory, same_length,
+    Error, Estimator, Family, Learnable, Parametric, Stream, batch_mut, borrow, fits_in_memory, same_length,
 };
-use mcsa_kernels::{ConditionalSmc, FreshPaths, PathKernel, Paths, Resampling, Smc};
 use serde::{Deserialize, Serialize};
-
-use crate::Joint;
-use crate::joint::check_both;
 
 /// Markovian score climbing in a state space model (MSC, Alg. 4): conditional SMC moves a path, with state-by-state
 /// proposals from the family that is being fitted.
@@ -17,10 +14,10 @@ use crate::joint::check_both;
 /// ```text
 /// z ~ K_{lambda, theta}(z, .)  by conditional SMC with the steps and twists of q_{lambda, theta}
 /// direction in lambda:  mean over paths of d/dlambda log q_{lambda, theta}(z)
-/// direction in theta:   mean over paths of d/dtheta  log p_theta(z, x), in Joint<PathClimb>
+/// direction in theta:   mean over paths of d/dtheta  log p_theta(z, x), in JointPaths
 /// ```
 ///
-/// Used alone for a [`StateSpace`] at a fixed theta, and in a [`Joint`] for a learnable one. The family depends
+/// Used alone for a [`StateSpace`] at a fixed theta, and in a [`JointPaths`] for a learnable one. The family depends
 /// on the model at the current theta; its score is taken with respect to lambda alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,8 +152,18 @@ where
     }
 }
 
+/// Score climbing in lambda and in the parameters theta of the model together, from the same paths (Fisher's identity); one vector
+/// `[lambda; theta]` is optimised (MSC, Alg. 4).
+///
 /// The model at the current theta, and the family on it, are constructed once per step.
-impl<M, F, K> Estimator<M, F> for Joint<PathClimb<K>>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JointPaths<K = ConditionalSmc> {
+    /// The estimator at one theta.
+    pub climb: PathClimb<K>,
+}
+
+impl<M, F, K> Estimator<M, F> for JointPaths<K>
 where
     K: PathKernel,
     M: Learnable + 'static,
@@ -167,7 +174,7 @@ where
     type Info = K::Info;
 
     fn config(&self) -> String {
-        format!("Joint {{ smc: {}, lanes: {} }}", self.climb.smc.config(), self.climb.lanes)
+        format!("JointPaths {{ smc: {}, lanes: {} }}", self.climb.smc.config(), self.climb.lanes)
     }
 
     fn family_config(&self, family: &F) -> String {
@@ -180,10 +187,13 @@ where
 
     fn check_params(&self, target: &M, family: &F, params: &[f64]) -> Result<(), Error> {
         let lambdas = family.on(&target.anywhere()).num_params();
-        check_both(params, (lambdas, target.num_thetas()), |lambda, theta| {
-            target.check_theta(theta)?;
-            family.on(&target.at(theta)).check(lambda)
-        })
+        same_length("lambda and theta", lambdas + target.num_thetas(), params.len())
+            .and_then(|()| {
+                let (lambda, theta) = params.split_at(lambdas);
+                target.check_theta(theta)?;
+                family.on(&target.at(theta)).check(lambda)
+            })
+            .map_err(|error| error.within("JointPaths"))
     }
 
     fn lanes(&self) -> usize {

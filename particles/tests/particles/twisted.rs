@@ -1,12 +1,15 @@
 //! Conformance of twisted chains, on a linear-Gaussian path and on a stochastic volatility model.
 
-use mcsa_core::{Family, Learnable, Parametric, PathFamily, PathGuide, Seed, StateSpace};
-use mcsa_families::{Twisted, TwistedChain};
+use mcsa_core::{Family, Learnable, Parametric, Seed};
+use mcsa_particles::{PathFamily, PathGuide, StateSpace, Twisted, TwistedChain};
 use mcsa_testing::family::Case;
 
-use crate::altered::meter;
-use mcsa_models::{FxStates, FxVolatility, LinearGaussian, LinearGaussianSeries};
+use mcsa_particles::{FxStates, FxVolatility, LinearGaussian, LinearGaussianSeries};
 use std::sync::LazyLock;
+
+fn meter(call: &mut dyn FnMut()) -> u64 {
+    allocation_counter::measure(call).count_total
+}
 
 static SERIES: LazyLock<[LinearGaussianSeries; 3]> = LazyLock::new(|| {
     [1, 2, 5].map(|length| {

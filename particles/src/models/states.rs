@@ -1,10 +1,11 @@
 //! State-space form of the volatility model: transitions, observations and their gradient in theta.
 
+use crate::{GaussianDynamics, StateSpace};
 use mcsa_core::numeric::exp;
-use mcsa_core::{GaussianDynamics, LogDensity, StateSpace, Stream};
+use mcsa_core::{LogDensity, Stream};
 
 use super::{FirstState, Theta};
-use crate::support::{HALF_LOG_TAU, decided};
+use mcsa_models::support::{HALF_LOG_TAU, decided};
 
 /// Quantities computed once per theta.
 #[derive(Debug, Clone, Copy)]

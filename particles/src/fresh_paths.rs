@@ -1,7 +1,8 @@
 //! Independent sequential Monte Carlo in every step, without a retained path.
 
+use crate::{PathGuide, StateSpace};
 use faer::Mat;
-use mcsa_core::{Error, Metric, PathGuide, Record, StateSpace, Stream};
+use mcsa_core::{Error, Metric, Record, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::{PathKernel, Paths, Smc, Untwisted};

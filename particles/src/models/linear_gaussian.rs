@@ -1,9 +1,10 @@
 //! Linear-Gaussian state-space model in one dimension.
 
+use crate::{GaussianDynamics, StateSpace};
 use faer::MatRef;
-use mcsa_core::{Columns, Error, GaussianDynamics, Learnable, LogDensity, StateSpace, Stream, all_finite};
+use mcsa_core::{Columns, Error, Learnable, LogDensity, Stream, all_finite};
 
-use crate::support::{HALF_LOG_TAU, decided};
+use mcsa_models::support::{HALF_LOG_TAU, decided};
 
 /// Parameters of [`LinearGaussian`], on the unconstrained scale on which they are learned.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -26,7 +27,7 @@ impl From<[f64; 3]> for LinearGaussianTheta {
 ///
 /// ```
 /// use mcsa_core::Learnable;
-/// use mcsa_models::LinearGaussianSeries;
+/// use mcsa_particles::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.3, -1.0, 0.4])?;
 /// assert!(series.at(&[0.9, 0.0, 0.0]).log_evidence() > series.at(&[0.9, 3.0, 3.0]).log_evidence());
 /// # Ok::<(), mcsa_core::Error>(())

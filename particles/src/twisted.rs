@@ -1,21 +1,19 @@
 //! Twisted Markov chain family: Gaussian dynamics of a model, each step tilted by a learned Gaussian factor.
 
+use crate::{GaussianDynamics, PathFamily, PathGuide};
 use faer::{MatMut, MatRef};
 use mcsa_core::numeric::{exp, ln_1p};
-use mcsa_core::{
-    Columns, Error, Family, GaussianDynamics, Parametric, PathFamily, PathGuide, Stream, all_finite, borrow,
-    same_length,
-};
+use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, same_length};
 
-use crate::normal::LN_SQRT_2PI;
 use mcsa_core::each_column;
+use mcsa_models::support::HALF_LOG_TAU;
 
 /// Path family that builds a [`TwistedChain`] on the model being fitted.
 ///
 /// ```
-/// use mcsa_core::{Learnable, Parametric, PathFamily};
-/// use mcsa_families::Twisted;
-/// use mcsa_models::LinearGaussianSeries;
+/// use mcsa_particles::PathFamily;
+/// use mcsa_core::{Learnable, Parametric};
+/// use mcsa_particles::{LinearGaussianSeries, Twisted};
 /// let series = LinearGaussianSeries::new(vec![0.3, -0.1])?;
 /// let model = series.at(&[0.9, 0.0, 0.0]);
 /// assert_eq!(Twisted.on(&model).num_params(), 4);
@@ -143,7 +141,7 @@ impl<P: GaussianDynamics> Family for TwistedChain<P> {
         let lambda = borrow(&mut work, self.dim());
         precisions_into(log_lambda, lambda);
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            let (z, mut sum) = (z.column(j), -(self.dim() as f64) * LN_SQRT_2PI);
+            let (z, mut sum) = (z.column(j), -(self.dim() as f64) * HALF_LOG_TAU);
             self.each_step(nu, lambda, z, |t, step, mean| {
                 let gap = z[t] - step.mean(mean);
                 sum += 0.5 * (step.precision().ln() - step.precision() * gap * gap);
@@ -165,7 +163,7 @@ impl<P: GaussianDynamics> Family for TwistedChain<P> {
         let lambda = borrow(&mut work, self.dim());
         precisions_into(log_lambda, lambda);
         each_column(lanes, z, |lane, j, z| {
-            log_q[j] = -(z.len() as f64) * LN_SQRT_2PI;
+            log_q[j] = -(z.len() as f64) * HALF_LOG_TAU;
             for t in 0..z.len() {
                 let (mut mean, noise) = ([0.0], lane.normal());
                 let variance = self.model.means_into(t, &z[t.saturating_sub(1)..][..1], &mut mean);

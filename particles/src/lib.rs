@@ -1,0 +1,59 @@
+//! State-space models, conditional sequential Monte Carlo, and score climbing of their paths.
+//!
+//! * Models: the traits [`StateSpace`] and [`GaussianDynamics`]; with exact answers [`HiddenMarkov`] and [`LinearGaussian`];
+//!   stochastic volatility [`FxVolatility`].
+//! * Kernels of paths: [`ConditionalSmc`] moves a path, [`FreshPaths`] draws one by a filter; [`Smc`] estimates the evidence.
+//! * Proposals: [`PathGuide`]; [`Bootstrap`] from the model, [`Twisted`] learned.
+//! * Score climbing: [`PathClimb`], by [`msc_paths`] or [`smc_paths`]; [`JointPaths`] learns parameters of the model as well.
+//!
+//! ```
+//! use mcsa_optim::Adam;
+//! use mcsa_particles::{
+//!     Ascent, LinearGaussianSeries, LinearGaussianTheta, PathClimb, Seed, Twisted, msc_paths,
+//! };
+//! let series = LinearGaussianSeries::new((0..20).map(|t| (1.3 * f64::from(t)).sin()).collect())?;
+//! let model = series.with(LinearGaussianTheta { phi: 0.7, log_sigma: -0.3, log_tau: 0.4 });
+//! let estimator = PathClimb { lanes: 4, ..msc_paths(10) }; // four paths, ten particles each
+//! let optimizer = Adam::new(0.03)?;
+//! let ascent = Ascent { target: &model, family: &Twisted, estimator, optimizer, seed: Seed::new(1) };
+//! let mut fit = ascent.start(vec![0.0; 40])?; // two numbers per state
+//! ascent.run(&mut fit, 100)?;
+//! # Ok::<(), mcsa_core::Error>(())
+//! ```
+//!
+//! Deliberately absent: particle smoothers and adaptive numbers of particles, which the method does not need.
+
+mod bootstrap;
+mod conditional_smc;
+mod fresh_paths;
+mod lineage;
+mod models;
+mod path_climb;
+mod path_guide;
+mod paths;
+mod pieces;
+mod pivotal;
+mod relative;
+mod resampling;
+mod smc;
+mod state_space;
+mod swarm;
+mod twisted;
+
+pub use bootstrap::{Bootstrap, Untwisted};
+pub use conditional_smc::{ConditionalSmc, ConditionalSmcInfo};
+pub use fresh_paths::{FreshPaths, FreshPathsInfo};
+pub use lineage::Lineage;
+pub use mcsa_core::{Error, Learnable, Seed, from_fn};
+pub use mcsa_estimators::{Ascent, Draws, Run};
+pub use models::{
+    FirstState, FxStates, FxVolatility, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
+    LinearGaussianTheta, Moments, Smoothed, Theta,
+};
+pub use path_climb::{JointPaths, PathClimb, msc_paths, smc_paths};
+pub use path_guide::{PathFamily, PathGuide};
+pub use paths::{PathKernel, Paths};
+pub use resampling::Resampling;
+pub use smc::Smc;
+pub use state_space::{GaussianDynamics, StateSpace};
+pub use twisted::{Twisted, TwistedChain, TwistedSteps};
