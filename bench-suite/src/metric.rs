@@ -85,7 +85,7 @@ pub const METRICS: &[Metric] = metrics! {
     "objects_missed" None, "1 if witness chains stay where q has too little mass, or stretched copies of q find mass beyond it, else absent";
     "objects_mixing" None, "1 if witness chains disagree, else absent";
     "objects_moments" None, "1 if witness chains and draws disagree, else absent";
-    "objects_non_finite" None, "1 if the density is NaN at draws, else absent";
+    "objects_non_finite" None, "1 if the density is NaN at draws or random, else absent";
     "objects_start" None, "1 if a start ends outside q, else absent";
     "objects_tail" None, "1 if the density has no integral along a line, else absent";
     "objects_weights" None, "1 if the weights have a heavy tail, else absent";

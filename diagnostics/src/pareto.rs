@@ -92,6 +92,9 @@ impl GeneralisedPareto {
 /// M = min(S / 5, 3 sqrt(S)) largest weights,   excesses over the next one ~ GeneralisedPareto(k, sigma)
 /// k-hat = (M k + 10 / 2) / (M + 10),   a prior worth ten draws around 1/2
 /// ```
+/// A tail whose weights are equal has the shape `-inf`: as k tends to it, the distribution tends to a point at its end `sigma / |k|`. So a
+/// q that is p, whose weights differ by rounding alone, has the lightest tail there is.
+///
 /// Weights have a mean if k < 1 and a variance if k < 1/2. Averages are reliable while k-hat is below the
 /// [`shape_threshold`], which decreases with the number of draws. A small k-hat does not prove that q covers p: mass that was never
 /// drawn is not seen.
@@ -113,10 +116,11 @@ impl GeneralisedPareto {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pareto {
-    /// k-hat; NaN if there are fewer than 25 weights, one is NaN or `+inf`, or the weights of the tail are equal.
+    /// k-hat; `-inf` if the weights of the tail are equal, up to rounding; NaN if there are fewer than 25 weights, one is NaN or `+inf`, or
+    /// fewer than 5 exceed the weights below the tail.
     pub shape: f64,
-    /// Standard error of the shape before the prior is applied, which shrinks k-hat towards 1/2 and reduces its variance; NaN where
-    /// k-hat is NaN.
+    /// Standard error of the shape before the prior is applied, which shrinks k-hat towards 1/2 and reduces its variance; 0 where k-hat is
+    /// `-inf`, NaN where it is NaN.
     pub standard_error: f64,
     /// M, the number of weights from which k-hat is estimated; 0 where it is NaN.
     pub tail: usize,
@@ -128,6 +132,8 @@ pub struct Pareto {
 
 /// Weight of the prior on the shape, in draws, and its mean.
 const PRIOR: (f64, f64) = (10.0, 0.5);
+/// Largest difference of the log weights of a tail whose weights are equal: with log densities of a million their rounding is some `1e-9`.
+const TIED: f64 = 1e-8;
 
 impl Pareto {
     /// k-hat and smoothed weights from the log weights of independent draws.
@@ -149,6 +155,10 @@ impl Pareto {
         let tail = tail.min(count - 1);
         let (_, below, tail) = order.select_nth_unstable_by(count - tail - 1, ascending);
         tail.sort_unstable_by(ascending);
+        if tail.first().is_some_and(|least| top - log_weights[*least] <= TIED) {
+            (pareto.shape, pareto.standard_error, pareto.tail) = (f64::NEG_INFINITY, 0.0, tail.len());
+            return pareto;
+        }
         // If the tail reaches weights of zero, the threshold is zero.
         let cut = (log_weights[*below] - top).exp();
         // Weights equal to the threshold do not belong to the tail: discrete targets have many.
@@ -321,13 +331,36 @@ mod tests {
             assert!(pareto.shape.is_nan() && !pareto.is_reliable());
             assert!(pareto.standard_error.is_nan() && pareto.tail == 0);
         }
-        for constant in [&[0.0; 100][..], &[f64::NEG_INFINITY; 100], &[1.0; 3], &[]] {
-            assert!(Pareto::of(constant).shape.is_nan());
+        for none in [&[f64::NEG_INFINITY; 100][..], &[1.0; 3], &[]] {
+            assert!(Pareto::of(none).shape.is_nan());
         }
         assert!(GeneralisedPareto::fit(&[0.0, 1.0, 2.0, 3.0, 4.0]).shape.is_nan());
         // Weights of zero are valid values.
         let mut some = good;
         some[..10].fill(f64::NEG_INFINITY);
         assert!(Pareto::of(&some).shape.is_finite());
+    }
+
+    /// Equal weights, also if rounding of their log densities tells them apart, and a plateau that holds the tail.
+    #[test]
+    fn a_tied_tail_is_the_lightest() {
+        let mut stream = Seed::new(3).stream(0, 0);
+        let rounded: Vec<f64> =
+            (0..4_000).map(|_| -280.0 + 5e-14 * (4.0 * stream.normal()).round()).collect();
+        let plateau: Vec<f64> = (0..1_000).map(|i| if i % 4 == 0 { 0.0 } else { -3.0 }).collect();
+        for tied in [&rounded[..], &plateau, &[-7.0; 100]] {
+            let pareto = Pareto::of(tied);
+            assert!(pareto.shape == f64::NEG_INFINITY && pareto.is_reliable(), "{}", pareto.shape);
+            assert!(pareto.standard_error == 0.0 && pareto.log_weights == tied);
+            assert_eq!(pareto.interval(), (f64::NEG_INFINITY, f64::NEG_INFINITY));
+        }
+        // Counterexamples: the same noise a million times as large, and plateaus smaller than the tail.
+        let noise: Vec<f64> = rounded.iter().map(|w| 1e6 * (w + 280.0)).collect();
+        let every = |k: usize| -> Vec<f64> {
+            (0..1_000).map(|i| if i % k == 0 { 0.0 } else { -3.0 - 1e-3 * i as f64 }).collect()
+        };
+        for other in [noise, every(20), every(250)] {
+            assert!(Pareto::of(&other).shape.is_finite());
+        }
     }
 }

@@ -108,10 +108,30 @@ impl Draws {
         P: LogDensity + ?Sized,
         F: Family + ?Sized,
     {
+        Self::while_going(target, family, params, lane, count, &|| true)
+    }
+
+    /// As [`of`](Self::of), the draws of the first batches: it ends with the batch of 1,000 after which `goes_on` is false.
+    ///
+    /// # Errors
+    /// In the cases of [`of`](Self::of).
+    pub fn while_going<P, F>(
+        target: &P,
+        family: &F,
+        params: &[f64],
+        lane: Stream,
+        count: usize,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Self, Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Family + ?Sized,
+    {
         let mut lane = [lane];
-        Self::by(target, family, params, count, |z, log_q, work| {
+        let draw = |z: MatMut<'_, f64>, log_q: &mut [f64], work: &mut [f64]| {
             family.sample_into(params, &mut lane, z, log_q, work);
-        })
+        };
+        Self::by(target, family, params, count, draw, goes_on)
     }
 
     /// Draws by a function that fills points and `log q`.
@@ -121,6 +141,7 @@ impl Draws {
         params: &[f64],
         count: usize,
         mut draw: impl FnMut(MatMut<'_, f64>, &mut [f64], &mut [f64]),
+        goes_on: &dyn Fn() -> bool,
     ) -> Result<Self, Error>
     where
         P: LogDensity + ?Sized,
@@ -134,9 +155,13 @@ impl Draws {
         for first in (0..count).step_by(BATCH) {
             let last = count.min(first + BATCH);
             let mut places = points.as_mut().subcols_mut(first, last - first);
-            let (log_p, log_q) = (&mut log_p[first..last], &mut log_q[first..last]);
-            draw(places.as_mut(), log_q, &mut work);
-            target.log_densities(places.as_ref(), log_p, &mut work);
+            draw(places.as_mut(), &mut log_q[first..last], &mut work);
+            target.log_densities(places.as_ref(), &mut log_p[first..last], &mut work);
+            if last < count && !goes_on() {
+                log_p.truncate(last);
+                log_q.truncate(last);
+                return Self::weighted(points.subcols(0, last).to_owned(), log_p, log_q);
+            }
         }
         Self::weighted(points, log_p, log_q)
     }
@@ -350,11 +375,12 @@ impl Draws {
     {
         let (mut lane, rows) = ([lane], family.noise_dim());
         let mut noise = vec![0.0; rows * BATCH.min(count)];
-        Self::by(target, family, params, count, |z, log_q, work| {
+        let push = |z: MatMut<'_, f64>, log_q: &mut [f64], work: &mut [f64]| {
             let (columns, noise) = (log_q.len(), &mut noise[..rows * log_q.len()]);
             family.sample_noise_into(&mut lane, batch_mut(noise, rows, columns));
             family.push(params, batch(noise, rows, columns), z, log_q, work);
-        })
+        };
+        Self::by(target, family, params, count, push, &|| true)
     }
 }
 

@@ -528,6 +528,10 @@ impl TailWeight {
     /// `growth` is that of the last quadrupling of the draws; two further quadruplings with the same growth are allowed for.
     pub(crate) fn of(shape: f64, error: f64, growth: f64, threshold: f64) -> Self {
         let reach = 1.645 * error;
+        // Equal weights: their tail ends where it begins.
+        if shape == f64::NEG_INFINITY {
+            return Self::Light;
+        }
         // Written so that NaN gives `NotKnown`.
         let growth = if growth > 0.0 { growth } else { growth * 0.0 };
         if shape - reach > threshold {
@@ -575,7 +579,8 @@ impl TailShape {
         let shape = Self {
             shape: pareto.shape,
             error: pareto.standard_error,
-            growth: pareto.shape - quarter,
+            // Equal weights do not grow.
+            growth: if pareto.shape == f64::NEG_INFINITY { 0.0 } else { pareto.shape - quarter },
             weights: pareto.tail,
             threshold: pareto.threshold,
         };
@@ -620,6 +625,16 @@ mod tests {
         assert_eq!(TailWeight::of(f64::NAN, f64::NAN, f64::NAN, 0.7), TailWeight::NotKnown);
         assert_eq!(TailWeight::of(0.4, 0.1, f64::NAN, 0.7), TailWeight::NotKnown);
         assert_eq!(TailWeight::of(0.9, 0.1, 0.0, 0.7), TailWeight::Heavy);
+    }
+
+    /// Weights of a q that is p, and the counterexample: weights that are equal in the first quarter alone.
+    #[test]
+    fn equal_weights_are_light() {
+        let of = |log_weights: &[f64]| TailShape::of(log_weights);
+        let equal = of(&[2.0; 1_000]);
+        assert!(equal.verdict() == TailWeight::Light && equal.is_clear() && equal.growth == 0.0);
+        let later: Vec<f64> = (0..1_000).map(|i| if i < 250 { 2.0 } else { 2.0 + 1e-3 * i as f64 }).collect();
+        assert_eq!(of(&later).verdict(), TailWeight::NotKnown);
     }
 
     /// A shape between both thresholds leaves it open whether more draws would change the verdict.

@@ -174,8 +174,8 @@ def fit(
         seed: Seed of all random numbers; the same seed gives the same bits as in Rust if the log density does.
         draws: Number of weighted draws.
         starts: Number of ascents from spread points. A mode that one ascent in twenty reaches is missed by 100 of them in 0.6 %.
-        evaluations: Largest number of evaluations before the verdict.
-        seconds: Largest time before the verdict.
+        evaluations: Largest number of evaluations, draws and verdict included; at least 1.
+        seconds: Largest time, draws and verdict included.
         share: Effective share of the draws at which climbing ends.
         checkpoint: File in which the state is kept. A call finds it there and continues with the same bits.
 

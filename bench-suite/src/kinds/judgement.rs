@@ -109,11 +109,13 @@ fn witness(objection: &Objection) -> &'static str {
         Objection::Moments { .. } => "objects_moments",
         Objection::Missed { .. } | Objection::WiderProposals { .. } => "objects_missed",
         Objection::Tail { .. } => "objects_tail",
-        Objection::NonFinite { .. } => "objects_non_finite",
+        Objection::NonFinite { .. } | Objection::Random { .. } => "objects_non_finite",
         Objection::Unconfirmed
         | Objection::Budget
         | Objection::Time
         | Objection::Interrupted
+        | Objection::Unverified { .. }
+        | Objection::Draws { .. }
         | Objection::Tempering { .. } => "objects_budget",
     }
 }

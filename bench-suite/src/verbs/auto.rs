@@ -23,10 +23,10 @@ pub(super) struct Auto {
     /// `options.starts=50`, `options.share=0.3`).
     #[arg(long = "auto", conflicts_with = "method")]
     pub(super) is_asked: bool,
-    /// Largest number of evaluations of the model before the verdict; by default a million.
+    /// Largest number of evaluations of the model, draws and verdict included; by default a million.
     #[arg(long, value_name = "EVALUATIONS", requires = "is_asked")]
     budget: Option<u64>,
-    /// Largest time in seconds before the verdict.
+    /// Largest time in seconds, draws and verdict included.
     #[arg(long, value_name = "SECONDS", requires = "is_asked")]
     seconds: Option<f64>,
     /// File for the weighted draws: a column for each parameter, then log_p, log_q and log_weight.

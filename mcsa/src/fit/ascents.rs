@@ -73,6 +73,16 @@ const NEAR: f64 = 0.5;
 const MOST: usize = 20;
 
 impl Ascents {
+    /// Numbers of ascents: all, and those that ended elsewhere or found no start.
+    pub(crate) const fn counts(&self) -> [usize; 3] {
+        [self.made, self.unfinished, self.outside]
+    }
+
+    /// Restores the numbers from before an ascent that a limit ended.
+    pub(crate) const fn restore(&mut self, counts: [usize; 3]) {
+        [self.made, self.unfinished, self.outside] = counts;
+    }
+
     /// Makes one more ascent.
     ///
     /// # Errors
@@ -234,6 +244,11 @@ impl Ascents {
 }
 
 impl Mode {
+    /// The standard normal, in place of a mode that no ascent came to within the limits.
+    pub(crate) fn unknown(dim: usize) -> Self {
+        Self { point: vec![0.0; dim], covariance: Mat::identity(dim, dim), log_evidence: 0.0, reached: 0 }
+    }
+
     /// Map from standard normal coordinates to those of the target.
     pub(crate) fn map(&self) -> Result<AffineMap, Error> {
         AffineMap::new(self.point.clone(), self.factor()?)

@@ -1,14 +1,17 @@
 //! Climb of a fit: running moments of parallel chains, in rounds that end with a look at the weights.
 
-use mcsa_core::{Counted, Error, Estimator, Family, LogDensity, Optimizer, Seed, bits};
-use mcsa_estimators::{Ascent, Draws, Fit, Moments, MomentsState, Run, TailWeight, pmcsa};
+use std::ops::ControlFlow;
+
+use mcsa_core::{Error, Estimator, Family, LogDensity, Optimizer, Seed, bits};
+use mcsa_estimators::{Ascent, Draws, Fit, Moments, MomentsState, Run, Stop, TailWeight, View, pmcsa};
 use mcsa_kernels::ImhState;
 use mcsa_optim::{AdamState, Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
 use super::flow::White;
+use super::gate::Gate;
 use super::low_rank::DENSE;
-use super::{Options, Shape};
+use super::{Gated, Options, Shape};
 
 /// Climb of one family towards the inclusive optimum by [`Moments`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -163,11 +166,16 @@ impl Climb {
         self.next_steps(dim).saturating_mul(self.chains(dim) as u64) + LOOK as u64
     }
 
-    /// Makes one more round.
-    pub(crate) fn advance(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
+    /// Makes one more round; false if it ended early, because `goes_on` was false.
+    pub(crate) fn advance(
+        &mut self,
+        target: &Gated<&dyn LogDensity>,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<bool, Error> {
         let dim = target.dim();
         if dim > DENSE && self.rounds.is_empty() {
-            return self.look(target, seed);
+            return self.look(target, seed, goes_on);
         }
         let seed = seed.named("climb").child(self.number);
         let (steps, chains) = (self.next_steps(dim), pmcsa(self.chains(dim)));
@@ -176,37 +184,46 @@ impl Climb {
             Some(family) => {
                 let estimator = Moments::new(chains, self.start_draws(dim)?);
                 let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
-                go_on(&ascent, &mut self.fit, &self.start, steps)?
+                go_on(&ascent, &mut self.fit, &self.start, steps, goes_on)?
             }
             None => {
                 let optimizer = White::new(dim)?;
                 let ascent = Ascent { target, family: &*family, estimator: chains, optimizer, seed };
-                go_on(&ascent, &mut self.flow, &self.start, steps)?
+                go_on(&ascent, &mut self.flow, &self.start, steps, goes_on)?
             }
         };
         ran?;
-        let draws = self.draws(target, &*family, seed.named("look").child(step), LOOK)?;
-        self.rounds.push(Round::of(step, &draws));
-        Ok(())
+        let draws = self.draws(target, &*family, seed.named("look").child(step), LOOK, goes_on)?;
+        if goes_on() {
+            self.rounds.push(Round::of(step, &draws));
+        }
+        Ok(goes_on())
     }
 
     /// Round without steps: in many dimensions the start may be as good as what chains can reach. Of a Student t it is the better one of the
-    /// start and of a t that is nearly Gaussian.
-    pub(crate) fn look(&mut self, target: &Counted<&dyn LogDensity>, seed: Seed) -> Result<(), Error> {
+    /// start and of a t that is nearly Gaussian. False if it ended early.
+    pub(crate) fn look(
+        &mut self,
+        target: &Gated<&dyn LogDensity>,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<bool, Error> {
         let (dim, seed) = (target.dim(), seed.named("climb").child(self.number).named("look").child(0));
         let family = self.shape.build(dim)?;
-        let mut round = Round::of(0, &self.draws(target, &*family, seed, LOOK)?);
+        let mut round = Round::of(0, &self.draws(target, &*family, seed, LOOK, goes_on)?);
         if self.shape == Shape::StudentT {
             let mut start = self.start.clone();
             start[family.num_params() - 1] = Shape::student_t(dim)?.dof.param(LIGHT)?;
             let other = Self::new(self.number, self.shape, start);
-            let found = Round::of(0, &other.draws(target, &*family, seed, LOOK)?);
-            if found.share > round.share {
+            let found = Round::of(0, &other.draws(target, &*family, seed, LOOK, goes_on)?);
+            if goes_on() && found.share > round.share {
                 (self.start, round) = (other.start, found);
             }
         }
-        self.rounds.push(round);
-        Ok(())
+        if goes_on() {
+            self.rounds.push(round);
+        }
+        Ok(goes_on())
     }
 
     /// Checks that the chains, read from a file, are those of this target, so that the next round need not.
@@ -218,19 +235,19 @@ impl Climb {
             return Ok(());
         }
         let seed = seed.named("climb").child(self.number);
-        let (dim, target) = (target.dim(), Counted::new(target));
+        let (dim, target) = (target.dim(), Gated::new(target, &Gate::new()));
         let (family, chains) = (self.shape.build(dim)?, pmcsa(self.chains(dim)));
         let (target, start) = (&target, &self.start);
         let (verified, _) = match self.shape.matched(dim)? {
             Some(family) => {
                 let estimator = Moments::new(chains, self.start_draws(dim)?);
                 let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
-                go_on(&ascent, &mut self.fit, start, 0)?
+                go_on(&ascent, &mut self.fit, start, 0, &|| true)?
             }
             None => {
                 let optimizer = White::new(dim)?;
                 let ascent = Ascent { target, family: &*family, estimator: chains, optimizer, seed };
-                go_on(&ascent, &mut self.flow, start, 0)?
+                go_on(&ascent, &mut self.flow, start, 0, &|| true)?
             }
         };
         verified
@@ -243,8 +260,10 @@ impl Climb {
         family: &dyn Family,
         seed: Seed,
         count: usize,
+        goes_on: &dyn Fn() -> bool,
     ) -> Result<Draws, Error> {
-        Draws::of(target, family, &self.proposal(family.dim())?, seed.stream(0, 0), count)
+        let params = self.proposal(family.dim())?;
+        Draws::while_going(target, family, &params, seed.stream(0, 0), count, goes_on)
     }
 
     /// True if the weights are as even as asked for, if a doubling of the steps gained little, or if another round would not pay.
@@ -268,12 +287,14 @@ impl Climb {
     }
 }
 
-/// Makes `steps` more steps of a fit, which begins at `start` if there is none; returns the end of the run, and all steps so far.
+/// Makes `steps` more steps of a fit, which begins at `start` if there is none, or fewer if `goes_on` is false after one; returns the end of
+/// the run, and all steps so far.
 fn go_on<P, F, E, O>(
     ascent: &Ascent<'_, P, F, E, O>,
     fit: &mut Option<Fit<E::State, O::State>>,
     start: &[f64],
     steps: u64,
+    goes_on: &dyn Fn() -> bool,
 ) -> Result<(Result<(), Error>, u64), Error>
 where
     P: LogDensity + ?Sized,
@@ -285,7 +306,11 @@ where
         Some(fit) => fit,
         None => ascent.start(start.to_vec())?,
     };
-    let ran = ascent.run(&mut begun, Run::of(steps)).map(drop);
+    let mut watch = |_: &View<'_, E::State, O::State>| match goes_on() {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(Stop::because("a limit was reached")),
+    };
+    let ran = ascent.run(&mut begun, Run::of(steps).observe(&mut watch)).map(drop);
     let step = begun.step();
     *fit = Some(begun);
     Ok((ran, step))

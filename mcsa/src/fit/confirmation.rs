@@ -54,7 +54,8 @@ impl Fitting {
         }
         let (seed, round) = (self.seed().named("confirmation"), self.learnt as u64);
         let starts = witness::starts(target, &self.ascents.modes, LONG_CHAINS, seed, round)?;
-        let (before, most) = (target.evaluations().total(), if self.is_late { 0 } else { self.left() });
+        let is_over = self.is_late || target.gate().is_closed();
+        let (before, most) = (target.evaluations().total(), if is_over { 0 } else { self.left() });
         let Some((long, points)) = long_chains(q, target, &starts, seed.child(round), most)? else {
             if is_flow && found.is_empty() {
                 found.push(Objection::Unconfirmed);
@@ -116,7 +117,9 @@ impl Fitting {
         };
         let params = learnt(&start, points, &mut stream)?;
         let mut climb = Climb::new(last.number + 1, Shape::Flow, params);
-        climb.look(target.density(), self.seed())?;
+        if !climb.look(target.density(), self.seed(), &|| !target.gate().is_closed())? {
+            return Err(Error::invalid("a limit ended the look at a flow"));
+        }
         self.climbs.push(climb);
         self.learnt += 1;
         Ok(())
@@ -138,7 +141,7 @@ fn long_chains(
         return Ok(None);
     }
     let before = target.evaluations().total();
-    let goes_on = || target.evaluations().total() - before <= most;
+    let goes_on = || target.evaluations().total() - before <= most && !target.gate().is_closed();
     match target.gradient() {
         Some(gradient) => follow(q, &Whitened::new(gradient, q.map.clone())?, starts, seed, &goes_on),
         None => {

@@ -12,6 +12,9 @@ use super::witness::Chains;
 pub(super) struct Drawn {
     /// Number of the climb, and its steps.
     pub(super) of: Option<(u64, u64)>,
+    /// Their number, if a limit may have reduced it.
+    #[serde(default)]
+    pub(super) count: Option<usize>,
     #[serde(skip)]
     pub(super) draws: Option<Draws>,
 }

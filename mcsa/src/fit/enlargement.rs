@@ -21,7 +21,7 @@ impl Fitting {
         let (dim, last) = (target.dim(), self.current()?);
         let number = last.number + 1;
         let is_apt = (2..=DENSE).contains(&dim) && !last.is_good() && self.mends == 0;
-        if !is_apt || !self.allows(Shape::Flow, dim) {
+        if !is_apt || !self.allows(Shape::Flow, target) {
             return self.end_climb();
         }
         let draws = self.draws(target)?;

@@ -1,6 +1,6 @@
 //! State of a fit between its stages, which is its checkpoint.
 
-use mcsa_core::{Error, LogDensity, Seed};
+use mcsa_core::{AffineMap, Error, LogDensity, Seed};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ use super::target::Evaluations;
 use super::verdict;
 use super::wider_proposals::WiderProposals;
 use super::witness::{self, CHAINS, Chains, Frozen};
-use super::{Objection, Options, Shape, Target, Verdict};
+use super::{Check, Objection, Options, Shape, Target, Verdict};
 
 /// Stage of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +78,8 @@ const AGAIN: usize = 1;
 const SOFT: f64 = 0.45;
 /// As [`SOFT`], of the difference of mean log weights.
 const SOFT_OFFSET: f64 = 0.15;
+/// Draws that are made although a limit was reached.
+const FEWEST_DRAWS: usize = 100;
 /// Points at which a mixture begins.
 const POINTS: usize = 400;
 
@@ -123,13 +125,19 @@ impl Fitting {
             target.check_names()?;
         }
         let before = target.evaluations();
-        self.landmarks.note(target, &self.ascents.modes, self.seed());
+        let random = self.landmarks.note(target, &self.ascents.modes, self.seed());
+        if !self.objections.iter().any(|objection| matches!(objection, Objection::Random { .. })) {
+            self.objections.extend(random);
+        }
+        target.gate().open(self.left(), self.held_back(target));
         let done = match self.stage {
             Stage::Start => self.start(target),
             Stage::Climb => self.climb(target),
             Stage::Verdict => self.judge(target),
             Stage::Done => Ok(()),
         };
+        self.is_late |= target.gate().is_late();
+        target.gate().end();
         self.spent = self.spent + (target.evaluations() - before);
         target.check()?;
         done
@@ -142,16 +150,19 @@ impl Fitting {
             return self.bend(target);
         }
         let is_flow = climb.shape == Shape::Flow;
-        if self.is_spent(target.dim()) {
+        if self.is_spent(target) {
             return if is_flow { self.bend(target) } else { self.cut(target, Objection::Budget) };
         }
-        match self.current_mut()?.advance(target.density(), seed) {
+        let goes_on = || !target.gate().is_closed();
+        match self.current_mut()?.advance(target.density(), seed, &goes_on) {
             // A flow is an attempt, without which the fit goes on.
             Err(_) if is_flow => {
                 self.climbs.pop();
                 self.end_climb()
             }
-            done => done,
+            // A limit ended the round.
+            Ok(false) => self.cut(target, self.limit(target)),
+            done => done.map(drop),
         }
     }
 
@@ -178,7 +189,7 @@ impl Fitting {
             }
             return if is_flow { self.end_climb() } else { self.flow(target) };
         };
-        if !self.allows(larger, target.dim()) {
+        if !self.allows(larger, target) {
             return self.cut(target, Objection::Budget);
         }
         let Shape::Mixture { components } = larger else { return self.densify(target.dim()) };
@@ -227,19 +238,35 @@ impl Fitting {
         if let Some(draws) = self.drawn.draws.take().filter(|_| is_counted) {
             return Ok(draws);
         }
-        let draws = match is_counted {
-            true => self.draw(*target.density().inner())?,
-            false => self.draw(target.density())?,
-        };
-        self.drawn.of = Some(of);
+        if is_counted {
+            return self.draw(*target.density().inner(), self.drawn.count, &|| true);
+        }
+        let count = self.affordable_draws(target);
+        let draws = self.draw(&target.density().open(), count, &|| !target.gate().is_late())?;
+        (self.drawn.of, self.drawn.count) = (Some(of), Some(draws.len()));
         Ok(draws)
     }
 
+    /// Number of draws that the limits allow: all that are asked for, or at least as many as the options allow to ask for. Where the time is
+    /// over they take about a second.
+    fn affordable_draws(&self, target: &Target<'_>) -> Option<usize> {
+        let gate = target.gate();
+        let in_time = gate.in_a_second().filter(|_| gate.is_late()).unwrap_or(u64::MAX);
+        let most = usize::try_from(gate.left().min(in_time)).unwrap_or(usize::MAX);
+        Some(self.options.draws.min(most.max(FEWEST_DRAWS)))
+    }
+
     /// Weighted draws at the parameters reached, whether they are in memory or not.
-    pub(super) fn draw(&self, target: &dyn LogDensity) -> Result<Draws, Error> {
+    pub(super) fn draw(
+        &self,
+        target: &dyn LogDensity,
+        count: Option<usize>,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Draws, Error> {
         let climb = self.current()?;
         let family = climb.shape.build(target.dim())?;
-        climb.draws(target, &*family, self.seed().named("draws"), self.options.draws)
+        let count = count.unwrap_or(self.options.draws);
+        climb.draws(target, &*family, self.seed().named("draws"), count, goes_on)
     }
 
     fn judge(&mut self, target: &Target<'_>) -> Result<(), Error> {
@@ -253,16 +280,32 @@ impl Fitting {
         let draws = self.draws(target)?;
         let family = self.current()?.shape.build(target.dim())?;
         let params = self.current()?.proposal(target.dim())?;
-        if draws.shape > HEAVY_DRAWS && self.again < AGAIN && !self.is_spent(target.dim()) {
+        if draws.shape > HEAVY_DRAWS && self.again < AGAIN && !self.is_spent(target) {
             self.again += 1;
-            self.current_mut()?.advance(target.density(), seed)?;
+            self.current_mut()?.advance(target.density(), seed, &|| !target.gate().is_closed())?;
             return Ok(());
         }
         let map = white(&draws, self.current()?)?;
         let of_chains = seed.named("chains").child(self.mends as u64);
-        let starts = witness::starts(target, &self.ascents.modes, CHAINS, seed, self.mends as u64)?;
         let q = Frozen { family: &*family, params: &params, map: &map };
-        let (mut chains, points) = Chains::run(&q, target, &starts, of_chains)?;
+        let mut unverified = Vec::new();
+        let mut verified = |check: Check, is_affordable: bool| {
+            if !is_affordable || target.gate().is_closed() {
+                unverified.push(check);
+            }
+            is_affordable && !target.gate().is_closed()
+        };
+        let none = || (Chains::none(target.dim()), Mat::zeros(target.dim(), 0));
+        let cost = Chains::cost(target.dim(), target.gradient().is_some());
+        let (mut chains, points) = match verified(Check::Chains, cost <= target.gate().left()) {
+            false => none(),
+            true => {
+                let starts = witness::starts(target, &self.ascents.modes, CHAINS, seed, self.mends as u64)?;
+                let run = Chains::run(&q, target, &starts, of_chains)?;
+                let is_whole = verified(Check::Chains, run.is_some());
+                run.filter(|_| is_whole).unwrap_or_else(none)
+            }
+        };
         let evidence = verdict::Evidence {
             target,
             family: &*family,
@@ -274,14 +317,19 @@ impl Fitting {
         };
         let mut found = evidence.objections();
         let mut points = points;
-        if target.dim() <= DENSE {
+        if target.dim() <= DENSE
+            && verified(Check::WiderProposals, WiderProposals::LEAST <= target.gate().left())
+        {
             let shape = self.current()?.shape;
             let around = seed.named("verdict").child(self.mends as u64);
-            if let Some(far) = WiderProposals::of(target, shape, &*family, &params, &draws, &map, around)? {
+            let far = WiderProposals::of(target, shape, &*family, &params, &draws, &map, around)?;
+            if let Some(far) = far.filter(|_| verified(Check::WiderProposals, true)) {
                 found.extend(far.objection(target));
                 points = faer::concat![[points, far.points]];
             }
         }
+        let by = self.limit(target);
+        found.extend(unverified.into_iter().map(|check| Objection::unverified(check, &by)));
         let is_soft = self.mends == 0 && (draws.shape > SOFT || evidence.offset().0 > SOFT_OFFSET);
         if self.returns(&draws, &found) {
             return self.go_back(target);
@@ -295,7 +343,8 @@ impl Fitting {
         if found.iter().any(is_elsewhere) && self.begin_tempered(target, draws.log_evidence())? {
             return Ok(());
         }
-        self.objections.extend(tail_objection(target, &map, seed));
+        let of_tails = self.of_tails(target, &map);
+        self.objections.extend(of_tails);
         if self.learns(target, &q, &draws, &mut found, &mut chains)? {
             return Ok(());
         }
@@ -305,8 +354,20 @@ impl Fitting {
         Ok(())
     }
 
+    /// The objection to the tails of the density, or to a limit that ended the look at them.
+    pub(super) fn of_tails(&self, target: &Target<'_>, map: &AffineMap) -> Option<Objection> {
+        let found = tail_objection(target, map, self.seed());
+        match target.gate().is_closed() {
+            true => Some(Objection::unverified(Check::Tails, &self.limit(target))),
+            false => found,
+        }
+    }
+
     /// The last stage ends with these draws and chains.
     pub(super) fn conclude(&mut self, draws: Draws, chains: Chains) {
+        if draws.len() < self.options.draws {
+            self.objections.push(Objection::Draws { made: draws.len(), of: self.options.draws });
+        }
         self.chains = Some(chains);
         self.drawn.draws = Some(draws);
         self.stage = Stage::Done;
@@ -324,7 +385,7 @@ impl Fitting {
         self.check(target)?;
         let draws = match &self.drawn.draws {
             Some(draws) => draws.clone(),
-            None => self.draw(*target.density().inner())?,
+            None => self.draw(*target.density().inner(), self.drawn.count, &|| true)?,
         };
         let climb = self.current()?;
         Ok(Fitted {

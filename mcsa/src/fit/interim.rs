@@ -30,7 +30,7 @@ impl Fitting {
             return Ok(None);
         }
         let before = target.evaluations();
-        let draws = self.draw(target.density())?;
+        let draws = self.draw(target.density(), None, &|| true)?;
         target.check()?;
         let climb = self.current()?;
         let chains = Chains::none(target.dim());

@@ -3,8 +3,8 @@
 use mcsa_core::{Error, LogDensity, Seed, bits};
 use serde::{Deserialize, Serialize};
 
-use super::Target;
 use super::ascents::Mode;
+use super::{Objection, Target};
 
 /// Points with their log densities, by which a checkpoint is told from that of another target: the origin, three standard normal
 /// points, and the first mode.
@@ -35,8 +35,9 @@ const FIRST: usize = 4;
 const ROUNDING: f64 = 1e-8;
 
 impl Landmarks {
-    /// Evaluates the target at the points that are not known yet.
-    pub(crate) fn note(&mut self, target: &Target<'_>, modes: &[Mode], seed: Seed) {
+    /// Evaluates the target at the points that are not known yet. A second evaluation, which is not counted, must give the same bits, or
+    /// NaN twice; else there is an objection.
+    pub(crate) fn note(&mut self, target: &Target<'_>, modes: &[Mode], seed: Seed) -> Option<Objection> {
         let mut points = Vec::new();
         if self.known.is_empty() {
             self.has_gradient = target.gradient().is_some();
@@ -47,10 +48,16 @@ impl Landmarks {
             points.extend(modes.first().map(|mode| mode.point.clone()));
         }
         let mut work = vec![0.0; target.density().work_len(1)];
+        let before = self.known.len();
         for point in points {
             let log_p = target.density().log_density(&point, &mut work);
             self.known.push(Landmark { point, log_p });
         }
+        self.known[before..].iter().find_map(|Landmark { point, log_p: first }| {
+            let second = target.density().inner().log_density(point, &mut work);
+            let is_equal = first.to_bits() == second.to_bits() || (first.is_nan() && second.is_nan());
+            (!is_equal).then_some(Objection::Random { first: *first, second })
+        })
     }
 
     /// True if the points of `later` begin with these.

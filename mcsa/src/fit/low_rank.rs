@@ -22,17 +22,30 @@ const UNIQUE: f64 = 0.05;
 /// ```text
 /// KL(N(m, S) || N(m, D + B B^T)) <= 0.5
 /// ```
-/// `None` if no rank up to 32 suffices, or in at most 100 dimensions, where a dense scale matrix costs little.
+/// `None` if no rank up to 32 suffices, or in at most 100 dimensions, where a dense scale matrix costs little. Without factors, if `goes_on` is
+/// false.
 ///
 /// # Errors
 /// If S is not positive definite.
-pub(crate) fn low_rank_start(mode: &Mode) -> Result<Option<(usize, Vec<f64>)>, Error> {
+pub(crate) fn low_rank_start(
+    mode: &Mode,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Option<(usize, Vec<f64>)>, Error> {
     let dim = mode.point.len();
     if dim <= DENSE {
         return Ok(None);
     }
-    let (dense, factor) = (Normal::new(mode.point.clone(), mode.covariance.as_ref())?, mode.factor()?);
     let sds: Vec<f64> = (0..dim).map(|i| mode.covariance[(i, i)].sqrt()).collect();
+    let without_factors = || {
+        let none = Mat::<f64>::zeros(dim, RANKS[0]);
+        LowRank::new(dim, RANKS[0])
+            .at(&mode.point, &sds, none.as_ref())
+            .map(|params| Some((RANKS[0], params)))
+    };
+    if !goes_on() {
+        return without_factors();
+    }
+    let (dense, factor) = (Normal::new(mode.point.clone(), mode.covariance.as_ref())?, mode.factor()?);
     let correlation = Mat::from_fn(dim, dim, |i, j| mode.covariance[(i, j)] / (sds[i] * sds[j]));
     let Ok(eigen) = correlation.self_adjoint_eigen(Side::Lower) else { return Ok(None) };
     // Points with the moments of N(m, S).
@@ -58,6 +71,9 @@ pub(crate) fn low_rank_start(mode: &Mode) -> Result<Option<(usize, Vec<f64>)>, E
         let mut params = family.at(&mode.point, &scales, loadings.as_ref())?;
         let (mut matched, mut work) = (params.clone(), vec![0.0; family.work_len(2 * dim)]);
         for _ in 0..ITERATIONS {
+            if !goes_on() {
+                return without_factors();
+            }
             if family.match_moments(&params, 1.0, points.as_ref(), &weights, &mut matched, &mut work) {
                 std::mem::swap(&mut params, &mut matched);
             }
@@ -86,10 +102,10 @@ mod tests {
             (0..2).map(|k| loading(i, k) * loading(j, k)).sum::<f64>()
                 + if i == j { 0.2 + 0.01 * i as f64 } else { 0.0 }
         };
-        let found = low_rank_start(&mode(120, factors)).unwrap();
+        let found = low_rank_start(&mode(120, factors), &|| true).unwrap();
         assert_eq!(found.map(|(rank, _)| rank), Some(4));
         let neighbours = |i: usize, j: usize| 0.8_f64.powi(i.abs_diff(j) as i32);
-        assert_eq!(low_rank_start(&mode(120, neighbours)).unwrap(), None);
-        assert_eq!(low_rank_start(&mode(DENSE, factors)).unwrap(), None);
+        assert_eq!(low_rank_start(&mode(120, neighbours), &|| true).unwrap(), None);
+        assert_eq!(low_rank_start(&mode(DENSE, factors), &|| true).unwrap(), None);
     }
 }

@@ -9,7 +9,6 @@ use super::low_rank::DENSE;
 use super::moments::white;
 use super::shape::{BENT, COMPONENTS};
 use super::summary::Evidence;
-use super::tails::tail_objection;
 use super::verdict::FEWEST;
 use super::{Chains, Fitting, Objection, Shape, Target};
 
@@ -35,8 +34,8 @@ impl Fitting {
             _ => BENT,
         };
         let is_over = self.mends == MENDS || dim > DENSE || self.current()?.shape == Shape::Flow;
-        let is_over = is_over || self.is_spent(dim);
-        if is_over || !self.allows(Shape::Mixture { components }, dim) {
+        let is_over = is_over || self.is_spent(target) || points.ncols() == 0;
+        if is_over || !self.allows(Shape::Mixture { components }, target) {
             return Ok(false);
         }
         self.mends += 1;
@@ -94,7 +93,8 @@ impl Fitting {
         let map = white(&draws, self.current()?)?;
         // A limit that ended the attempt is no objection to what was there before it.
         self.objections.clear();
-        self.objections.extend(tail_objection(target, &map, self.seed()));
+        let of_tails = self.of_tails(target, &map);
+        self.objections.extend(of_tails);
         self.conclude(draws, kept.chains);
         Ok(())
     }

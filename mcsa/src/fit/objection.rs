@@ -20,6 +20,15 @@ pub enum Objection {
         #[serde(with = "bits::decimal")]
         by_differences: f64,
     },
+    /// The log density at one point differs from one evaluation to the next.
+    Random {
+        /// Log density by the first evaluation.
+        #[serde(with = "bits::decimal")]
+        first: f64,
+        /// Log density by the second evaluation.
+        #[serde(with = "bits::decimal")]
+        second: f64,
+    },
     /// The tail of the weights is heavy, or not known to be light.
     Weights {
         /// k-hat.
@@ -125,6 +134,20 @@ pub enum Objection {
         #[serde(with = "bits::decimal")]
         exponent: f64,
     },
+    /// A limit ended the fit before a check.
+    Unverified {
+        /// The check.
+        check: Check,
+        /// True if the limit is that of time, false if it is that of evaluations.
+        by_time: bool,
+    },
+    /// A limit ended the draws.
+    Draws {
+        /// Number of draws made.
+        made: usize,
+        /// Number of draws asked for.
+        of: usize,
+    },
     /// The long chains that confirm a flow did not fit into the limit of evaluations, or of time.
     Unconfirmed,
     /// The budget of evaluations ended before the climb settled.
@@ -135,7 +158,37 @@ pub enum Objection {
     Interrupted,
 }
 
+/// Check that a limit may leave undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// Comparison of the gradient with differences of the log density.
+    Gradient,
+    /// Chains of another kernel.
+    Chains,
+    /// Draws of stretched copies of q.
+    WiderProposals,
+    /// Fall of the density along rays.
+    Tails,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gradient => "the check of the gradient",
+            Self::Chains => "the check by chains of another kernel",
+            Self::WiderProposals => "the check by draws that reach farther out",
+            Self::Tails => "the check of the tails",
+        })
+    }
+}
+
 impl Objection {
+    /// The objection that a check is missing because of the limit of another one.
+    pub(crate) const fn unverified(check: Check, limit: &Self) -> Self {
+        Self::Unverified { check, by_time: matches!(limit, Self::Time) }
+    }
+
     /// True if another q may remove the objection.
     pub(crate) const fn is_to_q(&self) -> bool {
         matches!(
@@ -158,6 +211,11 @@ impl fmt::Display for Objection {
                 f,
                 "the gradient is not that of the log density: for {name} it gives {given:.6}, differences give {by_differences:.6}; \
                  it was not used"
+            ),
+            Self::Random { first, second } => write!(
+                f,
+                "the log density is random: at one point it was {first} and then {second}; the fit needs a function of the parameters \
+                 alone"
             ),
             Self::Spread { name, shape, threshold } => write!(
                 f,
@@ -225,6 +283,13 @@ impl fmt::Display for Objection {
                     f,
                     "tempering ended at the exponent {exponent:.2e}, of 1: the budget or its rungs did not suffice, or its draws degenerated"
                 )
+            }
+            Self::Unverified { check, by_time } => {
+                let limit = if *by_time { "the time" } else { "the budget of evaluations" };
+                write!(f, "not verified: {limit} ended before {check}")
+            }
+            Self::Draws { made, of } => {
+                write!(f, "a limit of evaluations or time ended the draws after {made} of {of}")
             }
             Self::Unconfirmed => f.write_str(
                 "not verified: the budget was too small for the long No-U-Turn chains that check a flow",

@@ -24,14 +24,15 @@ pub struct Options {
     /// and the others, by differences of the log density, are all for the verdict. A basin of attraction that an ascent
     /// reaches with probability `s` is missed by all of them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
     pub starts: usize,
-    /// Largest number of evaluations of the target by starts and climbs; starts before the climb take at most half of it. A piece of work
-    /// that has begun is completed, and one start and one round of a climb are made in any case. The last verdict and the draws come on top:
-    /// `draws` evaluations, some 10,000 of witness chains, 6,000 per dimension without a gradient, and up to 4,000 of stretched copies
-    /// of q. Long chains, which judge a flow and from which it learns, take 200,000 gradients or more, and begin only if so many are left.
-    /// A limit that ends a stage is an objection.
+    /// Largest number of evaluations of the target by the whole fit, draws and verdict included; at least 1, and 100 draws are made in any
+    /// case. Starts before the climb begin while less than half of it is spent. Of the rest a verdict takes `draws` evaluations, some 10,000
+    /// of witness chains, 3,200 per dimension without a gradient, and up to 4,000 of stretched copies of q; starts and climbs leave it so
+    /// many, but at most half of all. Long chains, which judge a flow and from which it learns, take 200,000 gradients or more, and
+    /// begin only if so many are left. A limit that ends a stage or leaves out a check is an objection.
     pub evaluations: u64,
-    /// Largest time in seconds before the verdict, from the call on, looked at between pieces of work. A limit that ends a stage is
-    /// an objection, and such a result depends on the machine.
+    /// Largest time in seconds of the whole fit, draws and verdict included, from the call on. It is looked at before every evaluation or
+    /// batch of them; beyond it the draws take about a second, or are 100. A limit that ends a stage or leaves out a check is an
+    /// objection, and such a result depends on the machine.
     pub seconds: Option<f64>,
     /// Effective share of the draws at which climbing ends. It also ends at a good q if another round takes more evaluations than the
     /// largest possible gain saves, `draws / share - draws`, where fewer than 4000 draws count as 4000.
@@ -67,7 +68,7 @@ impl Options {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// If there are fewer than 100 draws, no starts, a time that is not positive, or a share outside `(0, 1]`.
+    /// If there are fewer than 100 draws, no starts, no evaluations, a time that is not positive, or a share outside `(0, 1]`.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |name, value, expected| Err(Error::parameter(name, value, expected).within("Options"));
         if self.draws < 100 {
@@ -75,6 +76,9 @@ impl Options {
         }
         if self.starts == 0 {
             return refuse("starts", 0.0, "at least 1");
+        }
+        if self.evaluations == 0 {
+            return refuse("evaluations", 0.0, "at least 1");
         }
         if let Some(seconds) = self.seconds.filter(|seconds| !(*seconds > 0.0)) {
             return refuse("seconds", seconds, "positive");

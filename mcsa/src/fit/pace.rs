@@ -23,7 +23,7 @@ const SPARSE: u32 = 20;
     clippy::disallowed_methods,
     reason = "limits of time and progress; no number of a fit comes from the clock"
 )]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
@@ -42,9 +42,10 @@ impl Pace {
         Ok(Self { begun, saved: now(), took: begun.elapsed(), progress })
     }
 
-    /// True if the time is over.
-    pub(crate) fn is_over(&self, fitting: &Fitting) -> bool {
-        fitting.options.seconds.is_some_and(|seconds| self.begun.elapsed().as_secs_f64() >= seconds)
+    /// The end of the time; `None` without a limit, or one beyond what a clock can show.
+    pub(crate) fn deadline(&self, fitting: &Fitting) -> Option<Instant> {
+        let seconds = Duration::try_from_secs_f64(fitting.options.seconds?).ok()?;
+        self.begun.checked_add(seconds)
     }
 
     /// Shows a piece of work, and saves the state if that is due.

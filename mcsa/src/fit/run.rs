@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use mcsa_core::Error;
 
-use super::pace::Pace;
+use super::pace::{Pace, now};
 use super::{Fitting, Objection, Stage, Target};
 
 impl Fitting {
@@ -20,8 +20,10 @@ impl Fitting {
         after: &mut dyn FnMut(&Self) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let mut pace = Pace::begin(self)?;
+        let deadline = pace.deadline(self);
         while self.stage != Stage::Done {
-            self.is_late = pace.is_over(self);
+            target.gate().until(deadline);
+            self.is_late = deadline.is_some_and(|end| now() >= end);
             if self.is_late {
                 self.cut(target, Objection::Time)?;
             }
@@ -31,6 +33,7 @@ impl Fitting {
                 break;
             }
         }
+        target.gate().until(None);
         pace.end(self)
     }
 }

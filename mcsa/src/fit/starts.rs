@@ -1,6 +1,6 @@
 //! Starts of a fit: ascents before the first climb, and those that the verdict adds as witnesses.
 
-use mcsa_core::{Counted, Error, Gradient, LogDensity};
+use mcsa_core::{Error, Gradient, LogDensity};
 
 use super::ascents::{Ascents, Mode};
 use super::gradient_check::gradient_objection;
@@ -8,7 +8,7 @@ use super::low_rank::{DENSE, low_rank_start};
 use super::shape::FREEDOM;
 use super::tempering::{Tempered, tempered};
 use super::verdict::TOP;
-use super::{Climb, Fitting, Objection, Shape, Stage, Target};
+use super::{Check, Climb, Fitting, Gated, Objection, Shape, Stage, Target};
 
 /// Number of ascents before the first climb. The verdict makes the others.
 const FIRST: usize = 10;
@@ -39,8 +39,18 @@ impl Fitting {
             self.temper(target)?;
             return self.begin_climb(target);
         };
-        let is_first = self.ascents.modes.is_empty();
+        let (is_first, before) = (self.ascents.modes.is_empty(), self.ascents.counts());
         self.ascents.advance(gradient, seed)?;
+        if target.gate().is_closed() {
+            self.ascents.restore(before);
+            if is_first {
+                self.objections.push(Objection::unverified(Check::Gradient, &self.limit(target)));
+            }
+            if self.ascents.modes.is_empty() {
+                self.ascents.modes.push(Mode::unknown(target.dim()));
+            }
+            return self.cut(target, self.limit(target));
+        }
         if let Some(mode) = self.ascents.modes.first().filter(|_| is_first) {
             let scales: Vec<f64> = (0..target.dim()).map(|i| mode.covariance[(i, i)].sqrt()).collect();
             if let Some(objection) = gradient_objection(target, &mode.point, &scales, seed) {
@@ -48,6 +58,9 @@ impl Fitting {
                 self.starts.distrusted = true;
                 self.ascents = Ascents::default();
                 return Ok(());
+            }
+            if target.gate().is_closed() {
+                self.objections.push(Objection::unverified(Check::Gradient, &self.limit(target)));
             }
         }
         // Without any mode the ascents have nothing to say.
@@ -63,7 +76,7 @@ impl Fitting {
 
     fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let Tempered { gaussian, log_evidence, exponent } =
-            tempered(target.density(), self.left_for_starts(), self.seed())?;
+            tempered(target.density(), self.left_for_starts(), self.seed(), &|| !target.gate().is_closed())?;
         if exponent < 1.0 {
             self.objections.push(Objection::Tempering { exponent });
         }
@@ -94,7 +107,7 @@ impl Fitting {
         };
         let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let climb = match parts.len() {
-            1 => match low_rank_start(&self.ascents.modes[best[0]])? {
+            1 => match low_rank_start(&self.ascents.modes[best[0]], &|| !self.is_out(target))? {
                 Some((rank, start)) => Climb::new(0, Shape::LowRank { rank }, start),
                 None => Climb::new(0, Shape::StudentT, parts.remove(0)),
             },
@@ -122,10 +135,15 @@ impl Fitting {
         if self.starts.are_over {
             return Ok(false);
         }
-        if self.has_more_starts() && self.left() > 0 {
+        if self.has_more_starts() && self.left() > self.held_back(target) {
+            let before = self.ascents.counts();
             match self.trusted_gradient(target) {
                 Some(gradient) => self.ascents.advance(gradient, self.seed())?,
                 None => self.start_by_density(target)?,
+            }
+            if target.gate().is_closed() {
+                self.ascents.restore(before);
+                self.end_starts(target)?;
             }
             return Ok(true);
         }
@@ -151,7 +169,7 @@ impl Fitting {
     }
 
     /// The gradient, if there is one and it was not found to be wrong.
-    fn trusted_gradient<'t, 'a>(&self, target: &'t Target<'a>) -> Option<&'t Counted<&'a dyn Gradient>> {
+    fn trusted_gradient<'t, 'a>(&self, target: &'t Target<'a>) -> Option<&'t Gated<&'a dyn Gradient>> {
         target.gradient().filter(|_| !self.starts.distrusted)
     }
 
@@ -161,7 +179,7 @@ impl Fitting {
     }
 
     /// Ends the ascents, with an objection if not all were made. If modes with a share of the evidence were found since the first climb
-    /// began, it begins anew at all modes.
+    /// began, it begins anew at all modes, unless a limit ended the ascents.
     pub(super) fn end_starts(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let (made, of) = (self.ascents.made, self.options.starts);
         if self.starts.are_over {
@@ -170,11 +188,12 @@ impl Fitting {
         if made < of {
             self.objections.push(Objection::Starts { made, of });
         }
+        let goes_on = !self.is_out(target) && self.left() > self.held_back(target);
         self.starts.are_over = true;
         // The Gaussian of tempering may hold modes that ascents find in it.
         let is_found = (self.has_gradient(target) || self.starts.is_outside)
             && self.ascents.weights().iter().skip(self.starts.known).any(|share| *share > NEGLIGIBLE);
-        if self.stage == Stage::Start || is_found {
+        if self.stage == Stage::Start || (is_found && goes_on) {
             self.forget_climbs();
             self.begin_climb(target)?;
         }
@@ -184,12 +203,15 @@ impl Fitting {
     /// Begins the first climb anew at a tempered start, once, if that has more evidence than the draws: where mass and mode are far apart, as
     /// on a funnel in ten dimensions, ascents end without mass. True if it does.
     pub(super) fn begin_tempered(&mut self, target: &Target<'_>, log_evidence: f64) -> Result<bool, Error> {
-        if self.starts.are_tempered || target.dim() > DENSE || self.left() == 0 {
+        if self.starts.are_tempered || target.dim() > DENSE || self.is_out(target) {
             return Ok(false);
         }
         self.starts.are_tempered = true;
-        let Ok(found) = tempered(target.density(), self.left(), self.seed()) else { return Ok(false) };
-        if !found.replaces(log_evidence) {
+        let goes_on = || !target.gate().is_closed();
+        let found = tempered(target.density(), self.left(), self.seed(), &goes_on);
+        let Ok(found) = found else { return Ok(false) };
+        let is_left = target.gate().left() > self.for_verdict(target, self.options.draws);
+        if !found.replaces(log_evidence) || !is_left {
             return Ok(false);
         }
         let Tempered { gaussian, log_evidence, .. } = found;

@@ -16,6 +16,11 @@ const HEAVIEST: f64 = 3.4;
 /// Most axes.
 const AXES: usize = 50;
 
+/// Number of evaluations, of which there are two on a ray unless the density rises.
+pub(crate) fn cost(dim: usize) -> u64 {
+    2 * (2 * dim.min(AXES) + RANDOM) as u64
+}
+
 /// The objection to a density that falls too slowly for moments to exist, or for draws to show them: along a ray from the centre of q,
 ///
 /// ```text

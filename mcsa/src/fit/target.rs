@@ -1,7 +1,11 @@
 //! Target of a fit, with or without a gradient, whose evaluations are counted.
 
-use mcsa_core::{Counted, Error, Gradient, LogDensity, Named};
+use std::sync::Arc;
+
+use mcsa_core::{Error, Gradient, LogDensity, Named};
 use serde::{Deserialize, Serialize};
+
+use super::gate::{Gate, Gated};
 
 /// Target of a fit: a log density, and its gradient if there is one. Evaluations are counted.
 ///
@@ -12,8 +16,9 @@ use serde::{Deserialize, Serialize};
 /// assert!(Target::density_only(&gaussian).gradient().is_none());
 /// ```
 pub struct Target<'a> {
-    density: Counted<&'a dyn LogDensity>,
-    gradient: Option<Counted<&'a dyn Gradient>>,
+    density: Gated<&'a dyn LogDensity>,
+    gradient: Option<Gated<&'a dyn Gradient>>,
+    gate: Arc<Gate>,
     check: Option<&'a Check<'a>>,
 }
 
@@ -32,12 +37,23 @@ pub struct Evaluations {
 impl<'a> Target<'a> {
     /// A target whose gradient is used.
     pub fn with_gradient<P: Gradient>(target: &'a P) -> Self {
-        Self { density: Counted::new(target), gradient: Some(Counted::new(target)), check: None }
+        let gate = Gate::new();
+        let gradient: Gated<&'a dyn Gradient> = Gated::new(target, &gate);
+        Self { gradient: Some(gradient), ..Self::of(target, gate) }
     }
 
     /// A target whose gradient, if it has one, is not used.
     pub fn density_only<P: LogDensity>(target: &'a P) -> Self {
-        Self { density: Counted::new(target), gradient: None, check: None }
+        Self::of(target, Gate::new())
+    }
+
+    fn of<P: LogDensity>(target: &'a P, gate: Arc<Gate>) -> Self {
+        Self { density: Gated::new(target, &gate), gradient: None, gate, check: None }
+    }
+
+    /// Limits of the present piece of work.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
     }
 
     /// The target with a check after each piece of work: an error of it ends the fit, and the checkpoint file keeps the state before.
@@ -63,18 +79,18 @@ impl<'a> Target<'a> {
     }
 
     /// The log density, with counted evaluations.
-    pub fn density(&self) -> &Counted<&'a dyn LogDensity> {
+    pub fn density(&self) -> &Gated<&'a dyn LogDensity> {
         &self.density
     }
 
     /// The gradient, with counted evaluations.
-    pub fn gradient(&self) -> Option<&Counted<&'a dyn Gradient>> {
+    pub fn gradient(&self) -> Option<&Gated<&'a dyn Gradient>> {
         self.gradient.as_ref()
     }
 
     /// The evaluations so far.
     pub fn evaluations(&self) -> Evaluations {
-        let gradient = self.gradient.as_ref().map(Counted::counts).unwrap_or_default();
+        let gradient = self.gradient.as_ref().map(Gated::counts).unwrap_or_default();
         Evaluations {
             density: self.density.counts().log_density + gradient.log_density,
             gradient: gradient.gradient,

@@ -1,7 +1,7 @@
 //! Tempered importance sampling: a start for targets without a gradient.
 
 use faer::{Mat, Scale};
-use mcsa_core::{Error, LogDensity, MomentMatched, Parametric, Seed};
+use mcsa_core::{Error, LogDensity, MomentMatched, Parametric, Seed, Stream};
 use mcsa_diagnostics::importance_sample_size;
 use mcsa_estimators::Draws;
 use mcsa_families::FullRank;
@@ -48,11 +48,16 @@ const WIDTH: f64 = 3.0;
 /// Carlo (Koblents & Miguez 2015). The first Gaussian is `N(0, 9 I)`.
 ///
 /// If `evaluations` of the target or [`RUNGS`] do not suffice, or the moments of a later rung degenerate, the Gaussian is the last one that
-/// was found and its beta is less than 1. One rung is made in any case.
+/// was found and its beta is less than 1. It is the first Gaussian, with a beta of 0, if `goes_on` is false during the first rung.
 ///
 /// # Errors
 /// If no draw of the first rung has a finite density, or its moments degenerate.
-pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) -> Result<Tempered, Error> {
+pub(crate) fn tempered<P: LogDensity>(
+    target: &P,
+    evaluations: u64,
+    seed: Seed,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Tempered, Error> {
     let dim = target.dim();
     let family = FullRank::new(dim);
     let mut params = family.at(&vec![0.0; dim], (Mat::<f64>::identity(dim, dim) * Scale(WIDTH)).as_ref())?;
@@ -61,16 +66,23 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
     let (mut last, mut spent) = (None, 0);
     for rung in 0..RUNGS {
         let lane = seed.named("tempering").stream(0, rung as u64);
-        let mut draws = Draws::of(target, &family, &params, lane, count)?;
+        let draws_of = |lane: Stream, count: usize, params: &[f64]| {
+            Draws::while_going(target, &family, params, lane, count, goes_on)
+        };
+        let mut draws = draws_of(lane, count, &params)?;
         let mut more = count;
         // A support that is small against the first Gaussian holds few of its draws.
         while rung == 0
+            && goes_on()
             && within(&draws) < WITHIN * (dim + 1)
             && more * dim < MOST
             && AFFORDED * more as u64 <= evaluations
         {
             more *= 10;
-            draws = Draws::of(target, &family, &params, seed.named("first").stream(0, more as u64), more)?;
+            draws = draws_of(seed.named("first").stream(0, more as u64), more, &params)?;
+        }
+        if !goes_on() {
+            break;
         }
         spent += more as u64;
         let ratios = draws.log_ratios();
@@ -99,7 +111,7 @@ pub(crate) fn tempered<P: LogDensity>(target: &P, evaluations: u64, seed: Seed) 
             break;
         }
     }
-    let (log_evidence, exponent) = last.expect("one rung");
+    let (log_evidence, exponent) = last.unwrap_or((0.0, 0.0));
     let normal = mcsa_families::GaussianFamily::moments(&family, &params)?;
     let gaussian = Gaussian { mean: normal.mean().to_vec(), covariance: normal.covariance() };
     Ok(Tempered { gaussian, log_evidence, exponent })
@@ -153,7 +165,7 @@ mod tests {
     fn tempering_that_ends_early_gives_the_last_gaussian() {
         let at = |centre: f64| {
             let density = from_fn(1, move |z: &[f64]| -0.5 * (z[0] - centre).powi(2));
-            tempered(&density, u64::MAX, Seed::new(1)).expect("a Gaussian")
+            tempered(&density, u64::MAX, Seed::new(1), &|| true).expect("a Gaussian")
         };
         // A rung moves the Gaussian by about its standard deviation, 3: 200 of them do not come to 10^6.
         let (far, near) = (at(1e6), at(10.0));
@@ -166,7 +178,7 @@ mod tests {
                 let is_finite = calls.fetch_add(1, Ordering::Relaxed) < rungs * DRAWS.2 + more;
                 if is_finite { -1e6 * z[0] * z[0] } else { f64::NEG_INFINITY }
             });
-            tempered(&density, u64::MAX, Seed::new(1))
+            tempered(&density, u64::MAX, Seed::new(1), &|| true)
         };
         for more in [0, 1] {
             let later = finite_for(2, more).expect("the second Gaussian");
@@ -183,7 +195,7 @@ mod tests {
         let cube = |dim: usize| {
             let inside = |z: &[f64]| z.iter().all(|z| (0.0..1.0).contains(z));
             let density = from_fn(dim, move |z: &[f64]| if inside(z) { 0.0 } else { f64::NEG_INFINITY });
-            tempered(&density, 1_000_000, Seed::new(1))
+            tempered(&density, 1_000_000, Seed::new(1), &|| true)
         };
         let found = cube(3).expect("a Gaussian");
         assert!(found.exponent == 1.0 && found.gaussian.mean.iter().all(|mean| (mean - 0.5).abs() < 0.1));

@@ -118,6 +118,9 @@ impl Evidence<'_> {
     }
 
     fn mixing(&self) -> Option<Objection> {
+        if self.chains.positions.ncols() == 0 {
+            return None;
+        }
         let r_hat = self.chains.r_hat;
         let name = || self.target.name(self.chains.worst % self.target.dim());
         (!(r_hat <= R_HAT) || self.chains.astray > ASTRAY).then(|| Objection::Mixing { name: name(), r_hat })

@@ -32,6 +32,10 @@ pub(crate) struct WiderProposals {
 }
 
 impl WiderProposals {
+    /// Number of evaluations at least, and for a mixture.
+    pub(crate) const LEAST: u64 = (STRETCHES.len() * EACH) as u64;
+    pub(crate) const MOST: u64 = 2 * Self::LEAST;
+
     /// Looks around q; `map` has its centre. `None` without any weight.
     ///
     /// # Errors

@@ -48,6 +48,9 @@ pub(crate) const LONG_CHAINS: usize = 32;
 const WARM_UP: u64 = 40;
 /// Steps after it.
 const LENGTH: usize = 50;
+/// Leapfrog steps of a step with a gradient, and moves of a random walk per dimension of a step without.
+const LEAPFROGS: usize = 5;
+const MOVES: usize = 4;
 /// Distance of a chain's mean log weight from the median below which it is astray.
 const ASTRAY: f64 = 30.0;
 
@@ -105,36 +108,38 @@ impl Chains {
         }
     }
 
-    /// Runs the chains from `starts`, one per column, in the coordinates of `q.map`. Also returns all their points.
+    /// Number of evaluations that short chains take at least.
+    pub(crate) const fn cost(dim: usize, has_gradient: bool) -> u64 {
+        let (moves, of_warm_up) = if has_gradient { (LEAPFROGS, LEAPFROGS) } else { (MOVES * dim, 1) };
+        CHAINS as u64 * (WARM_UP * of_warm_up as u64 + (LENGTH * (moves + 1)) as u64)
+    }
+
+    /// Runs the chains from `starts`, one per column, in the coordinates of `q.map`. Also returns all their points. `None` if a limit ended
+    /// them.
     pub(crate) fn run(
         q: &Frozen<'_>,
         target: &Target<'_>,
         starts: &Mat<f64>,
         seed: Seed,
-    ) -> Result<(Self, Mat<f64>), Error> {
+    ) -> Result<Option<(Self, Mat<f64>)>, Error> {
         let plan = Sampling::new(starts.ncols(), 0).warm_up(WARM_UP);
+        let goes_on = || !target.gate().is_closed();
         let found = match target.gradient() {
             Some(gradient) => {
                 let white = Whitened::new(gradient, q.map.clone())?;
-                let warm = q.tuned(plan, &Hmc::new(0.5, 5)?, &white, starts, seed)?;
-                q.observe(&with_proposals(warm.kernel, 1), &white, warm.positions, LENGTH, seed, &|| true)
+                let warm = q.tuned(plan, &Hmc::new(0.5, LEAPFROGS)?, &white, starts, seed)?;
+                q.observe(&with_proposals(warm.kernel, 1), &white, warm.positions, LENGTH, seed, &goes_on)
             }
             None => {
                 let white = Whitened::new(target.density(), q.map.clone())?;
                 let dim = target.dim();
                 let kernel = Rwm::new(2.4 / (dim as f64).sqrt())?;
                 let warm = q.tuned(plan, &kernel, &white, starts, seed)?;
-                q.observe(
-                    &with_proposals(warm.kernel, 4 * dim),
-                    &white,
-                    warm.positions,
-                    LENGTH,
-                    seed,
-                    &|| true,
-                )
+                let kernel = with_proposals(warm.kernel, MOVES * dim);
+                q.observe(&kernel, &white, warm.positions, LENGTH, seed, &goes_on)
             }
         };
-        found?.ok_or_else(|| Error::invalid("witness chains were stopped"))
+        if goes_on() { found } else { Ok(None) }
     }
 }
 

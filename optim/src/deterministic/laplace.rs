@@ -6,6 +6,7 @@ use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiabl
 
 use super::Gaussian;
 use super::gaussian::cholesky;
+use super::lbfgs::FALLS;
 
 /// Laplace approximation (Laplace 1774; Tierney & Kadane 1986).
 ///
@@ -15,7 +16,8 @@ use super::gaussian::cholesky;
 /// Exact for a Gaussian; the error decreases like `1/n` with the number `n` of data of a smooth model. The approximation depends on
 /// the curvature at one mode, not on the mass around it. A point is not accepted as a mode if the Newton step from it,
 /// `A^-1 d/dz log p`, is longer than a tenth of a standard deviation of q: then the maximisation has not converged, or gradient and
-/// Hessian belong to different functions.
+/// Hessian belong to different functions. Nor is a flat top, whose curvature is next to nothing: where q is more than ten times as wide
+/// as the coordinates of the mode, the density ten times as far has to fall as the curvature says.
 ///
 /// ```
 /// use mcsa_core::{Gradient, LogDensity};
@@ -49,7 +51,7 @@ impl Laplace {
     ///
     /// # Errors
     /// If the mode has another dimension than the target, if the density, its gradient or the Hessian is not finite there, if minus
-    /// the Hessian is not positive definite, or if the Newton step from the point is too long for a mode.
+    /// the Hessian is not positive definite, if the Newton step from the point is too long for a mode, or if the top is flat.
     pub fn at<P: Curvature + ?Sized>(target: &P, mode: &[f64]) -> Result<Self, Error> {
         let mut work = vec![0.0; target.work_len(1)];
         let mut unit = vec![0.0; mode.len()];
@@ -116,6 +118,10 @@ impl Laplace {
                 square.sqrt()
             ))));
         }
+        if is_flat(target, mode, log_p, &covariance) {
+            let reason = "the top is flat: the density around it does not fall as its curvature says";
+            return Err(within(Error::invalid(reason)));
+        }
         let half_log_det: f64 = (0..dim).map(|k| llt.L()[(k, k)].ln()).sum();
         let half_log_tau = 0.5 * std::f64::consts::TAU.ln();
         let gaussian = Gaussian { mean: mode.to_vec(), covariance };
@@ -125,6 +131,27 @@ impl Laplace {
 
 /// Largest length of the Newton step from a mode, in standard deviations.
 const LONGEST_STEP: f64 = 0.1;
+
+/// Standard deviation, relative to `|z|` or 1, from which the density has to show that it falls as the curvature at the mode says.
+const LONG: f64 = 10.0;
+
+/// True if the log density does not fall like that of the Gaussian along an axis on which that is long: the regression of all coordinates
+/// on one of them, along which a Gaussian falls by `t^2 / 2` over t standard deviations.
+fn is_flat<P: Differentiable + ?Sized>(target: &P, mode: &[f64], log_p: f64, covariance: &Mat<f64>) -> bool {
+    let mut work = vec![0.0; target.work_len(1)];
+    (0..mode.len()).any(|k| {
+        let sd = covariance[(k, k)].sqrt();
+        let within = (mode.iter().zip(covariance.col_as_slice(k)))
+            .map(|(z, c)| LONG * (1.0 + z.abs()) * sd / c.abs())
+            .fold(f64::INFINITY, f64::min);
+        within < 1.0
+            && [within, -within].iter().any(|t| {
+                let aside: Vec<f64> =
+                    mode.iter().zip(covariance.col_as_slice(k)).map(|(z, c)| z + t * c / sd).collect();
+                !FALLS.contains(&((log_p - target.log_density(&aside, &mut work)) / (t * t)))
+            })
+    })
+}
 
 /// Width of a central difference at `x`, relative to `|x|` or 1: the cube root of the machine epsilon, at which truncation error
 /// and rounding error are of similar size.

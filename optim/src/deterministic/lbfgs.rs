@@ -122,7 +122,7 @@ const BETWEEN: u64 = 20;
 const MOST_SCALED: usize = 200;
 
 /// Fall of the value `t` standard deviations away from a mode, as a multiple of `t^2`; a Gaussian falls by `t^2 / 2`.
-const FALLS: std::ops::RangeInclusive<f64> = 0.01..=50.0;
+pub(crate) const FALLS: std::ops::RangeInclusive<f64> = 0.01..=50.0;
 
 /// Observer of a run: called with each iterate, its gradient, and the metric if it begins there.
 pub(crate) type Watch<'a> = &'a mut dyn FnMut(&[f64], &[f64], Option<&Metric>);

@@ -13,8 +13,6 @@ use super::answer::Answer;
 
 /// Most paths, as in the paper.
 const PATHS: u64 = 20;
-/// Evaluations of the verdict of `mcsa::fit`, which come on top of its budget.
-const VERDICT: u64 = 10_000;
 
 impl Bounded<'_, '_> {
     /// Paths from as many starts as the budget allows, and weighted draws of the mixture of their Gaussians.
@@ -39,11 +37,11 @@ impl Bounded<'_, '_> {
         Ok(Answer::of(Draws::weighted(points, log_p, log_q)?))
     }
 
-    /// `mcsa::fit` with what the budget leaves to it.
+    /// `mcsa::fit` within the budget.
     pub(super) fn fit(self) -> Result<Answer, Error> {
         let number = (self.seed.named("fit").stream(0, 0).uniform() * 2.0_f64.powi(53)) as u64;
-        let evaluations = self.budget.saturating_sub(VERDICT + 2 * self.draws() as u64).max(self.budget / 4);
-        let options = Options { evaluations, draws: self.draws().max(100), ..Options::seeded(number) };
+        let (evaluations, draws) = (self.budget, self.draws().max(100));
+        let options = Options { evaluations, draws, ..Options::seeded(number) };
         let target = Target::with_gradient(&self.target);
         let mut fitting = Fitting::new(&options)?;
         fitting.run(&target, &mut |_| ControlFlow::Continue(()))?;

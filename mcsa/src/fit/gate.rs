@@ -1,0 +1,210 @@
+//! Limits of evaluations and time at every evaluation of a target.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use faer::{MatMut, MatRef};
+use mcsa_core::{Counted, Counts, Gradient, LogDensity, Named};
+
+use super::pace::now;
+
+/// Target with counted evaluations and a gate: beyond a limit the target is not evaluated, and its log density is NaN.
+///
+/// So every piece of work of a fit ends soon after a limit, whatever the work is; the piece then drops what it made. A gate that stays open
+/// changes no number.
+pub struct Gated<T> {
+    counted: Counted<T>,
+    gate: Arc<Gate>,
+}
+
+/// Evaluations that a piece of work has left, and the end of the time.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    left: AtomicU64,
+    /// Evaluations among those left that the piece has to leave to later ones.
+    reserved: AtomicU64,
+    origin: Instant,
+    /// End of the time in nanoseconds from the origin.
+    deadline: AtomicU64,
+    is_armed: AtomicBool,
+    is_closed: AtomicBool,
+    /// Points that were evaluated while there was a limit of time, and the nanoseconds that they took.
+    points: AtomicU64,
+    took: AtomicU64,
+}
+
+impl Gate {
+    pub(crate) fn new() -> Arc<Self> {
+        let number = || AtomicU64::new(0);
+        let [left, reserved, points, took] = [number(), number(), number(), number()];
+        let (is_armed, is_closed) = (AtomicBool::new(false), AtomicBool::new(false));
+        let deadline = AtomicU64::new(u64::MAX);
+        Arc::new(Self { left, reserved, origin: now(), deadline, is_armed, is_closed, points, took })
+    }
+
+    /// Sets the end of the time of all pieces of work.
+    pub(crate) fn until(&self, deadline: Option<Instant>) {
+        let nanoseconds = |end: Instant| end.saturating_duration_since(self.origin).as_nanos();
+        let end = deadline.map(nanoseconds).and_then(|end| u64::try_from(end).ok());
+        self.deadline.store(end.unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Begins a piece of work that may make `left` evaluations but for those `reserved`.
+    pub(crate) fn open(&self, left: u64, reserved: u64) {
+        self.left.store(left, Relaxed);
+        self.reserved.store(reserved, Relaxed);
+        self.is_closed.store(false, Relaxed);
+        self.is_armed.store(true, Relaxed);
+    }
+
+    /// Ends a piece of work: what follows has no limits.
+    pub(crate) fn end(&self) {
+        self.is_closed.store(false, Relaxed);
+        self.is_armed.store(false, Relaxed);
+    }
+
+    /// Evaluations that are left.
+    pub(crate) fn left(&self) -> u64 {
+        self.left.load(Relaxed)
+    }
+
+    /// True if the time of this piece of work is over.
+    pub(crate) fn is_late(&self) -> bool {
+        let deadline = self.deadline.load(Relaxed);
+        let is_limited = self.is_armed.load(Relaxed) && deadline < u64::MAX;
+        is_limited && self.origin.elapsed().as_nanos() >= u128::from(deadline)
+    }
+
+    /// True if a limit ended this piece of work, or its time is over.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Relaxed) || self.is_late()
+    }
+
+    /// Number of evaluations that take about a second; none without a limit of time.
+    pub(crate) fn in_a_second(&self) -> Option<u64> {
+        let took = self.took.load(Relaxed);
+        (took > 0).then(|| (self.points.load(Relaxed) as f64 * 1e9 / took as f64) as u64)
+    }
+
+    /// Makes evaluations if they are within the limits.
+    fn pass(&self, points: usize, evaluate: impl FnOnce()) -> bool {
+        if !self.is_armed.load(Relaxed) {
+            evaluate();
+            return true;
+        }
+        let (points, left) = (points as u64, self.left());
+        if self.is_closed() || left < self.reserved.load(Relaxed).saturating_add(points) {
+            self.is_closed.store(true, Relaxed);
+            return false;
+        }
+        self.make(points, evaluate);
+        true
+    }
+
+    /// Makes evaluations whatever the limits, with their time if that has a limit.
+    fn make(&self, points: u64, evaluate: impl FnOnce()) {
+        self.left.store(self.left().saturating_sub(points), Relaxed);
+        if self.deadline.load(Relaxed) == u64::MAX {
+            return evaluate();
+        }
+        let begun = now();
+        evaluate();
+        self.points.fetch_add(points, Relaxed);
+        self.took.fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
+    }
+}
+
+impl<T> Gated<T> {
+    pub(crate) fn new(inner: T, gate: &Arc<Gate>) -> Self {
+        Self { counted: Counted::new(inner), gate: Arc::clone(gate) }
+    }
+
+    /// The target without counter and gate.
+    pub fn inner(&self) -> &T {
+        self.counted.inner()
+    }
+
+    /// The evaluations so far.
+    pub fn counts(&self) -> Counts {
+        self.counted.counts()
+    }
+
+    /// The target with its counter, whose evaluations no limit ends.
+    pub(crate) fn open(&self) -> Open<'_, T> {
+        Open(self)
+    }
+}
+
+impl<T: LogDensity> LogDensity for Gated<T> {
+    fn dim(&self) -> usize {
+        self.counted.dim()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        self.counted.work_len(columns)
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        let mut value = f64::NAN;
+        self.gate.pass(1, || value = self.counted.log_density(z, work));
+        value
+    }
+
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
+        if !self.gate.pass(z.ncols(), || self.counted.log_densities(z, out, work)) {
+            out[..z.ncols()].fill(f64::NAN);
+        }
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        self.counted.constrain(z, out);
+    }
+}
+
+impl<T: Gradient> Gradient for Gated<T> {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let mut value = f64::NAN;
+        if !self.gate.pass(1, || value = self.counted.gradient_into(z, gradient, work)) {
+            gradient.fill(f64::NAN);
+        }
+        value
+    }
+
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        mut gradients: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        let mut made = gradients.as_mut();
+        if !self.gate.pass(z.ncols(), || self.counted.gradients_into(z, out, made.as_mut(), work)) {
+            out[..z.ncols()].fill(f64::NAN);
+            gradients.fill(f64::NAN);
+        }
+    }
+}
+
+/// Log density of a gated target whose evaluations are made whatever the limits.
+pub(crate) struct Open<'a, T>(&'a Gated<T>);
+
+impl<T: LogDensity> LogDensity for Open<'_, T> {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        self.0.work_len(columns)
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        let mut value = f64::NAN;
+        self.0.gate.make(1, || value = self.0.counted.log_density(z, work));
+        value
+    }
+
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
+        self.0.gate.make(z.ncols() as u64, || self.0.counted.log_densities(z, out, work));
+    }
+}
