@@ -87,7 +87,7 @@ pub struct BuiltFamily {
 }
 
 /// Parameters at given means and standard deviations.
-type Start = dyn Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error>;
+type Start = dyn Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error> + Send + Sync;
 
 impl BuiltFamily {
     /// Parameters that give the family these means and standard deviations and independent coordinates. `stream` initialises
@@ -230,7 +230,7 @@ impl FamilyConfig {
 /// A family that has an entropy in closed form.
 fn closed(
     family: impl Reparameterised + Copy + 'static,
-    start: impl Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error> + 'static,
+    start: impl Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error> + Send + Sync + 'static,
 ) -> BuiltFamily {
     BuiltFamily { family: Box::new(family), pushforward: Box::new(Drawn(family)), start: Box::new(start) }
 }

@@ -21,7 +21,7 @@ mod target;
 
 pub use case::{Built, Case, Fault, HEAD, LongRun, Margins, Truth};
 pub use family::{AnnealedConfig, Ansatz, BuiltFamily, FamilyConfig, Pushed, full_rank_at};
-pub use method::{AnyEstimator, Entrant, Method, Moment, Views};
+pub use method::{AnyEstimator, Entrant, KernelConfig, Method, Moment, Views};
 pub use optimizer::{OptimizerConfig, OptimizerState};
 pub use problem::{Evaluator, Likelihood, Measures, Posterior, Problem, Reference, Vector};
 pub use processes::{First, LocalConfig, SemiConfig, SparseConfig, SparseRows};

@@ -6,11 +6,11 @@ use mcsa_core::{
     numeric,
 };
 use mcsa_estimators::{
-    Controlled, DynEstimator, Elbo, FlowElbo, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa,
-    rws, single, snis,
+    Average, Controlled, DynEstimator, Elbo, FlowElbo, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb,
+    pmcsa, rws, single, snis,
 };
 use mcsa_families::Defence;
-use mcsa_kernels::{Hmc, Repeat};
+use mcsa_kernels::{Cis, Hmc, Mala, Nuts, Repeat, Rwm};
 use serde::{Deserialize, Serialize};
 
 use super::FamilyConfig;
@@ -157,6 +157,66 @@ impl<'a> Views<'a> {
 /// Estimator of a method, for any target and any family.
 pub type AnyEstimator<'a> = DynEstimator<'a, dyn Gradient + 'a, dyn Family + 'a>;
 
+/// A kernel by name, which moves the chains of `pmcsa` in place of independent Metropolis-Hastings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
+pub enum KernelConfig {
+    /// Independent Metropolis-Hastings with proposals from q.
+    Imh {},
+    /// Conditional importance sampling with candidates from q.
+    Cis {
+        /// Number of candidates, the retained point included.
+        candidates: usize,
+    },
+    /// Hamiltonian Monte Carlo.
+    Hmc {
+        /// Step size of the leapfrog integrator.
+        step_size: f64,
+        /// Leapfrog steps per transition.
+        leapfrog: usize,
+    },
+    /// Metropolis-adjusted Langevin algorithm.
+    Mala {
+        /// Step size.
+        step_size: f64,
+    },
+    /// No-U-turn sampler.
+    Nuts {
+        /// Step size of the leapfrog integrator.
+        step_size: f64,
+    },
+    /// Random-walk Metropolis.
+    RandomWalk {
+        /// Standard deviation of a proposal.
+        scale: f64,
+    },
+}
+
+impl KernelConfig {
+    /// The estimator with this number of chains.
+    ///
+    /// # Errors
+    /// If a setting is invalid.
+    pub fn build<'a>(&self, chains: usize) -> Result<AnyEstimator<'a>, Error> {
+        fn climb<'a, K: Kernel<dyn Gradient + 'a> + 'a>(kernel: K, chains: usize) -> AnyEstimator<'a> {
+            DynEstimator::new(ScoreClimb::new(kernel, chains, Average::Chains))
+        }
+        Ok(match *self {
+            Self::Imh {} => DynEstimator::new(pmcsa(chains)),
+            Self::Cis { candidates } => climb(Cis::with_candidates(candidates), chains),
+            Self::Hmc { step_size, leapfrog } => climb(Hmc::new(step_size, leapfrog)?, chains),
+            Self::Mala { step_size } => climb(Mala::new(step_size)?, chains),
+            Self::Nuts { step_size } => climb(Nuts::new(step_size)?, chains),
+            Self::RandomWalk { scale } => climb(Rwm::new(scale)?, chains),
+        })
+    }
+
+    /// Returns true if the kernel needs gradients of the target.
+    pub fn needs_gradient(&self) -> bool {
+        matches!(self, Self::Hmc { .. } | Self::Mala { .. } | Self::Nuts { .. })
+    }
+}
+
 impl Method {
     /// Every name with its settings and a description.
     pub const ALL: [(&'static str, &'static str, &'static str); 18] = [
@@ -249,6 +309,11 @@ impl Method {
     /// Returns true if families that are not Gaussian, and schedules, can be fitted by the method.
     pub fn fits_any_family(&self) -> bool {
         matches!(self, Self::Pmcsa { .. } | Self::Jsa { .. } | Self::MscRb { .. } | Self::Elbo { .. })
+    }
+
+    /// Returns true if the method needs gradients of the target.
+    pub fn needs_gradient(&self) -> bool {
+        matches!(self, Self::Elbo { .. } | Self::Stl { .. } | Self::Rws { .. } | Self::Hmc { .. })
     }
 
     /// Number of chains of a method whose draws are measured, without a fit; `None` for other methods.

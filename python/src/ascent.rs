@@ -1,19 +1,19 @@
-//! State of an ascent, driven from Python.
+//! Score ascents with parts chosen by name, driven from Python.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use mcsa::core::{Counted, Error, Estimator, Seed};
-use mcsa::estimators::{Ascent, Draws, Fit, Outcome, Run, StateFile, Stop, View};
+use mcsa::core::{Counted, Error, Gradient, Seed};
+use mcsa::estimators::{Ascent, Draws, DynState, Fit, Outcome, Run, StateFile, Stop, View};
+use mcsa::families::GaussianFamily;
+use mcsa_catalogue::{
+    AnyEstimator, BuiltFamily, FamilyConfig, KernelConfig, Method, OptimizerConfig, OptimizerState, Views,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::family::{Built, FamilyName};
-use super::method::{KernelName, Method, Target, Visitor};
-use super::rule::{Rule, RuleState};
 use crate::errors::value_error;
 use crate::fitted::Fitted;
 use crate::source::Source;
@@ -28,9 +28,9 @@ const STRETCH: u64 = 1_000;
 #[serde(deny_unknown_fields)]
 struct Plan {
     method: Method,
-    kernel: Option<KernelName>,
-    family: FamilyName,
-    optimizer: Rule,
+    kernel: Option<KernelConfig>,
+    family: FamilyConfig,
+    optimizer: OptimizerConfig,
     seed: u64,
 }
 
@@ -39,7 +39,9 @@ struct Plan {
 pub(crate) struct Climbing {
     source: Source,
     plan: Plan,
-    built: Built,
+    built: BuiltFamily,
+    /// The family, if it is Gaussian.
+    gaussian: Option<Box<dyn GaussianFamily>>,
     state: Mutex<State>,
 }
 
@@ -80,17 +82,21 @@ impl Climbing {
         }
         let parts: Plan =
             serde_json::from_str(&plan).map_err(|error| PyValueError::new_err(without_place(&error)))?;
-        if parts.method.needs_gradient(parts.kernel.as_ref()) && !source.has_gradient() {
+        let of_kernel = parts.kernel.as_ref().is_some_and(KernelConfig::needs_gradient);
+        if (parts.method.needs_gradient() || of_kernel) && !source.has_gradient() {
             return Err(PyValueError::new_err("this method needs a gradient, and none was given"));
         }
-        let (built, start) = parts.family.build(&mean, &scale, Seed::new(parts.seed)).map_err(value_error)?;
+        let built = parts.family.build(dim).map_err(value_error)?;
+        let mut stream = Seed::new(parts.seed).named("start").stream(0, 0);
+        let start = built.around(&mean, &scale, &mut stream).map_err(value_error)?;
         let params = start.clone();
         let begun = State { plan, start, step: 0, fit: None, params, density: 0, gradient: 0, ended: None };
         let state = match path {
             Some(path) => read(path, begun)?,
             None => begun,
         };
-        Ok(Self { source, plan: parts, built, state: Mutex::new(state) })
+        let gaussian = parts.family.gaussian(dim);
+        Ok(Self { source, plan: parts, built, gaussian, state: Mutex::new(state) })
     }
 
     /// Runs to a number of steps in all; `after`, if given, is called with a line of text after each stretch. False if Ctrl-C ended it.
@@ -103,7 +109,7 @@ impl Climbing {
             let to = steps.min((state.step / STRETCH + 1) * STRETCH);
             let (next, interrupted) = py
                 .detach(|| {
-                    let found = self.meet(Stretch { scene: self, state: &state, to });
+                    let found = self.stretch(&state, to);
                     match self.source.has_failed() {
                         true => Err(Error::invalid("a callable raised an exception")),
                         false => found,
@@ -126,12 +132,12 @@ impl Climbing {
         let state = self.lock()?;
         let drawn = py.detach(|| {
             let lane = Seed::new(self.plan.seed).named("draws").stream(0, state.step);
-            Draws::of(self.source.gradient(), self.built.family(), &state.params, lane, count)
+            Draws::of(self.source.gradient(), &*self.built.family, &state.params, lane, count)
         });
         self.source.raised()?;
         let drawn = drawn.map_err(value_error)?;
         let evaluations = (state.density + count as u64, state.gradient);
-        let family = self.built.family().config();
+        let family = self.built.family.config();
         Ok(Fitted::of_draws(py, drawn, self.source.density())?.with_q(
             family,
             state.params.clone(),
@@ -185,39 +191,33 @@ impl Climbing {
         self.state.try_lock().map_err(|_| PyRuntimeError::new_err("this ascent is running in another thread"))
     }
 
-    fn meet<V: Visitor>(&self, visitor: V) -> Result<V::Out, Error> {
-        let target = Counted::new(self.source.gradient());
-        self.plan.method.meet(self.plan.kernel.as_ref(), &target, &self.built, visitor)
+    fn estimator<'a>(&'a self) -> Result<AnyEstimator<'a>, Error> {
+        let Self { plan, built, gaussian, .. } = self;
+        let closed = gaussian.as_deref().map(|family| family as _);
+        let views = Views { family: &*built.family, closed, pushforward: Some(&*built.pushforward) };
+        match (&plan.kernel, &plan.method) {
+            (None, method) => method.build(views, None),
+            (Some(kernel), Method::Pmcsa { chains }) => kernel.build(*chains),
+            (Some(_), _) => {
+                Err(Error::invalid("a kernel is chosen for the method pmcsa alone; others have their own"))
+            }
+        }
     }
-}
 
-/// Some steps of an ascent.
-struct Stretch<'s> {
-    scene: &'s Climbing,
-    state: &'s State,
-    to: u64,
-}
-
-impl Visitor for Stretch<'_> {
-    type Out = (State, bool);
-
-    fn with<'a, F: ?Sized, E: Estimator<Target<'a>, F>>(
-        self,
-        target: &Target<'a>,
-        family: &F,
-        estimator: E,
-    ) -> Result<(State, bool), Error> {
-        let Self { scene, state, to } = self;
-        let (optimizer, seed) = (scene.plan.optimizer.clone(), Seed::new(scene.plan.seed));
-        let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let mut fit = match &state.fit {
-            Some(text) => text_to(text)?,
+    /// Runs to step `to`. Returns the new state, and true if Ctrl-C ended the run.
+    fn stretch(&self, state: &State, to: u64) -> Result<(State, bool), Error> {
+        let counted = Counted::new(self.source.gradient());
+        let (target, family): (&dyn Gradient, _) = (&counted, &*self.built.family);
+        let (optimizer, seed) = (self.plan.optimizer.clone(), Seed::new(self.plan.seed));
+        let ascent = Ascent { target, family, estimator: self.estimator()?, optimizer, seed };
+        let mut fit: Fit<DynState, OptimizerState> = match &state.fit {
+            Some(text) => serde_json::from_str(text).map_err(|error| Error::invalid(error.to_string()))?,
             None => ascent.start(state.start.clone())?,
         };
         let mut interrupted = false;
-        let mut watch = |_: &View<'_, E::State, RuleState>| {
-            interrupted |= scene.source.interrupted();
-            match interrupted || scene.source.has_failed() {
+        let mut watch = |_: &View<'_, DynState, OptimizerState>| {
+            interrupted |= self.source.interrupted();
+            match interrupted || self.source.has_failed() {
                 true => ControlFlow::Break(Stop::because("interrupted")),
                 false => ControlFlow::Continue(()),
             }
@@ -228,11 +228,11 @@ impl Visitor for Stretch<'_> {
             _ if interrupted => None,
             other => Some(other.to_string()),
         };
-        let counts = target.counts();
+        let counts = counted.counts();
         let next = State {
             step: fit.step(),
             params: ascent.recommended(&fit).1.to_vec(),
-            fit: Some(text_of(&fit)?),
+            fit: Some(serde_json::to_string(&fit).map_err(|error| Error::invalid(error.to_string()))?),
             density: state.density + counts.log_density,
             gradient: state.gradient + counts.gradient,
             ended,
@@ -240,12 +240,4 @@ impl Visitor for Stretch<'_> {
         };
         Ok((next, interrupted))
     }
-}
-
-fn text_of<S: Serialize>(fit: &Fit<S, RuleState>) -> Result<String, Error> {
-    serde_json::to_string(fit).map_err(|error| Error::invalid(error.to_string()))
-}
-
-fn text_to<S: DeserializeOwned>(text: &str) -> Result<Fit<S, RuleState>, Error> {
-    serde_json::from_str(text).map_err(|error| Error::invalid(error.to_string()))
 }

@@ -1,8 +1,0 @@
-//! Score ascents with parts chosen by name.
-
-mod climbing;
-mod family;
-mod method;
-mod rule;
-
-pub(crate) use climbing::Climbing;
