@@ -11,7 +11,7 @@ use toml::Table;
 const ROWS: [&str; 8] = [
     "references",
     "src/grid.rs",
-    "src/kinds",
+    "src/jobs",
     "src/metric.rs",
     "src/number.rs",
     "src/store/row.rs",

@@ -1,14 +1,14 @@
 //! Experiments of the papers: definition, execution, figures, and checks of published claims.
 //!
 //! An experiment is data. A file of `papers/` ([`experiment`], with lists that expand to grids: [`grid`]) becomes a
-//! [`plan`] of jobs, each a [`task`] with a seed. The [`catalog`] maps the names in a task to types, [`kinds`] runs it, and the
+//! [`plan`] of jobs, each a [`task`] with a seed. The [`catalog`] maps the names in a task to types, [`jobs`] runs it, and the
 //! [`runner`] runs many jobs in parallel. Rows of [`metric`]s go to the [`store`] and are read back as [`results`], from which alone
 //! [`figures`], [`claims`] and the [`report`] are made. The report also shows the numbers that were [`published`].
 //!
 //! The name of a job is a hash of everything that determines its result, data included, so that a job with a result is not
 //! run again and a changed setting makes a new file. A result carries the fingerprint of the code that computed it, in its
 //! file name too. Results of other code are stale: they are computed again on request, shown as stale until then, and never
-//! mixed with fresh ones. The fingerprint is a hash of the sources of [`kinds`] and of the crates below it, of the locked
+//! mixed with fresh ones. The fingerprint is a hash of the sources of [`jobs`] and of the crates below it, of the locked
 //! versions of their dependencies, and of the settings of the build (`bench-suite/fingerprint.rs`). An unusable file affects its own job only, which is run
 //! again.
 //!
@@ -29,7 +29,7 @@
 //! place of presets and jobs, and the other steps do not change.
 //!
 //! `cargo xtask figures <id>` runs the experiment; resuming, table, CSV, report and summary need no further code. A new kind
-//! of job, which is neither a fit nor a variance, is a file in [`task`], one in [`kinds`] and an arm in `Task`; a new model, method or
+//! of job, which is neither a fit nor a variance, is a file in [`task`], one in [`jobs`] and an arm in `Task`; a new model, method or
 //! optimiser is an entry in the [`catalog`].
 //!
 //! The papers' claims on bias, variance and rates are checked by [`theory`].
@@ -49,7 +49,7 @@ pub mod grid;
 pub mod instance;
 pub mod interrupt;
 pub mod interval;
-pub mod kinds;
+pub mod jobs;
 pub mod look;
 pub mod metric;
 mod notice;

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcsa_core::Error;
 
 use crate::interrupt::Interrupt;
-use crate::kinds::{Due, Ending, Running};
+use crate::jobs::{Due, Ending, Running};
 use crate::notice::tell;
 use crate::provenance::Journal;
 use crate::store::{Store, check_folder};

@@ -8,10 +8,10 @@ use toml::Value;
 
 use crate::catalog::FamilyConfig;
 use crate::experiment::Experiment;
-use crate::kinds::Task;
 use crate::look;
 use crate::results::{Results, Series};
 use crate::task::Labels;
+use crate::task::Task;
 
 /// Settings that select jobs: a part of the settings of a job, as in the file of the experiment. A word in place of a table
 /// stands for its `label`, `kind` or `name`, or for that of the data of a target; `budget` is the N of a method.

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use super::resampling::{Columns, mean, median};
 use super::{ENOUGH, Finding, greatest, least};
 use crate::experiment::Experiment;
-use crate::kinds::Task;
 use crate::results::{Results, Series};
 use crate::selector::{Selector, Settings};
 use crate::store::Outcome;
+use crate::task::Task;
 
 /// Comparison of a metric between methods, as written in a table `[[claim]]`.
 ///

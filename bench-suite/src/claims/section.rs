@@ -8,9 +8,9 @@ use super::contrast::{Contrast, Curve, Other, Relation, Side, Summary, When};
 use super::{Basis, Cause, Check, Claim, Reason};
 use crate::exact::Value as Exact;
 use crate::experiment::Experiment;
-use crate::kinds::Task;
 use crate::metric::{METRICS, Metric};
 use crate::selector::{Selector, Settings, combinations};
+use crate::task::Task;
 
 /// The claims of a file; its other sections are read elsewhere.
 #[derive(Debug, Deserialize)]

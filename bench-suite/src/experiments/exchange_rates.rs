@@ -223,7 +223,7 @@ mod tests {
     use crate::claims::Verdict;
     use crate::claims::tests::checks;
     use crate::experiment::PresetName;
-    use crate::kinds::Task;
+    use crate::task::Task;
 
     fn verdicts(preset: PresetName, gain: f64, noise: f64) -> Vec<Verdict> {
         // Fits of one currency vary as much as currencies do.

@@ -196,8 +196,8 @@ mod tests {
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
     use crate::claims::tests::checks_with_vectors;
     use crate::experiment::PresetName;
-    use crate::kinds::Task;
     use crate::metric::Vector;
+    use crate::task::Task;
 
     fn verdicts(preset: PresetName, log_scale: impl Fn(&str, &str) -> f64) -> Vec<Verdict> {
         checks_with_vectors("msc/tab1-probit", preset, |task: &Task, replicate, _| {

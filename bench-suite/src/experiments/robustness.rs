@@ -162,8 +162,8 @@ mod tests {
     use crate::claims::Verdict;
     use crate::claims::tests::checks_with_vectors;
     use crate::experiment::PresetName;
-    use crate::kinds::Task;
     use crate::metric::Vector;
+    use crate::task::Task;
 
     fn verdicts(preset: PresetName, mean: impl Fn(&str, usize) -> f64) -> Vec<Verdict> {
         let rows = |task: &Task, replicate: u64, _: u64| {

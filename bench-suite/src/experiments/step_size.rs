@@ -141,7 +141,7 @@ mod tests {
     use crate::claims::Verdict;
     use crate::claims::tests::checks;
     use crate::experiment::PresetName;
-    use crate::kinds::Task;
+    use crate::task::Task;
 
     /// Divergences `best` above the floor within `reach` decades of 0.03, and large outside.
     fn verdicts(preset: PresetName, best: fn(&str) -> f64, reach: fn(&str, &str) -> f64) -> Vec<Verdict> {

@@ -138,7 +138,7 @@ mod tests {
     use crate::claims::Verdict::{self, Agree, Disagree, TooLittle};
     use crate::claims::tests::checks;
     use crate::experiment::PresetName;
-    use crate::kinds::Task;
+    use crate::task::Task;
 
     fn verdicts(variance: fn(&str, f64) -> f64, bias: fn(&str) -> f64) -> Vec<Verdict> {
         let rows = |task: &Task, _: u64, step: u64| {

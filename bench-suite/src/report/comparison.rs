@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_overlaps_and_what_is_not_does_not() {
-        let rows = |task: &crate::kinds::Task, replicate: u64, _: u64| {
+        let rows = |task: &crate::task::Task, replicate: u64, _: u64| {
             let spread = 0.001 * replicate as f64;
             let value = if task.method().kind() == "pmcsa" { 0.77 } else { 0.1 };
             vec![("accuracy", value + spread)]
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_published_order_may_reverse_when_corrected() {
         let of = |corrected: f64| {
-            let rows = move |task: &crate::kinds::Task, replicate: u64, _: u64| {
+            let rows = move |task: &crate::task::Task, replicate: u64, _: u64| {
                 let noise = 0.001 * replicate as f64;
                 let (published, correct) = match task.method().kind() {
                     "stl" => (-3.63, 0.0),
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn shorter_fits_are_not_counted_as_measured() {
         let synthetic = |preset| {
-            let rows = |_: &crate::kinds::Task, replicate: u64, _: u64| vec![("lpd", replicate as f64)];
+            let rows = |_: &crate::task::Task, replicate: u64, _: u64| vec![("lpd", replicate as f64)];
             Results::synthetic(experiment("pmcsa/tab-neural-regression"), preset, rows)
         };
         let (short, long) = (synthetic(PresetName::Default), synthetic(PresetName::Paper));

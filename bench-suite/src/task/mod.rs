@@ -1,4 +1,4 @@
-//! Tasks of jobs as plain data, and the sections of an experiment that plan them. Their execution is in [`kinds`](crate::kinds).
+//! Tasks of jobs as plain data, and the sections of an experiment that plan them. Their execution is in [`jobs`](crate::jobs).
 
 mod benchmark;
 mod chains;

@@ -16,7 +16,7 @@ use super::fit_report::{parameters, report};
 use super::{Exit, check_outputs, remove_checkpoint};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
 use crate::interrupt::{Interrupt, command_line};
-use crate::kinds::{Due, Place, Running, SINGLE};
+use crate::jobs::{Due, Place, Running, SINGLE};
 use crate::notice::tell;
 use crate::runner::CHECKPOINT;
 use crate::store::{Ended, Row, Store, write_whole};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use mcsa_bench_suite::kinds::{Due, Ending, Place, Running};
+use mcsa_bench_suite::jobs::{Due, Ending, Place, Running};
 use mcsa_bench_suite::store::{Outcome, Store};
 use mcsa_bench_suite::task::{Job, Task};
 use mcsa_data::Catalogue;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
-use mcsa_bench_suite::kinds::Running;
+use mcsa_bench_suite::jobs::Running;
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::store::{Outcome, Store};
 use mcsa_core::Seed;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
-use mcsa_bench_suite::kinds::{Due, Place, Running};
+use mcsa_bench_suite::jobs::{Due, Place, Running};
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::provenance::{Journal, Provenance, Run};
 use mcsa_bench_suite::registry::REGISTRY;

@@ -25,7 +25,7 @@ const FILES: [(&str, &str); 8] = [
         "suite/Cargo.toml",
         "[dependencies]\na = { workspace = true }\nmcsa-plot = { workspace = true }\n[dev-dependencies]\ntests = '1'\n",
     ),
-    ("suite/src/kinds/fit.rs", "fn fit() -> f64 { 1.0 }\n\n#[cfg(test)]\nmod tests {\n    fn f() {}\n}\n"),
+    ("suite/src/jobs/fit.rs", "fn fit() -> f64 { 1.0 }\n\n#[cfg(test)]\nmod tests {\n    fn f() {}\n}\n"),
     ("suite/src/report.rs", "fn page() {}\n"),
     ("a/Cargo.toml", "[dependencies]\nfaer = { workspace = true }\n"),
     ("a/src/lib.rs", "//! Library.\nmod b;\n"),
@@ -52,7 +52,7 @@ fn code_that_computes_rows_and_packages_below_it_move_the_fingerprint() {
     let root = workspace();
     let before = code(&root);
     for (name, from, to, moves) in [
-        ("suite/src/kinds/fit.rs", "1.0", "2.0", true),
+        ("suite/src/jobs/fit.rs", "1.0", "2.0", true),
         ("a/src/b/c.rs", "{}", "{ 1; }", true),
         ("a/Cargo.toml", "true }", "true, features = ['std'] }", true),
         ("Cargo.toml", "faer = '1'", "faer = '1.1'", true),
@@ -62,7 +62,7 @@ fn code_that_computes_rows_and_packages_below_it_move_the_fingerprint() {
         // A fingerprint that these moved would call unchanged results stale.
         ("Cargo.lock", "'z'", "'other'", false),
         ("suite/src/report.rs", "{}", "{ 1; }", false),
-        ("suite/src/kinds/fit.rs", "fn f() {}", "fn f() { 1; }", false),
+        ("suite/src/jobs/fit.rs", "fn f() {}", "fn f() { 1; }", false),
         ("a/src/lib.rs", "Library", "Crate", false),
         ("suite/Cargo.toml", "tests = '1'", "tests = '2'", false),
     ] {
@@ -80,7 +80,7 @@ fn code_that_computes_rows_and_packages_below_it_move_the_fingerprint() {
 #[test]
 fn code_behind_tests_counts() {
     let root = workspace();
-    let file = root.join("suite/src/kinds/fit.rs");
+    let file = root.join("suite/src/jobs/fit.rs");
     let text = fs::read_to_string(&file).expect("a text");
     let with = |more: &str| {
         fs::write(&file, format!("{text}{more}")).expect("a file");

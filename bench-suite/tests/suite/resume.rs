@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mcsa_bench_suite::experiment::PresetName;
-use mcsa_bench_suite::kinds::{Due, Running};
+use mcsa_bench_suite::jobs::{Due, Running};
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::store::{Outcome, Store};

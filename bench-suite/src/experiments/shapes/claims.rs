@@ -113,7 +113,7 @@ mod tests {
     use crate::claims::Verdict;
     use crate::claims::tests::checks;
     use crate::experiment::PresetName;
-    use crate::kinds::Task;
+    use crate::task::Task;
 
     /// Divergence, acceptance and largest weight of a flow or another family on a target, at a fraction of all steps.
     type Said = fn(bool, &str, f64) -> [f64; 3];

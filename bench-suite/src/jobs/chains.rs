@@ -12,8 +12,7 @@ use mcsa_optim::deterministic::Lbfgs;
 use serde::{Deserialize, Serialize};
 
 use super::bound::PREDICTING;
-use super::checkpoints::Checkpoints;
-use super::spent::{Meter, Spent};
+use super::running::{Checkpoints, Meter, Spent};
 use super::{Done, Running, terms};
 use crate::catalog::{LogisticRows, Method};
 use crate::store::Row;

@@ -1,17 +1,18 @@
 //! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
-use mcsa_core::{Error, Learnable, Seed, bits};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use faer::MatRef;
+use mcsa_core::{Error, Learnable, LogDensity, Seed, Stream, bits};
 use mcsa_estimators::{Ascent, Outcome};
 use mcsa_particles::{
-    Bootstrap, JointPaths, PathClimb, PathFamily, PathKernel, Resampling, Smc, Theta, Twisted, Untwisted,
-    msc_paths, smc_paths,
+    Bootstrap, FxStates, FxVolatility, GaussianDynamics, JointPaths, PathClimb, PathFamily, PathKernel,
+    Resampling, Smc, StateSpace, Theta, Twisted, Untwisted, msc_paths, smc_paths,
 };
 use serde::{Deserialize, Serialize};
 
-use super::ascend::{Climbed, Log, Saved, Seen, Stretch, Trail};
-use super::checkpoints::Checkpoints;
-use super::counted_volatility::CountedVolatility;
-use super::spent::{Meter, Spent};
+use super::running::{Checkpoints, Climbed, Log, Meter, Saved, Seen, Spent, Stretch, Trail};
 use super::{Done, Running, Tally};
 use crate::catalog::Method;
 use crate::store::{Ended, Row};
@@ -172,4 +173,119 @@ fn start(lambdas: usize, seed: Seed) -> Vec<f64> {
     let half = lambdas / 2;
     let centre = |k: usize| if (half..lambdas).contains(&k) { 0.5 } else { 0.0 };
     (0..lambdas + 4).map(|k| centre(k) + 0.1 * stream.normal()).collect()
+}
+
+/// [`FxVolatility`] with counters of evaluated states.
+#[derive(Debug)]
+pub(super) struct CountedVolatility {
+    pub(super) inner: FxVolatility,
+    tally: StateCounts,
+}
+
+/// Counters of states, with relaxed memory order, because no other operation depends on them.
+#[derive(Debug, Default)]
+struct StateCounts {
+    observations: AtomicU64,
+    transitions: AtomicU64,
+    steps: AtomicU64,
+}
+
+fn add(counter: &AtomicU64, count: usize) {
+    counter.fetch_add(count as u64, Relaxed);
+}
+
+impl CountedVolatility {
+    pub(super) fn new(inner: FxVolatility) -> Self {
+        Self { inner, tally: StateCounts::default() }
+    }
+
+    /// Numbers of evaluated states: of observation densities, of transition densities, and of transition means.
+    pub(super) fn counts(&self) -> [(&'static str, u64); 3] {
+        let StateCounts { observations, transitions, steps } = &self.tally;
+        [
+            ("p_evaluations", observations.load(Relaxed)),
+            ("p_transitions", transitions.load(Relaxed)),
+            ("q_steps", steps.load(Relaxed)),
+        ]
+    }
+
+    fn on<'a>(&'a self, states: FxStates<'a>) -> CountedStates<'a> {
+        CountedStates { states, tally: &self.tally }
+    }
+}
+
+/// The counted model at one theta.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CountedStates<'a> {
+    states: FxStates<'a>,
+    tally: &'a StateCounts,
+}
+
+impl LogDensity for CountedStates<'_> {
+    fn dim(&self) -> usize {
+        self.states.dim()
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        self.states.log_density(z, work)
+    }
+}
+
+impl StateSpace for CountedStates<'_> {
+    fn num_states(&self) -> usize {
+        self.states.num_states()
+    }
+
+    fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
+        self.states.draw_states_into(t, previous, stream, z);
+    }
+
+    fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]) {
+        add(&self.tally.transitions, out.len());
+        self.states.log_transitions(t, previous, z, out);
+    }
+
+    fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]) {
+        add(&self.tally.observations, out.len());
+        self.states.log_observations(t, z, out);
+    }
+}
+
+impl GaussianDynamics for CountedStates<'_> {
+    fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64 {
+        add(&self.tally.steps, means.len());
+        self.states.means_into(t, previous, means)
+    }
+}
+
+impl Learnable for CountedVolatility {
+    type At<'a> = CountedStates<'a>;
+
+    fn num_thetas(&self) -> usize {
+        self.inner.num_thetas()
+    }
+
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
+        self.inner.check_theta(theta)
+    }
+
+    fn at<'a>(&'a self, theta: &'a [f64]) -> CountedStates<'a> {
+        self.on(self.inner.at(theta))
+    }
+
+    fn anywhere(&self) -> CountedStates<'_> {
+        self.on(self.inner.anywhere())
+    }
+
+    fn add_theta_gradients(
+        &self,
+        theta: &[f64],
+        rows: &[usize],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.inner.add_theta_gradients(theta, rows, z, weights, gradient, work);
+    }
 }

@@ -10,8 +10,7 @@ mod tests;
 
 use mcsa_core::{Counted, Error, Seed};
 
-use super::checkpoints::Checkpoints;
-use super::spent::{Meter, Spent};
+use super::running::{Checkpoints, Meter, Spent};
 use super::{Done, Running, Tally, now};
 use crate::catalog::{Entrant, Posterior, Truth};
 use crate::store::Row;

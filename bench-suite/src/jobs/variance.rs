@@ -1,15 +1,68 @@
-//! Variances and biases of estimators at many random parameters.
+//! Variances and biases of estimators at fixed lambda.
 
-use mcsa_core::{Address, Counted, Error, Estimator, Gradient, Stream};
+use mcsa_core::{Address, Counted, Error, Estimator, Gradient, Stream, bits, same_length};
 use mcsa_families::MeanField;
+use serde::{Deserialize, Serialize};
 
-use super::checkpoints::Checkpoints;
-use super::spent::{Meter, Spent};
-use super::sums::Sums;
+use super::running::{Checkpoints, Meter, Spent};
 use super::{Done, Running, totals};
 use crate::catalog::Views;
 use crate::store::Row;
-use crate::task::{Job, Scatter, Setting};
+use crate::task::{Job, Scatter, Setting, Variance};
+
+impl Variance {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        let mut checkpoints = Checkpoints::new(job, running);
+        let problem = self.target.build(running.catalogue, job.seed)?;
+        let dim = problem.posterior.dim();
+        let target = Counted::new(&*problem.posterior);
+        let built = MeanField::new(dim);
+        let family = Counted::new(&built);
+        // Parameters at which the family equals the target.
+        let at_target = built.at(&vec![0.0; dim], &vec![1.0; dim])?;
+        let params = built.at(&vec![self.gap; dim], &vec![self.scale; dim])?;
+        let (views, plain): (_, &dyn Gradient) = (Views::closed(&family), &target);
+        let estimator = self.method.build(views, None)?;
+        let num_params = params.len();
+        let start = || (Sums::new(num_params), Spent::default());
+        let (mut sums, before): (Sums, _) = checkpoints.last()?.unwrap_or_else(start);
+        sums.check(num_params).map_err(|error| checkpoints.named(error))?;
+        let meter = Meter::after(before);
+        let spent = || meter.spent(totals(target.counts(), &[family.counts()]));
+        let effort = self.method.effort();
+        checkpoints.tell(sums.count * effort);
+        let mut lanes = job.seed.named("states").streams(estimator.lanes(), 0);
+        let mut drawn = job.seed.named("transitions").streams(estimator.lanes(), 0);
+        let mut direction = vec![0.0; num_params];
+        let mut work = vec![0.0; estimator.work_len(plain, views.family)];
+        while sums.count < self.transitions {
+            let made = checkpoints.stretch(self.transitions - sums.count);
+            for transition in sums.count + 1..=sums.count + made {
+                // Equal addresses give equal states: chains drawn from the target itself, by the `q` that equals it.
+                lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, 0)));
+                drawn.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, transition)));
+                let mut state = estimator.init(plain, views.family, &at_target, &mut lanes)?;
+                let (lanes, out) = (&mut drawn, &mut direction);
+                estimator.ascent_direction(
+                    plain,
+                    views.family,
+                    &params,
+                    &mut state,
+                    lanes,
+                    out,
+                    &mut work,
+                )?;
+                sums.add(&direction);
+            }
+            if !checkpoints.goes_on(made, made * effort, || (&sums, spent())) {
+                return Ok(None);
+            }
+        }
+        let sum: f64 = sums.square[..num_params / 2].iter().sum();
+        let value = sum / (self.transitions.max(2) - 1) as f64;
+        Ok(Some((vec![Row::new(self.transitions, [("variance", value)])], spent().ended())))
+    }
+}
 
 impl Scatter {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
@@ -97,6 +150,41 @@ fn spread(sums: &Sums, expected: &[f64]) -> [(&'static str, f64); 4] {
         ("pooled_variance", (within + count * between) / (count * dim - 1.0)),
         ("pooled_bias", (errors().sum::<f64>() / dim).abs()),
     ]
+}
+
+/// Count, mean and sum of squared deviations from the mean.
+///
+/// ```text
+/// mean_n = mean_{n-1} + (g - mean_{n-1}) / n,     square_n = square_{n-1} + (g - mean_{n-1}) (g - mean_n)
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Sums {
+    pub(super) count: u64,
+    #[serde(with = "bits::vector")]
+    pub(super) mean: Vec<f64>,
+    #[serde(with = "bits::vector")]
+    pub(super) square: Vec<f64>,
+}
+
+impl Sums {
+    pub(super) fn new(len: usize) -> Self {
+        Self { count: 0, mean: vec![0.0; len], square: vec![0.0; len] }
+    }
+
+    /// Refuses sums read from a checkpoint unless they have `len` coordinates.
+    pub(super) fn check(&self, len: usize) -> Result<(), Error> {
+        same_length("means of directions", len, self.mean.len())?;
+        same_length("squares of directions", len, self.square.len())
+    }
+
+    pub(super) fn add(&mut self, direction: &[f64]) {
+        self.count += 1;
+        for ((g, mean), square) in direction.iter().zip(&mut self.mean).zip(&mut self.square) {
+            let off = g - *mean;
+            *mean += off / self.count as f64;
+            *square += off * (g - *mean);
+        }
+    }
 }
 
 #[cfg(test)]

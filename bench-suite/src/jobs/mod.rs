@@ -1,26 +1,12 @@
-//! Execution of tasks: a file for each kind, and what they share: the steps of a fit, checkpoints, costs.
+//! Execution of tasks: a file for each topic, and what they share: the steps of a fit, checkpoints, costs.
 
-mod ascend;
-mod auxiliary;
-mod average;
 mod benchmark;
 mod bound;
-mod bounded;
 mod chains;
-mod checkpoints;
-mod counted_volatility;
 mod fit;
 mod judgement;
-mod local;
-mod measure;
 mod path;
-mod propagation;
-mod rung;
 mod running;
-mod scatter;
-mod sparse;
-mod spent;
-mod sums;
 mod variance;
 
 pub use crate::task::{Fit, Schedule, Stage, Task};

@@ -1,0 +1,521 @@
+//! Fits to the evidence lower bound: of regressions, models with local latent points, and sparse Gaussian processes.
+
+use mcsa_annealed::{
+    JointBound, LocalFamily, LocalMinibatch, LocalMinibatched, Minibatched, SparseGaussianProcess,
+    SparsePosterior, SparseSurrogate,
+};
+use mcsa_core::{
+    Columns, Counted, Curvature, Error, Estimator, LogDensity, Parametric, Pushforward, Seed, Stream, from_fn,
+};
+use mcsa_estimators::{Ascent, Draws, FlowElbo};
+use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};
+use mcsa_models::{LocalRobustRegression, Logistic, accuracy, log_odds_from_draws, log_predictive_density};
+use mcsa_optim::{Adam, Schedule};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+use super::path::mean_and_error;
+use super::running::{Checkpoints, Climbed, Log, Meter, Saved, Seen, Spent, Stretch, Trail};
+use super::{Done, Running, Tally, terms};
+use crate::catalog::{
+    AnnealedConfig, Ansatz, FamilyConfig, LogisticRows, Method, OptimizerConfig, Pushed, SparseRows, Target,
+    full_rank_at,
+};
+use crate::store::{Ended, Row};
+use crate::task::{Fit, Job};
+
+/// Most draws behind a prediction; later ones change it by less than the error of the bound.
+pub(super) const PREDICTING: usize = 1_000;
+
+impl Fit {
+    /// Runs a fit whose metrics are those of the bound.
+    pub(super) fn run_bound(
+        &self,
+        draws: usize,
+        job: &Job,
+        running: &Running<'_>,
+    ) -> Result<Option<Done>, Error> {
+        let rows = self.target.logistic_rows(running.catalogue, job.seed)?;
+        let place = self.start.place().unwrap_or((0.0, 1.0));
+        let Pushed { family: moved, params } =
+            self.family.pushed(&rows, place, job.seed.named("surrogate"))?;
+        let (model, family) = (Counted::new(&rows.model), moved.pushforward());
+        let counts = || terms(&model, moved.terms());
+        let lane = || job.seed.named("measure").stream(0, self.steps);
+        let measure = |params: &[f64]| measured(&rows, family, params, lane(), draws);
+        let run = Bounded::new(self, job, running)?.counting(&counts);
+        match self.method {
+            Method::Minibatched { samples, batch } => {
+                let estimator = Minibatched::new(batch, FlowElbo::new(samples));
+                run.finish((&model, family, estimator), params, &measure)
+            }
+            Method::Elbo { samples } => {
+                run.finish((&model, family, FlowElbo::new(samples)), params, &measure)
+            }
+            ref other => Err(Error::invalid(format!("{} is not fitted to the bound", other.kind()))),
+        }
+    }
+}
+
+/// Bound on all training rows, and predictions of the held-out rows.
+fn measured(
+    rows: &LogisticRows,
+    family: &dyn Pushforward,
+    params: &[f64],
+    lane: Stream,
+    draws: usize,
+) -> Result<Vec<(&'static str, f64)>, Error> {
+    let LogisticRows { model, train, test, .. } = rows;
+    let draws = Draws::pushed(model, family, params, lane, draws)?;
+    let (bound, error) = mean_and_error(&draws.log_ratios());
+    let mut odds = vec![0.0; test.rows()];
+    let points = draws.points.get(.., ..PREDICTING.min(draws.len()));
+    log_odds_from_draws::<Logistic>(test.x.as_ref(), points, &mut odds);
+    let rate = train.y.iter().sum::<f64>() / train.rows() as f64;
+    let sizes = family.step_sizes(params, &mut vec![0.0; family.work_len(1)]);
+    Ok(vec![
+        ("elbo", bound),
+        ("elbo_error", error),
+        ("log_z", draws.log_evidence()),
+        ("k_hat", draws.shape),
+        ("accuracy", accuracy(&odds, &test.y)),
+        ("balanced_accuracy", by_label(accuracy, &odds, &test.y, 0.5)),
+        ("lpd", log_predictive_density(&odds, &test.y)),
+        ("lpd_as_trained", by_label(log_predictive_density, &odds, &test.y, rate)),
+        ("zero_steps", sizes.zero as f64),
+        ("longest_steps", sizes.longest as f64),
+        ("still", f64::from(u8::from(sizes.is_still()))),
+    ])
+}
+
+/// Mean of a measure of held-out labels in which those of the label 1 have the share `rate`. NaN if a label does not occur.
+fn by_label(measure: fn(&[f64], &[f64]) -> f64, odds: &[f64], y: &[f64], rate: f64) -> f64 {
+    let of = |label: f64| {
+        let found = odds.iter().zip(y).filter(|(_, y)| **y == label);
+        let (odds, y): (Vec<f64>, Vec<f64>) = found.map(|(odds, y)| (*odds, *y)).unzip();
+        measure(&odds, &y)
+    };
+    rate * of(1.0) + (1.0 - rate) * of(0.0)
+}
+
+/// Metrics of the parameters at the end of a fit.
+pub(super) type Measure<'m> = dyn Fn(&[f64]) -> Result<Vec<(&'static str, f64)>, Error> + 'm;
+
+/// Records of a fit: the row at its end, and the parameters at the end of its first part.
+#[derive(Default, Serialize, Deserialize)]
+struct Records {
+    rows: Vec<Row>,
+    #[serde(default, with = "mcsa_core::bits::vector")]
+    first: Vec<f64>,
+}
+
+struct Recorder<'m> {
+    records: Records,
+    measure: Option<&'m Measure<'m>>,
+}
+
+impl Serialize for Recorder<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.records.serialize(serializer)
+    }
+}
+
+impl Log for Recorder<'_> {
+    fn is_empty(&self) -> bool {
+        self.records.rows.is_empty()
+    }
+
+    fn record(&mut self, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
+        let Some(measure) = self.measure else { return Ok(()) };
+        let mut values = measure(seen.params)?;
+        if !spent.counts.is_empty() {
+            values.push(("terms", spent.counts.values().sum::<u64>() as f64));
+        }
+        values.push(("seconds", spent.seconds));
+        self.records.rows.push(Row::new(seen.step, values));
+        Ok(())
+    }
+}
+
+/// A running fit to a bound.
+pub(super) struct Bounded<'s> {
+    fit: &'s Fit,
+    job: &'s Job,
+    running: &'s Running<'s>,
+    trail: Trail<'s, Recorder<'s>>,
+    state: Option<Value>,
+    reached: usize,
+    /// Steps of the first part.
+    from: u64,
+    counts: &'s dyn Fn() -> Tally,
+}
+
+impl<'s> Bounded<'s> {
+    /// The fit of a job from its start, or from its checkpoint.
+    pub(super) fn new(fit: &'s Fit, job: &'s Job, running: &'s Running<'s>) -> Result<Self, Error> {
+        let checkpoints = Checkpoints::new(job, running);
+        let saved: Option<Saved<Value, Records>> = checkpoints.last()?;
+        let (reached, state, records, before) = match saved {
+            Some(Saved { stretch, state, log, spent }) => (stretch, Some(state), log, spent),
+            None => (0, None, Records::default(), Spent::default()),
+        };
+        let log = Recorder { records, measure: None };
+        let trail = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
+        Ok(Self { fit, job, running, trail, state, reached, from: 0, counts: &Tally::new })
+    }
+
+    /// Counts evaluations; their sum is the metric `terms` of the row at the end.
+    pub(super) fn counting(self, counts: &'s dyn Fn() -> Tally) -> Self {
+        Self { counts, ..self }
+    }
+
+    /// Parameters at the end of a first part of as many steps; those at its start if there are none. `None` if it was interrupted.
+    ///
+    /// ```text
+    /// Adam, rate 0.01, dropped to a tenth after a half and again after five sixths of the part
+    /// ```
+    ///
+    /// # Errors
+    /// If the part is refused, or diverges.
+    pub(super) fn first<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
+        &mut self,
+        (target, family, estimator): (&P, &F, E),
+        steps: u64,
+        start: Vec<f64>,
+    ) -> Result<Option<Vec<f64>>, Error> {
+        self.from = steps;
+        if steps == 0 {
+            return Ok(Some(start));
+        }
+        if self.reached > 0 {
+            return Ok(Some(self.trail.log.records.first.clone()));
+        }
+        let rate = Schedule::drops(0.01, 0.1, vec![steps / 2, steps - steps / 6])?;
+        let (optimizer, seed) = (OptimizerConfig::Adam(Adam::new(rate)?), self.job.seed.named("first"));
+        let ascent = Ascent { target, family, estimator, optimizer, seed };
+        let Some(Climbed { fit, failure, .. }) = self.climb(&ascent, 0, start)? else { return Ok(None) };
+        if let Some(failure) = failure {
+            return Err(Error::invalid(format!("first part: {failure}")));
+        }
+        self.trail.log.records.first = fit.params().to_vec();
+        Ok(Some(fit.params().to_vec()))
+    }
+
+    /// Makes the remaining steps from these parameters, and measures their end. `None` if it was interrupted.
+    ///
+    /// # Errors
+    /// If it is refused at its start; a fit that diverges is a result.
+    pub(super) fn finish<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
+        mut self,
+        (target, family, estimator): (&P, &F, E),
+        params: Vec<f64>,
+        measure: &'s Measure<'s>,
+    ) -> Result<Option<Done>, Error> {
+        self.trail.log.measure = Some(measure);
+        let (optimizer, seed) = (self.fit.optimizer.clone(), self.job.seed.named("fit"));
+        let ascent = Ascent { target, family, estimator, optimizer, seed };
+        let found = self.climb(&ascent, 1, params)?;
+        let Some(Climbed { fit, outcome, failure }) = found else { return Ok(None) };
+        (self.running.last)(fit.params());
+        let ended = Ended { failure, outcome, ..self.trail.spent(self.counts).ended() };
+        Ok(Some((self.trail.log.records.rows, ended)))
+    }
+
+    fn climb<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
+        &mut self,
+        ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
+        number: usize,
+        params: Vec<f64>,
+    ) -> Result<Option<Climbed<E::State>>, Error> {
+        let state = if self.reached == number { self.state.take() } else { None };
+        let (fit, last) = (self.fit, [self.fit.steps]);
+        let (from, to) = if number == 0 { (0, self.from) } else { (self.from, fit.steps) };
+        let (rows, after) = (&last[..number], fit.steps - to);
+        let work = |steps| fit.work_of(steps, 0);
+        let auxiliary = None;
+        let stretch = Stretch { number, from, to, after, work: &work, rows, auxiliary, counts: self.counts };
+        self.trail.climb(ascent, &stretch, params, state)
+    }
+}
+
+/// Draws at a time: each has a local point for every datum.
+const AT_ONCE: usize = 50;
+
+impl Fit {
+    /// Runs a fit of a robust regression: Semi-DAIS, or a mean-field Gaussian for the weights with all local latents integrated out,
+    /// which uses all rows in each step.
+    pub(super) fn run_local(
+        &self,
+        draws: usize,
+        job: &Job,
+        running: &Running<'_>,
+    ) -> Result<Option<Done>, Error> {
+        let model = self.target.local_rows(running.catalogue, job.seed)?;
+        let (globals, (mean, scale)) = (model.num_globals(), self.start.place().unwrap_or((0.0, 1.0)));
+        let (means, scales) = (vec![mean; globals], vec![scale; globals]);
+        let (run, seed) = (Bounded::new(self, job, running)?, job.seed.named("measure"));
+        match (&self.family, &self.method) {
+            (FamilyConfig::SemiAnnealed(config), &Method::Minibatched { samples, batch }) => {
+                let family = config.family(model.clone());
+                let params = family.at(&means, &scales, scale, config.step_size)?;
+                let estimator = LocalMinibatched { batch, elbo: FlowElbo::new(samples) };
+                let rows: Vec<usize> = (0..model.num_data()).collect();
+                let measure = |params: &[f64]| {
+                    let (target, part) = (LocalMinibatch::new(&model, &rows)?, family.on(&rows));
+                    let mut values = measured_in_parts(draws, |lane, count| {
+                        Ok(Draws::pushed(&target, &part, params, seed.stream(lane, 0), count)?.log_ratios())
+                    })?;
+                    let sizes = part.step_sizes(params, &mut vec![0.0; part.work_len(1)]);
+                    values.extend([
+                        ("zero_steps", sizes.zero as f64),
+                        ("longest_steps", sizes.longest as f64),
+                        ("still", f64::from(u8::from(sizes.is_still()))),
+                    ]);
+                    Ok(values)
+                };
+                run.finish((&model, &family, estimator), params, &measure)
+            }
+            (
+                FamilyConfig::MeanField { .. },
+                Method::Minibatched { samples, .. } | Method::Elbo { samples },
+            ) => {
+                let family = Drawn(MeanField::new(globals).with_link(Link::Exp));
+                let params = family.0.at(&means, &scales)?;
+                let target = from_fn(globals, |theta| integrated(&model, theta, &mut [])).with_gradient(
+                    |theta, gradient| {
+                        integrated(&model, theta, gradient);
+                    },
+                );
+                let measure = |params: &[f64]| {
+                    measured_in_parts(draws, |lane, count| {
+                        Ok(Draws::pushed(&target, &family, params, seed.stream(lane, 0), count)?.log_ratios())
+                    })
+                };
+                run.finish((&target, &family, FlowElbo::new(*samples)), params, &measure)
+            }
+            (family, method) => {
+                Err(Error::invalid(format!("{} in {} has no local points", method.kind(), family.kind())))
+            }
+        }
+    }
+}
+
+/// `log p(theta, y)` with all local latents integrated out; writes its gradient unless that is empty.
+fn integrated(model: &LocalRobustRegression, theta: &[f64], gradient: &mut [f64]) -> f64 {
+    gradient.fill(0.0);
+    let mut log_p = model.add_prior_gradient(theta, gradient);
+    for row in 0..model.num_data() {
+        let term = model.term(row, theta);
+        log_p += term.log_integral();
+        if !gradient.is_empty() {
+            let of_square = -0.5 * (term.shape + 0.5) / (term.shape + 0.5 * term.square);
+            model.add_theta_gradient(row, theta, of_square, 1.0, gradient);
+        }
+    }
+    log_p
+}
+
+/// Bound from this many draws, some at a time, each lot with a lane of its own.
+fn measured_in_parts(
+    draws: usize,
+    log_ratios: impl Fn(u64, usize) -> Result<Vec<f64>, Error>,
+) -> Result<Vec<(&'static str, f64)>, Error> {
+    let mut all = Vec::with_capacity(draws);
+    while all.len() < draws {
+        all.extend(log_ratios((all.len() / AT_ONCE) as u64, AT_ONCE.min(draws - all.len()))?);
+    }
+    let (bound, error) = mean_and_error(&all);
+    Ok(vec![("elbo", bound), ("elbo_error", error)])
+}
+
+/// Most draws behind a prediction; later ones change it by less than the error of the bound.
+const PREDICTED: usize = 200;
+
+impl Fit {
+    /// Runs a fit of a sparse process: first that of a full-rank Gaussian jointly with theta, and from its end the family of the fit.
+    pub(super) fn run_sparse(
+        &self,
+        draws: usize,
+        job: &Job,
+        running: &Running<'_>,
+    ) -> Result<Option<Done>, Error> {
+        let rows = self.target.sparse_rows(running.catalogue, job.seed)?;
+        let (Method::Minibatched { samples, batch }, Target::SparseProcess(settings)) =
+            (&self.method, &self.target)
+        else {
+            return Err(Error::invalid(format!("{} does not learn hyperparameters", self.method.kind())));
+        };
+        let bound = || Minibatched::new(*batch, FlowElbo::new(*samples));
+        let joint = || JointBound { bound: bound() };
+        let (process, dim) = (&rows.process, rows.process.num_inducing());
+        let (mean, scale) = self.start.place().unwrap_or((0.0, 1.0));
+        let gaussian = Drawn(FullRank::new(dim).with_link(Link::Exp));
+        let plain = WithTheta::after(gaussian, rows.theta.len());
+        let mut start = full_rank_at(dim, scale)?;
+        start[..dim].fill(mean);
+        start.extend_from_slice(&rows.theta);
+        let mut run = Bounded::new(self, job, running)?;
+        let found = run.first((process, &plain, joint()), settings.first_steps(self.steps), start)?;
+        let Some(params) = found else { return Ok(None) };
+        let (base, theta) = (plain.lambda(&params), &params[plain.theta()]);
+        let measured = Measured { rows: &rows, draws, seed: job.seed.named("measure") };
+        let surrogate = match &self.family {
+            FamilyConfig::Annealed(config) => {
+                Some((config, surrogate(config, process, job.seed.named("surrogate"))?))
+            }
+            _ => None,
+        };
+        let (all, memory) = prepared(process, theta)?;
+        let posterior = process.posterior(theta, &all, &memory);
+        let start = |config: &AnnealedConfig, mut params: Vec<f64>| {
+            if config.curved {
+                // The logarithms of the mass follow base, step size, kappa and gamma.
+                let mass = params[base.len() + 3..].iter_mut().zip(curvatures(&posterior, &base[..dim]));
+                mass.for_each(|(mass, curvature)| *mass = curvature.ln());
+            }
+            params
+        };
+        if settings.joint {
+            let Some((config, surrogate)) = surrogate else {
+                let measure =
+                    |params: &[f64]| measured.of(&gaussian, plain.lambda(params), &params[plain.theta()]);
+                return run.finish((process, &plain, joint()), params.clone(), &measure);
+            };
+            let psi = surrogate.initial(theta);
+            let annealed = config.family(surrogate);
+            let params = start(config, annealed.at(base, config.step_size, &psi)?);
+            let family = WithTheta::within(annealed, params.len() - psi.len(), theta.len())?;
+            let measure = |params: &[f64]| measured.of(family.family(), params, &params[family.theta()]);
+            return run.finish((process, &family, joint()), params, &measure);
+        }
+        let Some((config, surrogate)) = surrogate else {
+            let measure = |params: &[f64]| measured.of(&gaussian, params, theta);
+            return run.finish((&posterior, &gaussian, bound()), base.to_vec(), &measure);
+        };
+        let psi = surrogate.clone().at(theta)?.initial(theta);
+        let family = config.family(surrogate.at(theta)?);
+        let measure = |params: &[f64]| measured.of(&family, params, theta);
+        let params = start(config, family.at(base, config.step_size, &psi)?);
+        run.finish((&posterior, &family, bound()), params, &measure)
+    }
+}
+
+/// Second derivatives of the negative log posterior at a point along each coordinate; at least 1, their value under a whitened prior.
+fn curvatures(posterior: &SparsePosterior<'_>, z: &[f64]) -> Vec<f64> {
+    let (mut unit, mut product) = (vec![0.0; z.len()], vec![0.0; z.len()]);
+    let mut work = vec![0.0; posterior.work_len(1)];
+    let along = |i: usize| {
+        unit[i] = 1.0;
+        posterior.hessian_vector_into(z, &unit, &mut product, &mut work);
+        unit[i] = 0.0;
+        (-product[i]).max(1.0)
+    };
+    (0..z.len()).map(along).collect()
+}
+
+/// All rows of a process, and its memory at theta.
+fn prepared(process: &SparseGaussianProcess, theta: &[f64]) -> Result<(Vec<usize>, Vec<f64>), Error> {
+    let all: Vec<usize> = (0..process.num_data()).collect();
+    let mut memory = vec![0.0; process.memory_len(all.len())];
+    process.prepare_into(theta, &all, &mut memory)?;
+    Ok((all, memory))
+}
+
+/// Surrogate of some rows with learned weights, or of all rows.
+fn surrogate(
+    config: &AnnealedConfig,
+    process: &SparseGaussianProcess,
+    seed: Seed,
+) -> Result<SparseSurrogate, Error> {
+    let data = process.num_data();
+    match config.surrogate {
+        Ansatz::Posterior => {
+            Ok(SparseSurrogate::new(process.clone(), (0..data).collect())?.with_fixed_weights())
+        }
+        Ansatz::Rand if config.points <= data => {
+            let (mut rows, mut seen) =
+                (vec![0; config.points], vec![0; mcsa_annealed::seen_len(config.points)]);
+            let mut stream = seed.stream(0, 0);
+            mcsa_annealed::draw_subset(data, &mut rows, &mut seen, |count| stream.index(count).unwrap_or(0));
+            SparseSurrogate::new(process.clone(), rows)
+        }
+        Ansatz::Rand => {
+            Err(Error::invalid(format!("{} points of a surrogate, of {data} rows", config.points)))
+        }
+        other => Err(Error::invalid(format!("{} is no surrogate of a sparse process", other.name()))),
+    }
+}
+
+/// Draws behind the mean error of the quadrature.
+const QUADRATURE: usize = 16;
+
+/// Measurement of the end of a fit.
+struct Measured<'r> {
+    rows: &'r SparseRows,
+    draws: usize,
+    seed: Seed,
+}
+
+impl Measured<'_> {
+    /// Bound on all training rows, and predictions of the held-out rows.
+    fn of<F: Pushforward>(
+        &self,
+        family: &F,
+        lambda: &[f64],
+        theta: &[f64],
+    ) -> Result<Vec<(&'static str, f64)>, Error> {
+        let &Self { rows, draws, seed } = self;
+        let (all, memory) = prepared(&rows.process, theta)?;
+        let posterior = rows.process.posterior(theta, &all, &memory);
+        let draws = Draws::pushed(&posterior, family, lambda, seed.stream(0, 0), draws)?;
+        let (bound, error) = mean_and_error(&draws.log_ratios());
+        let quadrature = (0..QUADRATURE.min(draws.len()))
+            .map(|s| posterior.quadrature_error(draws.points.as_ref().column(s)))
+            .sum::<f64>()
+            / QUADRATURE.min(draws.len()) as f64;
+        let (held_out, memory) = prepared(&rows.test, theta)?;
+        let mut log_p = vec![0.0; held_out.len()];
+        let points = draws.points.get(.., ..PREDICTED.min(draws.len()));
+        rows.test.posterior(theta, &held_out, &memory).log_predictive_into(points, &mut log_p);
+        let mean = |of: &dyn Fn(f64) -> f64| log_p.iter().map(|p| of(*p)).sum::<f64>() / log_p.len() as f64;
+        let sizes = family.step_sizes(lambda, &mut vec![0.0; family.work_len(1)]);
+        let mut values = vec![
+            ("elbo", bound),
+            ("elbo_error", error),
+            ("log_z", draws.log_evidence()),
+            ("k_hat", draws.shape),
+            ("quadrature_error", quadrature),
+            ("zero_steps", sizes.zero as f64),
+            ("longest_steps", sizes.longest as f64),
+            ("still", f64::from(u8::from(sizes.is_still()))),
+        ];
+        match rows.scaling {
+            // A label is predicted if its probability is above one half.
+            None => values.extend([
+                ("lpd", mean(&|log_p| log_p)),
+                ("accuracy", mean(&|log_p| f64::from(u8::from(log_p > -std::f64::consts::LN_2)))),
+            ]),
+            Some(scaling) => values.extend([
+                ("lpd", mean(&|log_p| log_p - scaling.log_deviation())),
+                ("freedom", 2.0 + theta[rows.process.first_inducing() - 1].exp()),
+            ]),
+        }
+        Ok(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three of four negative and one of two positive labels are right.
+    #[test]
+    fn labels_are_weighted() {
+        let (odds, y) = ([-1.0, -2.0, -3.0, 4.0, 1.0, -1.0], [0.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(by_label(accuracy, &odds, &y, 0.5), 0.625);
+        assert!((by_label(accuracy, &odds, &y, 1.0 / 3.0) - accuracy(&odds, &y)).abs() < 1e-15);
+        let density = by_label(log_predictive_density, &odds, &y, 1.0 / 3.0);
+        assert!((density - log_predictive_density(&odds, &y)).abs() < 1e-15);
+        assert!(by_label(accuracy, &odds[..4], &y[..4], 0.5).is_nan());
+    }
+}

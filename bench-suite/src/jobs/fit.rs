@@ -1,0 +1,659 @@
+//! Execution of a fit: a warm fit if there is one, then the stages in sequence; its rows, by its target or by reference draws.
+
+use faer::MatRef;
+use mcsa_core::{
+    Address, Counted, Error, Estimator, Family, Gradient, LogDensity, Reparameterised, Seed, bits,
+};
+use mcsa_data::Dataset;
+use mcsa_estimators::{Ascent, Draws, Health, pmcsa};
+use mcsa_families::{Defence, GaussianFamily, MeanField, Tail};
+use mcsa_models::{Link, Probit, Tempered};
+use mcsa_optim::Adam;
+use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+use super::running::{Checkpoints, Climbed, Log, Meter, Saved, Seen, Spent, Stretch, Trail};
+use super::{Done, Running, Tally, now, totals};
+use crate::catalog::{
+    Evaluator, Method, OptimizerConfig, Posterior, Reference, Start, Target, Views, of_labels,
+};
+use crate::metric::Vector;
+use crate::store::{Ended, Row};
+use crate::task::{Fit, Job, Metrics};
+
+/// Name of the experiment for a single fit by the verb `fit`: its health is estimated from as many draws as k-hat needs.
+pub(crate) const SINGLE: &str = "fit";
+
+/// Draws for the health of each fit of an experiment; its k-hat is reported with an error.
+const HEALTH_DRAWS: usize = 1_000;
+
+/// Most draws in a piece of a health.
+const MOST_DRAWS: u64 = 1_000;
+
+/// Number of chains of a warm fit.
+const WARM_CHAINS: usize = 10;
+
+/// Programs of fits.
+enum Program {
+    /// Expectation propagation, in this file.
+    Sweeps { sweeps: usize },
+    /// Steps of a family of paths, then filters: `path.rs`.
+    Paths { particles: usize, filters: u64 },
+    /// Steps to the bound of a sparse Gaussian process: `bound.rs`.
+    SparseBound { draws: usize },
+    /// Steps to the bound of a model with local latent points: `bound.rs`.
+    LocalBound { draws: usize },
+    /// Steps to the bound of a logistic regression: `bound.rs`.
+    Bound { draws: usize },
+    /// Steps of a family, with rows by its target or by reference draws, in this file.
+    Steps,
+}
+
+impl Fit {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        self.check()?;
+        match self.program() {
+            Program::Sweeps { sweeps } => {
+                let done = propagate(self, sweeps, job, running)?;
+                (running.progress)(self.work_of(self.steps, 0));
+                Ok(Some(done))
+            }
+            Program::Paths { particles, filters } => self.run_path(particles, filters, job, running),
+            Program::SparseBound { draws } => self.run_sparse(draws, job, running),
+            Program::LocalBound { draws } => self.run_local(draws, job, running),
+            Program::Bound { draws } => self.run_bound(draws, job, running),
+            Program::Steps => self.run_steps(job, running),
+        }
+    }
+
+    /// The program of a fit with these settings.
+    fn program(&self) -> Program {
+        match (self.metrics, &self.method, &self.target) {
+            (_, &Method::Ep { sweeps }, _) => Program::Sweeps { sweeps },
+            (Metrics::Filters { particles, filters }, ..) => Program::Paths { particles, filters },
+            (Metrics::Bound { draws }, _, Target::SparseProcess(_)) => Program::SparseBound { draws },
+            (Metrics::Bound { draws }, _, Target::LocalRegression(_)) => Program::LocalBound { draws },
+            (Metrics::Bound { draws }, ..) => Program::Bound { draws },
+            (Metrics::Target | Metrics::Reference, ..) => Program::Steps,
+        }
+    }
+
+    /// Runs the steps of a family, with rows along the way.
+    fn run_steps(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+        let checkpoints = Checkpoints::new(job, running);
+        let problem = self.target.build(running.catalogue, job.seed)?;
+        let target = Counted::new(&*problem.posterior);
+        let dim = target.dim();
+        let (shaped, gaussian) = (self.family.build(dim)?, self.family.gaussian(dim));
+        let measured = match (self.metrics, &gaussian) {
+            (Metrics::Target, Some(gaussian)) => Measured::Target(&*problem.evaluator, &**gaussian),
+            _ => {
+                let reference = self.target.reference(running.catalogue, job.seed)?;
+                Measured::Reference(reference, &*problem.posterior, &*shaped.family)
+            }
+        };
+        let saved: Option<Saved<Value, Records>> = checkpoints.last()?;
+        let (reached, mut state, records, before) = match saved {
+            Some(Saved { stretch, state, log, spent }) => (stretch, Some(state), log, spent),
+            None => {
+                let average = (self.averaged > 0).then(|| Average::new(dim));
+                (
+                    0,
+                    None,
+                    Records { rows: Vec::new(), average, warm: None, judged: Vec::new() },
+                    Spent::default(),
+                )
+            }
+        };
+        let log = Recorder { fit: self, seed: job.seed, measured, records };
+        let mut run = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
+
+        let family = Counted::new(&*shaped.family);
+        let pushforward = Counted::new(&*shaped.pushforward);
+        let closed = gaussian.as_deref().filter(|_| !self.is_staged()).map(Counted::new);
+        let plain = || closed.as_ref().map(Counted::counts).unwrap_or_default();
+        let counts = || totals(target.counts(), &[family.counts(), pushforward.counts(), plain()]);
+        let start = match (self.start, &gaussian) {
+            (Start::Warm { .. }, _) => match self.warm(&target, &mut run, &counts, job, &mut state)? {
+                Some(place) => place,
+                None => return Ok(None),
+            },
+            (_, Some(gaussian)) => {
+                let params = self.start.draw(&**gaussian, &mut job.seed.named("start").stream(0, 0))?;
+                Place::of(&**gaussian, params)?
+            }
+            (_, None) => Place::uniform(dim, self.start.place().unwrap_or((0.0, 1.0))),
+        };
+        let mut hidden = job.seed.named("hidden").stream(0, 0);
+        let mut around = |start: &Place| shaped.around(&start.mean, &start.deviations, &mut hidden);
+        let params = start.params.clone().map_or_else(|| around(&start), Ok)?;
+
+        let seed = job.seed.named("auxiliary");
+        let standard = |family: &dyn GaussianFamily| {
+            Start::Standard.draw(family, &mut seed.named("standard").stream(0, 0))
+        };
+        let auxiliary = gaussian.as_deref().filter(|_| self.auxiliary > 0).map(standard).transpose()?;
+        let auxiliary = auxiliary.map(|standard| (self.auxiliary, seed, standard));
+        let tail = Tail::cauchy(dim).at(&start.mean, &start.deviations)?;
+        let work = |steps| self.work_of(steps, 0);
+        let spans = self.stages().spans(self.steps);
+        let mut rows = self.trace.steps(self.steps);
+        rows.extend(spans.iter().map(|(_, to)| to));
+        rows.sort_unstable();
+        rows.dedup();
+        if self.is_staged() && run.log.is_empty() {
+            run.record(&counts, Seen { params: &params, ..Seen::default() })?;
+        }
+        let views = Views {
+            family: &family,
+            closed: closed.as_ref().map(|family| family as &dyn Reparameterised),
+            pushforward: Some(&pushforward),
+        };
+        let (mut params, mut outcome, mut failure, mut health) = (params, None, None, None);
+        for (number, &(from, to)) in (1..).zip(&spans).skip_while(|(number, _)| *number < reached) {
+            if failure.is_some() {
+                break;
+            }
+            let (after, work, rows, counts) = (self.steps - to, &work, &rows, &counts);
+            let auxiliary = auxiliary.as_ref();
+            let stretch = Stretch { number, from, to, after, work, rows, auxiliary, counts };
+            // Without a schedule a Gaussian family is fitted to the target as it is, without a guard.
+            let (tempered, seed);
+            let (target, guard): (&dyn Gradient, _) = if closed.is_some() {
+                seed = job.seed.named("fit");
+                (&target, None)
+            } else {
+                let stage = self.stages().stages[number - 1];
+                seed = job.seed.named("fit").child(number as u64 - 1);
+                tempered = Tempered::new(&target, stage.power)?;
+                (&tempered, Some(Defence::new(stage.defence, tail.clone())?))
+            };
+            let (estimator, optimizer) = (self.method.build(views, guard)?, self.optimizer.clone());
+            let ascent = Ascent { target, family: views.family, estimator, optimizer, seed };
+            let climbed = run.climb(&ascent, &stretch, params, state.take())?;
+            let Some(climbed) = climbed else { return Ok(None) };
+            if closed.is_some() {
+                let draws = (job.experiment != SINGLE).then_some(HEALTH_DRAWS);
+                health = match judge(&ascent, &climbed, draws, &mut run, &stretch) {
+                    Ok(None) => return Ok(None),
+                    judged => judged.ok().flatten(),
+                };
+            }
+            params = climbed.fit.params().to_vec();
+            (outcome, failure) = (climbed.outcome, climbed.failure);
+        }
+        (running.last)(&params);
+        let ended = Ended { failure, outcome, health, ..run.spent(&counts).ended() };
+        Ok(Some((run.log.records.rows, ended)))
+    }
+
+    /// The end of the warm fit, after its steps unless they are made. `None` if it was interrupted.
+    fn warm(
+        &self,
+        target: &Counted<&dyn Posterior>,
+        run: &mut Trail<'_, Recorder<'_>>,
+        counts: &dyn Fn() -> Tally,
+        job: &Job,
+        state: &mut Option<Value>,
+    ) -> Result<Option<Place>, Error> {
+        let family = MeanField::new(target.dim());
+        let params = match &run.log.records.warm {
+            Some(Warmed(params)) => params.clone(),
+            None => {
+                let Place { mean, deviations, .. } =
+                    Place::uniform(target.dim(), self.start.place().unwrap_or((0.0, 1.0)));
+                let guard = Defence::new(0.1, Tail::cauchy(target.dim()).at(&mean, &deviations)?)?;
+                let (estimator, optimizer) =
+                    (pmcsa(WARM_CHAINS).guarded(guard), OptimizerConfig::Adam(Adam::new(0.01)?));
+                let seed = job.seed.named("warm");
+                let ascent = Ascent { target, family: &family, estimator, optimizer, seed };
+                let (to, after, work) =
+                    (self.start.warm_steps(), self.steps, &|steps| steps * self.method.effort());
+                let stretch =
+                    Stretch { number: 0, from: 0, to, after, work, rows: &[], auxiliary: None, counts };
+                let start = family.at(&mean, &deviations)?;
+                let Some(warm) = run.climb(&ascent, &stretch, start, state.take())? else { return Ok(None) };
+                warm.fit.params().to_vec()
+            }
+        };
+        run.log.records.warm = Some(Warmed(params.clone()));
+        Ok(Some(Place { params: None, ..Place::of(&family, params)? }))
+    }
+}
+
+/// Start of a fit: means and standard deviations, and lambda if it is drawn for the family.
+struct Place {
+    mean: Vec<f64>,
+    deviations: Vec<f64>,
+    params: Option<Vec<f64>>,
+}
+
+impl Place {
+    fn uniform(dim: usize, (mean, scale): (f64, f64)) -> Self {
+        Self { mean: vec![mean; dim], deviations: vec![scale; dim], params: None }
+    }
+
+    fn of(family: &dyn GaussianFamily, params: Vec<f64>) -> Result<Self, Error> {
+        let deviations = family.variances(&params)?.iter().map(|variance| variance.sqrt()).collect();
+        Ok(Self { mean: family.mean(&params).to_vec(), deviations, params: Some(params) })
+    }
+}
+
+/// Health of a fit from some draws, by default as many as k-hat needs, in pieces as short as the stretches of steps. `None` if it was
+/// interrupted.
+fn judge<P: LogDensity + ?Sized, F: Family + ?Sized, E: Estimator<P, F>>(
+    ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
+    climbed: &Climbed<E::State>,
+    draws: Option<usize>,
+    run: &mut Trail<'_, Recorder<'_>>,
+    stretch: &Stretch<'_>,
+) -> Result<Option<Health>, Error> {
+    let Trail { checkpoints, meter, log, .. } = run;
+    let (before, begun) = (meter.spent((stretch.counts)()), now());
+    let (done, mut is_first) = (std::mem::take(&mut log.records.judged), true);
+    let next = |log_p: &[f64]| {
+        // A fit that failed has no checkpoint after its last step: it would be continued from an earlier one.
+        if climbed.failure.is_some() {
+            return usize::MAX;
+        }
+        log_p.clone_into(&mut log.records.judged);
+        let log = &*log;
+        let state = || {
+            let took = begun.elapsed().as_secs_f64();
+            let (measuring, judging) = (before.measuring + took, before.judging + took);
+            let spent = Spent { measuring, judging, ..before.clone() };
+            Saved { stretch: stretch.number, state: (&climbed.fit, None::<()>), log, spent }
+        };
+        if !std::mem::take(&mut is_first) && !checkpoints.goes_on(0, 0, state) {
+            return 0;
+        }
+        checkpoints.stretch(MOST_DRAWS).max(1) as usize
+    };
+    let health = meter.judge(stretch.counts, || ascent.health_in_pieces(&climbed.fit, draws, done, next))?;
+    // Before the first step the chains are draws from q, which give no upper bound.
+    let is_new = climbed.fit.step() == 0;
+    Ok(health.map(|health| if is_new { Health { evidence_upper: f64::NAN, ..health } } else { health }))
+}
+
+/// Draws from q for a row by reference draws.
+const DRAWS: usize = 2_000;
+/// Draws from q stored at the end of a fit in two dimensions, for figures.
+const SEEN: usize = 400;
+
+/// Records of a fit, and their measurement.
+pub(super) struct Recorder<'s> {
+    pub(super) fit: &'s Fit,
+    pub(super) seed: Seed,
+    pub(super) measured: Measured<'s>,
+    pub(super) records: Records,
+}
+
+/// Records of a fit.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Records {
+    pub(super) rows: Vec<Row>,
+    /// Average of the last iterates, if they are averaged.
+    pub(super) average: Option<Average>,
+    /// Parameters at the end of the warm fit, once it has ended.
+    pub(super) warm: Option<Warmed>,
+    /// Log densities of the draws for the health of the fit, as far as they are evaluated.
+    #[serde(with = "mcsa_core::bits::vector")]
+    pub(super) judged: Vec<f64>,
+}
+
+/// Parameters of a warm fit.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Warmed(#[serde(with = "mcsa_core::bits::vector")] pub(super) Vec<f64>);
+
+/// Evaluators of rows.
+pub(super) enum Measured<'s> {
+    /// Evaluator of fits of the target, and the Gaussian family.
+    Target(&'s dyn Evaluator, &'s dyn GaussianFamily),
+    /// Reference draws of the target.
+    Reference(Reference, &'s dyn Posterior, &'s dyn Family),
+}
+
+impl Serialize for Recorder<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.records.serialize(serializer)
+    }
+}
+
+impl Log for Recorder<'_> {
+    fn iterate(&mut self, step: u64, params: &[f64]) -> Result<(), Error> {
+        match (&mut self.records.average, &self.measured) {
+            (Some(average), Measured::Target(_, family)) if step + self.fit.averaged > self.fit.steps => {
+                average.add(*family, params)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.records.rows.is_empty()
+    }
+
+    fn record(&mut self, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
+        let mut row = match &self.measured {
+            Measured::Target(evaluator, family) => self.by_target(*evaluator, *family, &seen)?,
+            Measured::Reference(reference, target, family) => {
+                self.by_reference(reference, *target, *family, &seen)?
+            }
+        };
+        row.values.extend(seen.variance.map(|variance| ("variance", variance)));
+        for name in ["p_evaluations", "p_gradients"] {
+            row.values.insert(name, spent.counts.get(name).copied().unwrap_or(0) as f64);
+        }
+        row.values.insert("seconds", spent.seconds);
+        self.records.rows.push(row);
+        Ok(())
+    }
+}
+
+impl Recorder<'_> {
+    fn by_target(
+        &self,
+        evaluator: &dyn Evaluator,
+        family: &dyn GaussianFamily,
+        seen: &Seen<'_>,
+    ) -> Result<Row, Error> {
+        let (step, is_last) = (seen.step, seen.step == self.fit.steps);
+        let mut row = Row::new(step, seen.kernel.iter().copied());
+        let average = self.records.average.as_ref().filter(|_| is_last);
+        let averaged = average.map(|average| average.params(family)).transpose()?;
+        if let Some(average) = average {
+            row.vectors.extend(average.vectors());
+        }
+        let params = averaged.as_deref().unwrap_or(seen.params);
+        row.values.extend(evaluator.measure(family, params, self.seed.named("measure").stream(0, step))?);
+        if is_last {
+            row.vectors.extend(evaluator.vectors(family, params));
+        }
+        Ok(row)
+    }
+
+    /// A row by reference draws.
+    ///
+    /// ```text
+    /// kl = E_p[log p - log q] - log Z,   by draws of p;   w = p / (q Z) at draws of q and of p
+    /// ```
+    fn by_reference(
+        &self,
+        reference: &Reference,
+        target: &dyn Posterior,
+        family: &dyn Family,
+        seen: &Seen<'_>,
+    ) -> Result<Row, Error> {
+        let lane = self.seed.named("measure").stream(0, seen.step);
+        let draws = Draws::of(target, family, seen.params, lane, DRAWS)?;
+        let Reference { points: truth, log_p, log_normaliser, .. } = reference;
+        let mut log_q = vec![0.0; truth.ncols()];
+        family.log_probs(
+            seen.params,
+            truth.as_ref(),
+            &mut log_q,
+            &mut vec![0.0; family.work_len(truth.ncols())],
+        );
+        let ratios: Vec<f64> = log_p.iter().zip(&log_q).map(|(p, q)| p - q - log_normaliser).collect();
+        let (divergence, error) = reference.mean(&ratios);
+        let drawn = draws.log_ratios().into_iter().map(|w| w - log_normaliser);
+        let top = drawn.chain(ratios).fold(f64::NEG_INFINITY, f64::max);
+        let values = [
+            ("kl", divergence),
+            ("kl_error", error),
+            ("k_hat", draws.shape),
+            ("sample_share", draws.sample_size / DRAWS as f64),
+            ("log_weight_bound", top),
+            ("acceptance", seen.acceptance.unwrap_or(f64::NAN)),
+        ];
+        let mut row = Row::new(seen.step, values);
+        if let (Some(share), Some(of_truth)) = (reference.share(&draws.points), reference.share(truth)) {
+            row.values.extend([("share", share), ("share_of_target", of_truth)]);
+        }
+        if seen.step == self.fit.steps && family.dim() == 2 {
+            let coordinate = |i: usize| (0..SEEN).map(|j| draws.points[(i, j)]).collect();
+            row.vectors.extend([(Vector::DrawsX, coordinate(0)), (Vector::DrawsY, coordinate(1))]);
+        }
+        Ok(row)
+    }
+}
+
+/// Means and variances of `q`, averaged over iterates:
+///
+/// ```text
+/// m = 1/K sum_k mu_k,     s^2 = 1/K sum_k sigma_k^2      over the last K
+/// ```
+///
+/// MSC predicts with this average (MSC, Tab. 1).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Average {
+    count: u64,
+    #[serde(with = "bits::vector")]
+    mean: Vec<f64>,
+    #[serde(with = "bits::vector")]
+    variance: Vec<f64>,
+}
+
+impl Average {
+    pub(super) fn new(dim: usize) -> Self {
+        Self { count: 0, mean: vec![0.0; dim], variance: vec![0.0; dim] }
+    }
+
+    /// Adds one iterate.
+    pub(super) fn add(&mut self, family: &dyn GaussianFamily, params: &[f64]) -> Result<(), Error> {
+        self.count += 1;
+        let towards = |average: &mut Vec<f64>, values: &[f64]| {
+            for (average, value) in average.iter_mut().zip(values) {
+                *average += (value - *average) / self.count as f64;
+            }
+        };
+        towards(&mut self.mean, family.mean(params));
+        towards(&mut self.variance, &family.variances(params)?);
+        Ok(())
+    }
+
+    /// Parameters with these moments; in a family that is not mean field, those without correlation.
+    pub(super) fn params(&self, family: &dyn GaussianFamily) -> Result<Vec<f64>, Error> {
+        let scales: Vec<f64> = self.variance.iter().map(|variance| variance.sqrt()).collect();
+        params(family, &self.mean, &scales)
+    }
+
+    /// Means and log scales.
+    pub(super) fn vectors(&self) -> [(Vector, Vec<f64>); 2] {
+        vectors(&self.mean, &self.variance)
+    }
+}
+
+/// Parameters of independent coordinates with these means and scales.
+pub(super) fn params(family: &dyn GaussianFamily, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
+    let mut rho = scales.to_vec();
+    family.link().inverses_into(scales, &mut rho)?;
+    family.assemble(mean, &rho, &mut || 0.0)
+}
+
+/// Means and log scales of a family with these moments.
+pub(super) fn vectors(mean: &[f64], variance: &[f64]) -> [(Vector, Vec<f64>); 2] {
+    let log_scales = variance.iter().map(|variance| 0.5 * variance.ln()).collect();
+    [(Vector::Means, mean.to_vec()), (Vector::LogScales, log_scales)]
+}
+
+/// States of one estimator in `R` independent copies that use the lambda of a fit and do not affect the fit.
+///
+/// ```text
+/// V = 1/(R - 1) sum_r || g_r - mean g ||^2,   over all of lambda
+/// ```
+/// Each copy begins at `N(0, I)`, not at `q`, and makes one transition each time `V` is computed (pMCSA, gradient variance
+/// figure): its chains lag behind those of the fit. Each copy has its own streams.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Auxiliary<S> {
+    seed: Seed,
+    sets: Vec<S>,
+}
+
+impl<S> Auxiliary<S> {
+    /// Starts `sets` copies at step 0, each with its own lanes, from `standard`, the parameters of `N(0, I)`.
+    pub(super) fn start<P, F, E, O>(
+        sets: u64,
+        ascent: &Ascent<'_, P, F, E, O>,
+        seed: Seed,
+        standard: &[f64],
+    ) -> Result<Self, Error>
+    where
+        P: ?Sized,
+        F: ?Sized,
+        E: Estimator<P, F, State = S>,
+    {
+        let Ascent { target, family, estimator, .. } = ascent;
+        let mut lanes = seed.streams(estimator.lanes(), 0);
+        let mut first = |set| {
+            move_to(&mut lanes, set, 0);
+            estimator.init(target, family, standard, &mut lanes)
+        };
+        let sets = (0..sets).map(&mut first).collect::<Result<_, _>>()?;
+        Ok(Self { seed, sets })
+    }
+
+    /// Variance of the direction at `params`, after one transition of each copy; `step` is the step of the fit.
+    pub(super) fn variance<P, F, E, O>(
+        &mut self,
+        ascent: &Ascent<'_, P, F, E, O>,
+        params: &[f64],
+        step: u64,
+    ) -> Result<f64, Error>
+    where
+        P: ?Sized,
+        F: ?Sized,
+        E: Estimator<P, F, State = S>,
+    {
+        let Ascent { target, family, estimator, .. } = ascent;
+        let mut lanes = self.seed.streams(estimator.lanes(), 0);
+        let mut work = vec![0.0; estimator.work_len(target, family)];
+        let (mut direction, mut mean) = (vec![0.0; params.len()], vec![0.0; params.len()]);
+        let mut square = 0.0;
+        for (set, count) in self.sets.iter_mut().zip(1_u64..) {
+            move_to(&mut lanes, count - 1, step + 1);
+            let (lanes, out) = (&mut lanes, &mut direction);
+            estimator.ascent_direction(target, family, params, set, lanes, out, &mut work)?;
+            for (mean, g) in mean.iter_mut().zip(&direction) {
+                let off = g - *mean;
+                *mean += off / count as f64;
+                square += off * (g - *mean);
+            }
+        }
+        Ok(square / (self.sets.len().max(2) - 1) as f64)
+    }
+}
+
+/// Moves the lanes to one copy and step: no two copies share a lane.
+fn move_to(lanes: &mut [mcsa_core::Stream], set: u64, step: u64) {
+    let first = set * lanes.len() as u64;
+    lanes.iter_mut().zip(first..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
+}
+
+/// Runs sweeps over the rows of a probit regression. The result is one row of metrics with the number of sweeps as its step.
+/// Predictions use the full covariance, not its diagonal; the reported last lambda is the member of the family with the means
+/// and scales of the approximation.
+///
+/// There is no checkpoint: sweeps converge after some tens, and a sweep costs `d^2` operations per row.
+pub(super) fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
+    let (train, test) = fit.target.probit_rows(running.catalogue, job.seed)?;
+    let since = now();
+    let propagation = ExpectationPropagation { sweeps: sweeps as u64, ..ExpectationPropagation::default() };
+    let Propagated { gaussian, log_evidence, sweeps, .. } =
+        propagation.probit(train.x.as_ref(), &train.y, 1.0)?;
+    let seconds = since.elapsed().as_secs_f64();
+    let mut row = Row::new(sweeps, [("log_z", log_evidence)]);
+    if let Some(test) = test {
+        let odds = |data: &Dataset| log_odds(data, &gaussian.mean, gaussian.covariance.as_ref());
+        row.values.extend(of_labels(&odds(&test), &test, &odds(&train), &train));
+    }
+    let scales = gaussian.scales();
+    let family =
+        fit.family.gaussian(scales.len()).ok_or_else(|| Error::invalid("ep fits a Gaussian family"))?;
+    (running.last)(&params(&*family, &gaussian.mean, &scales)?);
+    let variances: Vec<f64> = scales.iter().map(|scale| scale * scale).collect();
+    row.vectors.extend(vectors(&gaussian.mean, &variances));
+    let terms = sweeps * train.rows() as u64;
+    let counts = [("terms_matched".to_owned(), terms)].into();
+    Ok((vec![row], Ended { counts, seconds, ..Ended::default() }))
+}
+
+/// `Phi(x' m / sqrt(1 + x' S x))` as log odds, for each row.
+fn log_odds(data: &Dataset, mean: &[f64], covariance: MatRef<'_, f64>) -> Vec<f64> {
+    let odds = |i: usize| {
+        let row = data.x.row(i);
+        let (mut f, mut spread) = (0.0, 0.0);
+        for (j, x) in row.iter().enumerate() {
+            f += x * mean[j];
+            spread += x * row.iter().enumerate().map(|(k, y)| covariance[(j, k)] * y).sum::<f64>();
+        }
+        Probit::log_odds_of_normal(f, spread)
+    };
+    (0..data.rows()).map(odds).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use mcsa_core::Seed;
+    use mcsa_data::Catalogue;
+    use mcsa_families::{Link, MeanField};
+    use mcsa_models::log_odds_from_moments;
+
+    use super::*;
+    use crate::catalog::Target;
+
+    /// Variances are averaged, not scales: scales 1 and 3 give the root of 5.
+    #[test]
+    fn two_iterates_by_hand() {
+        let family = MeanField::new(1).with_link(Link::Exp);
+        let mut average = Average::new(1);
+        average.add(&family, &[1.0, 0.0]).unwrap();
+        average.add(&family, &[2.0, 3.0_f64.ln()]).unwrap();
+        let params = average.params(&family).unwrap();
+        assert!((params[0] - 1.5).abs() < 1e-15 && (params[1] - 0.5 * 5.0_f64.ln()).abs() < 1e-15);
+        let [means, log_scales] = average.vectors();
+        assert_eq!(means, (Vector::Means, vec![params[0]]));
+        assert!((log_scales.1[0] - params[1]).abs() < 1e-15);
+    }
+
+    /// With `q = p = N(0, I)` every proposal is accepted, so `g` averages `N` independent scores: `V = 3 d / N` in `(mean,
+    /// log scale)`. `Var ||s||^2 = 74 d`, so at `N = 1` the standard error of `V` is 3.2 %, and 20 % is six standard errors:
+    /// a false alarm has probability below 1e-4.
+    #[test]
+    fn it_is_the_variance_of_independent_scores_where_all_is_accepted() {
+        let problem = Target::StandardGaussian { dim: 2 }.build(&Catalogue::new(None), Seed::new(1)).unwrap();
+        let family = MeanField::new(2).with_link(mcsa_families::Link::Exp);
+        let at_target = family.at(&[0.0; 2], &[1.0; 2]).unwrap();
+        let variance = |chains: usize, params: &[f64]| {
+            let (target, seed) = (&*problem.posterior, Seed::new(3));
+            let estimator = mcsa_estimators::pmcsa(chains);
+            let ascent = Ascent { target, family: &family, estimator, optimizer: (), seed };
+            let mut all = Auxiliary::start(4000, &ascent, seed, &at_target).unwrap();
+            all.variance(&ascent, params, 0).unwrap()
+        };
+        let params = at_target.clone();
+        for chains in [1, 10] {
+            let expected = 6.0 / chains as f64;
+            let found = variance(chains, &params);
+            assert!((found / expected - 1.0).abs() < 0.2, "{chains} chains: {found} for {expected}");
+        }
+        // For `q` different from `p` the variance differs.
+        let wide = family.at(&[0.0; 2], &[3.0; 2]).unwrap();
+        assert!((variance(10, &wide) / 0.6 - 1.0).abs() > 0.5);
+    }
+
+    /// With a diagonal covariance the prediction equals that of the library for independent weights.
+    #[test]
+    fn without_correlation_it_is_the_mean_field_prediction() {
+        let target = Target::Probit { data: "pima".into(), complete: false };
+        let (_, test) = target.probit_rows(&Catalogue::new(None), Seed::new(1)).unwrap();
+        let test = test.unwrap();
+        let (mean, variance) = ([0.01; 9], [1e-4; 9]);
+        let covariance = faer::Mat::from_fn(9, 9, |i, k| if i == k { variance[i] } else { 0.0 });
+        let mut expected = vec![0.0; test.rows()];
+        log_odds_from_moments::<Probit>(test.x.as_ref(), &mean, &variance, &mut expected);
+        let found = log_odds(&test, &mean, covariance.as_ref());
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12 * b.abs().max(1.0)));
+    }
+}
