@@ -282,3 +282,62 @@ fn defaults(what: &str, name: &str, all: &[Listed]) -> Result<toml::Table, Error
     let text = format!("kind = {name:?}\n{}", settings.split(", ").collect::<Vec<_>>().join("\n"));
     toml::from_str(&text).map_err(|error| Error::invalid(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        fit: FitModel,
+    }
+
+    const SETTINGS: [&str; 12] = [
+        "model.dim=3",
+        "model.bend=0.1",
+        "model.data=\"sonar\"",
+        "model.rows=200",
+        "method.chains=9223372036854775807",
+        "method.transitions=4",
+        "method=0.5",
+        "family.kind=\"full-rank\"",
+        "family={kind=\"mean-field\"}",
+        "optimizer.rate={kind=\"power\", gamma=0.03, exponent=0.5}",
+        "start.kind=\"jittered\"",
+        "steps=3",
+    ];
+
+    fn fit(model: &str, method: &str, setting: &str) -> Result<Fit, Error> {
+        let words = ["fit", "--model", model, "--method", method, &format!("--set={setting}")];
+        Program::try_parse_from(words).expect("three arguments").fit.fit()
+    }
+
+    #[test]
+    fn settings_are_read() {
+        assert!(
+            fit("banana", "pmcsa", SETTINGS[1]).is_ok()
+                && fit("banana", "jsa", "method.transitions=4").is_ok()
+        );
+        assert!(fit("banana", "pmcsa", "model.dim=3").is_err());
+    }
+
+    proptest! {
+        /// No setting makes the reader panic.
+        #[test]
+        fn no_setting_panics(
+            (model, method) in (select(&Target::ALL[..]), select(&Method::ALL[..])),
+            setting in select(&SETTINGS[..]),
+            (start, length) in (any::<prop::sample::Index>(), 0..6_usize),
+            piece in select(&["", "=", "-1", "nan", "[[", "\"", "1e308", "18446744073709551615"][..]),
+        ) {
+            let mut text = setting.to_owned();
+            let start = start.index(text.len());
+            text.replace_range(start..(start + length).min(text.len()), piece);
+            let _ = fit(model.0, method.0, &text);
+        }
+    }
+}

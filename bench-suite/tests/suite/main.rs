@@ -12,6 +12,7 @@ mod outputs;
 mod page;
 mod process;
 mod program;
+mod readers;
 mod replay;
 mod resume;
 mod shaped;

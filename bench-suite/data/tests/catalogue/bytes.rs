@@ -1,6 +1,6 @@
 //! Arbitrary bytes never cause a panic.
 
-use mcsa_data::{Catalogue, Table};
+use mcsa_data::{Catalogue, Posteriordb, Table};
 use proptest::prelude::*;
 
 use crate::sets::{SMALL, labelled};
@@ -35,6 +35,34 @@ proptest! {
         let same = bytes[at] == byte;
         bytes[at] = byte;
         prop_assert_eq!(Table::read(entry, "yacht.csv", &bytes[..]).is_ok(), same);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// A reference or a table with a piece replaced is read, or is an error.
+    #[test]
+    fn a_changed_folder_of_posteriordb_is_read_or_an_error(
+        is_table: bool,
+        (start, length) in (any::<prop::sample::Index>(), 0..12_usize),
+        piece in prop::sample::select(&["", "-1", "1e308", "nan", "null", "[[", "\n", "18446744073709551615"][..]),
+    ) {
+        let files = [
+            ("reference.json", include_str!("../posteriordb/reference.json")),
+            ("made_up-normal.csv", include_str!("../posteriordb/made_up-normal.csv")),
+        ];
+        let folder = std::env::temp_dir().join(format!("mcsa-posteriordb-bytes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for (k, (name, text)) in files.into_iter().enumerate() {
+            let mut bytes = text.as_bytes().to_vec();
+            if is_table == (k == 1) {
+                let start = start.index(bytes.len());
+                bytes.splice(start..(start + length).min(bytes.len()), piece.bytes());
+            }
+            std::fs::write(folder.join(name), bytes).unwrap();
+        }
+        let _ = Posteriordb::open(folder).and_then(|folder| folder.load("made_up-normal"));
     }
 }
 
