@@ -42,54 +42,58 @@ fn same(a: &Outcome, b: &Outcome) -> bool {
 
 /// The result of an uninterrupted run; each test has its own folder.
 fn whole(job: &Job, test: &str) -> Outcome {
-    let folder = folder(&format!("{test}-whole"));
+    let folder = folder(&format!("{test}-{}", job.id()));
     let (store, catalogue) = (Store::new(&folder), Catalogue::new(None));
     assert_eq!(job.run(&Running::new(&store, &catalogue)).unwrap(), Ending::Stored);
     result(&folder, job)
 }
 
+/// Runs a job and stops it at its first checkpoint, again and again. Returns the number of runs and the work that they report.
+fn in_parts(job: &Job, store: &Store, steps: u64) -> (u64, u64) {
+    let (catalogue, done, mut runs) = (Catalogue::new(None), AtomicU64::new(0), 0);
+    loop {
+        // The first call reports the work of earlier runs; the second, at the first checkpoint, stops the run.
+        let calls = AtomicU64::new(0);
+        let progress = |work| {
+            let call = calls.fetch_add(1, Relaxed);
+            done.fetch_add(if call == 0 { 0 } else { work }, Relaxed);
+            call == 0
+        };
+        let checkpoint = Due::Steps(steps);
+        let running = Running { checkpoint, progress: &progress, ..Running::new(store, &catalogue) };
+        runs += 1;
+        assert!(runs <= 6, "{}: it begins again and again", job.task.title());
+        if job.run(&running).unwrap() == Ending::Stored {
+            return (runs, done.into_inner());
+        }
+        assert!(!store.holds(job));
+    }
+}
+
+/// The result of an interrupted job is that of an uninterrupted one; another seed has another.
+fn is_unchanged(job: &Job, parts: &Path) -> bool {
+    let other = Job { seed: job.seed.child(0), ..job.clone() };
+    let (expected, other) = (whole(job, "whole"), whole(&other, "whole"));
+    same(&expected, &result(parts, job)) && !same(&expected, &other)
+}
+
 #[test]
 fn every_kind_goes_on_from_its_checkpoints() {
-    let catalogue = Catalogue::new(None);
     for (kind, jobs) in jobs() {
         for job in jobs {
             let parts = folder("parts");
-            let expected = whole(&job, "parts");
-            let (store, steps) = (Store::new(&parts), AtomicU64::new(0));
-            let mut runs = 0;
-            loop {
-                // The first call reports the work of earlier runs; the second, at the first checkpoint, asks the run to stop.
-                let calls = AtomicU64::new(0);
-                let progress = |work| {
-                    let call = calls.fetch_add(1, Relaxed);
-                    steps.fetch_add(if call == 0 { 0 } else { work }, Relaxed);
-                    call == 0
-                };
-                let checkpoint = Due::Steps(7);
-                let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
-                runs += 1;
-                assert!(runs <= 6, "{kind}: it begins again and again");
-                if job.run(&running).unwrap() == Ending::Stored {
-                    break;
-                }
-                assert!(!store.holds(&job));
-            }
+            let (runs, work) = in_parts(&job, &Store::new(&parts), 7);
             let name = job.task.title();
             assert_eq!(runs, 6, "{kind}, {name}: 36 to 40 steps, seven a run");
-            assert_eq!(steps.load(Relaxed), job.task.work(), "{kind}, {name}: no work twice");
-            assert!(same(&expected, &result(&parts, &job)), "{kind}, {name}");
-            // Counterexample: another seed gives other rows.
-            let other = Job { seed: job.seed.child(0), ..job.clone() };
-            assert!(!same(&expected, &whole(&other, "parts")), "{kind}, {name}");
+            assert_eq!(work, job.task.work(), "{kind}, {name}: no work twice");
+            assert!(is_unchanged(&job, &parts), "{kind}, {name}");
         }
     }
 }
 
-/// A judgement and a rung are rows of whole fits, of which an interruption costs one at most: stopped after each, they have the
-/// rows of an uninterrupted run; another seed has others.
+/// A judgement and a rung are rows of whole fits, of which an interruption costs one at most.
 #[test]
 fn judgements_and_rungs_go_on_after_each_row() {
-    let catalogue = Catalogue::new(None);
     let first = |id: &str| planned(&entry(id).experiment().unwrap()).remove(0);
     for mut job in [first("ours/fit-verdict"), first("ours/fit-ladder")] {
         match &mut job.task {
@@ -97,23 +101,9 @@ fn judgements_and_rungs_go_on_after_each_row() {
             Task::Rung(rung) => (rung.runs, rung.evaluations) = (4, 400),
             other => panic!("{}", other.title()),
         }
-        let (parts, expected) = (folder("rows-of-fits"), whole(&job, "rows-of-fits"));
-        let (store, mut runs) = (Store::new(&parts), 0);
-        loop {
-            let calls = AtomicU64::new(0);
-            let progress = |_| calls.fetch_add(1, Relaxed) == 0;
-            let checkpoint = Due::Steps(1);
-            let running = Running { checkpoint, progress: &progress, ..Running::new(&store, &catalogue) };
-            runs += 1;
-            if job.run(&running).unwrap() == Ending::Stored {
-                break;
-            }
-        }
-        let name = job.task.title();
-        assert_eq!(runs, 4, "{name}");
-        assert!(same(&expected, &result(&parts, &job)), "{name}");
-        let other = Job { seed: job.seed.child(0), ..job.clone() };
-        assert!(!same(&expected, &whole(&other, "rows-of-fits")), "{name}");
+        let parts = folder("rows-of-fits");
+        assert_eq!(in_parts(&job, &Store::new(&parts), 1).0, 4, "{}", job.task.title());
+        assert!(is_unchanged(&job, &parts), "{}", job.task.title());
     }
 }
 
@@ -214,34 +204,6 @@ fn a_row_is_followed_by_a_look() {
             let left = (jobs[0].task.length() - row.step) * work_of_step;
             assert!(told.contains(&(all - left)), "{kind}: no look at step {}: {told:?}", row.step);
         }
-    }
-}
-
-/// A failure to write checkpoints gives one warning, and the result is unaffected.
-#[test]
-fn a_checkpoint_that_cannot_be_written_costs_a_warning() {
-    let catalogue = Catalogue::new(None);
-    for (kind, jobs) in jobs() {
-        let (job, place) = (&jobs[0], folder("blocked"));
-        let (store, blocked) = (Store::new(&place), place.join("blocked"));
-        let warnings = Mutex::new(Vec::new());
-        // From the first call on, a file blocks the checkpoint's folder.
-        let progress = |_| {
-            fs::create_dir_all(&place).and_then(|()| fs::write(&blocked, "")).unwrap();
-            true
-        };
-        let running = Running {
-            checkpoint: Due::Steps(7),
-            place: Place::File(&blocked.join("checkpoint")),
-            progress: &progress,
-            warn: &|warning| warnings.lock().unwrap().push(warning.to_owned()),
-            ..Running::new(&store, &catalogue)
-        };
-        assert_eq!(job.run(&running).unwrap(), Ending::Stored, "{kind}");
-        let warnings = warnings.into_inner().unwrap();
-        assert_eq!(warnings.len(), 1, "{kind}: {warnings:?}");
-        assert!(warnings[0].contains("blocked") && warnings[0].contains("goes on"), "{}", warnings[0]);
-        assert!(same(&result(&place, job), &whole(job, "blocked")), "{kind}");
     }
 }
 
