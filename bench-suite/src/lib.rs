@@ -58,7 +58,6 @@ pub mod plan;
 pub mod provenance;
 pub mod published;
 pub mod registry;
-pub mod replay;
 pub mod report;
 pub mod results;
 pub mod runner;

@@ -68,6 +68,7 @@ pub use draws::Draws;
 pub use erased::{DynEstimator, DynInfo, DynState};
 pub use health::{Health, Judged, TailWeight};
 pub use joint::{Joint, ScanClimb, jsa_scan};
+pub use mcsa_core::{Error, Seed, from_fn};
 pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};
 pub use progress::Progress;

@@ -80,6 +80,7 @@ pub use full_rank::FullRank;
 pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;
 pub use low_rank::LowRank;
+pub use mcsa_core::{Error, Seed};
 pub use mean_field::MeanField;
 pub use mixture::Mixture;
 pub use multivariate_t::MultivariateT;

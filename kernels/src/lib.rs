@@ -10,8 +10,19 @@
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
 //!   step size and mass of the first four, and [`Sampling`] is a whole run: warm-up, draws, diagnostics.
 //! * Some rows of the data per step: [`Hmcecs`], whose target is a [`PerturbedPosterior`].
-//! * Particle methods for the path of a state space model: [`ConditionalSmc`]; without a retained path [`Smc`], [`FreshPaths`].
 //! * Combinations of kernels: [`Repeat`], [`Cycle`], [`Mixture`]; [`DelayedAcceptance`] of a [`Reversible`] kernel.
+//!
+//! One dependency is enough for chains:
+//!
+//! ```
+//! use mcsa_kernels::{Error, Nuts, Sampling, Seed, from_fn};
+//! let target = from_fn(2, |z| -0.5 * (z[0] * z[0] + z[1] * z[1]))
+//!     .with_gradient(|z, gradient| (gradient[0], gradient[1]) = (-z[0], -z[1]));
+//! let draws = Sampling::new(4, 500).run(&Nuts::new(0.5)?, &target, Seed::new(1))?;
+//! println!("{draws}");
+//! # assert!(draws.mean()[0].abs() < 0.2);
+//! # Ok::<(), Error>(())
+//! ```
 //!
 //! The target's log density at the chains is cached. The guide's log density is not, because lambda changes between steps.
 //!
@@ -59,6 +70,7 @@ pub use imh::{Acceptance, Imh, ImhInfo, ImhState};
 pub use leapfrog::Leapfrog;
 pub use mala::Mala;
 pub use mass::Mass;
+pub use mcsa_core::{Error, Seed, from_fn};
 pub use nuts::{Nuts, NutsInfo};
 pub use perturbed_posterior::{DifferenceEstimate, PerturbedPosterior, TaylorExpansion};
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};

@@ -65,6 +65,7 @@ pub use held_out::{
     accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };
 pub use linear::LinearRegression;
+pub use mcsa_core::{Error, Gradient, LogDensity, Seed};
 pub use mixture::Mixture;
 pub use network::NeuralRegression;
 pub use radon::Radon;

@@ -35,6 +35,7 @@ pub use adam::{Adam, AdamState};
 pub use averaged::{Averaged, AveragedState, Averaging};
 pub use clipped::{Clip, Clipped, ClippedState};
 pub use dog::{Dog, DogState};
+pub use mcsa_core::{Error, from_fn};
 pub use momentum::{Momentum, MomentumState};
 pub use nesterov::{Nesterov, NesterovState};
 pub use rms_prop::{RmsProp, RmsPropState};

@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use mcsa::core::{Error, Gradient, Seed, Separable};
 use mcsa::faer::Mat;
+use mcsa::models::{
+    Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic,
+    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression, NoisePrior,
+    ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student,
+    StudentNoise, StudentRegression, UnknownNoiseRegression, WeightPrior,
+};
 use mcsa::particles::{FxVolatility, Theta};
-use mcsa::models::{Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression, NoisePrior, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student, StudentNoise, StudentRegression, UnknownNoiseRegression, WeightPrior};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

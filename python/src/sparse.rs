@@ -1,8 +1,8 @@
 //! Sparse Gaussian process with its hyperparameters.
 
+use mcsa::annealed::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
 use mcsa::core::{Error, Gradient, LogDensity, Named, Separable};
 use mcsa::faer::MatRef;
-use mcsa::annealed::{InducingCoordinates, SparseGaussianProcess, SparsePosterior};
 
 /// Posterior of the whitened values of a sparse Gaussian process at its inducing points, at fixed hyperparameters.
 pub(crate) struct SparseProcess {

@@ -9,6 +9,7 @@ mod joint_bound;
 mod local_minibatched;
 mod minibatched;
 mod points;
+mod replay;
 mod semi_dais;
 mod sparse_gp;
 mod surrogates;

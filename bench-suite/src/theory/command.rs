@@ -1,5 +1,4 @@
-//! The subcommand `theory`: checks the papers' claims on bias, variance and rates, solves one finite problem, or replays
-//! one annealed path.
+//! The subcommand `theory`: checks the papers' claims on bias, variance and rates, or solves one finite problem.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -14,10 +13,10 @@ use mcsa_theory::claims::{self, Claim, Effort, Judgement};
 use rayon::prelude::*;
 
 use super::{listing, page};
+use crate::instance;
 use crate::store::write_whole;
 use crate::text;
 use crate::verbs::threads;
-use crate::{instance, replay};
 
 /// Check every claim of the papers about bias, variance and rates, and show the results.
 ///
@@ -56,25 +55,6 @@ pub struct Command {
     /// Exact in fractions up to 64 transitions and 2000 vectors of counts, in doubles beyond; printed with 15 digits.
     #[arg(long, value_name = "FILE", exclusive = true)]
     pub instance: Option<PathBuf>,
-    /// Instead, print the bound and its gradient for the annealed path (DAIS) in this file (`-` is the standard input) as JSON.
-    ///
-    /// The file holds `{"problem": {..}, "case": {..}, "params": {..}}`.
-    ///
-    /// problem: kind (logistic with labels 0 and 1, or linreg), N, D, X (N rows), y, prior_scale; linreg: sigma_obs and, by
-    /// default 0, prior_mean.
-    ///
-    /// case: algo is dais, ns (rows J guide), sl_rand (rows surr_idx), sl_pm_fix (covariates x_surr), sl_pm_learn or sl_quad
-    /// (a.z - z'Bz/2); base is mf or mvn; convention is paper, v ~ N(0, M), or numpyro, v ~ N(0, M^2); K, eta_max; eps0 and nu
-    /// (K rows) are the standard normal numbers of the path; I are the rows of the final likelihood, scaled by N/|I|. Rows
-    /// count from 0.
-    ///
-    /// params: mu, sigma (mf) or L (mvn), eta0, kappa, gamma, M, beta (K values); sl_rand: omega; sl_pm: omega_pos, omega_neg
-    /// and, if learned, x_surr; sl_quad: a, B; linreg may override sigma_obs.
-    ///
-    /// The answer holds elbo, grad (as params, on the constrained scale; temperatures count as free numbers) and z (z_0 to
-    /// z_K). A note on the standard error stream counts step sizes that are clipped to 0 or eta_max.
-    #[arg(long, value_name = "FILE", exclusive = true)]
-    pub replay: Option<PathBuf>,
     /// Folder of the page; not with --claim, because the page shows all claims.
     #[arg(long, value_name = "DIR", default_value = "report")]
     pub report: PathBuf,
@@ -88,28 +68,23 @@ fn ids() -> PossibleValuesParser {
     PossibleValuesParser::new(claims::all().iter().map(|claim| claim.id).collect::<Vec<_>>())
 }
 
-/// Prints what `answer` makes of the text of a file, and a note on the standard error stream. An invalid file is reported
-/// there, with exit code 2.
+/// Prints what `answer` makes of the text of a file. An invalid file is reported on the standard error stream, with exit code 2.
 fn work_out<A: Display>(
     path: &Path,
     out: &mut impl Write,
-    answer: impl FnOnce(&str) -> Result<(A, Option<String>), Error>,
+    answer: impl FnOnce(&str) -> Result<A, Error>,
 ) -> Result<ExitCode, Error> {
     let answer = text::read(path)
         .and_then(|text| answer(&text).map_err(|error| error.within(path.display().to_string())));
-    // Nothing can be done if the standard error stream is closed.
-    let note = |note: &dyn Display| drop(writeln!(std::io::stderr(), "mcsa-bench: {note}"));
     match answer {
-        Ok((answer, said)) => {
+        Ok(answer) => {
             let written = writeln!(out, "{answer}").and_then(|()| out.flush());
             written.map_err(|error| Error::invalid(format!("cannot write: {error}")))?;
-            if let Some(said) = said {
-                note(&said);
-            }
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            note(&error);
+            // Nothing can be done if the standard error stream is closed.
+            drop(writeln!(std::io::stderr(), "mcsa-bench: {error}"));
             Ok(ExitCode::from(2))
         }
     }
@@ -122,12 +97,7 @@ impl Command {
     /// If `out` cannot be written, the threads cannot be started or the page cannot be written.
     pub fn run(&self, out: &mut impl Write, is_terminal: bool) -> Result<ExitCode, Error> {
         if let Some(path) = &self.instance {
-            return work_out(path, out, |text| Ok((instance::answer(text)?, None)));
-        }
-        if let Some(path) = &self.replay {
-            return work_out(path, out, |text| {
-                replay::answer(text).map(|replay| (replay.json(), replay.note()))
-            });
+            return work_out(path, out, instance::answer);
         }
         let path = self.report.join("theory.html");
         if self.claims.is_empty() {

@@ -13,7 +13,6 @@ mod page;
 mod process;
 mod program;
 mod readers;
-mod replay;
 mod resume;
 mod shaped;
 mod slice;

@@ -1,15 +1,11 @@
-//! The verbs `theory --instance` and `theory --replay`, run as programs.
+//! The verb `theory --instance`, run as a program.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 fn asked(question: &str) -> Output {
-    given("--instance", question)
-}
-
-fn given(option: &str, question: &str) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"))
-        .args(["theory", option, "-"])
+        .args(["theory", "--instance", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -38,19 +34,4 @@ fn a_question_that_is_not_understood_is_code_two() {
     let absent = program.args(["theory", "--instance", "no-such.json"]).output().unwrap();
     assert_eq!(absent.status.code(), Some(2));
     assert!(String::from_utf8(absent.stderr).unwrap().contains("no-such.json: cannot be read"));
-}
-
-#[test]
-fn a_path_is_replayed() {
-    let examples: serde_json::Value =
-        serde_json::from_str(include_str!("../data/annealed_paths.json")).unwrap();
-    let answer = given("--replay", &examples[0]["ask"].to_string());
-    assert!(answer.status.success() && answer.stderr.is_empty());
-    let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
-    let (found, expected) = (&answer["elbo"], &examples[0]["answer"]["elbo"]);
-    assert!((found.as_f64().unwrap() - expected.as_f64().unwrap()).abs() < 1e-9);
-    let refused = given("--replay", "{}");
-    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.starts_with("mcsa-bench: -: not a replay: missing field `problem`"), "{said}");
 }

@@ -1,6 +1,10 @@
 //! The replay of annealed paths: worked examples, differences, laws and refusals.
 
-use mcsa_bench_suite::replay::{Replay, answer};
+#[expect(dead_code, reason = "the program has a main of its own")]
+#[path = "../../examples/replay.rs"]
+mod program;
+
+use program::{Replay, answer};
 use serde_json::{Value, json};
 
 const EXAMPLES: &str = include_str!("../data/annealed_paths.json");
