@@ -320,6 +320,19 @@ mod tests {
         assert!(error.contains("swift"), "{error}");
         let error = refused("id = \"ours/gaussian\"", "id = \"../gaussian\"");
         assert!(error.contains("../gaussian") && error.contains("letters, digits"), "{error}");
+        let figure = |keys: &str| {
+            let text = format!("[[figure]]\nname = 'f'\n{keys}\n[preset.quick]");
+            refused("[preset.quick]", &text)
+        };
+        let error = figure("metric = 'kll'");
+        assert!(error.contains("[[figure]] \"f\"") && error.contains("kll"), "{error}");
+        let error = figure("metric = 'kl'\ncolour = 'red'");
+        assert!(error.contains("[[figure]] \"f\"") && error.contains("colour"), "{error}");
+        let error = figure("metric = 'kl'\nwhere = { method = 'snis' }");
+        assert!(error.contains("no job has method = \"snis\""), "{error}");
+        let table = "[[table]]\nname = 't'\ntitle = 't'\ncolumns = [{ title = 'KL', metrics = ['kll'] }]";
+        let error = refused("[preset.quick]", &format!("{table}\n[preset.quick]"));
+        assert!(error.contains("[[table]] \"t\"") && error.contains("kll"), "{error}");
         let error = refused("[preset.quick]", "[exhibit]\n[preset.quick]");
         assert!(error.contains("x.toml") && error.contains("an [exhibit] has no jobs"), "{error}");
     }

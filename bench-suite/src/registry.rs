@@ -8,7 +8,7 @@ use mcsa_core::Error;
 use crate::claims::{Check, Claim, claims};
 use crate::experiment::Experiment;
 pub use crate::experiments::REGISTRY;
-use crate::figures::{self, Plate};
+use crate::figures::{self, FigureFile};
 use crate::published::cells;
 use crate::results::Results;
 use crate::tables::{self, Sheet};
@@ -22,7 +22,7 @@ pub struct Entry {
     /// Text of the file.
     pub text: Cow<'static, str>,
     /// Figures, from results alone.
-    pub figures: fn(&Results) -> Vec<Plate>,
+    pub figures: fn(&Results) -> Vec<FigureFile>,
     /// Tables, in addition to the one of published cells.
     pub tables: fn(&Results) -> Vec<Sheet>,
     /// Checks of claims that are no comparisons, by the names that the file has for them.
@@ -74,7 +74,7 @@ impl Entry {
     }
 
     /// Figures: those of the file, then those of its room; the standard ones if there are none.
-    pub fn plates(&self, results: &Results) -> Vec<Plate> {
+    pub fn plates(&self, results: &Results) -> Vec<FigureFile> {
         let drawn = results.experiment.figures.iter().filter_map(|figure| figure.plate(results));
         drawn.chain((self.figures)(results)).collect()
     }

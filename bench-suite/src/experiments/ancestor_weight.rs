@@ -4,13 +4,13 @@ use mcsa_core::Seed;
 use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 
 use crate::claims::{Check, Finding};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::results::Results;
 use crate::tables::Sheet;
 use mcsa_catalogue::published_rules::{Ancestry, TwoStates};
 
 /// Exact density and histograms of long chains with two particles.
-pub(crate) fn figures(_: &Results) -> Vec<Plate> {
+pub(crate) fn figures(_: &Results) -> Vec<FigureFile> {
     let scene = TwoStates::default();
     let (mean, variance) = scene.exact();
     let scale = variance.sqrt();
@@ -43,7 +43,7 @@ pub(crate) fn figures(_: &Results) -> Vec<Plate> {
     }
     let caption = "Two states, two particles; 200 000 sweeps each, in 50 cells. The printed weight draws the state towards the \
                    prior, for it leaves out the observation.";
-    vec![Plate::new("first-state", Figure::new(vec![panel]).wide(120.0).captioned(caption))]
+    vec![FigureFile::new("first-state", Figure::new(vec![panel]).wide(120.0).captioned(caption))]
 }
 
 /// A row for each rule and number of particles.

@@ -5,12 +5,12 @@ use mcsa_theory::bounds::mcmc_se;
 
 use crate::catalog::Method;
 use crate::claims::{Check, Finding, greatest, least};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::look;
 use crate::results::Results;
 
 /// All curves in one panel; the printed bound of Theorem 1 dotted.
-pub(crate) fn figures(_: &Results) -> Vec<Plate> {
+pub(crate) fn figures(_: &Results) -> Vec<FigureFile> {
     let divergences: Vec<f64> = (0..=100).map(|k| 0.1 * f64::from(k)).collect();
     let mut panel = Panel::new(
         Axis::linear("KL(*p* ∥ *q*) = log *w\\**"),
@@ -44,7 +44,7 @@ pub(crate) fn figures(_: &Results) -> Vec<Plate> {
     }
     let caption = "Computed from the formulas. The printed bound of one chain lacks its remainder, and is negative below \
                    log 4.";
-    vec![Plate::new("bound", Figure::new(vec![panel]).wide(110.0).captioned(caption))]
+    vec![FigureFile::new("bound", Figure::new(vec![panel]).wide(110.0).captioned(caption))]
 }
 
 /// Checks of the claims.

@@ -4,7 +4,7 @@ use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use crate::catalog::Target;
 use crate::claims::{Check, ENOUGH, Finding, greatest, least};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::{by_method, status};
 use crate::look;
 use crate::results::{Results, Series};
@@ -13,7 +13,7 @@ use crate::results::{Results, Series};
 const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc-rb", "elbo"];
 
 /// Share of draws in the second mode for each replicate: a column for each start and schedule, a row for each dimension.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let mut panels = Vec::new();
     for dim in [2, 10] {
         for (mean, start) in [(0.0, "wide"), (-4.0, "narrow")] {
@@ -31,7 +31,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     (figure.columns, figure.shares_x, figure.shares_y) = (4, true, true);
     let text = "One marker a replicate, from the last iteration; the broken line is the share of the target. Wide: begun around \
                 both modes; narrow: away from both, nearer to the first.";
-    vec![Plate::new("shares", figure.captioned(format!("{text}{}", status(results))))]
+    vec![FigureFile::new("shares", figure.captioned(format!("{text}{}", status(results))))]
 }
 
 fn panel(results: &Results, title: String, is_here: &dyn Fn(&Series<'_>) -> bool) -> Panel {

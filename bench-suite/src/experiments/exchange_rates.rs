@@ -5,7 +5,7 @@ use mcsa_plot::{Axis, Color, Figure, Layer, Marker, PALETTE, Panel, Style};
 use crate::catalog::{First, Target};
 use crate::claims::resampling::{mean, median};
 use crate::claims::{Check, Finding};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::look;
 use crate::results::{Results, Series};
@@ -14,7 +14,7 @@ use crate::tables::Sheet;
 use mcsa_diagnostics::quantile;
 
 /// Differences for each currency: estimated by a common filter, and as published.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let mut names: Vec<String> = Vec::new();
     for difference in differences(results, First::Level, "log_z") {
         names.push(difference.currency);
@@ -59,7 +59,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
         data(results).unwrap_or_else(|| "none yet".into()).replace('_', "\\_"),
         status(results)
     );
-    vec![Plate::new("differences", figure.captioned(caption))]
+    vec![FigureFile::new("differences", figure.captioned(caption))]
 }
 
 /// A row for each currency: log evidence at the last theta, with its Monte Carlo error and its spread over fits.

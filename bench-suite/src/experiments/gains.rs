@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
 
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::interval::{Interval, bootstrap};
 use crate::results::{Results, Series};
@@ -70,7 +70,7 @@ impl<'r> Gains<'r> {
     }
 
     /// Figure with a panel for each metric and a row for each series that is not a base.
-    pub(crate) fn plate(&self, shown: &[Shown], base: &str, caption: &str) -> Plate {
+    pub(crate) fn plate(&self, shown: &[Shown], base: &str, caption: &str) -> FigureFile {
         let places: Vec<String> = self.series.iter().map(Series::place).collect();
         let is_synthetic = places.iter().any(|place| place.starts_with("SYNTHETIC"));
         let is_one = places.iter().all(|place| Some(place) == places.first());
@@ -114,7 +114,7 @@ impl<'r> Gains<'r> {
         let mut figure = Figure::new(shown.iter().enumerate().map(panel).collect()).captioned(caption);
         figure.columns = shown.len().clamp(1, 2);
         let width = if shown.len() > 1 { 170.0 } else { 120.0 };
-        Plate::new("gains", figure.wide(width))
+        FigureFile::new("gains", figure.wide(width))
     }
 
     /// Table of metrics of all series, and of the gains in the first metric.

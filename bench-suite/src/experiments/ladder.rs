@@ -4,7 +4,7 @@ use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use crate::catalog::Case;
 use crate::claims::{Check, Finding, greatest};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::look;
 use crate::results::{Results, Series};
@@ -48,7 +48,7 @@ fn median(series: &Series<'_>, metric: &str) -> f64 {
 }
 
 /// Error of q, k-hat and share of the draws against the dimension, a column for each target.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let all = results.series();
     let metrics = [
         ("fit_error", "Error of the mean of *q*, sd", Some(STOPPED.0)),
@@ -95,7 +95,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
          deviations, k-hat 0.7.{}",
         status(results)
     );
-    vec![Plate::new("ladder", figure.captioned(caption))]
+    vec![FigureFile::new("ladder", figure.captioned(caption))]
 }
 
 /// Kind of a family in [`look`].

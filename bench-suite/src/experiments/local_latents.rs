@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::gains::{Gains, Shown, interval};
 use crate::catalog::{FamilyConfig, SemiConfig};
 use crate::claims::{Check, ENOUGH, Finding};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::results::{Results, Series};
 use crate::tables::Sheet;
 
@@ -37,7 +37,7 @@ fn gains(results: &Results) -> Gains<'_> {
 }
 
 /// Gains over the mean field, a row for each number of steps.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let caption = "Semi-DAIS with *K* steps of each local path, and a mean-field Gaussian for the weights alone with all local points \
                    integrated out, against a mean-field Gaussian for all latent points.";
     vec![gains(results).plate(&[ELBO], "mean field", caption)]

@@ -4,7 +4,7 @@ use mcsa_plot::{Axis, Figure, Layer, Panel, Style, Summary};
 
 use crate::claims::resampling::Columns;
 use crate::claims::{Check, Finding, least};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::interval::bootstrap;
 use crate::look;
@@ -18,8 +18,8 @@ const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("ionosphere", "ionosphere"), ("heart_cleveland", "heart")];
 
 /// Differences of log scales for each coordinate, and test errors as a forest plot.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
-    vec![Plate::new("log-scale", differences(results)), Plate::new("error", errors(results))]
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
+    vec![FigureFile::new("log-scale", differences(results)), FigureFile::new("error", errors(results))]
 }
 
 fn differences(results: &Results) -> Figure {

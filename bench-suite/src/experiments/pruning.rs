@@ -2,7 +2,7 @@
 
 use mcsa_plot::{Axis, Dash, Figure, Layer, Marker, Panel, Style};
 
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::{FEWEST, status};
 use crate::interval::bootstrap;
 use crate::look;
@@ -10,8 +10,8 @@ use crate::metric::Vector;
 use crate::results::{Results, Series};
 
 /// Densities of the weights; the other figures are in the file.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
-    vec![Plate::new("pruning", pruning(results))]
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
+    vec![FigureFile::new("pruning", pruning(results))]
 }
 
 /// Largest number of panels side by side.

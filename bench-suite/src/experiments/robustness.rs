@@ -4,14 +4,14 @@ use mcsa_plot::{Axis, Figure, Layer, Panel, Style};
 
 use crate::claims::resampling::{Columns, mean};
 use crate::claims::{Check, Finding, greatest, least};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::look;
 use crate::metric::Vector;
 use crate::results::{Results, Series};
 
 /// A row for each data set, a column for each of three coordinates.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let mut panels = Vec::new();
     for (set, title) in [("heart_cleveland", "heart"), ("ionosphere", "ionosphere")] {
         let three = representatives(results, set).unwrap_or([(0, f64::NAN, f64::NAN); 3]);
@@ -48,7 +48,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
         results.replicates(),
         status(results)
     );
-    vec![Plate::new("means", figure.captioned(caption))]
+    vec![FigureFile::new("means", figure.captioned(caption))]
 }
 
 /// Checks of the claims.

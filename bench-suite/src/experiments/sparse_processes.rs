@@ -3,7 +3,7 @@
 use super::gains::{Gains, Shown, interval};
 use crate::catalog::{FamilyConfig, Target};
 use crate::claims::{Check, ENOUGH, Finding};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::results::{Results, Series};
 use crate::tables::Sheet;
 
@@ -52,12 +52,12 @@ fn by_set(results: &Results) -> Gains<'_> {
 }
 
 /// Gains of regressions, a row for each number of inducing points.
-pub(crate) fn regressions(results: &Results) -> Vec<Plate> {
+pub(crate) fn regressions(results: &Results) -> Vec<FigureFile> {
     vec![by_points(results).plate(&[ELBO, LPD], "Gaussian", CAPTION)]
 }
 
 /// Gains of classifications, a row for each data set.
-pub(crate) fn classifications(results: &Results) -> Vec<Plate> {
+pub(crate) fn classifications(results: &Results) -> Vec<FigureFile> {
     vec![by_set(results).plate(&[ELBO, ACCURACY], "Gaussian", CAPTION)]
 }
 

@@ -4,11 +4,11 @@ use mcsa_core::{Seed, numeric};
 use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 
 use crate::claims::{Check, Finding, greatest, least};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::results::Results;
 
 /// A row for each size of minibatch, a column for each draw of ten data.
-pub(crate) fn figures(_: &Results) -> Vec<Plate> {
+pub(crate) fn figures(_: &Results) -> Vec<FigureFile> {
     let plain = Style::series(0);
     let (black, blue) = (
         Style { color: Color::BLACK, dash: Dash::Short, width: 1.3, ..plain },
@@ -35,7 +35,7 @@ pub(crate) fn figures(_: &Results) -> Vec<Plate> {
     let mut figure = Figure::new(panels).shaped(0.42);
     (figure.columns, figure.shares_y, figure.shares_legend) = (DRAWS, true, true);
     let caption = "Exact: mixtures of 45, 252 and 10 normal laws. Distance is total variation. Ten data from the model, drawn twice.";
-    vec![Plate::new("densities", figure.captioned(caption))]
+    vec![FigureFile::new("densities", figure.captioned(caption))]
 }
 
 /// Checks of the claims.

@@ -3,13 +3,13 @@
 use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use crate::claims::{Check, Finding, greatest, least};
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::{by_method, status};
 use crate::results::{Results, Series};
 use mcsa_diagnostics::quantile;
 
 /// Trace of the covariance above, published variance below, a column for each N.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let metrics =
         [("variance", "tr Cov(*g*)", [0.08, 10.0]), ("pooled_variance", "Pooled variance", [0.03, 2.0])];
     let mut panels = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     );
     let mut figure = Figure::new(panels).shaped(0.8).captioned(caption);
     (figure.columns, figure.shares_x, figure.shares_legend) = (BUDGETS.len(), true, true);
-    vec![Plate::new("scatter", figure)]
+    vec![FigureFile::new("scatter", figure)]
 }
 
 /// Checks of the claims.

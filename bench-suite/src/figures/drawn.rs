@@ -7,7 +7,7 @@ use mcsa_plot::{Axis, Color, Dash, Figure, Layer, Marker, Panel, Style};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::Plate;
+use super::FigureFile;
 use super::curves::{EIGHTY, provenance, provenance_of_means, status, with};
 use crate::catalog::{Ansatz, FamilyConfig, Method};
 use crate::exact::Value as Exact;
@@ -277,7 +277,7 @@ impl Drawn {
     }
 
     /// The figure; `None` if it is optional and no fits are shown.
-    pub(crate) fn plate(&self, results: &Results) -> Option<Plate> {
+    pub(crate) fn plate(&self, results: &Results) -> Option<FigureFile> {
         let all = all_rows(results);
         let mut rows: Vec<Vec<(Shown, Vec<Row<'_>>)>> = Vec::new();
         // Experiments are checked when they are read.
@@ -336,7 +336,7 @@ impl Drawn {
             Summary::Mean => provenance_of_means(results),
         };
         let caption = format!("{} {text}", self.caption);
-        Some(Plate::new(self.name.clone(), figure.captioned(caption.trim())))
+        Some(FigureFile::new(self.name.clone(), figure.captioned(caption.trim())))
     }
 }
 

@@ -13,7 +13,7 @@ use mcsa_plot::Figure;
 
 /// A figure with its file name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plate {
+pub struct FigureFile {
     /// Name, unique within the experiment.
     pub name: String,
     /// The figure.
@@ -21,16 +21,16 @@ pub struct Plate {
 }
 
 /// For experiments without figures.
-pub fn none(_: &Results) -> Vec<Plate> {
+pub fn none(_: &Results) -> Vec<FigureFile> {
     Vec::new()
 }
 
 /// For experiments without figures in Rust: the standard ones if the file has none.
-pub fn from_file(results: &Results) -> Vec<Plate> {
+pub fn from_file(results: &Results) -> Vec<FigureFile> {
     if results.experiment.figures.is_empty() { standard(results) } else { Vec::new() }
 }
 
-impl Plate {
+impl FigureFile {
     /// A figure with a name.
     pub fn new(name: impl Into<String>, figure: Figure) -> Self {
         Self { name: name.into(), figure }

@@ -2,7 +2,7 @@
 
 use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
-use super::Plate;
+use super::FigureFile;
 use super::curves::{provenance, status, with_medians};
 use crate::interval::bootstrap;
 use crate::look;
@@ -10,11 +10,11 @@ use crate::results::{Results, Series};
 use crate::tables::{Differences, metrics};
 
 /// A figure for each metric that is recorded along the way, with a panel for each target, and one of all metrics at the end.
-pub fn standard(results: &Results) -> Vec<Plate> {
+pub fn standard(results: &Results) -> Vec<FigureFile> {
     let (names, differences) = (metrics(results), Differences::of(&results.series()));
     let is_traced = results.series().iter().any(|series| series.steps().len() > 2);
     let traces = names.iter().filter(|_| is_traced).map(|name| trace(results, &differences, name));
-    traces.chain([Plate::new("end", end(results, &differences, &names))]).collect()
+    traces.chain([FigureFile::new("end", end(results, &differences, &names))]).collect()
 }
 
 /// Title of an axis.
@@ -47,7 +47,7 @@ fn style(differences: &Differences, series: &Series<'_>) -> (String, Style) {
     }
 }
 
-fn trace(results: &Results, differences: &Differences, name: &str) -> Plate {
+fn trace(results: &Results, differences: &Differences, name: &str) -> FigureFile {
     let series = results.series();
     let is_log = spans_decades(series.iter().flat_map(|series| series.quantiles(name, [0.5]).1[0].clone()));
     let panel = |place: &String| {
@@ -75,7 +75,7 @@ fn trace(results: &Results, differences: &Differences, name: &str) -> Plate {
     if is_single {
         figure = figure.wide(120.0);
     }
-    Plate::new(name, figure)
+    FigureFile::new(name, figure)
 }
 
 /// Returns true if the second half of the recorded steps covers most of the range, as logarithmic spacing does.

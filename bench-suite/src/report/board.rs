@@ -1,6 +1,6 @@
 //! HTML page of the scoreboard: methods over all targets, then target by target.
 
-use super::card::{Card, rows};
+use super::card::{ExperimentSection, rows};
 use super::html::{details, escape};
 use crate::experiments::{Board, methods, reach, winners};
 use crate::tables::Sheet;
@@ -14,13 +14,13 @@ fn short(title: &str) -> &str {
 }
 
 /// True if an experiment has runs within budgets.
-pub(super) fn has_runs(cards: &[Card]) -> bool {
+pub(super) fn has_runs(cards: &[ExperimentSection]) -> bool {
     cards.iter().any(|card| card.results.experiment.benchmarks.is_some())
 }
 
 /// Body of the page; `None` if no experiment has runs within budgets.
-pub(super) fn body(cards: &[Card]) -> Option<String> {
-    let cards: Vec<&Card> =
+pub(super) fn body(cards: &[ExperimentSection]) -> Option<String> {
+    let cards: Vec<&ExperimentSection> =
         cards.iter().filter(|card| card.results.experiment.benchmarks.is_some()).collect();
     if cards.is_empty() {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn body(cards: &[Card]) -> Option<String> {
 }
 
 /// Tables of errors and claims, performance profiles; the figures and the table of single targets can be opened.
-fn section(card: &Card) -> String {
+fn section(card: &ExperimentSection) -> String {
     let experiment = &card.results.experiment;
     let mut text = format!(
         "<section id=\"{}\">\n<h2>{}</h2>\n{}",

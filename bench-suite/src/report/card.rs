@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::beside::cells_of;
-use super::comparison::{Comparison, Tally, compare};
-use super::found::{Found, STALE, pill, words};
+use super::comparison::{Comparison, Tally, cells_of, compare};
 use super::html::{Group, details, escape, grouped, number, table};
+use super::judged::{JudgedClaim, STALE, pill, words};
 use super::splits;
 use crate::claims::{Claim, Verdict};
 use crate::look;
@@ -19,7 +18,7 @@ use mcsa_core::{Error, counted};
 use mcsa_plot::Drawing;
 
 /// An experiment with its figures, tables and findings, ready to be shown.
-pub struct Card {
+pub struct ExperimentSection {
     /// Results.
     pub results: Results,
     /// Text of the experiment's file.
@@ -31,14 +30,14 @@ pub struct Card {
     /// Tables other than the comparison with published cells.
     pub sheets: Vec<Sheet>,
     /// Claims with their findings.
-    pub findings: Vec<Found>,
+    pub findings: Vec<JudgedClaim>,
     /// Comparison with cells of the published table.
     pub comparisons: Vec<Comparison>,
     /// Runs that produced the results.
     pub runs: Vec<Run>,
 }
 
-impl Card {
+impl ExperimentSection {
     /// Draws the figures and checks the claims. Cells of published tables are compared with `longer` results, those of the preset paper,
     /// where their fits are longer, and claims are checked by them where they suffice.
     ///
@@ -61,7 +60,7 @@ impl Card {
         }
         let found = |claim: Claim| {
             let finding = claim.find_by_longest(&results, longer.as_ref());
-            Found { citation: claim.citation, sentence: claim.sentence, finding, reason: claim.reason }
+            JudgedClaim { citation: claim.citation, sentence: claim.sentence, finding, reason: claim.reason }
         };
         let findings = entry.claims(&results.experiment)?.into_iter().map(found).collect();
         let comparisons = compare(&results, longer.as_ref())?;
@@ -214,7 +213,7 @@ impl Card {
             return String::new();
         }
         let stale = if self.results.has_stale() { format!(" {STALE}") } else { String::new() };
-        let row = |Found { citation, sentence, finding, reason }: &Found| {
+        let row = |JudgedClaim { citation, sentence, finding, reason }: &JudgedClaim| {
             let why = reason.as_ref().filter(|_| finding.verdict.is_at_odds()).map(words);
             vec![
                 match finding.verdict {

@@ -2,9 +2,12 @@
 
 use mcsa_core::Error;
 
-use crate::claims::ENOUGH as FEW;
+use super::html::{escape, number};
+use super::judged::{STALE, pill};
+use crate::claims::{ENOUGH as FEW, Verdict};
 use crate::experiment::{PresetName, Published};
 use crate::interval::{Interval, bootstrap};
+use crate::look;
 use crate::published::{Cell, cells};
 use crate::results::{Results, Series};
 
@@ -184,6 +187,49 @@ fn is_reversed(one: &Comparison, other: &Comparison) -> bool {
         (both(|c| Some(c.cell.interval)), both(|c| c.ours), both(|c| c.corrected));
     let is_measured = one.is_measured() && other.is_measured();
     is_pair && is_measured && published != 0 && ours == published && corrected == -published
+}
+
+/// A comparison as cells of a table.
+pub(super) fn cells_of(comparison: &Comparison) -> Vec<String> {
+    let Comparison { cell, ours, corrected, agreement, shorter, reverses, is_stale } = comparison;
+    let (word, class) = match agreement {
+        Agreement::Overlap => ("meet", "agree"),
+        Agreement::Apart => ("apart", "disagree"),
+        Agreement::TooFew if ours.is_none() => ("not run", "open"),
+        Agreement::TooFew => ("too few", "open"),
+    };
+    let mut marks = format!("<span class=\"pill {class}\">{word}</span>");
+    if *reverses {
+        let word = Verdict::Reverses;
+        marks.push_str(&format!(" {}", pill(word)));
+    }
+    if *is_stale {
+        marks.push_str(&format!(" {STALE}"));
+    }
+    // Fewer replicates than an interval needs are no measurement, and neither are fewer steps than were published.
+    if let Some((ours, published)) = shorter {
+        marks.push_str(&format!(" <span class=\"ci\">after {ours} of {published} steps</span>"));
+    }
+    let Interval { value, low, high, .. } = cell.interval;
+    // As many decimals as were printed.
+    let places = if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 2 } else { 3 };
+    let printed = |value: f64| format!("{value:.places$}").replace('-', "−");
+    vec![
+        escape(look::name(&cell.method)),
+        ours.as_ref().map_or_else(
+            || "–".to_owned(),
+            |ours| format!("{} <span class=\"ci\">of {}</span>", interval(ours), ours.replicates),
+        ),
+        format!("{} <span class=\"ci\">[{}, {}]</span>", printed(value), printed(low), printed(high)),
+        ours.map_or_else(|| "–".to_owned(), |ours| format!("{:+.3}", ours.value - value).replace('-', "−")),
+        marks,
+        corrected.as_ref().map_or_else(|| "–".to_owned(), interval),
+    ]
+}
+
+fn interval(interval: &Interval) -> String {
+    let Interval { value, low, high, .. } = *interval;
+    format!("{} <span class=\"ci\">[{}, {}]</span>", number(value), number(low), number(high))
 }
 
 #[cfg(test)]

@@ -1,18 +1,16 @@
 //! Report: one self-contained page with every figure, table and verdict, which opens without a server.
 
 mod base64;
-mod beside;
 mod board;
 mod card;
 mod comparison;
-mod disagreements;
-mod found;
 mod html;
+mod judged;
 mod page;
 mod records;
 mod splits;
 
-pub use card::Card;
+pub use card::ExperimentSection;
 pub use comparison::{Agreement, Comparison, Tally, compare};
-pub use found::Found;
+pub use judged::JudgedClaim;
 pub use page::write;

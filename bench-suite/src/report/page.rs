@@ -8,11 +8,10 @@ use mcsa_core::Error;
 
 use super::base64::encode;
 use super::board;
-use super::card::Card;
+use super::card::ExperimentSection;
 use super::comparison::Tally;
-use super::disagreements;
-use super::found::pill;
 use super::html::{escape, table};
+use super::judged::{disagreements, pill};
 use super::records::{csv, tasks};
 use crate::claims::Verdict;
 use crate::store::{CODE, write_whole};
@@ -24,7 +23,7 @@ const STYLE: &str = include_str!("page.css");
 ///
 /// # Errors
 /// If a file cannot be written or a figure cannot be rasterised.
-pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
+pub fn write(folder: &Path, cards: &[ExperimentSection]) -> Result<PathBuf, Error> {
     let mut written = BTreeMap::<String, &str>::new();
     for card in cards {
         let id = &card.results.experiment.id;
@@ -60,11 +59,11 @@ pub fn write(folder: &Path, cards: &[Card]) -> Result<PathBuf, Error> {
     Ok(page)
 }
 
-fn text(cards: &[Card]) -> String {
-    let sections: String = cards.iter().map(Card::section).collect();
+fn text(cards: &[ExperimentSection]) -> String {
+    let sections: String = cards.iter().map(ExperimentSection::section).collect();
     shell(
         "mcsa: figures, tables and claims",
-        &format!("{}{sections}{}", summary(cards), disagreements::section(cards)),
+        &format!("{}{sections}{}", summary(cards), disagreements(cards)),
     )
 }
 
@@ -88,7 +87,7 @@ fn shell(title: &str, body: &str) -> String {
     )
 }
 
-fn summary(cards: &[Card]) -> String {
+fn summary(cards: &[ExperimentSection]) -> String {
     let count = |verdict| cards.iter().map(|card| card.count(verdict)).sum::<usize>();
     let totals: String = Verdict::ALL
         .iter()
@@ -136,7 +135,7 @@ fn summary(cards: &[Card]) -> String {
     )
 }
 
-fn row(card: &Card) -> Vec<String> {
+fn row(card: &ExperimentSection) -> Vec<String> {
     let experiment = &card.results.experiment;
     let mut cells = vec![format!(
         "<a href=\"#{}\">{}</a> <span class=\"cite\">{}</span>",
@@ -172,7 +171,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::found::Found;
+    use super::super::judged::JudgedClaim;
     use super::*;
     use crate::archive::Origin;
     use crate::claims::{Cause, Finding, Reason};
@@ -218,7 +217,7 @@ mod tests {
     }
 
     /// A card whose results and manifests have a text in every place that takes one.
-    fn card(text: &str) -> Card {
+    fn card(text: &str) -> ExperimentSection {
         let (entry, preset, words) = (entry(text), PresetName::Quick, || text.to_owned());
         let experiment = entry.experiment().unwrap();
         let start = Provenance {
@@ -241,8 +240,8 @@ mod tests {
         (results.bad, results.absent) = (vec![words()], vec![(words(), words())]);
         (results.missing, results.stale) = (1, 1);
         results.origins.insert(Origin { code: words(), date: words(), unit: words() }, 1);
-        let mut card = Card::new(&entry, results, None, vec![run]).unwrap();
-        card.findings.push(Found {
+        let mut card = ExperimentSection::new(&entry, results, None, vec![run]).unwrap();
+        card.findings.push(JudgedClaim {
             citation: words(),
             sentence: words(),
             finding: Finding::at_least(0.0, 1.0, text),

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Exit, Selection};
 use crate::claims::Verdict;
-use crate::report::{Card, Found, Tally};
+use crate::report::{ExperimentSection, JudgedClaim, Tally};
 
 /// Print the verdict of the results on each claim. Runs no jobs: use `figures`.
 ///
@@ -37,7 +37,7 @@ impl Claims {
             if let Some(cells) = card.cells_in_words() {
                 writeln!(out, "  {cells}")?;
             }
-            for Found { citation, sentence, finding, .. } in &card.findings {
+            for JudgedClaim { citation, sentence, finding, .. } in &card.findings {
                 writeln!(out, "  {:20} {sentence} ({citation})", finding.verdict.name())?;
                 let number =
                     if finding.number.is_nan() { String::new() } else { format!("{:.4}: ", finding.number) };
@@ -49,7 +49,7 @@ impl Claims {
 }
 
 /// Prints the total numbers of claims by verdict and of cells by agreement.
-pub(super) fn summary(cards: &[Card], out: &mut impl Write) -> Result<(), Exit> {
+pub(super) fn summary(cards: &[ExperimentSection], out: &mut impl Write) -> Result<(), Exit> {
     let count = |verdict| cards.iter().map(|card| card.count(verdict)).sum::<usize>();
     let shown = Verdict::ALL.iter().filter(|verdict| **verdict != Verdict::Reverses || count(**verdict) > 0);
     let verdicts: Vec<String> =

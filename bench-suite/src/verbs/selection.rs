@@ -13,7 +13,7 @@ use crate::notice::warn;
 use crate::plan::{Plan, plan};
 use crate::provenance::Run;
 use crate::registry::{Entry, REGISTRY};
-use crate::report::Card;
+use crate::report::ExperimentSection;
 use crate::results::Results;
 use crate::store::{Store, check_folder};
 use mcsa_data::Catalogue;
@@ -113,7 +113,7 @@ impl Selection {
     ///
     /// # Errors
     /// If an experiment cannot be planned or a figure cannot be drawn.
-    pub fn cards(&self, entries: &[Entry]) -> Result<Vec<Card>, Error> {
+    pub fn cards(&self, entries: &[Entry]) -> Result<Vec<ExperimentSection>, Error> {
         let (store, catalogue) = (self.store(), self.catalogue());
         let card = |entry: &Entry| {
             let experiment = entry.experiment()?;
@@ -124,18 +124,23 @@ impl Selection {
             let mut results = Results::gather(experiment, self.preset, &store, &catalogue)?;
             results.bad.iter().chain(&lines).for_each(|reason| warn(reason));
             results.bad.extend(lines);
-            Card::new(entry, results, None, runs)
+            ExperimentSection::new(entry, results, None, runs)
         };
         entries.iter().map(card).collect()
     }
 
-    /// Card of archived results: cells are compared with those of the preset `paper`, where there are enough.
-    fn archived(&self, entry: &Entry, experiment: Experiment, archive: &Archive) -> Result<Card, Error> {
+    /// ExperimentSection of archived results: cells are compared with those of the preset `paper`, where there are enough.
+    fn archived(
+        &self,
+        entry: &Entry,
+        experiment: Experiment,
+        archive: &Archive,
+    ) -> Result<ExperimentSection, Error> {
         let catalogue = self.catalogue().of_archive();
         let gather = |preset| Results::archived(experiment.clone(), preset, archive, &catalogue);
         let has_paper = experiment.published.is_some() && experiment.presets.contains_key(&PresetName::Paper);
         let longer = (has_paper && self.preset != PresetName::Paper).then(|| gather(PresetName::Paper));
-        Card::new(entry, gather(self.preset)?, longer.transpose()?, Vec::new())
+        ExperimentSection::new(entry, gather(self.preset)?, longer.transpose()?, Vec::new())
     }
 }
 

@@ -8,7 +8,7 @@ use mcsa_bench_suite::claims::Verdict;
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::registry::{Entry, REGISTRY};
-use mcsa_bench_suite::report::Card;
+use mcsa_bench_suite::report::ExperimentSection;
 use mcsa_bench_suite::results::Results;
 use mcsa_bench_suite::store::{CODE, Ended, Row, Store};
 use mcsa_bench_suite::task::Job;
@@ -80,7 +80,7 @@ fn results_of_other_code_are_marked_until_they_are_renewed() {
     let stale = archived(&archive);
     assert!(stale.has_stale() && !stale.is_stale && stale.outcomes.len() == jobs.len());
     assert!(stale.origins.keys().all(|origin| origin.code == "0123456789abcdef" && origin.is_stale()));
-    let card = Card::new(entry(), stale, None, Vec::new()).unwrap();
+    let card = ExperimentSection::new(entry(), stale, None, Vec::new()).unwrap();
     assert!(card.findings.iter().all(|found| !found.finding.reason.contains("of other code")));
     jobs.iter().for_each(|job| save(&store, job, 1e3));
     assert_eq!((add().renewed, add().renewed), (jobs.len(), 0));

@@ -4,12 +4,12 @@ use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
 use mcsa_theory::curves::{self, Chart, Curve};
 
 use super::judged;
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::results::Results;
 
 /// A figure for each chart, with the verdict of a search in its caption.
-pub(crate) fn figures(_: &Results) -> Vec<Plate> {
-    curves::all().iter().map(|chart| Plate::new(chart.name, figure(chart))).collect()
+pub(crate) fn figures(_: &Results) -> Vec<FigureFile> {
+    curves::all().iter().map(|chart| FigureFile::new(chart.name, figure(chart))).collect()
 }
 
 fn figure(chart: &Chart) -> Figure {

@@ -4,7 +4,7 @@ use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use super::board::{Board, RANKED, name, style};
 use crate::catalog::FamilyConfig;
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::interval::{Interval, bootstrap};
 use crate::results::{Results, Series};
@@ -13,12 +13,15 @@ use crate::results::{Results, Series};
 const LEVEL: f64 = 0.9;
 
 /// Mean ranks (SL-DAIS, Fig. 2), and metrics by data set (Fig. 4).
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let board = Board::of(results);
     if board.sets.is_empty() {
         return Vec::new();
     }
-    vec![Plate::new("ranks", ranks(results, &board)), Plate::new("metrics", metrics(results, &board))]
+    vec![
+        FigureFile::new("ranks", ranks(results, &board)),
+        FigureFile::new("metrics", metrics(results, &board)),
+    ]
 }
 
 /// The word SYNTHETIC with the number of sets that are stand-ins; empty if there is none.

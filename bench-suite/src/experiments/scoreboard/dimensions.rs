@@ -6,7 +6,7 @@ use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use super::board::{Board, Cell};
 use super::tables::short;
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::look;
 use crate::results::Results;
@@ -35,7 +35,7 @@ fn rungs<'b, 'r>(board: &'b Board<'r>, kind: &str, method: &str) -> Vec<(usize, 
 }
 
 /// Errors against the dimension, then those of every scoreboard.
-pub(crate) fn dimension_figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn dimension_figures(results: &Results) -> Vec<FigureFile> {
     let board = Board::of(results);
     let dims: Vec<usize> =
         board.cases.iter().filter_map(|case| case.dim()).collect::<BTreeSet<_>>().into_iter().collect();
@@ -67,7 +67,7 @@ pub(crate) fn dimension_figures(results: &Results) -> Vec<Plate> {
         status(results)
     );
     let figure = Figure::new(LADDERS.map(panel).into()).as_multiples(2).shaped(0.62);
-    let mut plates = vec![Plate::new("ladder", figure.captioned(caption))];
+    let mut plates = vec![FigureFile::new("ladder", figure.captioned(caption))];
     plates.extend(
         super::figures(results).into_iter().filter(|plate| ["overview", "profiles"].contains(&&*plate.name)),
     );

@@ -4,7 +4,7 @@ use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use super::board::{Board, Cell, Run, median};
 use crate::catalog::Case;
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::look;
 use crate::results::Results;
@@ -15,7 +15,7 @@ const ERRORS: (f64, f64) = (0.005, 10.0);
 const RATIO: f64 = 100.0;
 
 /// Errors over all targets, performance profiles, errors against evaluations, errors against seconds.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let board = Board::of(results);
     let stored = match board.cases.iter().any(|case| !board.stored(&case.title()).is_empty()) {
         true => " Black: other packages, stored; their seconds are without compilation, from another run.",
@@ -70,7 +70,7 @@ fn title(case: &Case) -> String {
 }
 
 /// Medians over all targets by method and budget: errors against evaluations and against seconds, and shares of failures.
-pub(super) fn overview(board: &Board<'_>, results: &Results) -> Plate {
+pub(super) fn overview(board: &Board<'_>, results: &Results) -> FigureFile {
     let errors = || Axis::log("Error of the means, sd").spanning(0.9 * ERRORS.0, 1.1 * ERRORS.1);
     let mut panels = vec![
         Panel::new(Axis::log("Evaluations"), errors()),
@@ -110,7 +110,7 @@ pub(super) fn overview(board: &Board<'_>, results: &Results) -> Plate {
         status(results)
     );
     let figure = Figure::new(panels).as_multiples(3).shaped(0.8).captioned(caption);
-    Plate::new("overview", Figure { shares_x: false, shares_y: false, ..figure })
+    FigureFile::new("overview", Figure { shares_x: false, shares_y: false, ..figure })
 }
 
 /// A panel for each case, a line for each method, a point for each budget.
@@ -120,7 +120,7 @@ fn costs(
     label: &str,
     cost: &dyn Fn(&Cell<'_>) -> f64,
     caption: String,
-) -> Plate {
+) -> FigureFile {
     let panel = |case: &&Case| {
         let y = Axis::log("Error of the means, sd").spanning(0.9 * ERRORS.0, 1.1 * ERRORS.1);
         let mut panel = Panel::new(Axis::log(label), y).titled(title(case));
@@ -155,11 +155,11 @@ fn costs(
         panels.push(Panel::new(Axis::log(label), Axis::log("Error of the means, sd")));
     }
     let figure = Figure::new(panels).as_multiples(3).shaped(0.75);
-    Plate::new(name, figure.captioned(caption))
+    FigureFile::new(name, figure.captioned(caption))
 }
 
 /// Share of runs whose error is at most a multiple of the least median error on their target, a panel for each budget.
-fn profiles(board: &Board<'_>, results: &Results) -> Plate {
+fn profiles(board: &Board<'_>, results: &Results) -> FigureFile {
     let panel = |budget: &u64| {
         let x = Axis::log("Error, as a multiple of the least").spanning(1.0, RATIO);
         let y = Axis::linear("Share of runs").spanning(0.0, 1.0);
@@ -209,7 +209,7 @@ fn profiles(board: &Board<'_>, results: &Results) -> Plate {
         status(results)
     );
     let figure = Figure::new(panels).as_multiples(3).shaped(0.8);
-    Plate::new("profiles", figure.captioned(caption))
+    FigureFile::new("profiles", figure.captioned(caption))
 }
 
 #[cfg(test)]

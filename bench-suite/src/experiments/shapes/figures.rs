@@ -5,15 +5,15 @@ use mcsa_data::Catalogue;
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use crate::catalog::Target;
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::look;
 use crate::metric::Vector;
 use crate::results::{Results, Series};
 
 /// Draws in two dimensions; the other figures are in the file.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
-    vec![Plate::new("plane", plane(results, &targets(results)))]
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
+    vec![FigureFile::new("plane", plane(results, &targets(results)))]
 }
 
 fn targets(results: &Results) -> Vec<String> {

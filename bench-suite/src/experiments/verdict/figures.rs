@@ -2,7 +2,7 @@
 
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
-use crate::figures::Plate;
+use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::results::Results;
 
@@ -15,7 +15,7 @@ const RANGE: (f64, f64) = (0.01, 100.0);
 const NOWHERE: f64 = 300.0;
 
 /// Errors of planted failures, of good targets, and objections.
-pub(crate) fn figures(results: &Results) -> Vec<Plate> {
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
     let all = tallies(results);
     let is_planted = |tally: &&Tally<'_>| tally.class != Class::Good;
     let (planted, good): (Vec<_>, Vec<_>) = all.iter().partition(is_planted);
@@ -25,7 +25,7 @@ pub(crate) fn figures(results: &Results) -> Vec<Plate> {
     let caption = format!("{words}{}", status(results));
     let errors = |name: &str, tallies: &[&Tally<'_>]| {
         let shape = (0.12 + 0.026 * tallies.len() as f64).max(0.3);
-        Plate::new(name, Figure::new(vec![panel(tallies)]).wide(150.0).shaped(shape).captioned(&caption))
+        FigureFile::new(name, Figure::new(vec![panel(tallies)]).wide(150.0).shaped(shape).captioned(&caption))
     };
     vec![errors("planted", &planted), errors("good", &good), objections(&all, results)]
 }
@@ -57,7 +57,7 @@ fn panel(tallies: &[&Tally<'_>]) -> Panel {
     panel
 }
 
-fn objections(all: &[Tally<'_>], results: &Results) -> Plate {
+fn objections(all: &[Tally<'_>], results: &Results) -> FigureFile {
     let names = WITNESSES.map(|(_, name)| name.to_owned());
     let x = Axis::categories("Witness", names);
     let mut panel = Panel::new(x, Axis::linear("Share of the runs, %"));
@@ -80,5 +80,5 @@ fn objections(all: &[Tally<'_>], results: &Results) -> Plate {
         "Share of the runs in which a witness objects; several may object to one fit.{}",
         status(results)
     );
-    Plate::new("witnesses", Figure::new(vec![panel]).wide(150.0).shaped(0.5).captioned(caption))
+    FigureFile::new("witnesses", Figure::new(vec![panel]).wide(150.0).shaped(0.5).captioned(caption))
 }
