@@ -13,33 +13,20 @@
 //!
 //! A claim that holds here has survived a search, which is evidence and not a proof.
 
-mod adaptive;
-mod at_weight;
-mod atoms;
+mod case;
 mod claim;
 mod cw;
-mod finding;
 mod mcmc_se;
 mod moments;
 mod msc;
-mod numbers;
 mod pmcsa;
-mod search;
-mod searchable;
-mod sides;
 mod sl_dais;
-mod statement;
 
-pub use adaptive::Adaptive;
-pub use at_weight::AtWeight;
-pub use atoms::{Atoms, Setting};
-pub use claim::{CW, Claim, Examined, Judgement, MCMC_SE, MOMENTS, MSC, PMCSA, Paper, SL_DAIS};
-pub use finding::{Finding, Standing, Witness};
-pub use numbers::{Domain, Numbers};
-pub use search::Effort;
-pub use searchable::Searchable;
-pub use sides::{Relation, Sides};
-pub use statement::{Bound, Measure, Statement};
+pub use case::{Adaptive, AtWeight, Atoms, Domain, Numbers, Searchable, Setting};
+pub use claim::{
+    Bound, CW, Claim, Effort, Examined, Finding, Judgement, MCMC_SE, MOMENTS, MSC, Measure, PMCSA, Paper,
+    Relation, SL_DAIS, Sides, Standing, Statement, Witness,
+};
 
 /// All claims, in the order of the papers; those of this workspace last.
 pub fn all() -> Vec<Claim> {

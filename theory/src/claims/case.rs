@@ -1,11 +1,28 @@
-//! Cases on finitely many atoms.
+//! Cases on which claims are tested: atoms, atoms and a weight, guides that depend on the state, and numbers.
 
 use std::fmt;
 
 use mcsa_core::Stream;
 
-use super::Searchable;
-use crate::{Instance, dot};
+use crate::{Instance, Square, dot};
+
+/// Case of a claim, for which both sides can be computed: drawn at random, moved by a search, and printed.
+///
+/// A search moves the coordinates, which may be any real numbers; whatever they leave fixed (sizes, counts, signs) comes from
+/// the setting and the draw.
+pub trait Searchable: Clone + fmt::Display + Send + Sync + 'static {
+    /// Quantities fixed before the draw: the number of atoms, of samples, of steps.
+    type Setting: Clone + Send + Sync + 'static;
+
+    /// A random case. Some should be degenerate, because counterexamples are often at the boundary.
+    fn draw(setting: &Self::Setting, stream: &mut Stream) -> Self;
+
+    /// Coordinates at which a search starts.
+    fn coordinates(&self) -> Vec<f64>;
+
+    /// The case at other coordinates.
+    fn at(&self, coordinates: &[f64]) -> Self;
+}
 
 /// A target, a guide and scores on a few atoms, and the counts that a claim contains.
 ///
@@ -252,6 +269,255 @@ impl fmt::Display for Atoms {
     }
 }
 
+/// Atoms and a weight `v > 0` that need not be the weight of an atom, for claims about functions of a weight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AtWeight {
+    /// Target, guide and counts.
+    pub atoms: Atoms,
+    /// The weight `v`.
+    pub v: f64,
+}
+
+/// Bound on `|log v|`: weights are within a factor `e^8` of 1.
+const FARTHEST_WEIGHT: f64 = 8.0;
+
+impl Searchable for AtWeight {
+    type Setting = Setting;
+
+    /// Half of the cases have the weight of the start, which is often `w*`.
+    fn draw(setting: &Setting, stream: &mut Stream) -> Self {
+        let atoms = Atoms::draw(setting, stream);
+        let v = (2.0 * stream.normal()).clamp(-FARTHEST_WEIGHT, FARTHEST_WEIGHT).exp();
+        let v = if stream.uniform() < 0.5 { atoms.problem.w()[atoms.start] } else { v };
+        Self { atoms, v }
+    }
+
+    fn coordinates(&self) -> Vec<f64> {
+        let mut coordinates = self.atoms.coordinates();
+        coordinates.push(self.v.ln());
+        coordinates
+    }
+
+    fn at(&self, coordinates: &[f64]) -> Self {
+        let (atoms, log_v) = coordinates.split_at(coordinates.len() - 1);
+        let log_v =
+            if log_v[0].is_finite() { log_v[0].clamp(-FARTHEST_WEIGHT, FARTHEST_WEIGHT) } else { 0.0 };
+        Self { atoms: self.atoms.at(atoms), v: log_v.exp() }
+    }
+}
+
+impl fmt::Display for AtWeight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, weight {}", self.atoms, short(self.v))
+    }
+}
+
+/// A target and one guide per atom: the next step uses the guide of the atom at which the chain is. The simplest dependence of
+/// parameters on the chain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adaptive {
+    /// One problem per atom; all have the same target.
+    pub problems: Vec<Instance<f64>>,
+    /// Number of transitions, `n`.
+    pub steps: usize,
+    /// The atom at which the chain starts.
+    pub start: usize,
+}
+
+impl Adaptive {
+    /// A case worked out by hand: the target, and one guide per atom.
+    ///
+    /// # Panics
+    /// If a guide is zero at an atom of the target.
+    pub fn new(target: &[f64], guides: &[Vec<f64>], steps: usize, start: usize) -> Self {
+        let score = vec![0.0; target.len()];
+        let problem =
+            |guide: &Vec<f64>| Instance::new(target, guide, &score).expect("a guide reaches the target");
+        Self { problems: guides.iter().map(problem).collect(), steps, start }
+    }
+
+    /// Transition matrix of one step: row `z` is that of independent Metropolis-Hastings with the guide of atom `z`.
+    pub fn transition(&self) -> Square<f64> {
+        let kernels: Vec<Square<f64>> = self.problems.iter().map(Instance::imh).collect();
+        Square::from_fn(kernels.len(), |z, y| kernels[z].row(z)[y])
+    }
+
+    /// Largest convergence rate over all guides.
+    pub fn rate(&self) -> f64 {
+        self.problems.iter().map(Instance::rate).fold(0.0, f64::max)
+    }
+}
+
+impl Searchable for Adaptive {
+    type Setting = Setting;
+
+    fn draw(setting: &Setting, stream: &mut Stream) -> Self {
+        let first = Atoms::draw(setting, stream);
+        let mut guides = vec![first.problem.q().to_vec()];
+        for _ in 1..setting.atoms {
+            guides.push(Atoms::draw(setting, stream).problem.q().to_vec());
+        }
+        // A guide that leaves out an atom of this target is not usable: the first guide is kept.
+        let mut case =
+            Self::new(first.problem.pi(), &vec![guides[0].clone(); guides.len()], setting.steps, first.start);
+        for (problem, guide) in case.problems.iter_mut().zip(&guides) {
+            if let Ok(found) = Instance::new(first.problem.pi(), guide, first.problem.s()) {
+                *problem = found;
+            }
+        }
+        case
+    }
+
+    fn coordinates(&self) -> Vec<f64> {
+        let laws = std::iter::once(self.problems[0].pi()).chain(self.problems.iter().map(Instance::q));
+        laws.flatten().map(|p| p.ln().max(-40.0)).collect()
+    }
+
+    fn at(&self, coordinates: &[f64]) -> Self {
+        let mut laws = coordinates.chunks(self.problems.len()).map(softmax);
+        let target = laws.next().unwrap_or_default();
+        Self::new(&target, &laws.collect::<Vec<_>>(), self.steps, self.start)
+    }
+}
+
+impl fmt::Display for Adaptive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p = {}", tuple(self.problems[0].pi()))?;
+        for (atom, problem) in (1..).zip(&self.problems) {
+            write!(f, ", q = {} at atom {atom}", tuple(problem.q()))?;
+        }
+        write!(f, ", n = {}, start atom {}", self.steps, self.start + 1)
+    }
+}
+
+/// Domain of a variable, and its map to the real line on which the search moves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Domain {
+    /// All real numbers.
+    Real,
+    /// The positive numbers, by the exponential function.
+    Positive,
+    /// The numbers between two bounds, by the logistic function.
+    Between(f64, f64),
+}
+
+/// Bound on the absolute value of a coordinate, against overflow.
+const FARTHEST: f64 = 40.0;
+
+impl Domain {
+    fn value(self, coordinate: f64) -> f64 {
+        let x = if coordinate.is_finite() { coordinate.clamp(-FARTHEST, FARTHEST) } else { 0.0 };
+        match self {
+            Self::Real => x,
+            Self::Positive => x.exp(),
+            Self::Between(low, high) => low + (high - low) / (1.0 + (-x).exp()),
+        }
+    }
+
+    fn coordinate(self, value: f64) -> f64 {
+        let x = match self {
+            Self::Real => value,
+            Self::Positive => value.ln(),
+            Self::Between(low, high) => ((value - low) / (high - value)).ln(),
+        };
+        x.clamp(-FARTHEST, FARTHEST)
+    }
+}
+
+/// Named variables, each with one or several copies, and a count `N`.
+///
+/// ```
+/// use mcsa_theory::claims::{Bound, Domain, Effort, Numbers, Sides, Standing, Statement};
+/// let settings = Numbers::settings(&[("x", Domain::Positive, 1)], &[1, 2]);
+/// let logarithm: Statement = Bound::<Numbers>::new("ln x <= x - 1", settings, |case| {
+///     let x = case.number("x");
+///     Some(Sides::at_most(1.0, x - x.ln()))
+/// }).into();
+/// assert_eq!(logarithm.examine(Effort::BRIEF, mcsa_core::Seed::new(1)).standing, Standing::Tight);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbers {
+    variables: Vec<(&'static str, Domain, usize)>,
+    values: Vec<f64>,
+    /// The count `N`.
+    pub count: usize,
+}
+
+impl Numbers {
+    /// Settings with variables given as name, domain and number of copies, one setting per count.
+    pub fn settings(variables: &[(&'static str, Domain, usize)], counts: &[usize]) -> Vec<Self> {
+        let zeros: Vec<f64> =
+            variables.iter().flat_map(|(_, domain, n)| vec![domain.value(0.0); *n]).collect();
+        let at = |&count: &usize| Self { variables: variables.to_vec(), values: zeros.clone(), count };
+        counts.iter().map(at).collect()
+    }
+
+    /// A case worked out by hand: each variable with the values of its copies.
+    pub fn example(values: &[(&'static str, Domain, &[f64])], count: usize) -> Self {
+        let variables = values.iter().map(|&(name, domain, copies)| (name, domain, copies.len())).collect();
+        Self { variables, values: values.iter().flat_map(|(_, _, copies)| copies.to_vec()).collect(), count }
+    }
+
+    /// All copies of a variable.
+    ///
+    /// # Panics
+    /// If no variable has this name.
+    pub fn of(&self, name: &str) -> &[f64] {
+        let mut begin = 0;
+        for (known, _, copies) in &self.variables {
+            if *known == name {
+                return &self.values[begin..begin + copies];
+            }
+            begin += copies;
+        }
+        panic!("no variable {name}")
+    }
+
+    /// The first copy of a variable.
+    ///
+    /// # Panics
+    /// If no variable has this name.
+    pub fn number(&self, name: &str) -> f64 {
+        self.of(name)[0]
+    }
+
+    fn domains(&self) -> impl Iterator<Item = Domain> {
+        self.variables.iter().flat_map(|&(_, domain, copies)| std::iter::repeat_n(domain, copies))
+    }
+}
+
+impl Searchable for Numbers {
+    type Setting = Self;
+
+    /// Coordinates are normal, with a small or a large spread.
+    fn draw(setting: &Self, stream: &mut Stream) -> Self {
+        let spread = [0.5, 2.0, 5.0][(3.0 * stream.uniform()) as usize];
+        let values = setting.domains().map(|domain| domain.value(spread * stream.normal())).collect();
+        Self { values, ..setting.clone() }
+    }
+
+    fn coordinates(&self) -> Vec<f64> {
+        self.domains().zip(&self.values).map(|(domain, &value)| domain.coordinate(value)).collect()
+    }
+
+    fn at(&self, coordinates: &[f64]) -> Self {
+        let values = self.domains().zip(coordinates).map(|(domain, &x)| domain.value(x)).collect();
+        Self { values, ..self.clone() }
+    }
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |&(name, _, copies): &(&str, Domain, usize)| match copies {
+            1 => format!("{name} = {}", short(self.number(name))),
+            _ => format!("{name} = {}", tuple(self.of(name))),
+        };
+        let words: Vec<String> = self.variables.iter().map(word).collect();
+        write!(f, "{}", words.join(", "))?;
+        if self.count > 1 { write!(f, ", N = {}", self.count) } else { Ok(()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,5 +553,17 @@ mod tests {
         assert!(draws.iter().filter(|case| case.problem.pi().contains(&0.0)).count() > 5);
         assert!(draws.iter().filter(|case| case.w_star() > 100.0).count() > 5);
         assert!(draws.iter().all(|case| case.problem.pi()[case.start] > 0.0));
+    }
+
+    #[test]
+    fn coordinates_of_numbers_lead_back() {
+        let (unit, real) = (Domain::Between(0.0, 1.0), Domain::Real);
+        let setting =
+            &Numbers::settings(&[("a", unit, 2), ("x", Domain::Positive, 1), ("y", real, 1)], &[3])[0];
+        let case = Numbers::draw(setting, &mut mcsa_core::Seed::new(2).stream(0, 0));
+        let again = case.at(&case.coordinates());
+        assert!(case.values.iter().zip(&again.values).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)));
+        assert!(case.at(&[f64::NAN, 1e300, 1e300, -1e300]).values.iter().all(|x| x.is_finite()));
+        assert!(case.to_string().contains("N = 3"));
     }
 }
