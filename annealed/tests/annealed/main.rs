@@ -6,6 +6,7 @@ mod annealed;
 mod dais;
 mod dais_dual;
 mod joint_bound;
+mod kernels;
 mod local_minibatched;
 mod minibatched;
 mod points;

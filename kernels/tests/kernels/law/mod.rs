@@ -1,7 +1,6 @@
 //! Laws of the gradient kernels: exact ones first, then one-step invariance, each with twins that must fail.
 
 mod integrator;
-mod invariance;
 mod orbit;
 mod robustness;
 mod sampling;

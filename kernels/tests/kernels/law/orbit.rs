@@ -189,9 +189,11 @@ fn careless_twins_are_caught() {
     let imbalance_of = |flaw| {
         let twin = Careless { leapfrog: leapfrog(0.7, 2), steps: 3, flaw };
         let states = orbit(&Banana, &twin.leapfrog, 6, &STARTS[0].0, &STARTS[0].1);
+        // The kernel provides the state alone.
+        let hmc = Hmc::with(leapfrog(0.7, 2), 3, Selection::EndPoint).unwrap();
         imbalance(
             &states,
-            moved(&twin, &Banana, |state, p, lanes, _| twin.transition(&Banana, state, p, lanes)),
+            moved(&hmc, &Banana, |state, p, lanes, _| twin.transition(&Banana, state, p, lanes)),
         )
     };
     assert!(imbalance_of(None) < 1e-12);

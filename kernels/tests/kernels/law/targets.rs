@@ -1,7 +1,6 @@
-//! Targets with exact draws, and targets with a discontinuity.
+//! Smooth targets, and targets with a discontinuity.
 
-use faer::Mat;
-use mcsa_core::{Gradient, LogDensity, Seed};
+use mcsa_core::{Gradient, LogDensity};
 
 /// Banana: `z_1 ~ N(0, 1)`, `z_2 ~ N(z_1^2 / 2, 1)`.
 pub(crate) struct Banana;
@@ -45,50 +44,9 @@ impl Gradient for Funnel {
     }
 }
 
-/// Target with exact draws: `z` as a function of standard normal noise, and its inverse.
-pub(crate) trait Exact: Gradient {
-    fn colour(&self, noise: [f64; 2]) -> [f64; 2];
-    fn whiten(&self, z: &[f64]) -> [f64; 2];
-
-    /// Independent exact draws, one per column.
-    fn draws(&self, columns: usize, seed: Seed) -> Mat<f64> {
-        let mut stream = seed.stream(0, 0);
-        let points: Vec<_> = (0..columns).map(|_| self.colour([stream.normal(), stream.normal()])).collect();
-        Mat::from_fn(2, columns, |i, j| points[j][i])
-    }
-}
-
-impl Exact for Banana {
-    fn colour(&self, [a, b]: [f64; 2]) -> [f64; 2] {
-        [a, b + 0.5 * a * a]
-    }
-    fn whiten(&self, z: &[f64]) -> [f64; 2] {
-        [z[0], z[1] - 0.5 * z[0] * z[0]]
-    }
-}
-
-impl Exact for Funnel {
-    fn colour(&self, [a, b]: [f64; 2]) -> [f64; 2] {
-        [a, b * (0.5 * a).exp()]
-    }
-    fn whiten(&self, z: &[f64]) -> [f64; 2] {
-        [z[0], z[1] * (-0.5 * z[0]).exp()]
-    }
-}
-
 /// A Gaussian with standard deviations 1 and 2 and correlation 0.6.
 pub(crate) fn correlated() -> mcsa_models::Gaussian {
     mcsa_models::Gaussian::new(vec![1.0, -1.0], faer::mat![[1.0, 1.2], [1.2, 4.0]].as_ref()).unwrap()
-}
-
-impl Exact for mcsa_models::Gaussian {
-    fn colour(&self, [a, b]: [f64; 2]) -> [f64; 2] {
-        [1.0 + a, -1.0 + 2.0 * (0.6 * a + 0.8 * b)]
-    }
-    fn whiten(&self, z: &[f64]) -> [f64; 2] {
-        let a = z[0] - 1.0;
-        [a, ((z[1] + 1.0) / 2.0 - 0.6 * a) / 0.8]
-    }
 }
 
 /// A standard Gaussian in the plane with log density `beyond` where the first coordinate is above `edge`. There the first

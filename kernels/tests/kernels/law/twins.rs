@@ -1,7 +1,6 @@
 //! Twins: Hamiltonian kernels with a flaw, which the tests must detect.
 
-use faer::Mat;
-use mcsa_core::{Cloud, Columns, Error, Gradient, Guide, Kernel, Stream};
+use mcsa_core::{Cloud, Columns, Gradient, Stream};
 use mcsa_kernels::{GradientEnsemble, Leapfrog};
 
 /// Flaw of a twin.
@@ -33,19 +32,9 @@ impl Careless {
         momentum: &[f64],
         lanes: &mut [Stream],
     ) {
-        self.chain(target, state, 0, momentum, &mut lanes[0]);
-    }
-
-    fn chain<P: Gradient>(
-        &self,
-        target: &P,
-        state: &mut GradientEnsemble,
-        j: usize,
-        momentum: &[f64],
-        lane: &mut Stream,
-    ) {
+        let lane = &mut lanes[0];
         let mut work = vec![0.0; target.work_len(1)];
-        let mut z = state.chains().positions.as_ref().column(j).to_vec();
+        let mut z = state.chains().positions.as_ref().column(0).to_vec();
         let (mut p, mut gradient) = (momentum.to_vec(), vec![0.0; z.len()]);
         let energy = |log_p: f64, p: &[f64]| {
             let sign = if self.flaw == Some(Flaw::KineticSign) { -1.0 } else { 1.0 };
@@ -69,43 +58,7 @@ impl Careless {
             _ => lane.accept(log_weights[self.steps] - log_weights[0]).then_some(self.steps),
         };
         if let Some(to) = to {
-            state.chains_mut().place(j, &visited[to].0, visited[to].1);
-        }
-    }
-}
-
-impl<P: Gradient> Kernel<P> for Careless {
-    type State = GradientEnsemble;
-    type Info = ();
-
-    fn columns(&self, _: usize) -> usize {
-        0
-    }
-
-    fn work_len(&self, _: &P, _: usize) -> usize {
-        0
-    }
-
-    fn init(&self, target: &P, positions: Mat<f64>) -> Result<GradientEnsemble, Error> {
-        GradientEnsemble::new(target, positions)
-    }
-
-    fn check(&self, target: &P, chains: usize, state: &GradientEnsemble) -> Result<(), Error> {
-        state.check(target.dim(), chains)
-    }
-
-    fn step(
-        &self,
-        target: &P,
-        _: &mut dyn Guide,
-        state: &mut GradientEnsemble,
-        lanes: &mut [Stream],
-        _: &mut [f64],
-    ) {
-        let mut momentum = vec![0.0; target.dim()];
-        for (j, lane) in lanes.iter_mut().enumerate() {
-            self.leapfrog.mass().momentum_into(lane, &mut momentum);
-            self.chain(target, state, j, &momentum, lane);
+            state.chains_mut().place(0, &visited[to].0, visited[to].1);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Mutation tests of this crate: kernels with one deliberate mistake each, and the check that must detect it.
 //!
-//! The correct variants of all mutants, and the production kernels, pass every check. Exact checks raise no false alarm;
+//! The correct variants of all mutants pass every check; so do the production kernels, in the tests of `mcsa-kernels`. Exact checks raise no false alarm;
 //! the statistical ones do with a probability of at most 1e-4 for the crate, a quarter of it in this suite.
 
 #![expect(clippy::print_stdout, reason = "the matrix of mutants and checks is what this suite is for")]
@@ -13,17 +13,18 @@ mod memory;
 mod power;
 mod subtle;
 
-use faer::Mat;
+use faer::{Mat, mat};
 use mcsa_core::{Error, Guide, Kernel, Seed};
-use mcsa_kernels as kernels;
-use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
+use mcsa_kernels::{Cycle, Imh, Repeat};
 use mcsa_models::{Banana, Gaussian};
-use mcsa_testing::{Cell, Finite, FiniteGuide, Matrix, Report, Shifted, Spread, Trial, closed, judge};
+use mcsa_testing::{
+    Cell, Finite, FiniteGuide, Invariance, Matrix, Report, Shifted, Spread, Trial, closed, judge,
+};
 use mcsa_testing::{Check, transition_matrix, transition_matrix_along};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestError, TestRng, TestRunner};
 
-use crate::targets::{banana, correlated};
+use crate::banana;
 use candidates::Candidates;
 use composed::{Delayed, Scan};
 use gradient::{Hmc, HmcSlip, Mala, MalaSlip, RandomWalk, Scaling};
@@ -31,9 +32,7 @@ use independent::Independent;
 use subtle::{EstimateSlip, PseudoMarginal};
 
 /// Number of statistical reports on correct kernels, at most two each, over which the level is split.
-const REPORTS: usize = 54;
-/// The kernel that chooses for all chains with the first lane, as documented, so that its chains are not independent.
-const MIXTURE: &str = "mixture";
+const REPORTS: usize = 22;
 const LIMIT: usize = 1_000_000;
 
 const CLOSED: &str = "closed form";
@@ -49,6 +48,11 @@ const CONSTANTS: &str = "constants do not matter";
 const CHAINS: &str = "independent chains";
 const LABELS: &str = "labels do not matter";
 const REPLAY: &str = "replay";
+
+/// Two coordinates of variance 1 and correlation 0.8.
+fn correlated() -> Gaussian {
+    Gaussian::new(vec![0.0; 2], mat![[1.0, 0.8], [0.8, 1.0]].as_ref()).expect("a correlation")
+}
 
 /// Four atoms on a grid, so that a kernel can move along coordinates.
 fn grid(weights: [f64; 4]) -> Finite {
@@ -93,7 +97,7 @@ fn through_json<S: serde::Serialize + serde::de::DeserializeOwned>(state: &S) ->
 }
 
 /// Laws of constants, labels, replay and restoring on the banana; without false alarms.
-pub(crate) fn by_trial<K>(kernel: &K, guide: &mut dyn Guide) -> Report
+fn by_trial<K>(kernel: &K, guide: &mut dyn Guide) -> Report
 where
     K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
 {
@@ -122,8 +126,7 @@ fn walking<K>(matrix: &mut Matrix, name: &str, kernel: &K, reversible: bool)
 where
     K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
 {
-    let mut judge = judge(0.25e-4).share(REPORTS).seed(Seed::new(3)).quick();
-    (judge.reversible, judge.interacting) = (reversible, name == MIXTURE);
+    let judge = Invariance { reversible, ..judge(0.25e-4).share(REPORTS).seed(Seed::new(3)).quick() };
     matrix.add(name, &judge.of(kernel, &banana()));
     matrix.add(name, &by_trial(kernel, &mut Spread::around(&banana(), Seed::new(2), 1.4)));
 }
@@ -134,7 +137,7 @@ where
     K: Kernel<Banana> + Kernel<Gaussian> + for<'a> Kernel<Shifted<'a, Banana>>,
 {
     walking(matrix, name, kernel, true);
-    let target = correlated(2, 0.8);
+    let target = correlated();
     matrix.add(name, &judge(0.25e-4).share(REPORTS).seed(Seed::new(4)).quick().of(kernel, &target));
 }
 
@@ -269,38 +272,15 @@ fn every_right_kernel_passes() {
     gradient(m, "twin of scaling", &Scaling { jacobian: true });
     gradient(m, "twin of walk", &RandomWalk { growing: false });
 
-    let barker = Imh { acceptance: Acceptance::Barker, sweeps: 1 };
-    let sweeps = Imh { acceptance: Acceptance::Metropolis, sweeps: 2 };
-    guided(m, "imh", &Imh::default(), Some(imh.clone()), true);
-    guided(m, "imh, barker", &barker, Some(closed::barker(&P, &Q)), true);
-    guided(m, "imh, two sweeps", &sweeps, Some(closed::power(&imh, 2)), true);
-    guided(m, "cis", &Cis { candidates: 3 }, Some(cis.clone()), true);
-    let twice = Repeat { kernel: Imh::default(), times: 2 };
-    guided(m, "repeat", &twice, Some(closed::power(&imh, 2)), true);
     let estimate = || PseudoMarginal { slip: EstimateSlip::None };
     guided(m, "repeat of estimate", &Repeat { kernel: estimate(), times: 2 }, None, true);
     guided(m, "cycle of estimate", &Cycle { first: Imh::default(), second: estimate() }, None, false);
-    let cycle = Cycle { first: Imh::default(), second: Cis { candidates: 3 } };
-    guided(m, "cycle", &cycle, Some(&imh * &cis), false);
-    let mixture = Mixture::new(0.5, Imh::default(), Cis { candidates: 3 }).unwrap();
-    walking(m, MIXTURE, &mixture, true);
-    let finite = DelayedAcceptance { inner: Imh::default(), surrogate: grid(S) };
-    m.add("delayed acceptance", &exactly(&finite, None, true));
-    let continuous = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
-    walking(m, "delayed acceptance", &continuous, true);
-    gradient(m, "rwm", &kernels::Rwm::new(0.8).unwrap());
-    gradient(m, "mala", &kernels::Mala::new(0.7).unwrap());
-    gradient(m, "hmc", &kernels::Hmc::new(0.4, 5).unwrap());
-    gradient(m, "elliptical", &kernels::Elliptical::new(kernels::GaussianPrior::standard(2)));
-    walking(m, "nuts", &kernels::Nuts::new(0.4).unwrap(), false);
 
     println!("{matrix}");
     let right: Vec<_> = matrix.mutants().map(String::from).collect();
     assert!(2 * right.len() <= REPORTS);
     for kernel in right {
-        let ordered = kernel == MIXTURE && matrix.catches(&kernel, LABELS);
-        let alarms = matrix.count(&kernel, Cell::Caught);
-        assert_eq!(alarms, usize::from(ordered), "{kernel}");
+        assert_eq!(matrix.count(&kernel, Cell::Caught), 0, "{kernel}");
         assert_eq!(matrix.cell(&kernel, TWO_SAMPLES), Cell::Passed, "{kernel}");
     }
 }

@@ -1,13 +1,28 @@
 //! Annealed paths as proposals: their kernels keep a posterior, and path and weight of a chain stay together.
 
-use faer::{MatMut, MatRef};
+use faer::{MatMut, MatRef, mat};
 use mcsa_annealed::dais::{Annealed, Shape};
 use mcsa_annealed::surrogate::PosteriorSurrogate;
 use mcsa_core::{Cloud, Error, Kernel, Parametric, Pushforward, Record, Seed, Stream};
 use mcsa_kernels::{Cis, ExtendedSpace, Imh, Unguided};
 use mcsa_models::{LinearRegression, WeightedRows};
 
-use crate::continuous::{holds, regression, split};
+use mcsa_testing::{Invariance, Report, judge};
+
+/// A posterior with exact draws, of six data.
+fn regression() -> LinearRegression {
+    let x = mat![[1.0, 0.3], [1.0, -1.2], [1.0, 0.8], [1.0, 2.0], [1.0, -0.4], [1.0, 1.1]];
+    LinearRegression::new(x.as_ref(), &[0.2, 1.5, -0.3, -1.0, 0.9, 0.1], 0.7, 1.5).unwrap()
+}
+
+/// Quick tests of two reports, with a false-alarm probability of 0.25e-4.
+fn split() -> Invariance {
+    judge(0.25e-4).share(2).quick()
+}
+
+fn holds(report: &Report) {
+    assert!(report.holds(), "{report}");
+}
 
 /// The family of paths of three steps that follow the posterior of three weighted rows.
 type Paths<'a> = Annealed<PosteriorSurrogate<WeightedRows<'a, LinearRegression>>>;

@@ -1,9 +1,9 @@
 //! Targets of the tests. Each has a property that breaks some kernel: correlation, curvature, varying scale, separate modes,
 //! heavy tails.
 
-use faer::Mat;
+use faer::{Mat, mat};
 use mcsa_core::{ExactDraws, Gradient, LogDensity, Stream};
-use mcsa_models::{Banana, Funnel, Gaussian, Mixture, Student};
+use mcsa_models::{Banana, Funnel, Gaussian, LinearRegression, Mixture, Student};
 
 /// Mean 0, variance 1, and correlation `rho^|i - j|`: a stationary autoregression.
 pub(crate) fn correlated(dim: usize, rho: f64) -> Gaussian {
@@ -26,6 +26,12 @@ pub(crate) fn mixture() -> Mixture {
 
 pub(crate) fn student(dim: usize, freedom: f64) -> Student {
     Student::new(vec![0.0; dim], vec![1.0; dim], freedom).expect("degrees of freedom")
+}
+
+/// A posterior with exact draws, of six data.
+pub(crate) fn regression() -> LinearRegression {
+    let x = mat![[1.0, 0.3], [1.0, -1.2], [1.0, 0.8], [1.0, 2.0], [1.0, -0.4], [1.0, 1.1]];
+    LinearRegression::new(x.as_ref(), &[0.2, 1.5, -0.3, -1.0, 0.9, 0.1], 0.7, 1.5).unwrap()
 }
 
 /// The density of a Gaussian to a power, with the draws of the Gaussian itself: a target that its draws do not follow.

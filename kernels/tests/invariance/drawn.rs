@@ -1,0 +1,257 @@
+//! The table of kernels and continuous targets with exact draws.
+//!
+//! Seeds are fixed. The false-alarm probability is 0.5e-4 for this file, split over its reports.
+
+use mcsa_core::{ExactDraws, Gradient, Kernel, Seed};
+use mcsa_kernels as kernels;
+use mcsa_kernels::{
+    Acceptance, Cis, Cycle, DelayedAcceptance, Elliptical, GaussianPrior, Hmc, Hmcecs, Imh, Leapfrog, Mala,
+    Mass, Nuts, Repeat, Rwm, Selection, TaylorExpansion, Unguided,
+};
+use mcsa_models::{Banana, Gaussian, WeightedRows};
+use mcsa_testing::{Check, Invariance, Report, Shifted, Spread, Trial, judge};
+
+use crate::targets::{Narrow, banana, correlated, funnel, mixture, regression, student};
+
+/// Number of reports that must hold: five targets and sixteen kernels, eight kernels at default settings, and seven more.
+const REPORTS: usize = 95;
+
+fn split() -> Invariance {
+    judge(0.5e-4).share(REPORTS)
+}
+
+/// Tests of kernels whose invariance is proved by enumeration.
+fn quick() -> Invariance {
+    split().quick()
+}
+
+fn long() -> Invariance {
+    split().draws(8_192).steps(16)
+}
+
+fn holds(report: &Report) {
+    assert!(report.holds(), "{report}");
+}
+
+fn leapfrog(step_size: f64, mass: Mass) -> Leapfrog {
+    Leapfrog::new(step_size, mass).expect("a step size")
+}
+
+fn hmc(step_size: f64, selection: Selection) -> Hmc {
+    Hmc::with(leapfrog(step_size, Mass::default()), 5, selection).expect("a number of steps")
+}
+
+fn on_every_kernel<P: ExactDraws + Gradient>(target: &P) {
+    let dim = target.dim();
+    // Proposals from the guide.
+    holds(&quick().of(&Imh::default(), target));
+    holds(&quick().of(&Imh { acceptance: Acceptance::Barker, sweeps: 2 }, target));
+    holds(&quick().of(&Cis { candidates: 4 }, target));
+    let surrogate = student(dim, 3.0);
+    holds(&quick().of(&DelayedAcceptance { inner: Imh::default(), surrogate }, target));
+    let cycle = Cycle { first: Imh::default(), second: Cis { candidates: 3 } };
+    holds(&quick().not_reversible().of(&cycle, target));
+    // Moves from the chain. The doubling of NUTS favours the newer half of a trajectory: it is invariant, but need not be reversible.
+    holds(&long().of(&Rwm::new(0.8).expect("a step size"), target));
+    holds(&long().of(&Mala::new(0.7).expect("a step size"), target));
+    holds(&long().of(&hmc(0.4, Selection::EndPoint), target));
+    holds(&long().of(&hmc(0.4, Selection::Multinomial), target));
+    holds(&long().not_reversible().of(&Nuts::new(0.4).expect("a step size"), target));
+    holds(&long().of(&Elliptical::new(GaussianPrior::standard(dim)), target));
+    // Scales of each coordinate, and a correlated prior.
+    let scales: Vec<f64> = [0.8, 1.5, 1.1].into_iter().cycle().take(dim).collect();
+    let mass = || Mass::diagonal(scales.iter().map(|s| 1.4 * s).collect()).expect("masses");
+    holds(&long().of(&Rwm::with(0.7, scales.clone()).expect("scales"), target));
+    holds(&long().of(&Mala::with(0.7, mass()).expect("a step size"), target));
+    let three = |selection| Hmc::with(leapfrog(0.5, mass()), 3, selection).expect("a number of steps");
+    holds(&long().of(&three(Selection::Multinomial), target));
+    holds(&long().not_reversible().of(&Nuts::with(leapfrog(0.5, mass()), 4).expect("a depth"), target));
+    let row = |i: usize| (0..=i).map(|k| if k == i { 1.4 } else { 0.5 }).collect();
+    let prior = GaussianPrior::new(vec![0.3; dim], (0..dim).map(row).collect()).expect("a factor");
+    holds(&long().of(&Elliptical::with(prior, 1).expect("a number of shrinkages"), target));
+}
+
+#[test]
+fn kernels_keep_a_correlated_gaussian() {
+    on_every_kernel(&correlated(3, 0.8));
+}
+
+#[test]
+fn kernels_keep_a_banana() {
+    on_every_kernel(&banana());
+}
+
+#[test]
+fn kernels_keep_a_funnel() {
+    on_every_kernel(&funnel());
+}
+
+#[test]
+fn kernels_keep_a_mixture() {
+    on_every_kernel(&mixture());
+}
+
+#[test]
+fn kernels_keep_heavy_tails() {
+    on_every_kernel(&student(2, 5.0));
+}
+
+/// Eight reports of about a second each.
+#[test]
+fn kernels_hold_at_default_settings() {
+    let target = Gaussian::standard(3);
+    holds(&split().of(&Imh::default(), &target));
+    holds(&split().of(&Cis { candidates: 4 }, &target));
+    let surrogate = Gaussian::standard(3);
+    holds(&split().of(&DelayedAcceptance { inner: Imh::default(), surrogate }, &target));
+    holds(&split().of(&Rwm::new(1.0).unwrap(), &target));
+    holds(&split().of(&Mala::new(0.9).unwrap(), &target));
+    holds(&split().of(&Hmc::new(0.4, 5).unwrap(), &target));
+    holds(&split().not_reversible().of(&Nuts::new(0.4).unwrap(), &target));
+    holds(&split().of(&Elliptical::new(GaussianPrior::standard(3)), &target));
+}
+
+/// A walk for three weighted rows of six, corrected for all.
+#[test]
+fn weighted_rows_screen_proposals() {
+    let target = regression();
+    let surrogate = WeightedRows::new(&target, vec![0, 3, 4], vec![2.0; 3]).unwrap();
+    holds(&quick().of(&DelayedAcceptance { inner: Rwm::new(0.5).unwrap(), surrogate }, &target));
+}
+
+/// The expansion of a normal likelihood is exact, so that subsampled chains have the posterior itself as their target, and uniform
+/// rows are stationary.
+#[test]
+fn subsampled_chains_keep_a_normal_posterior() {
+    let target = regression();
+    let expansion = TaylorExpansion::new(&target, vec![1.0, -1.0]).unwrap();
+    let kernel = Hmcecs::new(Nuts::new(0.3).unwrap(), expansion, 3, 2).unwrap();
+    holds(&quick().not_reversible().of(&kernel, &target));
+}
+
+/// After another kernel has moved the chains, cached quantities of the old positions must not be used.
+#[test]
+fn compositions_forget_old_gradients() {
+    let target = banana();
+    let mala = Mala::new(0.7).unwrap();
+    let cycle = Cycle { first: Imh::default(), second: mala.clone() };
+    holds(&long().not_reversible().of(&cycle, &target));
+    let cycle = Cycle { first: mala, second: Imh::default() };
+    holds(&long().not_reversible().of(&cycle, &target));
+    let hmc = hmc(0.4, Selection::Multinomial);
+    let either = kernels::Mixture::new(0.5, hmc.clone(), Imh::default()).unwrap();
+    holds(&long().interacting().of(&either, &target));
+    holds(&long().of(&Repeat { kernel: hmc, times: 2 }, &target));
+}
+
+/// The time reversal of a cycle of two reversible kernels is the cycle in the other order.
+#[test]
+fn a_cycle_is_reversed_by_the_other_order() {
+    let target = banana();
+    let (imh, cis) = (Imh::default(), Cis { candidates: 3 });
+    let there = Cycle { first: imh.clone(), second: cis.clone() };
+    let back = Cycle { first: cis, second: imh };
+    let mut near = Spread::around(&target, Seed::new(6), 1.2);
+    let mut wide = Spread::around(&target, Seed::new(6), 1.8);
+    holds(&quick().of_reversal(&there, &back, &target, &mut [&mut near, &mut wide]));
+}
+
+/// Laws of constants, labels, replay and restoring, without false alarms.
+#[test]
+fn what_must_not_matter_does_not() {
+    fn checks<K>(kernel: &K, is_guided: bool) -> Vec<Check>
+    where
+        K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
+    {
+        let target = banana();
+        let mut spread = Spread::around(&target, Seed::new(2), 1.4);
+        let mut none = Unguided { dim: 2 };
+        let guide: &mut dyn mcsa_core::Guide = if is_guided { &mut spread } else { &mut none };
+        let trial = Trial::new(kernel, &target);
+        let restored = trial.restores(guide, |state| {
+            let text = serde_json::to_string(state).expect("a state is text");
+            Ok(serde_json::from_str(&text).expect("the same state"))
+        });
+        vec![
+            trial.forgets_constants(guide, 2048.0),
+            trial.forgets_labels(guide),
+            trial.replays(guide),
+            restored,
+        ]
+    }
+    fn tried<K>(kernel: &K, is_guided: bool)
+    where
+        K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
+    {
+        holds(&Report::new("", checks(kernel, is_guided)));
+    }
+    tried(&Imh::default(), true);
+    tried(&Imh { acceptance: Acceptance::Barker, sweeps: 2 }, true);
+    tried(&Cis { candidates: 3 }, true);
+    tried(&Repeat { kernel: Imh::default(), times: 2 }, true);
+    tried(&Cycle { first: Imh::default(), second: Cis { candidates: 3 } }, true);
+    tried(&DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) }, true);
+    tried(&Rwm::new(0.8).unwrap(), false);
+    tried(&Mala::new(0.7).unwrap(), false);
+    tried(&hmc(0.4, Selection::EndPoint), false);
+    tried(&hmc(0.4, Selection::Multinomial), false);
+    tried(&Nuts::new(0.4).unwrap(), false);
+    tried(&Elliptical::new(GaussianPrior::standard(2)), false);
+    // A mixture chooses its kernel for all chains by the first lane, so that labels matter.
+    let mixture = kernels::Mixture::new(0.5, Imh::default(), Cis { candidates: 3 }).unwrap();
+    for check in checks(&mixture, true) {
+        assert_eq!(check.holds(), check.law != "labels do not matter", "{check}");
+    }
+}
+
+/// Draws from a target somewhat wider than the kernels' target must be detected.
+#[test]
+fn the_wrong_target_is_caught() {
+    for kernel in [Imh::default(), Imh { acceptance: Acceptance::Barker, sweeps: 3 }] {
+        let report = quick().of(&kernel, &Narrow(Gaussian::standard(2), 1.25));
+        for law in ["means", "rank"] {
+            assert!(report.on(law).unwrap().fails(), "{report}");
+        }
+        assert!(report.on("moves").unwrap().holds());
+    }
+    let target = Narrow(Gaussian::standard(2), 1.3);
+    assert!(long().seed(Seed::new(4)).of(&hmc(0.4, Selection::Multinomial), &target).fails());
+    assert!(long().of(&Elliptical::new(GaussianPrior::standard(2)), &target).fails());
+    assert!(long().of(&Nuts::new(0.4).unwrap(), &target).fails());
+}
+
+/// The mean acceptance of end-point HMC on the line, from exact draws, is `(4/pi) atan(1/s)` with `s` the
+/// largest singular value of the linear map of the trajectory: the energy error is
+/// `((s^2 - 1) a^2 - (1 - s^-2) b^2) / 2` for standard normal `a, b`, and by the symmetry of the test the
+/// mean is twice the probability that it is negative.
+fn exact_acceptance(step: faer::Mat<f64>, steps: u32) -> f64 {
+    let mut map = faer::Mat::<f64>::identity(2, 2);
+    (0..steps).for_each(|_| map = &step * &map);
+    let squares: f64 = map.as_ref().squared_norm_l2(); // s^2 + s^-2
+    let largest = (0.5 * (squares + (squares * squares - 4.0).sqrt())).sqrt();
+    4.0 / std::f64::consts::PI * (1.0 / largest).atan()
+}
+
+#[test]
+fn the_acceptance_on_a_gaussian_is_known() {
+    let (eps, steps): (f64, u32) = (1.3, 3);
+    let half = 1.0 - eps * eps / 2.0;
+    let leap = faer::mat![[half, eps], [-eps * (1.0 - eps * eps / 4.0), half]];
+    let missing_half_kick = faer::mat![[half, eps], [-eps / 2.0, 1.0]];
+    let target = mcsa_models::Gaussian::standard(1);
+    let hmc = Hmc::with(leapfrog(eps, Mass::unit()), steps as usize, Selection::EndPoint).unwrap();
+    let chains = 40_000;
+    let mut stream = Seed::new(13).stream(0, 0);
+    let start = faer::Mat::from_fn(1, chains, |_, _| stream.normal());
+    let mut state = hmc.init(&target, start).unwrap();
+    let mut work = vec![0.0; hmc.work_len(&target, chains)];
+    let mut lanes = Seed::new(14).streams(chains, 0);
+    let info = hmc.step(&target, &mut Unguided { dim: 1 }, &mut state, &mut lanes, &mut work);
+    // 5 standard errors, each at most 1/2 over the root of the number of chains: false alarm below 6e-7.
+    let error = 5.0 * 0.5 / (chains as f64).sqrt();
+    let (found, exact) = (info.acceptance, exact_acceptance(leap, steps));
+    assert!((found - exact).abs() < error, "{found} {exact}");
+    assert!((info.moved as f64 / chains as f64 - exact).abs() < error);
+    assert!((found - exact_acceptance(missing_half_kick, steps)).abs() > 3.0 * error);
+    assert!(exact > 0.3 && exact < 0.95, "{exact}");
+}
