@@ -63,14 +63,12 @@ impl StateFile {
         };
         let text =
             String::from_utf8(bytes).map_err(|_| self.refuse("it is damaged: it is not text in UTF-8"))?;
-        let whole = text.split_once('\n').and_then(|(head, body)| {
-            let sum = head.strip_prefix(self.format)?.trim();
-            Some((u64::from_str_radix(sum, 16).ok()?, body.strip_suffix('\n')?))
-        });
-        let (sum, body) = whole.ok_or_else(other)?;
-        if checksum(body.bytes()) != sum {
-            return Err(self.refuse("it is damaged: its checksum differs; delete it to start anew"));
-        }
+        let (head, body) = text.split_once('\n').unwrap_or((&text, ""));
+        let sum = head.strip_prefix(self.format).and_then(|sum| u64::from_str_radix(sum.trim(), 16).ok());
+        let sum = sum.ok_or_else(other)?;
+        let whole = body.strip_suffix('\n').filter(|body| checksum(body.bytes()) == sum);
+        let body = whole
+            .ok_or_else(|| self.refuse("it is damaged: its checksum differs; delete it to start anew"))?;
         serde_json::from_str(body).map(Some).map_err(|error| self.refuse(&error.to_string()))
     }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use mcsa_core::{Error, Estimator, Record, Seed, file};
+use mcsa_core::{Error, Estimator, Record, Seed};
 use mcsa_data::Catalogue;
 use mcsa_estimators::{Ascent, Fit as State, Outcome, Run, Stop, View};
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::fit::Auxiliary;
 use super::{Tally, now};
 use crate::catalog::OptimizerConfig;
-use crate::store::{CODE, Ended, LONGEST, Store, write_whole};
+use crate::store::{Ended, Store};
 use crate::task::Job;
 
 /// Environment in which a job runs; it does not affect the result.
@@ -301,9 +301,7 @@ impl<'s> Checkpoints<'s> {
     pub(super) fn last<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
         match self.running.place {
             Place::BesideResults => self.running.store.checkpoint(self.job),
-            Place::File(path) => {
-                read_file(path, self.job).map_err(|error| error.within(path.display().to_string()))
-            }
+            Place::File(path) => self.running.store.read_checkpoint(path, self.job),
             Place::Nowhere => Ok(None),
         }
     }
@@ -366,7 +364,7 @@ impl<'s> Checkpoints<'s> {
     fn keep<T: Serialize>(&mut self, state: &T) {
         let kept = match self.running.place {
             Place::BesideResults => self.running.store.save_checkpoint(self.job, state),
-            Place::File(path) => write(path, self.job, state),
+            Place::File(path) => self.running.store.write_checkpoint(path, self.job, state),
             Place::Nowhere => Ok(()),
         };
         if let Err(error) = kept
@@ -377,56 +375,6 @@ impl<'s> Checkpoints<'s> {
                 "{place}: {error}; the job goes on, and would begin earlier if it were interrupted"
             ));
         }
-    }
-}
-
-/// Contents of a checkpoint in a file of its own: fingerprint of the code, job, and state.
-#[derive(Serialize, Deserialize)]
-struct Stored<J, T> {
-    code: String,
-    job: J,
-    state: T,
-}
-
-fn write<T: Serialize>(path: &Path, job: &Job, state: &T) -> Result<(), Error> {
-    let text = serde_json::to_string(&Stored { code: CODE.to_owned(), job, state });
-    let text = text.map_err(|error| Error::invalid(format!("cannot write {}: {error}", path.display())))?;
-    write_whole(path, text.as_bytes())
-}
-
-fn read_file<T: DeserializeOwned>(path: &Path, job: &Job) -> Result<Option<T>, Error> {
-    let bytes = match file::read(path, LONGEST) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(|error| Error::invalid(format!("cannot be read: {error}")))?,
-    };
-    let anew = "delete the file to begin anew";
-    let malformed =
-        |error: serde_json::Error| Error::invalid(format!("it is no whole checkpoint ({error}); {anew}"));
-    let saved: Stored<Value, Value> = serde_json::from_slice(&bytes).map_err(malformed)?;
-    if saved.code != CODE {
-        return Err(Error::invalid(format!("it is a checkpoint of another version of this program; {anew}")));
-    }
-    let asked = serde_json::to_value(job).map_err(malformed)?;
-    if let Some(difference) = difference("", &saved.job, &asked) {
-        let other = "give the arguments of that fit or another file";
-        return Err(Error::invalid(format!("it is a checkpoint of another fit: {difference}; {other}")));
-    }
-    serde_json::from_value(saved.state).map(Some).map_err(malformed)
-}
-
-/// The first difference between two JSON values.
-fn difference(place: &str, there: &Value, here: &Value) -> Option<String> {
-    match (there, here) {
-        (Value::Object(a), Value::Object(b)) => {
-            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
-            keys.into_iter().find_map(|key| {
-                let inner = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
-                let of = |map: &serde_json::Map<_, _>| map.get(key).cloned().unwrap_or(Value::Null);
-                difference(&inner, &of(a), &of(b))
-            })
-        }
-        _ if there == here => None,
-        _ => Some(format!("{place} is {there} there and {here} here")),
     }
 }
 

@@ -1,7 +1,5 @@
-//! File formats of results and checkpoints, with checksums.
-//!
-//! Results are lines of JSON: one line for each result, then one for each metric with the values of all results, whose numbers are
-//! alike and compress well together.
+//! File format of results, with a checksum. Results are lines of JSON: one line for each result, then one for each metric with the
+//! values of all results, whose numbers are alike and compress well together.
 //!
 //! ```text
 //! {"id":"5f..","code":"0c..","unit":"avx2","ended":{..}}      its origin, its end and, in the store, its job
@@ -10,8 +8,7 @@
 //! {"vector":"means","values":[[[0.5,1.25],null,null],..]}     likewise a vector
 //! ```
 //! In the store a file has one result and a last line with the SHA-256 of all lines before it (equal to that of
-//! `head -n -1 FILE | sha256sum`). A checkpoint has a line with the code, the job's id, the SHA-256 of the rest and the vector
-//! unit, and then the rest.
+//! `head -n -1 FILE | sha256sum`).
 
 use std::collections::BTreeSet;
 
@@ -196,46 +193,6 @@ pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome
         }
         found => Err(format!("it holds another job: {}", found.map_or(head.id, |job| job.title()))),
     }
-}
-
-/// First words of a checkpoint.
-const CHECKPOINT: &str = "mcsa checkpoint";
-
-/// Text of a checkpoint.
-pub(super) fn checkpoint<T: Serialize>(
-    code: &str,
-    unit: &str,
-    job: &Job,
-    content: &T,
-) -> Result<String, Reason> {
-    let text = serde_json::to_string(content).map_err(|error| error.to_string())?;
-    Ok(format!("{CHECKPOINT} {code} {} {} {unit}\n{text}", job.id(), checksum(text.as_bytes())))
-}
-
-/// Parses the content of a checkpoint of this job and code, and the vector unit of its machine.
-///
-/// # Errors
-/// If it is incomplete, or of another job or code.
-pub(super) fn read_checkpoint<T: DeserializeOwned>(
-    bytes: &[u8],
-    code: &str,
-    job: &Job,
-) -> Result<(T, String), Reason> {
-    let text = text_of(bytes)?;
-    let headed = text.strip_prefix(CHECKPOINT).and_then(|rest| rest.split_once('\n'));
-    let (head, body) = headed.ok_or("it does not begin as a checkpoint, or is cut short")?;
-    let words: Vec<&str> = head.split_whitespace().collect();
-    let [made_by, id, sha256, unit] = words[..] else {
-        return Err("its first line does not name a code, a job, a checksum and a vector unit".into());
-    };
-    if made_by != code || id != job.id() {
-        return Err(format!("it belongs to the job {id} of the code {made_by}"));
-    }
-    if checksum(body.as_bytes()) != sha256 {
-        return Err("its checksum is that of another content: it was cut short or changed".into());
-    }
-    let content = serde_json::from_str(body).map_err(|error| error.to_string())?;
-    Ok((content, unit.to_owned()))
 }
 
 fn text_of(bytes: &[u8]) -> Result<&str, Reason> {

@@ -4,6 +4,7 @@
 //! temporary file and renamed, and carries a checksum: a file that is incomplete, or of another job, is detected when it is
 //! read.
 
+mod checkpoint;
 mod file;
 mod format;
 mod row;
@@ -175,10 +176,30 @@ impl Store {
     /// # Errors
     /// If the file cannot be written, or the checkpoint cannot be written as JSON.
     pub fn save_checkpoint<T: Serialize>(&self, job: &Job, checkpoint: &T) -> Result<(), Error> {
-        let path = self.checkpoint_path(job);
-        let text = format::checkpoint(&self.code, &self.units_of(job), job, checkpoint);
-        let text = text.map_err(|error| failed(&path, "write", &error))?;
-        write_whole(&path, text.as_bytes())
+        self.write_checkpoint(&self.checkpoint_path(job), job, checkpoint)
+    }
+
+    /// Stores a checkpoint in a file of any name.
+    pub(crate) fn write_checkpoint<T: Serialize>(
+        &self,
+        path: &Path,
+        job: &Job,
+        state: &T,
+    ) -> Result<(), Error> {
+        checkpoint::write(path, &self.code, &self.units_of(job), job, state)
+    }
+
+    /// Checkpoint of a job in a file of any name, if there is one.
+    pub(crate) fn read_checkpoint<T: DeserializeOwned>(
+        &self,
+        path: &Path,
+        job: &Job,
+    ) -> Result<Option<T>, Error> {
+        let found = checkpoint::read(path, &self.code, job)?;
+        Ok(found.map(|(state, unit)| {
+            self.units.lock().unwrap_or_else(PoisonError::into_inner).insert(job.id(), unit);
+            state
+        }))
     }
 
     /// Checkpoint of a job by this code, if there is one. An unusable checkpoint is set aside with a message, and the job
@@ -188,22 +209,11 @@ impl Store {
     /// If an unusable file cannot be renamed.
     pub fn checkpoint<T: DeserializeOwned>(&self, job: &Job) -> Result<Option<T>, Error> {
         let path = self.checkpoint_path(job);
-        let checkpoint = read(&path).and_then(|bytes| {
-            let found = bytes.map(|bytes| format::read_checkpoint(&bytes, &self.code, job)).transpose();
-            found.map_err(|reason| failed(&path, "use", &reason))
-        });
-        match checkpoint {
-            Ok(None) => Ok(None),
-            Ok(Some((checkpoint, unit))) => {
-                self.units.lock().unwrap_or_else(PoisonError::into_inner).insert(job.id(), unit);
-                Ok(Some(checkpoint))
-            }
-            Err(error) => {
-                let aside = file::set_aside(&path)?;
-                warn(&format!("{error}; renamed to {}, and the job begins anew", aside.display()));
-                Ok(None)
-            }
-        }
+        self.read_checkpoint(&path, job).or_else(|error| {
+            let aside = file::set_aside(&path)?;
+            warn(&format!("{error}; renamed to {}, and the job begins anew", aside.display()));
+            Ok(None)
+        })
     }
 
     /// Vector units by which a job was computed: this machine's, and those of its checkpoint.

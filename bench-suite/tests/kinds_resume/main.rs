@@ -227,9 +227,15 @@ fn a_checkpoint_in_a_file_belongs_to_its_job() {
         assert!(error.contains("a.checkpoint") && error.contains(said), "{error}");
     };
     refused(&jobs[1], &text, "of another fit: task.fit.method");
-    refused(&jobs[0], &text[..text.len() / 2], "delete the file to begin anew");
-    refused(&jobs[0], &text.replacen("\"code\":\"", "\"code\":\"0", 1), "another version");
-    refused(&jobs[0], "", "no whole checkpoint");
+    refused(&jobs[0], &text[..text.len() / 2], "delete it to start anew");
+    refused(&jobs[0], &text.replacen("\"code\":\"", "\"code\":\"0", 1), "its checksum differs");
+    refused(&jobs[0], "", "not a file of format `mcsa job 1`");
+    fs::remove_file(&file).unwrap();
+    let (other, calls) = (Store::of_code(&place, "other"), AtomicU64::new(0));
+    let progress = |_| calls.fetch_add(1, Relaxed) == 0;
+    let by_other = Running { checkpoint, place: at, progress: &progress, ..Running::new(&other, &catalogue) };
+    assert_eq!(jobs[0].run(&by_other).unwrap(), Ending::Interrupted);
+    refused(&jobs[0], &fs::read_to_string(&file).unwrap(), "another version");
     fs::write(&file, &text).unwrap();
     assert_eq!(jobs[0].run(&on).unwrap(), Ending::Stored);
     assert!(same(&result(&place, &jobs[0]), &whole(&jobs[0], "file")));
