@@ -1,7 +1,7 @@
 //! HTML elements of the report.
 
-/// Text escaped for HTML.
-pub(super) fn escape(text: &str) -> String {
+/// Text escaped for HTML, also inside of attributes.
+pub(crate) fn escape(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', "&quot;").replace('\'', "&#39;")
 }

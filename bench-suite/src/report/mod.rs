@@ -12,5 +12,6 @@ mod splits;
 
 pub use card::ExperimentSection;
 pub use comparison::{Agreement, Comparison, Tally, compare};
+pub(crate) use html::escape;
 pub use judged::JudgedClaim;
 pub use page::write;

@@ -12,7 +12,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

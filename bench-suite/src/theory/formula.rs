@@ -1,9 +1,6 @@
 //! Conversion of plain-text formulas to HTML.
 
-/// Escapes the special characters of HTML.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
+use crate::report::escape;
 
 /// Words in formulas, with the signs that replace them.
 const SIGNS: [(&str, &str); 13] = [
@@ -46,7 +43,7 @@ pub(super) fn typeset(formula: &str) -> String {
             html += &format!("<{tag}>{}</{tag}>", typeset(script));
             rest = after;
         } else {
-            html += &escaped(&first.to_string());
+            html += &escape(&first.to_string());
             rest = &rest[first.len_utf8()..];
         }
     }

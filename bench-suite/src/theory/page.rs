@@ -2,8 +2,9 @@
 
 use mcsa_theory::claims::{Examined, Judgement, Paper, Standing};
 
-use super::formula::{escaped, typeset};
+use super::formula::typeset;
 use super::listing::{count, witnessed, worst};
+use crate::report::escape;
 
 const STYLE: &str = include_str!("page.css");
 
@@ -67,8 +68,8 @@ fn section(paper: Paper, judgements: &[Judgement]) -> String {
     let Paper { key, title, .. } = paper;
     format!(
         "<section>\n<h2>{}<small>{} · {} claims</small></h2>\n{}</section>\n",
-        escaped(title),
-        escaped(key),
+        escape(title),
+        escape(key),
         cards.len(),
         cards.concat()
     )
@@ -81,22 +82,22 @@ fn card(judgement: &Judgement) -> String {
         "<article class=\"{}\" id=\"{id}\">\n<header><a class=\"id\" href=\"#{id}\">{id}</a>\
          <span class=\"place\">{}</span>{}</header>\n<p class=\"formula\">{}</p>\n{}",
         class(standing),
-        escaped(place),
+        escape(place),
         badge(standing),
         typeset(&printed.formula),
         gauge(printed),
     );
     if standing == Standing::NotCheckable {
-        html += &format!("<p class=\"note\">{}</p>\n", escaped(printed.method));
+        html += &format!("<p class=\"note\">{}</p>\n", escape(printed.method));
     }
     if let Some(witness) = printed.finding.shown().filter(|witness| witness.refutes) {
         let sentence = witnessed(witness);
         let (sides, case) = sentence.split_once(" at ").unwrap_or((&sentence, ""));
-        html += &format!("<p class=\"case\"><b>{}</b> at {}</p>\n", escaped(sides), escaped(case));
+        html += &format!("<p class=\"case\"><b>{}</b> at {}</p>\n", escape(sides), escape(case));
     }
     let notes = [judgement.assumptions, judgement.remark];
     for (note, what) in notes.iter().zip(["Assumes: ", ""]).filter(|(note, _)| !note.is_empty()) {
-        html += &format!("<p class=\"note\">{what}{}</p>\n", escaped(note));
+        html += &format!("<p class=\"note\">{what}{}</p>\n", escape(note));
     }
     for corrected in &judgement.corrected {
         html += &format!(
@@ -145,8 +146,8 @@ fn details(judgement: &Judgement) -> String {
         text += &format!(
             "<p>{what}: {} cases, {}. Worst found by the search: {}</p>\n",
             finding.tried,
-            escaped(examined.method),
-            escaped(&witnessed(found)),
+            escape(examined.method),
+            escape(&witnessed(found)),
         );
         if let Some(twin) = &examined.twin {
             let fate = if twin.finding.search_refutes() { "refuted" } else { "NOT refuted" };
