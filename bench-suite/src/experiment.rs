@@ -184,6 +184,13 @@ impl Experiment {
             let reason = "it names files: letters, digits, - and _ are expected, with at most one / between";
             return Err(Error::invalid(format!("the name {name:?}: {reason}")));
         }
+        let figures = self.figures.iter().map(|figure| ("figure", &figure.name));
+        let tables = self.tables.iter().map(|table| ("table", &table.name));
+        let is_bad = |(_, name): &(_, &String)| name.is_empty() || !name.chars().all(is_plain);
+        if let Some((kind, name)) = figures.chain(tables).find(is_bad) {
+            let reason = "it names a file: letters, digits, - and _ are expected";
+            return Err(Error::invalid(format!("[[{kind}]] {name:?}: {reason}")));
+        }
         if let Some(name) = self.shows.iter().find(|name| Metric::named(name).is_none()) {
             return Err(Error::invalid(format!("shows: no metric is called {name:?}")));
         }

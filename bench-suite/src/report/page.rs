@@ -293,6 +293,11 @@ mod tests {
             let text = EXAMPLE.replace("[\"kl\"]", &format!("[\"kl\", {name:?}]"));
             let error = crate::experiment::Experiment::parse("x.toml", &text).unwrap_err().to_string();
             assert_eq!(error, format!("x.toml: line 6: shows: no metric is called {name:?}"));
+            if name != "no_metric" {
+                let text = format!("{EXAMPLE}\n[[table]]\nname = {name:?}\ntitle = \"\"\ncolumns = []\n");
+                let error = crate::experiment::Experiment::parse("x.toml", &text).unwrap_err().to_string();
+                assert!(error.contains(&format!("[[table]] {name:?}: it names a file")), "{error}");
+            }
         }
     }
 

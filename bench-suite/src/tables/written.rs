@@ -16,7 +16,7 @@ use mcsa_diagnostics::quantile;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Written {
     /// Name, unique within the experiment.
-    name: String,
+    pub(crate) name: String,
     title: String,
     #[serde(default)]
     note: String,
