@@ -450,21 +450,3 @@ impl Meter {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_first_difference_is_named() {
-        let ours = json!({"task": {"fit": {"steps": 3, "method": {"kind": "pmcsa"}}}});
-        assert_eq!(difference("", &ours, &ours), None);
-        let theirs = json!({"task": {"fit": {"steps": 3, "method": {"kind": "jsa"}}}});
-        let said = difference("", &theirs, &ours).unwrap();
-        assert_eq!(said, "task.fit.method.kind is \"jsa\" there and \"pmcsa\" here");
-        let longer = json!({"task": {"fit": {"steps": 3, "method": {"kind": "pmcsa"}, "averaged": 2}}});
-        assert_eq!(difference("", &ours, &longer).unwrap(), "task.fit.averaged is null there and 2 here");
-    }
-}
