@@ -1,10 +1,10 @@
-//! Laws of memory: `work_len` numbers are enough for every method, and a warm call allocates nothing.
+//! Laws of arguments and memory: invalid parameters are refused, `work_len` numbers are enough, and a warm call allocates nothing.
 
-use crate::law::{Meter, allocates_nothing as is_silent, memory_is_enough};
 use faer::Mat;
 use mcsa_core::{Family, Parametric, Pushforward, Reparameterised};
 
 use super::{Case, Failure};
+use crate::law::{Meter, allocates_nothing as is_silent, memory_is_enough};
 
 /// Numbers of columns of the batches that are lent exactly the memory that is claimed.
 const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
@@ -133,4 +133,36 @@ pub fn transport_allocates_nothing<F: Reparameterised>(
 /// As [`allocates_nothing`].
 pub fn push_allocates_nothing<F: Pushforward>(case: &Case<F>, meter: Meter<'_>) -> Result<(), Failure> {
     allocate_nothing("push_allocates_nothing", case, meter, of_push)
+}
+
+/// `check` admits the parameters of the case and refuses invalid ones: too short, too long, or with a NaN or an infinity
+/// at any position (of more than 64 positions, 64 are tested).
+///
+/// # Errors
+/// If `check` refuses the parameters of the case or admits invalid ones; the failure names them.
+pub fn bad_params_are_refused<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+    const LAW: &str = "bad_params_are_refused";
+    let mut params = case.params.clone();
+    if let Err(error) = case.family.check(&params) {
+        return Err(Failure::new(LAW, "the params of the case", "admitted", error.to_string()));
+    }
+    let admitted = |place: String| Err(Failure::new(LAW, place, "refused", "admitted"));
+    params.push(0.0);
+    if case.family.check(&params).is_ok() {
+        return admitted(format!("length {}", params.len()));
+    }
+    params.pop();
+    if params.split_last().is_some_and(|(_, shorter)| case.family.check(shorter).is_ok()) {
+        return admitted(format!("length {}", params.len() - 1));
+    }
+    for k in (0..params.len()).step_by(params.len().div_ceil(64).max(1)) {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let good = std::mem::replace(&mut params[k], bad);
+            if case.family.check(&params).is_ok() {
+                return admitted(format!("params[{k}] = {bad}"));
+            }
+            params[k] = good;
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,6 @@ mod disguise;
 mod draws;
 mod finite;
 mod invariance;
-mod laws;
 mod matrix;
 mod p_value;
 mod power;

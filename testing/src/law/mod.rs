@@ -23,17 +23,12 @@
 //! assert!(doubling_is_addition(f64::NAN).is_err());
 //! ```
 
-mod direction;
 mod failure;
 mod memory;
-mod power;
 mod report;
 mod slope;
-mod suite;
 
-pub use direction::{Direction, directions, unit};
 pub use failure::{Failure, near, same_bits, same_columns};
 pub use memory::{Meter, allocates_nothing, caught, memory_is_enough};
-pub use power::{ACCEPTED, DETECTED, Power};
-pub use report::{Check, LeftOut, Measured, Report, Stated};
-pub use slope::{ROUNDING, is_slope, slope, slopes};
+pub use report::{ACCEPTED, Check, DETECTED, LeftOut, Measured, Power, Report, Stated};
+pub use slope::{Direction, ROUNDING, directions, is_slope, slope, slopes, unit};

@@ -1,9 +1,10 @@
-//! Results of testing laws: checks of single laws, and reports.
+//! Results of testing laws: checks of single laws with the power of their tests, reports, and suites of laws.
 
 use std::fmt;
 
-use super::{Failure, Power, caught};
 use mcsa_core::Error;
+
+use super::{Failure, caught};
 
 /// Result of testing one law: what was measured, and whether the law holds. A value, never a panic.
 ///
@@ -252,6 +253,100 @@ impl LeftOut {
     pub fn reason(&self, law: &str) -> Option<&'static str> {
         self.0.iter().find(|(name, _)| *name == law).map(|&(_, reason)| reason)
     }
+}
+
+/// Half the width, in standard errors, of the interval in which a statistical law accepts an estimate: false-alarm probability
+/// 5.8e-7.
+pub const ACCEPTED: f64 = 5.0;
+
+/// Size, in standard errors, of an error that a statistical law detects with probability 0.9: `ACCEPTED` plus the 0.9 quantile of
+/// the standard normal.
+pub const DETECTED: f64 = ACCEPTED + 1.281_551_565_544_6;
+
+/// Statistical power of a law that holds: the size of an error that the test detects with a given probability.
+///
+/// ```
+/// let power = mcsa_testing::law::Power::new("the scale of draws", 0.01, "200000 draws");
+/// let said = "an error of 1.0e-2 in the scale of draws is seen with probability 0.9 (200000 draws)";
+/// assert_eq!(power.to_string(), said);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Power {
+    /// The quantity that the law measures.
+    pub quantity: &'static str,
+    /// The size of an error that is detected with `probability`; infinite if the test can detect no error.
+    pub size: f64,
+    /// The probability with which an error of `size` is detected.
+    pub probability: f64,
+    /// The effort of the test as text, such as the number of draws; may be empty.
+    pub effort: String,
+}
+
+impl Power {
+    /// Power 0.9 against errors of `size`.
+    pub fn new(quantity: &'static str, size: f64, effort: impl Into<String>) -> Self {
+        Self { quantity, size, probability: 0.9, effort: effort.into() }
+    }
+}
+
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { quantity, size, probability, effort } = self;
+        if size.is_finite() {
+            write!(f, "an error of {size:.1e} in {quantity} is seen with probability {probability}")?;
+        } else {
+            write!(f, "no error in {quantity} would be seen")?;
+        }
+        if effort.is_empty() { Ok(()) } else { write!(f, " ({effort})") }
+    }
+}
+
+/// Tests of laws, one `#[test]` each: `law_tests!([module]; cases; [meter]; law ..)`.
+///
+/// `cases` is an expression that iterates over cases with a field `left_out: LeftOut`; `module` is the path of the functions
+/// `law(&case)`, or `law(&case, meter)` with a meter. Each test prints its check, which `cargo test -- --show-output` shows.
+///
+/// ```
+/// use mcsa_testing::law::{Failure, LeftOut, near};
+/// #[derive(Default)]
+/// pub struct Case { x: f64, left_out: LeftOut }
+/// pub fn squares_are_positive(case: &Case) -> Result<(), Failure> {
+///     near("squares_are_positive", || "x".into(), case.x.powi(2).min(0.0), 0.0, 0.0)
+/// }
+/// mcsa_testing::law_tests!([self]; [Case::default()]; []; squares_are_positive);
+/// ```
+#[macro_export]
+macro_rules! law_tests {
+    (@one [$($module:tt)*]; $cases:expr; [$($meter:expr)?]; $law:ident) => {
+        #[test]
+        fn $law() {
+            for (k, case) in $cases.into_iter().enumerate() {
+                let mut report = $crate::law::Report::new(format!("case {k}"), vec![]);
+                report.run(&case.left_out, stringify!($law), || $($module)*::$law(&case $(, &mut $meter)?));
+                assert!(report.holds(), "{report}");
+                println!("{report}");
+            }
+        }
+    };
+    ($module:tt; $cases:expr; $meter:tt; $($law:ident)*) => {
+        $($crate::law_tests!(@one $module; $cases; $meter; $law);)*
+    };
+}
+
+/// Report on the laws of one case: `law_report!(case; law ..)`, with the functions `law(&case)` in scope.
+#[macro_export]
+macro_rules! law_report {
+    ($case:expr; $($law:ident)*) => {{
+        let mut report = $crate::law::Report::default();
+        $(report.run(&$case.left_out, stringify!($law), || $law($case));)*
+        report
+    }};
+}
+
+/// Names of laws as a slice: `law_names!(law ..)`.
+#[macro_export]
+macro_rules! law_names {
+    ($($law:ident)*) => { &[$(stringify!($law)),*] };
 }
 
 #[cfg(test)]

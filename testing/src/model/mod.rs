@@ -46,15 +46,12 @@
 mod batch;
 mod case;
 mod differences;
-mod draws;
-mod far;
 mod memory;
-mod moments;
 mod names;
 mod probes;
 mod suite;
 mod terms;
-mod transforms;
+mod truth;
 mod work;
 
 pub use crate::law::{Failure, Meter, Power, Report};
@@ -65,22 +62,22 @@ pub use differences::{
     SlopeOracle, density_equals, gradient_equals, gradient_is_gradient, gradient_knows_the_density,
     hessian_vector_is_derivative,
 };
-pub use draws::draws_follow_the_law;
-pub use far::far_points_are_decided;
 pub use mcsa_core::numeric::quadrature::Map;
 pub use memory::{
     curvature_allocates_nothing, density_allocates_nothing, gradient_allocates_nothing,
     row_derivatives_allocate_nothing, terms_allocate_nothing,
 };
-pub use moments::{moments_are_integrals, normaliser_is_integral};
 pub use names::names_are_distinct;
+pub use probes::far_points_are_decided;
 pub use probes::{density_is_never_nan, gradient_holds_in_the_tails};
 pub use suite::{LAWS, check, check_gradient, report, report_gradient};
 pub use terms::{
     minibatch_derivatives_are_derivatives, minibatches_average_to_the_target, row_curvatures_add_up,
     row_gradients_add_up, terms_add_up,
 };
-pub use transforms::{density_carries_its_jacobian, jacobians_are_slopes, transforms_invert};
+pub use truth::draws_follow_the_law;
+pub use truth::{density_carries_its_jacobian, jacobians_are_slopes, transforms_invert};
+pub use truth::{moments_are_integrals, normaliser_is_integral};
 pub use work::{
     curvature_work_is_enough, gradient_work_is_enough, row_derivatives_work_is_enough, terms_work_is_enough,
     work_is_enough,
