@@ -39,6 +39,7 @@ mod error;
 mod estimator;
 mod family;
 pub mod file;
+mod forward;
 mod from_fn;
 mod guide;
 mod kernel;

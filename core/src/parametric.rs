@@ -40,21 +40,3 @@ pub trait Parametric: Send + Sync {
         crate::type_name::<Self>()
     }
 }
-
-impl<F: Parametric + ?Sized> Parametric for &F {
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-    fn num_params(&self) -> usize {
-        (**self).num_params()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        (**self).work_len(columns)
-    }
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        (**self).check(params)
-    }
-    fn config(&self) -> String {
-        (**self).config()
-    }
-}

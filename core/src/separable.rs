@@ -62,51 +62,6 @@ pub trait Subsampled: Separable {
     );
 }
 
-impl<P: Separable + ?Sized> Separable for &P {
-    fn num_data(&self) -> usize {
-        (**self).num_data()
-    }
-    fn log_prior(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        (**self).log_prior(z, work)
-    }
-    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64 {
-        (**self).log_likelihood_at(rows, z, work)
-    }
-}
-
-impl<P: Subsampled + ?Sized> Subsampled for &P {
-    fn rows_work_len(&self, rows: usize) -> usize {
-        (**self).rows_work_len(rows)
-    }
-    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        (**self).prior_gradient_into(z, gradient, work)
-    }
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) -> f64 {
-        (**self).add_gradient_at(rows, scale, z, gradient, work)
-    }
-    fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
-        (**self).prior_hessian_vector_into(z, v, out, work);
-    }
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        work: &mut [f64],
-    ) {
-        (**self).add_hessian_vector_at(rows, scale, z, v, out, work);
-    }
-}
-
 /// Minibatch of a separable target, `log_prior(z) + N/B sum_{i in rows} l_i(z)` with B rows of N data.
 ///
 /// For rows drawn uniformly its value and its derivatives are unbiased estimates of those of the target.

@@ -1,4 +1,4 @@
-//! Counters of evaluations by kind.
+//! Counters of evaluations of a target, a family or a surrogate.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// ```
 #[derive(Debug, Default)]
 pub struct Counted<T> {
-    pub(super) inner: T,
+    inner: T,
     counters: [AtomicU64; KINDS],
 }
 
