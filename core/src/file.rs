@@ -250,8 +250,12 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`]; of the kind `InvalidData` if the file has another beginning.
 pub fn read_headed(path: &Path, head: &[u8], most: u64) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
         return Err(refused("it is no regular file"));
+    }
+    if found.len() > most {
+        return Err(refused(&format!("longer than {most} bytes")));
     }
     let file = File::open(path)?;
     let found = read_all((&file).take(head.len() as u64), most)?;
