@@ -62,9 +62,10 @@ pub(crate) fn provenance(results: &Results) -> String {
     caption(results, "Medians", "bands from the 10^{th} to the 90^{th} percentile")
 }
 
-/// Caption of means: replicates, interval, and [`status`].
-pub(crate) fn provenance_of_means(results: &Results) -> String {
-    caption(results, "Means", "bands are 80 % bootstrap intervals of the mean")
+/// Caption of means: replicates, level of the bands or intervals, and [`status`].
+pub(crate) fn provenance_of_means(results: &Results, level: f64, are_intervals: bool) -> String {
+    let marks = if are_intervals { "bars" } else { "bands" };
+    caption(results, "Means", &format!("{marks} are {:.0} % bootstrap intervals of the mean", 100.0 * level))
 }
 
 fn caption(results: &Results, middle: &str, band: &str) -> String {

@@ -290,7 +290,7 @@ impl Drawn {
             rows.push(shown.into_iter().map(with).collect());
         }
         let is_empty = rows.iter().flatten().all(|(_, here)| here.is_empty());
-        if is_empty && self.optional && !results.outcomes.is_empty() {
+        if is_empty && self.optional {
             return None;
         }
         if !is_empty {
@@ -311,7 +311,6 @@ impl Drawn {
         let columns = match count {
             _ if many => per_row,
             0..=3 => count,
-            4 if rows.len() == 1 => 4,
             _ => count.div_ceil(2),
         };
         figure.columns = self.columns.unwrap_or(columns).clamp(1, count.max(1));
@@ -332,8 +331,13 @@ impl Drawn {
                 100.0 * first.level,
                 status(results)
             ),
+            Summary::Median
+                if matches!((&first.against, first.marks), (Against::Setting(_), Marks::Points)) =>
+            {
+                format!("Medians of {} replicates.{}", results.replicates(), status(results))
+            }
             Summary::Median => provenance(results),
-            Summary::Mean => provenance_of_means(results),
+            Summary::Mean => provenance_of_means(results, first.level, first.marks == Marks::Intervals),
         };
         let caption = format!("{} {text}", self.caption);
         Some(FigureFile::new(self.name.clone(), figure.captioned(caption.trim())))
