@@ -167,7 +167,9 @@ fn every_listed_model_is_begun() {
                     assert!(table.contains("Reliable:"), "{table}")
                 }
                 Err(Exit::Interrupted { code: 130, said }) => {
-                    assert!(said.contains("interrupted in start"), "{said}")
+                    // A small budget may end the starts within their first piece of work.
+                    let begun = ["interrupted in start", "interrupted in climb 1"];
+                    assert!(begun.iter().any(|words| said.contains(words)), "{said}");
                 }
                 other => panic!("{name} {gradient:?}: {other:?}"),
             }
