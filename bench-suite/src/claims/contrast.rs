@@ -20,7 +20,7 @@ use crate::task::Task;
 /// number = min T_ij of a claim that T is at least t, max T_ij of one that it is at most t; the other end with `any`
 ///          max of T_ij / b and a / T_ij of one that T is within [a, b], with t = 1
 /// ```
-/// At a range of steps there is a term for each recorded one; a [`Curve`] makes one number of all steps.
+/// At a range of steps there is a term for each recorded one; a curve makes one number of all steps.
 /// Replicates are paired: replicate `r` has one seed and one split of the data under every method. They are resampled jointly,
 /// and the verdict is open if the 90 % interval of the number contains t.
 #[derive(Debug, Clone, PartialEq)]

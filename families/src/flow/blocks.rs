@@ -57,12 +57,12 @@ impl Blocks {
     }
 
     pub(super) fn num_params(&self) -> usize {
-        self.stairs.len() + 2 * self.rows()
+        self.stairs.num_weights() + 2 * self.rows()
     }
 
     /// Indices in `params` at which `ws` and `b` begin.
     pub(super) fn ends(&self) -> [usize; 2] {
-        [self.stairs.len(), self.stairs.len() + self.rows()]
+        [self.stairs.num_weights(), self.stairs.num_weights() + self.rows()]
     }
 
     /// Indices of the entries of `W` of the own coordinate: the last `inputs` of each row.
@@ -88,7 +88,7 @@ impl Blocks {
     }
 
     pub(super) fn weights_len(&self) -> usize {
-        self.stairs.len() + 2 * self.rows() + self.rows() * self.inputs
+        self.stairs.num_weights() + 2 * self.rows() + self.rows() * self.inputs
     }
 
     /// Length of a trace per point.
@@ -99,7 +99,7 @@ impl Blocks {
     /// The weights in memory that `lend` lends, `weights_len` in all.
     pub(super) fn weights<S>(&self, mut lend: impl FnMut(usize) -> S) -> Weights<S> {
         Weights {
-            raw: lend(self.stairs.len()),
+            raw: lend(self.stairs.num_weights()),
             factor: lend(self.rows()),
             inverse_square: lend(self.rows()),
             log_weight: lend(self.rows() * self.inputs),
@@ -120,7 +120,7 @@ impl Blocks {
 
     /// Computes the normalised weights, once for all points.
     pub(super) fn prepare(&self, params: &[f64], weights: Weights<&mut [f64]>) {
-        weights.raw.copy_from_slice(&params[..self.stairs.len()]);
+        weights.raw.copy_from_slice(&params[..self.stairs.num_weights()]);
         for tread in self.stairs.treads() {
             for row in tread.rows.clone() {
                 let raw = &mut weights.raw[self.stairs.row(tread, row)];
@@ -129,7 +129,7 @@ impl Blocks {
                 log_weight.copy_from_slice(&raw[own..]);
                 numeric::exp(&mut raw[own..]);
                 let square = numeric::dot(raw, raw);
-                let ws = params[self.stairs.len() + row];
+                let ws = params[self.stairs.num_weights() + row];
                 weights.factor[row] = ws.exp() / square.sqrt();
                 weights.inverse_square[row] = 1.0 / square;
                 let shift = ws - 0.5 * square.ln();
@@ -261,7 +261,7 @@ impl NullaryFnOnce for Pull<'_> {
         let Self { blocks, weights, trace, x, d_value, d_slope, d_x, d_before, gradient } = self;
         let (inputs, rows, treads) = (blocks.inputs, blocks.rows(), blocks.stairs.treads());
         let (width, columns) = (treads.len() * inputs, d_value.len() / rows);
-        let (d_weights, d_rest) = gradient.split_at_mut(blocks.stairs.len());
+        let (d_weights, d_rest) = gradient.split_at_mut(blocks.stairs.num_weights());
         let (d_ws, d_biases) = d_rest.split_at_mut(rows);
         for tread in treads {
             let own = tread.width - inputs;

@@ -51,7 +51,7 @@ impl Made {
         stairs.push(Staircase::new(before, (0..dim).map(|i| (2, seen(i)))));
         let (mut params, mut blocks) = (vec![0], vec![0, dim]);
         for stairs in &stairs {
-            params.push(params[params.len() - 1] + stairs.len() + stairs.rows());
+            params.push(params[params.len() - 1] + stairs.num_weights() + stairs.rows());
             blocks.push(blocks[blocks.len() - 1] + stairs.rows());
         }
         Ok(Self { dim, stairs, params, blocks })
@@ -86,7 +86,7 @@ impl Made {
 
     /// The weights and biases of a layer.
     fn split<'p>(&self, layer: usize, params: &'p [f64]) -> (&'p [f64], &'p [f64]) {
-        params[self.params[layer]..self.params[layer + 1]].split_at(self.stairs[layer].len())
+        params[self.params[layer]..self.params[layer + 1]].split_at(self.stairs[layer].num_weights())
     }
 
     /// The input on a tape of `columns` points.
@@ -170,7 +170,7 @@ impl Made {
         }
         let (weights, _) = self.split(layer, params);
         let own = &mut gradient[self.params[layer]..self.params[layer + 1]];
-        let (d_weights, d_biases) = own.split_at_mut(stairs.len());
+        let (d_weights, d_biases) = own.split_at_mut(stairs.num_weights());
         stairs.pull(treads, weights, &tape[from..to], d_y, d_x, d_weights, d_biases);
     }
 

@@ -52,7 +52,7 @@ impl Staircase {
     }
 
     /// Number of stored weights.
-    pub fn len(&self) -> usize {
+    pub fn num_weights(&self) -> usize {
         self.treads.last().map_or(0, |tread| tread.start + tread.rows.len() * tread.width)
     }
 
@@ -219,15 +219,15 @@ mod tests {
     #[test]
     fn it_is_a_matrix_with_zeros() {
         let stairs = Staircase::new(23, [(1, 0), (9, 5), (0, 7), (4, 8), (7, 23)].into_iter());
-        assert_eq!((stairs.rows(), stairs.len()), (21, 9 * 5 + 4 * 8 + 7 * 23));
-        let (weights, biases) = (numbers(stairs.len(), 0.1), numbers(21, 0.5));
+        assert_eq!((stairs.rows(), stairs.num_weights()), (21, 9 * 5 + 4 * 8 + 7 * 23));
+        let (weights, biases) = (numbers(stairs.num_weights(), 0.1), numbers(21, 0.5));
         let (x, d_y) = (numbers(3 * 23, 0.9), numbers(3 * 21, 0.4));
         let mut y = vec![f64::NAN; 3 * 21];
         stairs.multiply(0..5, &weights, &biases, &x, &mut y);
         let mut stepwise = vec![f64::NAN; 3 * 21];
         (0..5).for_each(|k| stairs.multiply(k..k + 1, &weights, &biases, &x, &mut stepwise));
         assert_eq!(y, stepwise);
-        let (mut d_x, mut d_w, mut d_b) = (vec![0.0; 3 * 23], vec![0.0; stairs.len()], vec![0.0; 21]);
+        let (mut d_x, mut d_w, mut d_b) = (vec![0.0; 3 * 23], vec![0.0; stairs.num_weights()], vec![0.0; 21]);
         stairs.pull(0..5, &weights, &x, &d_y, &mut d_x, &mut d_w, &mut d_b);
         let (full, d_full) = (dense(&stairs, &weights), dense(&stairs, &d_w));
         for r in 0..21 {
