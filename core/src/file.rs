@@ -154,7 +154,7 @@ pub fn sweep(folder: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_ours = name.starts_with('.') && name.ends_with(TEMPORARY);
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            let is_free = File::open(entry.path()).and_then(|file| Ok(file.try_lock().is_ok()));
+            let is_free = File::open(entry.path()).map(|file| file.try_lock().is_ok());
             if is_free.unwrap_or(false) {
                 let _ = fs::remove_file(entry.path());
             }

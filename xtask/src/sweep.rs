@@ -74,7 +74,7 @@ pub(crate) fn submit(request: &Request) -> io::Result<ExitCode> {
     fs::write(&script, text(request, &program, &here, &crate::data(), &folder))?;
     let job = sbatch(request, &[script.as_os_str()])?;
     let command = command(request, &program);
-    let draw = format!("cd {} && MCSA_DATA={} {command} --no-run", quoted(&here), quoted(&crate::data()));
+    let draw = format!("cd {} && MCSA_DATA={} {command} --no-run", quoted(&here), quoted(crate::data()));
     let log = format!("--output={}/%A-draw.txt", folder.join("log").display());
     let after = format!("--dependency=afterany:{job}");
     let draw = sbatch(request, &["--job-name=mcsa-draw", &log, &after, "--wrap", &draw].map(AsRef::as_ref))?;

@@ -100,6 +100,10 @@ impl LogDensity for Slow {
     fn dim(&self) -> usize {
         self.dim
     }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a density that takes time is what a limit of time is tested on"
+    )]
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
         self.calls.fetch_add(1, Ordering::Relaxed);
         if !self.takes.is_zero() {

@@ -5,5 +5,5 @@ mod logistic;
 mod minibatch;
 mod others;
 mod plain;
-mod points;
 mod sparse;
+mod starting;
