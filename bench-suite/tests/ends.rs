@@ -157,7 +157,9 @@ fn a_run_ends_when_its_results_are_lost() {
     let experiment = entry.experiment().expect("it can be read");
     let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
     let out = folder("lost");
-    fs::write(out.join(ID), "a file in place of a folder").expect("a file");
+    let place = out.join(ID);
+    fs::create_dir_all(place.parent().expect("a folder of its paper")).expect("a folder");
+    fs::write(place, "a file in place of a folder").expect("a file");
     let (store, catalogue) = (Store::new(&out), Catalogue::new(None));
     let (journal, interrupt) = (Journal::default(), Interrupt::default());
     let jobs: Vec<_> = jobs.iter().take(3).collect();
