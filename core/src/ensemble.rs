@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn remembered_densities_are_those_of_their_target() {
+    fn cached_densities_are_those_of_their_target() {
         // Densities 0, 2 log 3, -inf and NaN.
         let points = Mat::from_fn(1, 4, |_, j| [1.0, 3.0, 0.0, -1.0][j]);
         let chains = Ensemble::new(&Slope(2.0), points).unwrap();
@@ -133,7 +133,7 @@ mod tests {
         assert!(error.contains("other data"), "{error}");
         // At 0 the density is +inf instead of -inf.
         let error = chains.verify(&Slope(-2.0)).unwrap_err().to_string();
-        assert!(error.starts_with("chain 1"), "{error}");
+        assert!(error.starts_with("the cached log density of chain 1"), "{error}");
         let at_zero = Ensemble { positions: Mat::zeros(1, 1), log_p: vec![-700.0] };
         assert!(at_zero.verify(&Slope(2.0)).is_err(), "finite, and -inf now");
     }

@@ -15,7 +15,6 @@
 //! | [`Mixture`] | `K (1 + n)`, with n those of a component | K components | many: labels can be swapped |
 //! | [`Flow`] | those of its layers | a forward and a backward sweep; inverse autoregressive: `d` steps first | no closed form |
 //! | [`Bnaf`] | those of its networks | no score: log q is known at its own draws alone | - |
-//! | [`TwistedChain`], paths of a model | `2 T` | `T` | the posterior, if the model is linear and Gaussian |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
 //!
 //! Flows with couplings, splines, autoregressive and block neural layers are one type, [`Flow`]. On a Gaussian or a

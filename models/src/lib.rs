@@ -10,7 +10,6 @@
 //!   [`GaussianProcessClassification`].
 //! * Regression: [`LinearRegression`] (with exact draws and evidence), [`UnknownNoiseRegression`] (with exact marginals), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
 //!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
-//! * Gaussian processes with inducing points, for classification and robust regression: [`SparseGaussianProcess`].
 //! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`WeightedRows`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
 //!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].

@@ -10,7 +10,7 @@ use crate::support::{decided, positive};
 /// log p(z) = log prior(z) + sum_k w_k l_{i_k}(z),   w_k > 0
 /// ```
 ///
-/// Costs one likelihood term per listed row. With the rows and weights of a [`Coreset`](crate::surrogate::Coreset), NUTS on it is the
+/// Costs one likelihood term per listed row. With the rows and weights of a coreset, NUTS on it is the
 /// baseline NUTS-CS of SL-DAIS, and it is a surrogate for delayed acceptance. Unit weights and all rows give the target itself.
 ///
 /// ```

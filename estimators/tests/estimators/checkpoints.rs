@@ -174,7 +174,7 @@ fn other_data_are_refused() {
     ] {
         let error = error.to_string();
         assert!(error.starts_with("Ascent: ScoreClimb: the cached log density of chain 0 is -"), "{error}");
-        assert!(error.ends_with("start a new fit, from its params if you like"), "{error}");
+        assert!(error.ends_with("start a new fit (its parameters can be the start)"), "{error}");
     }
     // The twin: on its own data the fit continues unchanged.
     assert_eq!(serde_json::to_string(&fit).unwrap(), text);

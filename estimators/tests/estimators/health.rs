@@ -178,7 +178,7 @@ fn repeated_transitions_lose_no_fault() {
     let error = ascent.health_from(&fit, 0).unwrap_err().to_string();
     assert_eq!(error, "health_from: draws is 0, expected at least 1");
     let said = |untold| Health { untold, ..health.clone() }.to_string();
-    assert!(said(2.0).contains("2 metrics were told") && !said(0.0).contains("metrics were told"));
+    assert!(said(2.0).contains("2 metrics were dropped") && !said(0.0).contains("metrics were dropped"));
     let top = fit.watch().log_weight_top().unwrap();
     assert!(top <= 2.0_f64.ln() && top > 2.0_f64.ln() - 1e-4, "{top} is the largest of some 2400 weights");
 }

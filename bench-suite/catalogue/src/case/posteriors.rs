@@ -486,7 +486,7 @@ mod tests {
     const LEVELS: [f64; 3] = [0.05, 0.5, 0.95];
 
     fn carried() -> std::path::PathBuf {
-        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/tests")
+        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data/tests")
     }
 
     /// Largest differences between the exact posterior and the reference draws: of means in their Monte Carlo errors, and of
