@@ -12,8 +12,8 @@ use crate::{draw_subset, seen_len};
 /// path's noise. There are no parameters.
 ///
 /// ```
-/// use mcsa_annealed::Surrogate;
-/// use mcsa_models::{LogisticRegression, surrogate::MinibatchSurrogate};
+/// use mcsa_annealed::{Surrogate, surrogate::MinibatchSurrogate};
+/// use mcsa_models::LogisticRegression;
 /// let x = faer::mat![[1.0], [-2.0], [0.5], [1.5]];
 /// let target = LogisticRegression::new(x.as_ref(), &[1.0, 0.0, 1.0, 0.0], 1.0)?;
 /// let surrogate = MinibatchSurrogate::new(&target, 2)?;

@@ -4,8 +4,8 @@ use mcsa_core::{Curvature, borrow, numeric};
 /// Posterior itself as the surrogate, without parameters: differentiable annealed importance sampling (DAIS).
 ///
 /// ```
-/// use mcsa_annealed::Surrogate;
-/// use mcsa_models::{Gaussian, surrogate::PosteriorSurrogate};
+/// use mcsa_annealed::{Surrogate, surrogate::PosteriorSurrogate};
+/// use mcsa_models::Gaussian;
 /// let surrogate = PosteriorSurrogate(Gaussian::standard(2));
 /// let mut work = vec![0.0; surrogate.work_len()];
 /// let mut gradient = [0.0; 2];
