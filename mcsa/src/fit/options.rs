@@ -50,6 +50,9 @@ impl Default for Options {
     }
 }
 
+/// Most draws, which no memory holds in one dimension.
+const MOST_DRAWS: f64 = (1_u64 << 40) as f64;
+
 impl Options {
     /// The defaults, with this seed: 4000 draws, 100 starts, a million evaluations, no limit of time, no progress, no file.
     pub const fn seeded(seed: u64) -> Self {
@@ -68,11 +71,14 @@ impl Options {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// If there are fewer than 100 draws, no starts, no evaluations, a time that is not positive, or a share outside `(0, 1]`.
+    /// If there are fewer than 100 draws or more than 2^40, no starts, no evaluations, a time that is not positive, or a share outside `(0, 1]`.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |name, value, expected| Err(Error::parameter(name, value, expected).within("Options"));
         if self.draws < 100 {
             return refuse("draws", self.draws as f64, "at least 100");
+        }
+        if self.draws as f64 > MOST_DRAWS {
+            return refuse("draws", self.draws as f64, "at most 2^40: more do not fit into memory");
         }
         if self.starts == 0 {
             return refuse("starts", 0.0, "at least 1");

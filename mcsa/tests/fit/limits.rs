@@ -70,6 +70,7 @@ fn wrong_options_are_refused() {
     let ours = Options::seeded(1);
     for (options, name) in [
         (Options { draws: 99, ..ours.clone() }, "draws"),
+        (Options { draws: usize::MAX, ..ours.clone() }, "draws"),
         (Options { starts: 0, ..ours.clone() }, "starts"),
         (Options { evaluations: 0, ..ours.clone() }, "evaluations"),
         (Options { share: f64::NAN, ..ours.clone() }, "share"),
