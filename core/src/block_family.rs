@@ -64,7 +64,7 @@ pub struct BlocksAt<'a, F: ?Sized> {
 }
 
 impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
-    /// The guide of `family` at `params`, with the memory `work` for batches of `columns` columns.
+    /// The proposal of `family` at `params`, with the memory `work` for batches of `columns` columns.
     ///
     /// # Errors
     /// If the params fail [`Parametric::check`], or `work` is shorter than `family.work_len(columns)`.
@@ -77,12 +77,12 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
         Ok(Self { family, params, work })
     }
 
-    /// [`BlockFamily::log_blocks`] at the lambda of this guide.
+    /// [`BlockFamily::log_blocks`] at the lambda of this proposal.
     pub fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
         self.family.log_blocks(self.params, rows, z, log_q, self.work);
     }
 
-    /// [`BlockFamily::sample_blocks_into`] at the lambda of this guide.
+    /// [`BlockFamily::sample_blocks_into`] at the lambda of this proposal.
     pub fn sample_blocks_into(
         &mut self,
         rows: &[usize],
@@ -93,7 +93,7 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
         self.family.sample_blocks_into(self.params, rows, lanes, z, log_q, self.work);
     }
 
-    /// [`BlockFamily::add_block_scores`] at the lambda of this guide.
+    /// [`BlockFamily::add_block_scores`] at the lambda of this proposal.
     pub fn add_block_scores(
         &mut self,
         rows: &[usize],

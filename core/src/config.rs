@@ -1,6 +1,6 @@
 //! Type names and checksums, by which a checkpoint is recognised as that of the present configuration and data.
 
-/// Name of a type without module paths, such as `ScoreClimb<Imh>`.
+/// Name of a type without module paths, such as `ChainScore<Imh>`.
 ///
 /// ```
 /// assert_eq!(mcsa_core::type_name::<Option<mcsa_core::Seed>>(), "Option<Seed>");

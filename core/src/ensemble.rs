@@ -7,7 +7,7 @@ use crate::{Columns, Error, LogDensity, all_finite, bits, same_length};
 
 /// `N` parallel chains: the position of each, and the log density of the target at it.
 ///
-/// The target's log density may be cached because the target does not change during a fit. The guide's log density may not be
+/// The target's log density may be cached because the target does not change during a fit. The proposal's log density may not be
 /// cached, because lambda moves between steps; so an ensemble holds no `log_q`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ensemble {

@@ -6,7 +6,7 @@ use faer::MatRef;
 
 /// An invalid argument: its name, the value found and the value expected.
 ///
-/// Errors arise where values enter (constructors, [`At::new`](crate::At::new), the first step of a fit,
+/// Errors arise where values enter (constructors, [`FamilyProposal::new`](crate::FamilyProposal::new), the first step of a fit,
 /// a file being read). Inner loops do not check and return plain numbers.
 ///
 /// ```
@@ -209,8 +209,9 @@ mod tests {
 
     #[test]
     fn an_error_names_its_place() {
-        let error = all_finite("params", &[0.0, f64::NAN]).unwrap_err().within("At").within("Ascent");
-        assert_eq!(error.to_string(), "Ascent: At: params[1] is NaN, expected a finite number");
+        let error =
+            all_finite("params", &[0.0, f64::NAN]).unwrap_err().within("FamilyProposal").within("Ascent");
+        assert_eq!(error.to_string(), "Ascent: FamilyProposal: params[1] is NaN, expected a finite number");
     }
 
     #[test]

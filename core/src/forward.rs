@@ -4,7 +4,7 @@ use faer::{MatMut, MatRef};
 
 use crate::counted::{Counted, Evaluation};
 use crate::{
-    Curvature, Error, ExactDraws, Family, Gradient, LogDensity, Named, Parametric, Pull, Pushforward,
+    Backprop, Curvature, Error, ExactDraws, Family, Gradient, LogDensity, Named, Parametric, Pushforward,
     Reparameterised, Separable, StepSizes, Stream, Subsampled,
 };
 
@@ -141,7 +141,7 @@ by_reference! {
             gradient: &mut [f64],
             work: &mut [f64]
         );
-        fn retrace_into(
+        fn sample_reverse_into(
             params: &[f64],
             z: MatRef<'_, f64>,
             lanes: &mut [Stream],
@@ -155,7 +155,7 @@ by_reference! {
             z: MatMut<'_, f64>,
             log_q: &mut [f64],
             cotangents: MatMut<'_, f64>,
-            pull: &mut Pull<'_>,
+            pull: &mut Backprop<'_>,
             gradient: &mut [f64],
             work: &mut [f64]
         );
@@ -194,7 +194,7 @@ impl<F: Pushforward> Pushforward for Counted<F> {
         self.add(Evaluation::Score, noise.ncols());
         self.inner().add_push_gradients(params, noise, cotangents, weights, gradient, work);
     }
-    fn retrace_into(
+    fn sample_reverse_into(
         &self,
         params: &[f64],
         z: MatRef<'_, f64>,
@@ -203,7 +203,7 @@ impl<F: Pushforward> Pushforward for Counted<F> {
         log_q: &mut [f64],
         work: &mut [f64],
     ) -> bool {
-        let is_drawn = self.inner().retrace_into(params, z, lanes, noise, log_q, work);
+        let is_drawn = self.inner().sample_reverse_into(params, z, lanes, noise, log_q, work);
         self.add(Evaluation::Sample, if is_drawn { z.ncols() } else { 0 });
         is_drawn
     }
@@ -214,7 +214,7 @@ impl<F: Pushforward> Pushforward for Counted<F> {
         z: MatMut<'_, f64>,
         log_q: &mut [f64],
         cotangents: MatMut<'_, f64>,
-        pull: &mut Pull<'_>,
+        pull: &mut Backprop<'_>,
         gradient: &mut [f64],
         work: &mut [f64],
     ) {

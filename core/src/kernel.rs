@@ -3,10 +3,10 @@
 use faer::{Mat, MatRef};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Ensemble, Error, Guide, LogDensity, Record, Stream};
+use crate::{Ensemble, Error, LogDensity, Proposal, Record, Stream};
 
 /// The weighted points of a step: the points at which scores are averaged, kept in the state of a kernel.
-pub trait Cloud {
+pub trait ChainState {
     /// The chains: the position of each, an unweighted state of its Markov chain, and the target's log density there.
     fn chains(&self) -> &Ensemble;
 
@@ -27,7 +27,7 @@ pub trait Cloud {
 }
 
 /// The cloud of a kernel whose state is the chains alone: their positions with equal weights.
-impl Cloud for Ensemble {
+impl ChainState for Ensemble {
     fn chains(&self) -> &Ensemble {
         self
     }
@@ -44,11 +44,11 @@ impl Cloud for Ensemble {
 /// The bound on `P` is what the kernel needs of the target: `LogDensity` for `Imh`, `Gradient` for `Hmc`.
 pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// Chains, cached log densities, adaptation: every quantity that changes from step to step.
-    type State: Cloud + Clone + Serialize + DeserializeOwned + Send + 'static;
+    type State: ChainState + Clone + Serialize + DeserializeOwned + Send + 'static;
     /// Metrics of a step.
     type Info: Record + Default + Send;
 
-    /// Largest number of columns in a batch of a step with `chains` chains, be it evaluated by the guide or offered as a cloud.
+    /// Largest number of columns in a batch of a step with `chains` chains, be it evaluated by the proposal or offered as a cloud.
     fn columns(&self, chains: usize) -> usize;
 
     /// Length of the slice `work` that a step with `chains` chains needs.
@@ -106,7 +106,7 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut Self::State,
         lanes: &mut [Stream],
         work: &mut [f64],

@@ -10,7 +10,7 @@
 //! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`MomentMatched`], [`BlockFamily`] for
 //!   one latent point per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at
 //!   arbitrary points.
-//! * Markov kernels: [`Kernel`], its [`Cloud`] of points, and the proposal distributions [`Guide`] and [`BlocksAt`].
+//! * Markov kernels: [`Kernel`], its [`ChainState`] of points, and the proposal distributions [`Proposal`] and [`BlocksAt`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
 //! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), and [`Error`].
@@ -41,7 +41,6 @@ mod family;
 pub mod file;
 mod forward;
 mod from_fn;
-mod guide;
 mod kernel;
 mod lanes;
 mod learnable;
@@ -51,6 +50,7 @@ mod normal;
 mod normal_table;
 mod optimizer;
 mod parametric;
+mod proposal;
 mod pushforward;
 mod record;
 mod script;
@@ -73,8 +73,7 @@ pub use error::{
 pub use estimator::Estimator;
 pub use family::{Family, Reparameterised};
 pub use from_fn::{FromFn, from_fn};
-pub use guide::{At, Guard, Guide};
-pub use kernel::{Cloud, Kernel};
+pub use kernel::{ChainState, Kernel};
 pub use lanes::each_column;
 pub use learnable::Learnable;
 pub use mcsa_numeric as numeric;
@@ -83,7 +82,8 @@ pub use moment_matched::MomentMatched;
 pub use named::Named;
 pub use optimizer::Optimizer;
 pub use parametric::Parametric;
-pub use pushforward::{Pull, Pushforward, StepSizes};
+pub use proposal::{FamilyProposal, Guard, Proposal};
+pub use pushforward::{Backprop, Pushforward, StepSizes};
 pub use record::{Metric, Record, Reduction};
 pub use script::Script;
 pub use seed::Seed;

@@ -9,7 +9,7 @@ use crate::{Error, all_finite, same_length};
 /// methods of either trait.
 ///
 /// Every slice `params` must have passed [`check`](Parametric::check) before any method of these traits is called with it;
-/// [`At`](crate::At) and the loop of a fit make sure of that.
+/// [`FamilyProposal`](crate::FamilyProposal) and the loop of a fit make sure of that.
 pub trait Parametric: Send + Sync {
     /// The dimension of a point; of a block family, the dimension of the latent point of one datum.
     fn dim(&self) -> usize;

@@ -97,7 +97,7 @@ pub trait Pushforward: Parametric {
     ///
     /// # Panics
     /// If the shapes differ.
-    fn retrace_into(
+    fn sample_reverse_into(
         &self,
         params: &[f64],
         z: MatRef<'_, f64>,
@@ -126,7 +126,7 @@ pub trait Pushforward: Parametric {
         mut z: MatMut<'_, f64>,
         log_q: &mut [f64],
         mut cotangents: MatMut<'_, f64>,
-        pull: &mut Pull<'_>,
+        pull: &mut Backprop<'_>,
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
@@ -144,4 +144,4 @@ pub trait Pushforward: Parametric {
 }
 
 /// Function of points, log densities and cotangents that [`Pushforward::push_and_add_gradients`] calls between its two sweeps.
-pub type Pull<'a> = dyn FnMut(MatRef<'_, f64>, &mut [f64], MatMut<'_, f64>) -> bool + 'a;
+pub type Backprop<'a> = dyn FnMut(MatRef<'_, f64>, &mut [f64], MatMut<'_, f64>) -> bool + 'a;

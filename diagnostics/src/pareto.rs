@@ -107,7 +107,7 @@ impl GeneralisedPareto {
 ///
 /// ```
 /// use mcsa_diagnostics::{Pareto, shape_threshold};
-/// // The target is wider than the guide: log w = z^2 / 4 at quantiles of a normal.
+/// // The target is wider than the proposal: log w = z^2 / 4 at quantiles of a normal.
 /// use statrs::distribution::{ContinuousCDF, Normal};
 /// let log_w: Vec<f64> =
 ///     (0..2000).map(|k| Normal::standard().inverse_cdf((k as f64 + 0.5) / 2000.0).powi(2) / 4.0).collect();
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// A Gaussian guide against a t with 5 degrees of freedom of equal variance, in three dimensions: more draws reach farther into
+    /// A Gaussian proposal against a t with 5 degrees of freedom of equal variance, in three dimensions: more draws reach farther into
     /// the tail and give a larger k-hat, by many standard errors.
     #[test]
     fn more_draws_may_say_more_than_the_error() {
@@ -281,7 +281,7 @@ mod tests {
         (0..count).map(|i| 0.5 * z(i) * z(i) * (1.0 - 1.0 / ratio)).collect()
     }
 
-    /// A target of variance r with a standard normal guide has weights of tail index `1 - 1/r`, approached slowly from
+    /// A target of variance r with a standard normal proposal has weights of tail index `1 - 1/r`, approached slowly from
     /// below because of a logarithm in the tail.
     #[test]
     fn pairs_of_gaussians_have_their_tail_index() {
@@ -289,7 +289,7 @@ mod tests {
             let shape = Pareto::of(&gaussian_weights(ratio, 20_000)).shape;
             assert!((low..high).contains(&shape), "{ratio}: {shape}");
         }
-        // A guide wider than the target has bounded weights.
+        // A proposal wider than the target has bounded weights.
         let pareto = Pareto::of(&gaussian_weights(0.5, 20_000));
         assert!(pareto.shape < 0.0 && pareto.is_reliable(), "{}", pareto.shape);
         assert!(!Pareto::of(&gaussian_weights(10.0, 20_000)).is_reliable());

@@ -19,9 +19,9 @@ use std::ops::Range;
 
 use faer::Mat;
 use mcsa_core::{
-    Ensemble, Error, Estimator, Family, Guide, Kernel, LogDensity, Seed, Stream, batch, batch_mut,
+    Ensemble, Error, Estimator, Family, Kernel, LogDensity, Proposal, Seed, Stream, batch, batch_mut,
 };
-use mcsa_estimators::{Accuracy, Ascent, Average, Outcome, Run, ScoreClimb, Stationary, jsa, msc_rb, pmcsa};
+use mcsa_estimators::{Accuracy, Ascent, Average, ChainScore, Outcome, Run, Stationary, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, FullRank, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, LogisticRegression, SkewNormal, Student};
 use mcsa_optim::Adam;
@@ -270,7 +270,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Autoregressive {
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Ensemble, Error> {
         Ensemble::new(target, positions)
     }
-    fn step(&self, _: &P, _: &mut dyn Guide, chains: &mut Ensemble, lanes: &mut [Stream], _: &mut [f64]) {
+    fn step(&self, _: &P, _: &mut dyn Proposal, chains: &mut Ensemble, lanes: &mut [Stream], _: &mut [f64]) {
         let noise = (1.0 - self.0 * self.0).sqrt();
         for (j, lane) in lanes.iter_mut().enumerate() {
             let place = chains.positions.col_as_slice_mut(j);
@@ -309,7 +309,7 @@ fn sized<F: Family>(
                     "pmcsa 10" => trial.run(pmcsa(10), seed),
                     _ => {
                         let kernel = Autoregressive(if chains == "slow" { 0.95 } else { 0.0 });
-                        trial.run(ScoreClimb::new(kernel, 10, Average::Chains), seed)
+                        trial.run(ChainScore::new(kernel, 10, Average::Chains), seed)
                     }
                 }
             })?;

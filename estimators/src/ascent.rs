@@ -12,10 +12,10 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::iterates::Iterates;
+use crate::statistics::positions;
 use crate::stopping::Judging;
 use crate::stopping::Rule;
-use crate::watch::positions;
-use crate::{Checkpoint, Outcome, Progress, Stationary, Stop, Watch};
+use crate::{Checkpoint, Outcome, Progress, RunStatistics, Stationary, Stop};
 
 /// The fixed parts of a fit: target, family, estimator, optimiser and seed.
 ///
@@ -54,7 +54,7 @@ where
     ///
     /// # Errors
     /// If target, family, params and estimator do not match; the message names the mismatch and its place.
-    pub fn start(&self, params: Vec<f64>) -> Result<Fit<E::State, O::State>, Error> {
+    pub fn start(&self, params: Vec<f64>) -> Result<AscentState<E::State, O::State>, Error> {
         self.start_with(params, |params, lanes| self.estimator.init(self.target, self.family, params, lanes))
     }
 
@@ -62,12 +62,12 @@ where
     ///
     /// ```
     /// use mcsa_core::Seed;
-    /// use mcsa_estimators::{Ascent, Average, ScoreClimb};
+    /// use mcsa_estimators::{Ascent, Average, ChainScore};
     /// use mcsa_kernels::{Nuts, Sampling};
     /// let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
     /// // Eight chains find the target and tune the kernel, and the fit goes on with both.
     /// let warm = Sampling::new(8, 0).warm_up(300).run(&Nuts::new(0.1)?, &target, Seed::new(1))?;
-    /// let estimator = ScoreClimb::new(warm.kernel, 8, Average::Chains);
+    /// let estimator = ChainScore::new(warm.kernel, 8, Average::Chains);
     /// let optimizer = mcsa_optim::Adam::new(0.01)?;
     /// let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(2) };
     /// let mut fit = ascent.start_at(vec![0.0; 4], warm.positions)?;
@@ -78,7 +78,11 @@ where
     /// # Errors
     /// As [`start`](Self::start); if the number of points is not the number of chains, a point has another dimension or is not
     /// finite, or the estimator has no chains.
-    pub fn start_at(&self, params: Vec<f64>, positions: Mat<f64>) -> Result<Fit<E::State, O::State>, Error> {
+    pub fn start_at(
+        &self,
+        params: Vec<f64>,
+        positions: Mat<f64>,
+    ) -> Result<AscentState<E::State, O::State>, Error> {
         self.start_with(params, |params, lanes| {
             self.estimator.init_at(self.target, self.family, params, positions, lanes)
         })
@@ -88,7 +92,7 @@ where
         &self,
         params: Vec<f64>,
         init: impl FnOnce(&[f64], &mut [Stream]) -> Result<E::State, Error>,
-    ) -> Result<Fit<E::State, O::State>, Error> {
+    ) -> Result<AscentState<E::State, O::State>, Error> {
         let refuse = |error: Error| error.within("Ascent");
         self.estimator.check_params(self.target, self.family, &params).map_err(refuse)?;
         fits_in_memory("lanes", self.estimator.lanes(), 1).map_err(refuse)?;
@@ -96,9 +100,9 @@ where
         let estimator = init(&params, &mut lanes).map_err(refuse)?;
         let optimizer = self.optimizer.init(params.len());
         let chains = self.estimator.chains(&estimator).map_or(0, |chains| chains.len());
-        let watch = Watch::new(params.len(), chains);
+        let watch = RunStatistics::new(params.len(), chains);
         let reach = FARTHEST * params.iter().fold(1.0_f64, |reach, param| reach.max(param.abs()));
-        Ok(Fit {
+        Ok(AscentState {
             configs: self.configs(),
             seed: self.seed,
             step: 0,
@@ -119,8 +123,8 @@ where
     pub fn resume_or(
         &self,
         path: impl Into<PathBuf>,
-        start: impl FnOnce() -> Result<Fit<E::State, O::State>, Error>,
-    ) -> Result<Fit<E::State, O::State>, Error> {
+        start: impl FnOnce() -> Result<AscentState<E::State, O::State>, Error>,
+    ) -> Result<AscentState<E::State, O::State>, Error> {
         let checkpoint = Checkpoint::at(path);
         let Some(fit) = checkpoint.read()? else { return start() };
         self.check(&fit).map_err(|error| checkpoint.refuse(&error.to_string()))?;
@@ -158,7 +162,7 @@ where
     ///
     /// # Errors
     /// If seed, target or family differ, or the states do not match.
-    pub fn adopt(&self, fit: &mut Fit<E::State, O::State>) -> Result<(), Error> {
+    pub fn adopt(&self, fit: &mut AscentState<E::State, O::State>) -> Result<(), Error> {
         let configs = self.configs();
         fit.configs
             .may_become(&configs)
@@ -179,7 +183,7 @@ where
     /// observer fails, such as a checkpoint that cannot be written.
     pub fn run<'r>(
         &self,
-        fit: &mut Fit<E::State, O::State>,
+        fit: &mut AscentState<E::State, O::State>,
         run: impl Into<Run<'r, F, E::State, O::State>>,
     ) -> Result<Outcome, Error>
     where
@@ -194,7 +198,9 @@ where
         run.observers.iter_mut().try_for_each(|seat| seat.observer().begin(fit, steps))?;
         let outcome = match self.advance(fit, steps, &mut run)? {
             Some(outcome) => outcome,
-            None if fit.watch.still() > 0 => Outcome::PathStoodStill { steps: fit.watch.still() },
+            None if fit.watch.steps_without_movement() > 0 => {
+                Outcome::PathStoodStill { steps: fit.watch.steps_without_movement() }
+            }
             None => match &mut run.rule {
                 Some(rule) => rule.at_end(self.family, self.seed, fit),
                 None => Outcome::BudgetSpent { accuracy: None },
@@ -207,7 +213,7 @@ where
     /// The loop. `None` if all steps were made.
     fn advance(
         &self,
-        fit: &mut Fit<E::State, O::State>,
+        fit: &mut AscentState<E::State, O::State>,
         steps: u64,
         run: &mut Run<'_, F, E::State, O::State>,
     ) -> Result<Option<Outcome>, Error> {
@@ -267,7 +273,7 @@ where
             }
             // The rule observes every step, including one after which an observer stops the run.
             let decided = run.rule.as_mut().and_then(|rule| rule.after_step(self.family, self.seed, fit));
-            if fit.watch.blind() >= BLIND {
+            if fit.watch.steps_without_finite_density() >= BLIND {
                 let non_finite = fit.watch.non_finite();
                 return Ok(Some(Outcome::NothingFinite { step, steps: fit.watch.take_blind(), non_finite }));
             }
@@ -279,13 +285,13 @@ where
     }
 
     /// Checks that a fit belongs to this ascent.
-    pub(crate) fn check(&self, fit: &Fit<E::State, O::State>) -> Result<(), Error> {
+    pub(crate) fn check(&self, fit: &AscentState<E::State, O::State>) -> Result<(), Error> {
         fit.configs.same(&self.configs())?;
         self.fits(fit)
     }
 
     /// Checks the shapes of a fit's states and, once after it was read from a file, its cached densities.
-    fn fits(&self, fit: &Fit<E::State, O::State>) -> Result<(), Error> {
+    fn fits(&self, fit: &AscentState<E::State, O::State>) -> Result<(), Error> {
         if fit.seed != self.seed {
             return Err(Error::invalid(format!(
                 "the fit was started with seed {}, not {}",
@@ -425,7 +431,7 @@ impl<F: ?Sized, S, O> From<u64> for Run<'_, F, S, O> {
 ///
 /// Any serde format can store it. Reading a fit with other state types returns an error that names them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fit<S, O> {
+pub struct AscentState<S, O> {
     #[serde(deserialize_with = "read_configs::<S, O, _>")]
     pub(crate) configs: Configs,
     pub(crate) seed: Seed,
@@ -434,7 +440,7 @@ pub struct Fit<S, O> {
     pub(crate) params: Vec<f64>,
     pub(crate) estimator: S,
     pub(crate) optimizer: O,
-    pub(crate) watch: Watch,
+    pub(crate) watch: RunStatistics,
     pub(crate) iterates: Option<Iterates>,
     #[serde(with = "bits::scalar")]
     pub(crate) reach: f64,
@@ -452,7 +458,7 @@ impl PartialEq for Verified {
     }
 }
 
-impl<S, O> Fit<S, O> {
+impl<S, O> AscentState<S, O> {
     /// Number of steps made, including those whose direction was rejected.
     pub fn step(&self) -> u64 {
         self.step
@@ -474,7 +480,7 @@ impl<S, O> Fit<S, O> {
     }
 
     /// The running record of the steps.
-    pub fn watch(&self) -> &Watch {
+    pub fn statistics(&self) -> &RunStatistics {
         &self.watch
     }
 
@@ -592,7 +598,7 @@ fn short(text: String) -> String {
 /// Read-only view of a fit after a step.
 pub struct View<'a, S, O> {
     /// The fit after the step: its step, counted from 1, its params lambda, its chains.
-    pub fit: &'a Fit<S, O>,
+    pub fit: &'a AscentState<S, O>,
     /// The ascent direction of the step.
     pub direction: &'a [f64],
     /// The estimator's metrics.
@@ -608,7 +614,7 @@ pub trait Observer<S, O> {
     ///
     /// # Errors
     /// If the observer cannot do its work; the run then ends before its first step.
-    fn begin(&mut self, fit: &Fit<S, O>, steps: u64) -> Result<(), Error> {
+    fn begin(&mut self, fit: &AscentState<S, O>, steps: u64) -> Result<(), Error> {
         let _ = (fit, steps);
         Ok(())
     }
@@ -620,7 +626,7 @@ pub trait Observer<S, O> {
     ///
     /// # Errors
     /// If the observer could not do its work. The run returns this error; the fit remains valid.
-    fn finish(&mut self, fit: &Fit<S, O>, outcome: &Outcome) -> Result<(), Error> {
+    fn finish(&mut self, fit: &AscentState<S, O>, outcome: &Outcome) -> Result<(), Error> {
         let _ = (fit, outcome);
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::chain_score::{Proposals, check_mirror};
 use crate::draws::{add_log_weights, normalised};
 use crate::family_parameters::family_parameters;
 use crate::health::TailShape;
-use crate::{Controllable, Draws, Judged, ScoreClimb, single};
+use crate::{ChainScore, Controllable, Draws, ParamsOrigin, single};
 
 /// Weight of a draw's score, as a function of `log w = log p - log q`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub enum Weighting {
 /// z_i ~ q_lambda,    g = sum_i weight_i  d/dlambda log q_lambda(z_i)
 /// ```
 ///
-/// [`snis`] is the baseline the papers compare with (pMCSA). With a guard the draws come from the guarded guide, whose
+/// [`snis`] is the baseline the papers compare with (pMCSA). With a guard the draws come from the guarded proposal, whose
 /// density is then the denominator of `w`; the scores are those of `q_lambda`.
 ///
 /// Numerics: weights are normalised in log space. A draw at which a density is NaN, or p infinite, has weight zero and is
@@ -68,7 +68,7 @@ impl ScoreWeights {
         Self { samples, weighting, mirrored: false, guard: () }
     }
 
-    /// This estimator with draws from a guarded guide.
+    /// This estimator with draws from a guarded proposal.
     pub fn guarded<G: Guard>(self, guard: G) -> ScoreWeights<G> {
         let Self { samples, weighting, mirrored, guard: () } = self;
         ScoreWeights { samples, weighting, mirrored, guard }
@@ -181,8 +181,8 @@ where
 
     fn work_len(&self, target: &P, family: &F) -> usize {
         let n = self.samples;
-        let guides = Proposals::work_len(family, n) + self.guard.work_len(n);
-        guides + (family.dim() + 2) * n + target.work_len(n)
+        let proposals = Proposals::work_len(family, n) + self.guard.work_len(n);
+        proposals + (family.dim() + 2) * n + target.work_len(n)
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
@@ -241,13 +241,13 @@ where
     ) -> Result<ScoreWeightsInfo, Error> {
         let (n, dim) = (self.samples, family.dim());
         let memory = borrow(&mut work, Proposals::work_len(family, n));
-        let mut guide = Proposals::new(family, params, n, self.mirrored, control, memory)?;
+        let mut proposal = Proposals::new(family, params, n, self.mirrored, control, memory)?;
         let guard_work = borrow(&mut work, self.guard.work_len(n));
         let points = borrow(&mut work, dim * n);
         let log_w = borrow(&mut work, n);
         let log_p = borrow(&mut work, n);
-        self.guard.guarded(&mut guide, n, guard_work, &mut |guide| {
-            guide.sample_into(lanes, batch_mut(points, dim, n), log_w);
+        self.guard.guarded(&mut proposal, n, guard_work, &mut |proposal| {
+            proposal.sample_into(lanes, batch_mut(points, dim, n), log_w);
         })?;
         let points = batch(points, dim, n);
         target.log_densities(points, log_p, work);
@@ -262,7 +262,7 @@ where
         }
         self.weighting.apply(log_w, &mut info);
         direction.fill(0.0);
-        guide.finish(points, log_w, direction);
+        proposal.finish(points, log_w, direction);
         Ok(info)
     }
 }
@@ -300,7 +300,7 @@ impl Draws {
             log_p,
             log_q,
             log_weights: normalised(smoothed),
-            judged: Judged::Given,
+            judged: ParamsOrigin::Given,
             shape: shape.shape,
             shape_error: shape.error,
             shape_threshold: shape.threshold,
@@ -367,7 +367,7 @@ impl<A: Record, B: Record> Record for InterleavedInfo<A, B> {
 
 /// Reweighted wake-sleep as the papers reinterpret it: self-normalised importance sampling in every iteration, and in every
 /// fifth iteration a further step along the score at the state of a Hamiltonian chain (CW).
-pub fn rws(samples: usize, hmc: Hmc) -> Interleaved<ScoreWeights, ScoreClimb<Hmc>> {
+pub fn rws(samples: usize, hmc: Hmc) -> Interleaved<ScoreWeights, ChainScore<Hmc>> {
     Interleaved { often: snis(samples), seldom: single(hmc), period: 5 }
 }
 

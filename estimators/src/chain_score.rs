@@ -3,8 +3,8 @@
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    At, Cloud, ColumnsMut, Ensemble, Error, Estimator, Family, Guard, Guide, Kernel, LogDensity, Stream,
-    all_finite, bits, borrow, fits_in_memory, same_length,
+    ChainState, ColumnsMut, Ensemble, Error, Estimator, Family, FamilyProposal, Guard, Kernel, LogDensity,
+    Proposal, Stream, all_finite, bits, borrow, fits_in_memory, same_length,
 };
 use mcsa_kernels::{Acceptance, Cis, Imh, WasteRecycling};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub enum Average {
 /// and `n` transitions with all visited points averaged; [`msc`] and [`msc_rb`] choose among candidates. Chains start at
 /// draws of the initial `q_lambda`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ScoreClimb<K, G = ()> {
+pub struct ChainScore<K, G = ()> {
     /// The kernel that moves the chains.
     pub kernel: K,
     /// Number of chains, each driven by its own stream.
@@ -47,20 +47,20 @@ pub struct ScoreClimb<K, G = ()> {
     pub guard: G,
 }
 
-impl<K> ScoreClimb<K> {
-    /// An estimator with `lanes` chains and no guard: a kernel that uses a guide proposes from `q_lambda` itself.
+impl<K> ChainScore<K> {
+    /// An estimator with `lanes` chains and no guard: a kernel that uses a proposal proposes from `q_lambda` itself.
     pub const fn new(kernel: K, lanes: usize, average: Average) -> Self {
         Self { kernel, lanes, average, mirrored: false, guard: () }
     }
 
-    /// This estimator with proposals from a guarded guide.
-    pub fn guarded<G: Guard>(self, guard: G) -> ScoreClimb<K, G> {
+    /// This estimator with a guarded proposal.
+    pub fn guarded<G: Guard>(self, guard: G) -> ChainScore<K, G> {
         let Self { kernel, lanes, average, mirrored, guard: () } = self;
-        ScoreClimb { kernel, lanes, average, mirrored, guard }
+        ChainScore { kernel, lanes, average, mirrored, guard }
     }
 }
 
-impl<K, G> ScoreClimb<K, G> {
+impl<K, G> ChainScore<K, G> {
     /// This estimator with mirrored pairs of chains; needs an even number of chains and a symmetric family.
     #[must_use]
     pub fn mirrored(self) -> Self {
@@ -78,7 +78,7 @@ impl<K, G> ScoreClimb<K, G> {
     /// The points to average over and their weights; equal weights are written to `equal`.
     pub(crate) fn averaged<'s>(
         &self,
-        state: &'s impl Cloud,
+        state: &'s impl ChainState,
         equal: &'s mut [f64],
     ) -> (MatRef<'s, f64>, &'s [f64]) {
         let (points, weights) = match self.average {
@@ -93,7 +93,7 @@ impl<K, G> ScoreClimb<K, G> {
         (points, weights)
     }
 
-    /// One transition of the kernel with the family at `params` as its guide. Returns the guide and the metrics.
+    /// One transition of the kernel with the family at `params` as its proposal. Returns the proposal and the metrics.
     #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
     pub(crate) fn transition<'a, P, F>(
         &self,
@@ -113,58 +113,58 @@ impl<K, G> ScoreClimb<K, G> {
     {
         let columns = self.columns();
         let memory = borrow(&mut work, Proposals::work_len(family, columns));
-        let mut guide = Proposals::new(family, params, columns, self.mirrored, control, memory)?;
+        let mut proposal = Proposals::new(family, params, columns, self.mirrored, control, memory)?;
         let guard_work = borrow(&mut work, self.guard.work_len(columns));
         let mut info = K::Info::default();
-        self.guard.guarded(&mut guide, columns, guard_work, &mut |guide| {
-            info = self.kernel.step(target, guide, state, lanes, work);
+        self.guard.guarded(&mut proposal, columns, guard_work, &mut |proposal| {
+            info = self.kernel.step(target, proposal, state, lanes, work);
         })?;
-        Ok((guide, info))
+        Ok((proposal, info))
     }
 }
 
 /// Parallel Markov chain score ascent: `chains` independent chains, one transition each per step (pMCSA, Alg. 1).
-pub const fn pmcsa(chains: usize) -> ScoreClimb<Imh> {
-    ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: 1 }, chains, Average::Chains)
+pub const fn pmcsa(chains: usize) -> ChainScore<Imh> {
+    ChainScore::new(Imh { acceptance: Acceptance::Metropolis, sweeps: 1 }, chains, Average::Chains)
 }
 
 /// Rao-Blackwellised form of [`pmcsa`]: proposals and old states are averaged with their acceptance probabilities (waste recycling).
-pub const fn pmcsa_rb(chains: usize) -> ScoreClimb<WasteRecycling> {
+pub const fn pmcsa_rb(chains: usize) -> ChainScore<WasteRecycling> {
     let imh = Imh { acceptance: Acceptance::Metropolis, sweeps: 1 };
-    ScoreClimb::new(WasteRecycling { imh }, chains, Average::Cloud)
+    ChainScore::new(WasteRecycling { imh }, chains, Average::Cloud)
 }
 
 /// Joint stochastic approximation: one chain, `transitions` transitions per step, all visited points averaged (JSA, in the
 /// form compared in pMCSA).
-pub const fn jsa(transitions: usize) -> ScoreClimb<Imh> {
-    ScoreClimb::new(Imh { acceptance: Acceptance::Metropolis, sweeps: transitions }, 1, Average::Cloud)
+pub const fn jsa(transitions: usize) -> ChainScore<Imh> {
+    ChainScore::new(Imh { acceptance: Acceptance::Metropolis, sweeps: transitions }, 1, Average::Cloud)
 }
 
 /// Markovian score climbing: one chain, moved by conditional importance sampling with `candidates` candidates, the retained
 /// point included (MSC).
-pub const fn msc(candidates: usize) -> ScoreClimb<Cis> {
-    ScoreClimb::new(Cis::with_candidates(candidates), 1, Average::Chains)
+pub const fn msc(candidates: usize) -> ChainScore<Cis> {
+    ChainScore::new(Cis::with_candidates(candidates), 1, Average::Chains)
 }
 
 /// Rao-Blackwellised form of [`msc`]: all candidates are averaged with their weights.
-pub const fn msc_rb(candidates: usize) -> ScoreClimb<Cis> {
-    ScoreClimb::new(Cis::with_candidates(candidates), 1, Average::Cloud)
+pub const fn msc_rb(candidates: usize) -> ChainScore<Cis> {
+    ChainScore::new(Cis::with_candidates(candidates), 1, Average::Cloud)
 }
 
 /// One chain, moved once per step by any kernel, with the score at its state: with `Hmc`, the single-chain Hamiltonian
 /// estimator compared in pMCSA.
-pub const fn single<K>(kernel: K) -> ScoreClimb<K> {
-    ScoreClimb::new(kernel, 1, Average::Chains)
+pub const fn single<K>(kernel: K) -> ChainScore<K> {
+    ChainScore::new(kernel, 1, Average::Chains)
 }
 
-impl<K, G> ScoreClimb<K, G> {
+impl<K, G> ChainScore<K, G> {
     /// Checks the configuration with target, family and lambda, before chains are made.
     fn check_config<P, F>(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>
     where
         P: LogDensity + ?Sized,
         F: Family + ?Sized,
     {
-        let refuse = |error: Error| error.within("ScoreClimb");
+        let refuse = |error: Error| error.within("ChainScore");
         if self.lanes == 0 {
             return Err(refuse(Error::parameter("lanes", 0.0, "at least 1")));
         }
@@ -179,7 +179,7 @@ impl<K, G> ScoreClimb<K, G> {
     }
 }
 
-impl<P, F, K, G> Estimator<P, F> for ScoreClimb<K, G>
+impl<P, F, K, G> Estimator<P, F> for ChainScore<K, G>
 where
     P: LogDensity + ?Sized,
     F: Family + ?Sized,
@@ -193,12 +193,12 @@ where
         let Self { kernel, lanes, average, mirrored, guard } = self;
         let (kernel, guard) = (kernel.config(), guard.config());
         format!(
-            "ScoreClimb {{ kernel: {kernel}, lanes: {lanes}, average: {average:?}, mirrored: {mirrored}, guard: {guard} }}"
+            "ChainScore {{ kernel: {kernel}, lanes: {lanes}, average: {average:?}, mirrored: {mirrored}, guard: {guard} }}"
         )
     }
 
     fn verify(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {
-        self.kernel.verify(target, state).map_err(|error| error.within("ScoreClimb"))
+        self.kernel.verify(target, state).map_err(|error| error.within("ChainScore"))
     }
 
     family_parameters!(P, F);
@@ -209,8 +209,8 @@ where
 
     fn work_len(&self, target: &P, family: &F) -> usize {
         let columns = self.columns();
-        let (guide, guard) = (Proposals::work_len(family, columns), self.guard.work_len(columns));
-        columns + guide + guard + self.kernel.work_len(target, self.lanes)
+        let (proposal, guard) = (Proposals::work_len(family, columns), self.guard.work_len(columns));
+        columns + proposal + guard + self.kernel.work_len(target, self.lanes)
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<K::State, Error> {
@@ -220,7 +220,7 @@ where
         let mut log_q = vec![0.0; self.lanes];
         let mut work = vec![0.0; family.work_len(self.lanes)];
         family.sample_into(params, lanes, positions.as_mut(), &mut log_q, &mut work);
-        self.kernel.start(target, positions, lanes).map_err(|error| error.within("ScoreClimb"))
+        self.kernel.start(target, positions, lanes).map_err(|error| error.within("ChainScore"))
     }
 
     fn init_at(
@@ -234,7 +234,7 @@ where
         self.check_config(target, family, params)?;
         same_length("starting points", self.lanes, positions.ncols())
             .and_then(|()| self.kernel.start(target, positions, lanes))
-            .map_err(|error| error.within("ScoreClimb"))
+            .map_err(|error| error.within("ChainScore"))
     }
 
     fn check(&self, target: &P, _: &F, state: &K::State) -> Result<(), Error> {
@@ -259,7 +259,7 @@ where
     }
 }
 
-impl<P, F, K, G> Controllable<P, F> for ScoreClimb<K, G>
+impl<P, F, K, G> Controllable<P, F> for ChainScore<K, G>
 where
     P: LogDensity + ?Sized,
     F: Family + ?Sized,
@@ -277,22 +277,22 @@ where
         mut work: &mut [f64],
     ) -> Result<K::Info, Error> {
         let equal = borrow(&mut work, self.columns());
-        let (guide, info) = self.transition(target, family, params, state, lanes, control, work)?;
+        let (proposal, info) = self.transition(target, family, params, state, lanes, control, work)?;
         let (points, weights) = self.averaged(state, equal);
         direction.fill(0.0);
-        guide.finish(points, weights, direction);
+        proposal.finish(points, weights, direction);
         Ok(info)
     }
 }
 
-/// The guide at a fixed lambda, optionally with mirrored pairs of draws and with the mean score of all draws.
+/// The proposal at a fixed lambda, optionally with mirrored pairs of draws and with the mean score of all draws.
 ///
 /// Mirrored: of every two lanes the second receives the mirror images of the draws of the first. The draws of each lane are
 /// still independent draws of `q_lambda`, so every kernel that keeps lanes separate leaves its target invariant.
 ///
 /// With `control`: the mean score of all draws is stored, a control variate of known mean zero.
 pub(crate) struct Proposals<'a, F: ?Sized> {
-    guide: At<'a, F>,
+    proposal: FamilyProposal<'a, F>,
     mirrored: bool,
     control: Option<Control<'a>>,
 }
@@ -310,7 +310,7 @@ impl<'a, F: Family + ?Sized> Proposals<'a, F> {
         family.work_len(columns) + columns
     }
 
-    /// A guide in lent memory; `control` receives the mean score of the draws.
+    /// A proposal in lent memory; `control` receives the mean score of the draws.
     pub(crate) fn new(
         family: &'a F,
         params: &'a [f64],
@@ -320,35 +320,35 @@ impl<'a, F: Family + ?Sized> Proposals<'a, F> {
         mut work: &'a mut [f64],
     ) -> Result<Self, Error> {
         let ones = borrow(&mut work, columns);
-        let guide = At::new(family, params, columns, work)?;
+        let proposal = FamilyProposal::new(family, params, columns, work)?;
         let control = control.map(|scores| {
             scores.fill(0.0);
             ones.fill(1.0);
             Control { scores, draws: 0, ones }
         });
-        Ok(Self { guide, mirrored, control })
+        Ok(Self { proposal, mirrored, control })
     }
 
     /// Adds the weighted scores of `points` to `direction`, and completes the mean score in `control`.
     pub(crate) fn finish(mut self, points: MatRef<'_, f64>, weights: &[f64], direction: &mut [f64]) {
-        self.guide.add_scores(points, weights, direction);
+        self.proposal.add_scores(points, weights, direction);
         if let Some(Control { scores, draws, .. }) = self.control {
             scores.iter_mut().for_each(|score| *score /= draws.max(1) as f64);
         }
     }
 }
 
-impl<F: Family + ?Sized> Guide for Proposals<'_, F> {
+impl<F: Family + ?Sized> Proposal for Proposals<'_, F> {
     fn dim(&self) -> usize {
-        self.guide.dim()
+        self.proposal.dim()
     }
 
     fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        self.guide.log_probs(z, log_q);
+        self.proposal.log_probs(z, log_q);
     }
 
     fn sample_into(&mut self, lanes: &mut [mcsa_core::Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
-        self.guide.sample_into(lanes, z.rb_mut(), log_q);
+        self.proposal.sample_into(lanes, z.rb_mut(), log_q);
         if self.mirrored {
             let per_lane = z.ncols() / lanes.len();
             for pair in 0..lanes.len() / 2 {
@@ -356,14 +356,14 @@ impl<F: Family + ?Sized> Guide for Proposals<'_, F> {
                     let (mut left, mut right) = z.rb_mut().split_at_col_mut(j + per_lane);
                     let image = right.column_mut(0);
                     image.copy_from_slice(left.column_mut(j));
-                    self.guide.reflect(image);
+                    self.proposal.reflect(image);
                     log_q[j + per_lane] = log_q[j];
                 }
             }
         }
         if let Some(Control { scores, draws, ones }) = &mut self.control {
             *draws += z.ncols();
-            self.guide.add_scores(z.rb(), &ones[..z.ncols()], scores);
+            self.proposal.add_scores(z.rb(), &ones[..z.ncols()], scores);
         }
     }
 }
@@ -527,13 +527,13 @@ where
 
     fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
         let num_params = self.num_params(target, family);
-        let remembered = |what, numbers: &[f64]| {
+        let check_state = |what, numbers: &[f64]| {
             same_length(what, num_params, numbers.len())
                 .and_then(|()| all_finite(what, numbers))
                 .map_err(|error| error.within("Controlled"))
         };
-        remembered("products", &state.products)?;
-        remembered("squares", &state.squares)?;
+        check_state("products", &state.products)?;
+        check_state("squares", &state.squares)?;
         self.estimator.check(target, family, &state.estimator)
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use mcsa_core::Error;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Fit, Observer, Outcome, StateFile, Stop, View};
+use crate::{AscentState, Observer, Outcome, StateFile, Stop, View};
 
 /// Checkpoint file: the fit is saved to it before the first step, every so many steps, and at the end of a run.
 ///
@@ -56,7 +56,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If the file cannot be written; the message names it.
-    pub fn save<S: Serialize, O: Serialize>(&self, fit: &Fit<S, O>) -> Result<(), Error> {
+    pub fn save<S: Serialize, O: Serialize>(&self, fit: &AscentState<S, O>) -> Result<(), Error> {
         self.file.write(fit)
     }
 
@@ -64,7 +64,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If the file is damaged, is no checkpoint, or holds a fit by another estimator or optimiser; the message names the file.
-    pub fn read<S, O>(&self) -> Result<Option<Fit<S, O>>, Error>
+    pub fn read<S, O>(&self) -> Result<Option<AscentState<S, O>>, Error>
     where
         S: DeserializeOwned,
         O: DeserializeOwned,
@@ -82,7 +82,7 @@ where
     S: Serialize + DeserializeOwned,
     O: Serialize + DeserializeOwned,
 {
-    fn begin(&mut self, fit: &Fit<S, O>, _: u64) -> Result<(), Error> {
+    fn begin(&mut self, fit: &AscentState<S, O>, _: u64) -> Result<(), Error> {
         if let Some(saved) = self.read::<S, O>()? {
             let is_other = saved.seed != fit.seed || saved.configs.may_become(&fit.configs).is_err();
             if is_other || saved.step > fit.step {
@@ -105,7 +105,7 @@ where
         ControlFlow::Continue(())
     }
 
-    fn finish(&mut self, fit: &Fit<S, O>, _: &Outcome) -> Result<(), Error> {
+    fn finish(&mut self, fit: &AscentState<S, O>, _: &Outcome) -> Result<(), Error> {
         self.save(fit)
     }
 }

@@ -8,7 +8,7 @@ use mcsa_core::{
 use mcsa_diagnostics::LogEvidence;
 
 use crate::health::{BATCH, DRAWS, Pieces};
-use crate::{Ascent, Fit, Health, Judged, TailWeight};
+use crate::{Ascent, AscentState, Health, ParamsOrigin, TailWeight};
 
 /// Independent draws of `q_lambda` with importance weights for p, smoothed by Pareto smoothed importance sampling (Vehtari et al.
 /// 2024).
@@ -49,7 +49,7 @@ pub struct Draws {
     /// Logarithms of the smoothed weights `W_i`, which sum to 1; all `-inf` if p vanished at every draw.
     pub log_weights: Vec<f64>,
     /// Origin of lambda.
-    pub judged: Judged,
+    pub judged: ParamsOrigin,
     /// k-hat, the shape of the weights' tail; NaN if the weights do not determine it.
     pub shape: f64,
     /// Standard error of k-hat.
@@ -76,7 +76,7 @@ where
     ///
     /// # Errors
     /// If the fit belongs to another seed, target, family or estimator, or `count` draws do not fit in memory.
-    pub fn draws(&self, fit: &Fit<E::State, O::State>, count: usize) -> Result<Draws, Error> {
+    pub fn draws(&self, fit: &AscentState<E::State, O::State>, count: usize) -> Result<Draws, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let (judged, params) = self.recommended(fit);
         self.draw(judged, params, self.seed.named("draws").stream(0, fit.step()), count)
@@ -89,10 +89,10 @@ where
     pub fn draws_at(&self, params: &[f64], count: usize) -> Result<Draws, Error> {
         let refuse = |error: Error| error.within("draws_at");
         self.estimator.check_params(self.target, self.family, params).map_err(refuse)?;
-        self.draw(Judged::Given, params, self.seed.named("draws at").stream(0, 0), count)
+        self.draw(ParamsOrigin::Given, params, self.seed.named("draws at").stream(0, 0), count)
     }
 
-    fn draw(&self, judged: Judged, params: &[f64], lane: Stream, count: usize) -> Result<Draws, Error> {
+    fn draw(&self, judged: ParamsOrigin, params: &[f64], lane: Stream, count: usize) -> Result<Draws, Error> {
         let draws = Draws::of(self.target, self.family, &params[..self.family.num_params()], lane, count);
         Ok(Draws { judged, ..draws.map_err(|error| error.within("Ascent"))? })
     }
@@ -290,7 +290,7 @@ where
     ///
     /// # Errors
     /// As [`draws`](Self::draws).
-    pub fn pushed_draws(&self, fit: &Fit<E::State, O::State>, count: usize) -> Result<Draws, Error> {
+    pub fn pushed_draws(&self, fit: &AscentState<E::State, O::State>, count: usize) -> Result<Draws, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let (judged, params) = self.recommended(fit);
         let lane = self.seed.named("draws").stream(0, fit.step());
@@ -311,7 +311,7 @@ where
     /// As [`draws`](Self::draws); if the points have another dimension, or the family does not know its backward law.
     pub fn pushed_evidence(
         &self,
-        fit: &Fit<E::State, O::State>,
+        fit: &AscentState<E::State, O::State>,
         draws: usize,
         points: MatRef<'_, f64>,
     ) -> Result<LogEvidence, Error> {
@@ -325,7 +325,7 @@ where
         let points: Vec<f64> = (0..count).flat_map(|j| points.col(j).iter().copied()).collect();
         let (z, noise) = (batch(&points, dim, count), batch_mut(&mut noise, rows, count));
         let mut lane = [self.seed.named("backward").stream(0, fit.step())];
-        if !self.family.retrace_into(params, z, &mut lane, noise, &mut log_q, &mut work) {
+        if !self.family.sample_reverse_into(params, z, &mut lane, noise, &mut log_q, &mut work) {
             return Err(Error::invalid("this family does not know the backward law of its draws"));
         }
         self.target.log_densities(z, &mut log_p, &mut work);
@@ -339,7 +339,7 @@ where
     ///
     /// # Errors
     /// As [`health`](Self::health).
-    pub fn pushed_health(&self, fit: &Fit<E::State, O::State>) -> Result<Health, Error> {
+    pub fn pushed_health(&self, fit: &AscentState<E::State, O::State>) -> Result<Health, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let (judged, params) = self.recommended(fit);
         let (params, rows) = (&params[..self.family.num_params()], self.family.noise_dim());
@@ -416,9 +416,9 @@ mod tests {
     use mcsa_optim::Adam;
 
     use super::*;
-    use crate::{ScoreClimb, pmcsa};
+    use crate::{ChainScore, pmcsa};
 
-    type Climb<'a, P> = Ascent<'a, P, MeanField, ScoreClimb<Imh>, Adam>;
+    type Climb<'a, P> = Ascent<'a, P, MeanField, ChainScore<Imh>, Adam>;
 
     fn climb<'a, P: LogDensity>(target: &'a P, family: &'a MeanField) -> Climb<'a, P> {
         let optimizer = Adam::new(0.1).unwrap();
@@ -431,7 +431,7 @@ mod tests {
         let (target, family) = (Gaussian::standard(3), MeanField::new(3));
         let draws =
             climb(&target, &family).draws_at(&family.at(&[0.0; 3], &[1.0; 3]).unwrap(), 2_500).unwrap();
-        assert_eq!((draws.len(), draws.judged, draws.non_finite), (2_500, Judged::Given, 0));
+        assert_eq!((draws.len(), draws.judged, draws.non_finite), (2_500, ParamsOrigin::Given, 0));
         assert!((draws.sample_size - 2_500.0).abs() < 1e-6);
         assert!(draws.weights().iter().all(|w| (w * 2_500.0 - 1.0).abs() < 1e-9));
         let mut first: Vec<f64> = (0..2_500).map(|j| draws.points[(0, j)]).collect();
@@ -534,7 +534,7 @@ mod tests {
         let (few, many) = (ascent.draws(&fit, 1_200).unwrap(), ascent.draws(&fit, 2_400).unwrap());
         assert_eq!(few, ascent.draws(&fit, 1_200).unwrap());
         assert_eq!(few.points, many.points.as_ref().subcols(0, 1_200).to_owned());
-        assert_eq!((few.judged, fit), (Judged::LastIterate, before));
+        assert_eq!((few.judged, fit), (ParamsOrigin::LastIterate, before));
         assert!(ascent.draws_at(&[0.0; 3], 10).is_err() && ascent.draws_at(&[0.0; 4], usize::MAX).is_err());
         assert!(ascent.draws_at(&[0.0; 4], 0).unwrap().is_empty());
         assert!(few.quantiles(&[f64::NAN]).is_err() && few.quantiles(&[1.5]).is_err());

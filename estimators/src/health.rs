@@ -11,11 +11,11 @@ use mcsa_diagnostics::{LogEvidence, Pareto, importance_sample_size};
 use serde::{Deserialize, Serialize};
 
 use crate::draws::add_log_weights;
-use crate::{Ascent, Fit};
+use crate::{Ascent, AscentState};
 
 /// Diagnostics of a fit at one lambda, [`judged`](Self::judged). They are estimates, not guarantees.
 ///
-/// Numbers from [`Watch`](crate::Watch) cover the last steps. Those of weights come from fresh draws of `q_lambda`, at
+/// Numbers from [`RunStatistics`](crate::RunStatistics) cover the last steps. Those of weights come from fresh draws of `q_lambda`, at
 /// stream addresses no step uses, so a report does not change the fit. A number that the estimator does not record is NaN
 /// and is left out of the [`Record`].
 ///
@@ -54,7 +54,7 @@ pub struct Health {
     /// Number of steps made.
     pub step: u64,
     /// Origin of the lambda that was judged.
-    pub judged: Judged,
+    pub judged: ParamsOrigin,
     /// Number of fresh draws.
     pub draws: usize,
     /// Running mean of the acceptance probability.
@@ -110,9 +110,9 @@ pub struct Health {
     /// Number of evaluations that were not finite, since the start of the fit and among the fresh draws.
     #[serde(with = "bits::scalar")]
     pub non_finite: f64,
-    /// Number of metrics missing from this report: see [`Watch::untold`](crate::Watch::untold).
+    /// Number of metrics missing from this report: see [`RunStatistics::dropped_metrics`](crate::RunStatistics::dropped_metrics).
     #[serde(with = "bits::scalar")]
-    pub untold: f64,
+    pub dropped_metrics: f64,
     /// Numbers of clipped step sizes, for an annealed path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_sizes: Option<StepSizes>,
@@ -131,7 +131,7 @@ where
     ///
     /// # Errors
     /// If the fit belongs to another seed, target, family or estimator.
-    pub fn health(&self, fit: &Fit<E::State, O::State>) -> Result<Health, Error> {
+    pub fn health(&self, fit: &AscentState<E::State, O::State>) -> Result<Health, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let (judged, params) = self.recommended(fit);
         Ok(self.judge(fit, judged, params, &DRAWS))
@@ -142,7 +142,7 @@ where
     ///
     /// # Errors
     /// As [`health`](Self::health), and if `draws` is 0.
-    pub fn health_from(&self, fit: &Fit<E::State, O::State>, draws: usize) -> Result<Health, Error> {
+    pub fn health_from(&self, fit: &AscentState<E::State, O::State>, draws: usize) -> Result<Health, Error> {
         if draws == 0 {
             return Err(Error::parameter("draws", 0.0, "at least 1").within("health_from"));
         }
@@ -162,7 +162,7 @@ where
     /// As [`health_from`](Self::health_from), and if `done` has more log densities than the report has draws.
     pub fn health_in_pieces(
         &self,
-        fit: &Fit<E::State, O::State>,
+        fit: &AscentState<E::State, O::State>,
         draws: Option<usize>,
         done: Vec<f64>,
         mut next: impl FnMut(&[f64]) -> usize,
@@ -190,17 +190,17 @@ where
     ///
     /// # Errors
     /// As [`health`](Self::health), and if the family or the estimator refuses `params`.
-    pub fn health_at(&self, fit: &Fit<E::State, O::State>, params: &[f64]) -> Result<Health, Error> {
+    pub fn health_at(&self, fit: &AscentState<E::State, O::State>, params: &[f64]) -> Result<Health, Error> {
         self.check(fit).map_err(|error| error.within("Ascent"))?;
         let refuse = |error: Error| error.within("health_at");
         self.estimator.check_params(self.target, self.family, params).map_err(refuse)?;
-        Ok(self.judge(fit, Judged::Given, params, &DRAWS))
+        Ok(self.judge(fit, ParamsOrigin::Given, params, &DRAWS))
     }
 
     fn judge(
         &self,
-        fit: &Fit<E::State, O::State>,
-        judged: Judged,
+        fit: &AscentState<E::State, O::State>,
+        judged: ParamsOrigin,
         params: &[f64],
         enough: &[usize],
     ) -> Health {
@@ -210,8 +210,8 @@ where
 
     fn judge_in(
         &self,
-        fit: &Fit<E::State, O::State>,
-        judged: Judged,
+        fit: &AscentState<E::State, O::State>,
+        judged: ParamsOrigin,
         params: &[f64],
         enough: &[usize],
         pieces: Pieces<'_>,
@@ -241,8 +241,8 @@ where
     /// Diagnostics from draws that `draw` makes, with `log q`, and from log weights at the chains; `None` if a piece is empty.
     pub(crate) fn judge_by(
         &self,
-        fit: &Fit<E::State, O::State>,
-        judged: Judged,
+        fit: &AscentState<E::State, O::State>,
+        judged: ParamsOrigin,
         enough: &[usize],
         at_chains: &[f64],
         pieces: Pieces<'_>,
@@ -253,8 +253,8 @@ where
             FreshWeights::of(self.target, self.family.dim(), lent, enough, pieces, draw)?;
         let draws = log_w.len();
         let evidence = LogEvidence::of(&log_w, draws, at_chains);
-        let watch = fit.watch();
-        let of_steps = watch.log_weight_top().filter(|_| judged == Judged::LastIterate);
+        let watch = fit.statistics();
+        let of_steps = watch.log_weight_top().filter(|_| judged == ParamsOrigin::LastIterate);
         let seen = log_w.iter().chain(at_chains).copied().chain(of_steps);
         let top = seen.filter(|w| w.is_finite()).fold(f64::NAN, f64::max);
         let log_evidence = evidence.closer.max(watch.log_evidence().unwrap_or(f64::NAN));
@@ -282,7 +282,7 @@ where
             signal,
             noise,
             non_finite: watch.non_finite() + broken as f64,
-            untold: watch.untold(),
+            dropped_metrics: watch.dropped_metrics(),
             step_sizes: None,
         })
     }
@@ -333,7 +333,7 @@ impl Record for Health {
             (Metric::mean("signal"), self.signal),
             (Metric::mean("noise"), self.noise),
             (Metric::NON_FINITE, self.non_finite),
-            (Metric::UNTOLD, self.untold),
+            (Metric::UNTOLD, self.dropped_metrics),
         ] {
             if !value.is_nan() {
                 sink(metric, value);
@@ -377,8 +377,12 @@ impl fmt::Display for Health {
             "direction {:.2e}, noise {:.2e}; {} evaluations not finite",
             self.signal, self.noise, self.non_finite
         )?;
-        if self.untold > 0.0 {
-            write!(f, "; {} metrics were dropped (table full, or conflicting reductions)", self.untold)?;
+        if self.dropped_metrics > 0.0 {
+            write!(
+                f,
+                "; {} metrics were dropped (table full, or conflicting reductions)",
+                self.dropped_metrics
+            )?;
         }
         self.step_sizes.map_or(Ok(()), |sizes| write!(f, "; {sizes}"))
     }
@@ -454,7 +458,7 @@ impl FreshWeights {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Judged {
+pub enum ParamsOrigin {
     /// The average that a [`Stationary`](crate::Stationary) rule reported at the last step, as in its
     /// [`Accuracy`](crate::Accuracy).
     RuleAverage {
@@ -469,7 +473,7 @@ pub enum Judged {
     Given,
 }
 
-impl fmt::Display for Judged {
+impl fmt::Display for ParamsOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RuleAverage { window } => write!(f, "average of the last {window} steps"),
@@ -488,21 +492,21 @@ where
     O: Optimizer,
 {
     /// The average that the optimiser keeps, also if that optimiser is wrapped in others; `None` if there is none yet.
-    pub fn average<'f>(&self, fit: &'f Fit<E::State, O::State>) -> Option<&'f [f64]> {
+    pub fn average<'f>(&self, fit: &'f AscentState<E::State, O::State>) -> Option<&'f [f64]> {
         self.optimizer.average(fit.optimizer())
     }
 
     /// The recommended lambda and its origin: the average that a [`Stationary`](crate::Stationary) rule reported at the
     /// last step, else the average that the optimiser keeps, else the last iterate. An average that is invalid for the
     /// family is skipped.
-    pub fn recommended<'f>(&self, fit: &'f Fit<E::State, O::State>) -> (Judged, &'f [f64]) {
+    pub fn recommended<'f>(&self, fit: &'f AscentState<E::State, O::State>) -> (ParamsOrigin, &'f [f64]) {
         let sound = |params: &[f64]| self.estimator.check_params(self.target, self.family, params).is_ok();
         if let Some((window, average)) = fit.stated().filter(|(_, average)| sound(average)) {
-            return (Judged::RuleAverage { window }, average);
+            return (ParamsOrigin::RuleAverage { window }, average);
         }
         match self.average(fit).filter(|average| sound(average)) {
-            Some(average) => (Judged::OptimizerAverage, average),
-            None => (Judged::LastIterate, fit.params()),
+            Some(average) => (ParamsOrigin::OptimizerAverage, average),
+            None => (ParamsOrigin::LastIterate, fit.params()),
         }
     }
 }

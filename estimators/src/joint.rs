@@ -18,7 +18,7 @@ use crate::family_parameters::family_parameters;
 /// direction in theta:  sum_i weight_i d/dtheta  log p_theta(z_i, x)      Fisher's identity: d/dtheta log p_theta(x)
 /// ```
 ///
-/// MSC, Alg. 3. Wraps a [`ScanClimb`] for one latent point per datum (JSA; gradients of a minibatch are scaled up to all data). Their density depends on theta, so its values at the chains are evaluated
+/// MSC, Alg. 3. Wraps a [`ScanScore`] for one latent point per datum (JSA; gradients of a minibatch are scaled up to all data). Their density depends on theta, so its values at the chains are evaluated
 /// again in every step: one more evaluation per chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +37,7 @@ fn check_both(
         .map_err(|error| error.within("Joint"))
 }
 
-impl<M, F> Estimator<M, F> for Joint<ScanClimb>
+impl<M, F> Estimator<M, F> for Joint<ScanScore>
 where
     M: Learnable + 'static,
     for<'a> M::At<'a>: Blocks,
@@ -132,17 +132,17 @@ where
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ScanClimb {
+pub struct ScanScore {
     /// The kernel that moves the chains.
     pub scan: RandomScan,
 }
 
 /// Minibatches of `batch` data with one Metropolis-Hastings transition each, and no restarts.
-pub fn jsa_scan(batch: usize) -> ScanClimb {
-    ScanClimb { scan: RandomScan { batch, acceptance: Default::default(), restart: Default::default() } }
+pub fn jsa_scan(batch: usize) -> ScanScore {
+    ScanScore { scan: RandomScan { batch, acceptance: Default::default(), restart: Default::default() } }
 }
 
-impl ScanClimb {
+impl ScanScore {
     /// Writes the positions of the chains visited in the last step, one column each.
     pub(crate) fn visited_into(&self, state: &RandomScanState, points: &mut [f64]) {
         let dim = points.len() / self.scan.batch;
@@ -162,11 +162,11 @@ impl ScanClimb {
     {
         same_length("latent dimensions of target and family", target.block_dim(), family.dim())
             .and_then(|()| same_length("data of target and family", target.num_blocks(), family.num_blocks()))
-            .map_err(|error| error.within("ScanClimb"))
+            .map_err(|error| error.within("ScanScore"))
     }
 }
 
-impl<P, F> Estimator<P, F> for ScanClimb
+impl<P, F> Estimator<P, F> for ScanScore
 where
     P: Blocks + ?Sized,
     F: BlockFamily + ?Sized,
@@ -189,7 +189,7 @@ where
         family.work_len(batch) + self.scan.work_len(target).max((target.block_dim() + 1) * batch)
     }
 
-    /// The chain of each datum starts at a draw of the datum's guide.
+    /// The chain of each datum starts at a draw of the datum's proposal.
     fn init(
         &self,
         target: &P,
@@ -200,7 +200,7 @@ where
         self.shape(target, family)?;
         family.check(params)?;
         let Some(lane) = lanes.first_mut() else {
-            return Err(Error::parameter("batch", 0.0, "at least 1").within("ScanClimb"));
+            return Err(Error::parameter("batch", 0.0, "at least 1").within("ScanScore"));
         };
         let mut positions = Mat::zeros(target.block_dim(), target.num_blocks());
         let mut work = vec![0.0; family.work_len(1)];
@@ -228,13 +228,13 @@ where
         mut work: &mut [f64],
     ) -> Result<RandomScanInfo, Error> {
         let (rows, dim) = (self.scan.batch, target.block_dim());
-        let mut guide = BlocksAt::new(family, params, rows, borrow(&mut work, family.work_len(rows)))?;
-        let info = self.scan.step(target, &mut guide, state, lanes, work);
+        let mut proposal = BlocksAt::new(family, params, rows, borrow(&mut work, family.work_len(rows)))?;
+        let info = self.scan.step(target, &mut proposal, state, lanes, work);
         let (points, weights) = (borrow(&mut work, dim * rows), borrow(&mut work, rows));
         self.visited_into(state, points);
         weights.fill(self.weight(target));
         direction.fill(0.0);
-        guide.add_block_scores(state.rows(), batch(points, dim, rows), weights, direction);
+        proposal.add_block_scores(state.rows(), batch(points, dim, rows), weights, direction);
         Ok(info)
     }
 }

@@ -1,8 +1,8 @@
 //! Estimators of the score expectation `E_p[d/dlambda log q_lambda(z)]`, and the optimisation loop that runs them.
 //!
-//! [`ScoreClimb`] is the estimator behind the papers' algorithms: a kernel moves chains, and the scores at their points are
+//! [`ChainScore`] is the estimator behind the papers' algorithms: a kernel moves chains, and the scores at their points are
 //! averaged. [`pmcsa`], [`jsa`], [`msc`] and [`msc_rb`] are its named settings. An [`Ascent`] holds the fixed parts of a
-//! fit, a [`Fit`] is its state, and an [`Observer`] sees every step without changing it. Every run ends with an
+//! fit, a [`AscentState`] is its state, and an [`Observer`] sees every step without changing it. Every run ends with an
 //! [`Outcome`], the reason for its end. [`Stationary`] is a stopping rule that ends a run at a required accuracy, and
 //! [`Health`] holds diagnostics of the result.
 //!
@@ -51,27 +51,27 @@ mod moments;
 mod outcome;
 mod progress;
 mod state_file;
+mod statistics;
 mod stopping;
-mod watch;
 
-pub use ascent::{Ascent, Fit, Observer, Run, View};
+pub use ascent::{Ascent, AscentState, Observer, Run, View};
 pub use baselines::{
     Interleaved, InterleavedInfo, InterleavedState, ScoreWeights, ScoreWeightsInfo, Weighting, rws, snis,
 };
 pub use batch_match::{BatchMatch, BatchMatchInfo, BatchMatchState};
 pub use bound::{Elbo, ElboInfo, Entropy, FlowElbo};
 pub use chain_score::{
-    Average, Controllable, Controlled, ControlledState, ScoreClimb, jsa, msc, msc_rb, pmcsa, pmcsa_rb, single,
+    Average, ChainScore, Controllable, Controlled, ControlledState, jsa, msc, msc_rb, pmcsa, pmcsa_rb, single,
 };
 pub use checkpoint::Checkpoint;
 pub use draws::Draws;
 pub use erased::{DynEstimator, DynInfo, DynState};
-pub use health::{Health, Judged, TailWeight};
-pub use joint::{Joint, ScanClimb, jsa_scan};
+pub use health::{Health, ParamsOrigin, TailWeight};
+pub use joint::{Joint, ScanScore, jsa_scan};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};
 pub use progress::Progress;
 pub use state_file::StateFile;
+pub use statistics::RunStatistics;
 pub use stopping::Stationary;
-pub use watch::Watch;

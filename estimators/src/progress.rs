@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use indicatif::{ProgressBar, ProgressStyle};
 use mcsa_core::{Error, Metric};
 
-use crate::{Fit, Observer, Outcome, Stop, View};
+use crate::{AscentState, Observer, Outcome, Stop, View};
 
 /// Progress bar on standard error: steps, time left, acceptance rate. Silent if standard error is not a terminal.
 pub struct Progress {
@@ -32,7 +32,7 @@ impl Default for Progress {
 }
 
 impl<S, O> Observer<S, O> for Progress {
-    fn begin(&mut self, _: &Fit<S, O>, steps: u64) -> Result<(), Error> {
+    fn begin(&mut self, _: &AscentState<S, O>, steps: u64) -> Result<(), Error> {
         let form = "{bar:30} step {human_pos} of {human_len}, {eta} left{msg}";
         let style = ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar());
         self.bar = ProgressBar::new(steps).with_style(style);
@@ -56,7 +56,7 @@ impl<S, O> Observer<S, O> for Progress {
         ControlFlow::Continue(())
     }
 
-    fn finish(&mut self, _: &Fit<S, O>, outcome: &Outcome) -> Result<(), Error> {
+    fn finish(&mut self, _: &AscentState<S, O>, outcome: &Outcome) -> Result<(), Error> {
         self.bar.inc(std::mem::take(&mut self.since));
         self.bar.abandon_with_message(format!(": {outcome}"));
         Ok(())

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::iterates::{Iterates, LONGEST, ROOM};
 use crate::outcome::{Accuracy, Obstacle};
-use crate::{Fit, Outcome, limits};
+use crate::{AscentState, Outcome, limits};
 
 /// Stopping rule: a fit ends when the error of its averaged iterate is below a required accuracy.
 ///
@@ -78,12 +78,12 @@ use crate::{Fit, Outcome, limits};
 /// 85 of 112 fits stopped, none falsely.
 ///
 /// At accuracy 0.1 and at most 40 000 steps (6 targets, 4 methods, 4 rates, 8 seeds that were not used to choose the rule)
-/// 567 of 768 fits stopped. Under a defended guide none of 142 stops was false, nor any of 466 on the five targets without
+/// 567 of 768 fits stopped. Under a defended proposal none of 142 stops was false, nor any of 466 on the five targets without
 /// heavy tails. On a Student target without defence 71 of 78 stops had errors above the claimed accuracy, up to twice as
 /// large; [`Health`](crate::Health) called the tail light in none of these. Under correlation 0.5 none of 128 fits stopped.
 ///
 /// The rule evaluates its criteria at 5 block counts per doubling of the run, first after 512 steps. Its memory is part of
-/// the [`Fit`], so a resumed run ends at the same step, and another rule continues with the same memory.
+/// the [`AscentState`], so a resumed run ends at the same step, and another rule continues with the same memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings")]
 pub struct Stationary(Settings);
@@ -141,13 +141,13 @@ impl Judging {
 }
 
 impl<F: Family + ?Sized, S, O> Rule<F, S, O> for Judging {
-    fn begin(&mut self, family: &F, seed: Seed, fit: &Fit<S, O>) {
+    fn begin(&mut self, family: &F, seed: Seed, fit: &AscentState<S, O>) {
         self.units(family, fit.params().len(), seed);
     }
 
-    fn after_step(&mut self, family: &F, seed: Seed, fit: &mut Fit<S, O>) -> Option<Outcome> {
+    fn after_step(&mut self, family: &F, seed: Seed, fit: &mut AscentState<S, O>) -> Option<Outcome> {
         let (rule, units) = (self.rule, self.units(family, fit.params().len(), seed));
-        let (step, oldest) = (fit.step(), fit.watch().oldest());
+        let (step, oldest) = (fit.step(), fit.statistics().oldest());
         let (params, iterates) = fit.path();
         iterates.note(params, oldest);
         if !iterates.is_due() || !iterates.rests(&mut units.limits) {
@@ -158,7 +158,7 @@ impl<F: Family + ?Sized, S, O> Rule<F, S, O> for Judging {
         Some(Outcome::Converged(rule.accuracy(iterates, step, reached, &units.average)))
     }
 
-    fn at_end(&mut self, family: &F, seed: Seed, fit: &mut Fit<S, O>) -> Outcome {
+    fn at_end(&mut self, family: &F, seed: Seed, fit: &mut AscentState<S, O>) -> Outcome {
         let (rule, units) = (self.rule, self.units(family, fit.params().len(), seed));
         let step = fit.step();
         let (_, iterates) = fit.path();
@@ -174,7 +174,7 @@ impl<F: Family + ?Sized, S, O> Rule<F, S, O> for Judging {
     }
 }
 
-type Look = (Sight, Option<Obstacle>);
+type Look = (WindowStatistics, Option<Obstacle>);
 
 impl Stationary {
     /// Current statistics of the iterates and the obstacle to convergence, if any; their average is left in `units`.
@@ -235,13 +235,13 @@ impl Stationary {
 /// Stopping rule with the memory of one run.
 pub(crate) trait Rule<F: ?Sized, S, O> {
     /// Called before the first step.
-    fn begin(&mut self, family: &F, seed: Seed, fit: &Fit<S, O>);
+    fn begin(&mut self, family: &F, seed: Seed, fit: &AscentState<S, O>);
 
     /// Called after every step; an outcome ends the run.
-    fn after_step(&mut self, family: &F, seed: Seed, fit: &mut Fit<S, O>) -> Option<Outcome>;
+    fn after_step(&mut self, family: &F, seed: Seed, fit: &mut AscentState<S, O>) -> Option<Outcome>;
 
     /// Outcome when all steps were made.
-    fn at_end(&mut self, family: &F, seed: Seed, fit: &mut Fit<S, O>) -> Outcome;
+    fn at_end(&mut self, family: &F, seed: Seed, fit: &mut AscentState<S, O>) -> Outcome;
 }
 
 /// Lengths, in blocks, of the batches from which standard errors are computed; the largest error counts.
@@ -258,7 +258,7 @@ pub(crate) type Limits = limits::Limits<ROOM>;
 
 /// Statistics of a trailing window of blocks, in units.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Sight {
+pub(crate) struct WindowStatistics {
     pub(crate) blocks: usize,
     /// Split R-hat: that of the worst parameter or the root mean square over parameters, whichever is larger relative to
     /// its limit.
@@ -271,7 +271,7 @@ pub(crate) struct Sight {
     pub(crate) remembers: bool,
 }
 
-impl Sight {
+impl WindowStatistics {
     pub(crate) fn drifts(&self) -> bool {
         // Written so that NaN counts as drift.
         !(self.r_hat < self.r_hat_limit)
@@ -289,8 +289,13 @@ impl Iterates {
 
     /// Statistics of the most accurate window without drift, or of the window with the least drift if all drift. `None`
     /// while there are too few blocks.
-    pub(crate) fn sight(&self, units: &[f64], bends: &[f64], limits: &mut Limits) -> Option<Sight> {
-        let before = |a: &Sight, b: &Sight| match (a.drifts(), b.drifts()) {
+    pub(crate) fn sight(
+        &self,
+        units: &[f64],
+        bends: &[f64],
+        limits: &mut Limits,
+    ) -> Option<WindowStatistics> {
+        let before = |a: &WindowStatistics, b: &WindowStatistics| match (a.drifts(), b.drifts()) {
             (true, true) => a.r_hat / a.r_hat_limit < b.r_hat / b.r_hat_limit,
             (true, false) => false,
             (false, true) => true,
@@ -322,7 +327,7 @@ impl Iterates {
     }
 
     /// Accuracy of the mean of the last blocks, in `units` per parameter; `bends` are the shifts of the mean by noise.
-    fn sight_of(&self, blocks: usize, units: &[f64], bends: &[f64], limits: &mut Limits) -> Sight {
+    fn sight_of(&self, blocks: usize, units: &[f64], bends: &[f64], limits: &mut Limits) -> WindowStatistics {
         let (r_hat, r_hat_limit) = self.drift(blocks, limits);
         let variances = |j: usize| {
             let means = self.means(j, blocks);
@@ -339,8 +344,15 @@ impl Iterates {
         let ratios = ratios.map(|ratio| ratio / moving);
         let ratio = ratios.iter().fold(1.0, |a: f64, b| a.max(*b));
         let remembers = !(ratios[BATCHES.len() - 1] < MEMORY && largest < limits.ratio(blocks, LONGEST));
-        let mut sight =
-            Sight { blocks, r_hat, r_hat_limit, half_width: 0.0, parameter: 0, bend: 0.0, remembers };
+        let mut sight = WindowStatistics {
+            blocks,
+            r_hat,
+            r_hat_limit,
+            half_width: 0.0,
+            parameter: 0,
+            bend: 0.0,
+            remembers,
+        };
         let errors = limits.half_width(blocks, LONGEST);
         let alone = BATCHES.map(|batch| limits.half_width_alone(blocks / batch));
         for (j, unit) in units.iter().enumerate() {
@@ -521,7 +533,7 @@ mod tests {
     fn share(
         count: usize,
         mean: impl Fn(usize, usize) -> f64,
-        holds: impl Fn(&Iterates, &Sight) -> bool,
+        holds: impl Fn(&Iterates, &WindowStatistics) -> bool,
     ) -> f64 {
         let (units, bends, mut limits) = (vec![1.0; count], vec![0.0; count], Limits::of(count));
         let mut holds_of = |seed: u64| {
@@ -571,14 +583,14 @@ mod tests {
     #[test]
     fn intervals_hold_at_once() {
         for (count, quantile) in [(1, 1.96), (10, 2.81), (300, 3.76)] {
-            let outside = |iterates: &Iterates, sight: &Sight| {
+            let outside = |iterates: &Iterates, sight: &WindowStatistics| {
                 let mut average = vec![0.0; count];
                 iterates.average_into(48, &mut average);
                 average.iter().any(|a| a.abs() > sight.half_width)
             };
             let missed = share(count, |_, _| 0.0, outside);
             assert!(missed < 0.06, "{count}: {missed}");
-            let wide = |_: &Iterates, s: &Sight| s.half_width > 2.0 * quantile / 48.0_f64.sqrt();
+            let wide = |_: &Iterates, s: &WindowStatistics| s.half_width > 2.0 * quantile / 48.0_f64.sqrt();
             let wide = share(count, |_, _| 0.0, wide);
             assert!(count < 300 || wide < 0.5, "{wide}");
         }

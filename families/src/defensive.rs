@@ -2,25 +2,25 @@
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
-use mcsa_core::{Error, Guard, Guide, Stream, same_length};
+use mcsa_core::{Error, Guard, Proposal, Stream, same_length};
 
 use crate::Tail;
 
 /// Configuration of a [`Defensive`] mixture: the tail and its probability.
 ///
-/// It is immutable, so that one value serves every step: [`around`](Defence::around) wraps the guide of the current step and
+/// It is immutable, so that one value serves every step: [`around`](Defence::around) wraps the proposal of the current step and
 /// allocates nothing.
 ///
 /// ```
-/// use mcsa_core::{At, Guide, Parametric, Seed};
+/// use mcsa_core::{FamilyProposal, Proposal, Parametric, Seed};
 /// use mcsa_families::{Defence, MeanField, Tail};
 /// let (q, defence) = (MeanField::new(1), Defence::new(0.1, Tail::cauchy(1))?);
 /// let mut work = vec![0.0; q.work_len(4) + Defence::work_len(4)];
 /// let (for_q, for_defence) = work.split_at_mut(q.work_len(4));
-/// let mut guide = At::new(&q, &[0.0, 0.0], 4, for_q)?;
+/// let mut proposal = FamilyProposal::new(&q, &[0.0, 0.0], 4, for_q)?;
 /// let (mut z, mut log_q) = ([0.0; 4], [0.0; 4]);
 /// let batch = mcsa_core::batch_mut(&mut z, 1, 4);
-/// defence.around(&mut guide, 4, for_defence)?.sample_into(&mut Seed::new(1).streams(4, 0), batch, &mut log_q);
+/// defence.around(&mut proposal, 4, for_defence)?.sample_into(&mut Seed::new(1).streams(4, 0), batch, &mut log_q);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -49,17 +49,17 @@ impl Defence {
         columns
     }
 
-    /// Defensive mixture of `guide` and the tail, for batches of up to `columns` columns.
+    /// Defensive mixture of `proposal` and the tail, for batches of up to `columns` columns.
     ///
     /// # Errors
     /// If the dimensions differ, or `work` is shorter than [`work_len`](Self::work_len).
-    pub fn around<'a, G: Guide + ?Sized>(
+    pub fn around<'a, G: Proposal + ?Sized>(
         &'a self,
-        guide: &'a mut G,
+        proposal: &'a mut G,
         columns: usize,
         work: &'a mut [f64],
     ) -> Result<Defensive<'a, G, &'a Tail>, Error> {
-        Defensive::new(guide, &self.tail, self.share, columns, work)
+        Defensive::new(proposal, &self.tail, self.share, columns, work)
     }
 }
 
@@ -74,34 +74,34 @@ impl Guard for Defence {
 
     fn guarded(
         &self,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         columns: usize,
         work: &mut [f64],
-        run: &mut dyn FnMut(&mut dyn Guide),
+        run: &mut dyn FnMut(&mut dyn Proposal),
     ) -> Result<(), Error> {
-        run(&mut self.around(guide, columns, work)?);
+        run(&mut self.around(proposal, columns, work)?);
         Ok(())
     }
 }
 
-/// Defensive mixture of a guide and a tail that does not depend on lambda.
+/// Defensive mixture of a proposal and a tail that does not depend on lambda.
 ///
 /// ```text
 /// q_def(z) = (1 - eps) q_lambda(z) + eps tail(z)
 /// ```
 /// Then `p/q_def <= sup(p/tail) / eps` at every lambda: chains that propose from the mixture are uniformly ergodic although
-/// `q_lambda` alone may have unbounded weights (pMCSA). The fitted distribution remains `q_lambda`: the mixture is a [`Guide`] and
+/// `q_lambda` alone may have unbounded weights (pMCSA). The fitted distribution remains `q_lambda`: the mixture is a [`Proposal`] and
 /// no family, so it has no scores.
 ///
-/// Each column first chooses guide or tail through [`Stream::choose`], then draws from it, in the order of the
+/// Each column first chooses proposal or tail through [`Stream::choose`], then draws from it, in the order of the
 /// columns of a lane; neighbouring columns of different lanes with the same choice are drawn as one batch. With
-/// `eps = 0` no choice is drawn and the tail is not evaluated: the mixture is the guide itself, bit for bit.
+/// `eps = 0` no choice is drawn and the tail is not evaluated: the mixture is the proposal itself, bit for bit.
 ///
 /// Numerics: densities are added in log space; outside both supports the log density is `-inf`, and a NaN of
 /// either component remains NaN.
 ///
 /// ```
-/// use mcsa_core::Guide;
+/// use mcsa_core::Proposal;
 /// use mcsa_families::{Defensive, Tail};
 /// let (mut narrow, wide) = (Tail::student(1, 30.0)?, Tail::cauchy(1));
 /// let (mut work, mut log_q) = ([0.0], [0.0]);
@@ -110,47 +110,47 @@ impl Guard for Defence {
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub struct Defensive<'a, G: ?Sized, T> {
-    guide: &'a mut G,
+    proposal: &'a mut G,
     tail: T,
     share: f64,
     log_tail: &'a mut [f64],
 }
 
-impl<'a, G: Guide + ?Sized, T: Guide> Defensive<'a, G, T> {
-    /// Proposes from `guide` with probability `1 - share` and from `tail` with probability `share`; for batches of up to `columns`.
+impl<'a, G: Proposal + ?Sized, T: Proposal> Defensive<'a, G, T> {
+    /// Proposes from `proposal` with probability `1 - share` and from `tail` with probability `share`; for batches of up to `columns`.
     ///
     /// # Errors
     /// If `share` is not in `[0, 1)`, the dimensions differ, or `work` is shorter than `columns`.
     pub fn new(
-        guide: &'a mut G,
+        proposal: &'a mut G,
         tail: T,
         share: f64,
         columns: usize,
         work: &'a mut [f64],
     ) -> Result<Self, Error> {
         check_share(share)?;
-        same_length("a point of the tail", guide.dim(), tail.dim())?;
+        same_length("a point of the tail", proposal.dim(), tail.dim())?;
         if work.len() < Defence::work_len(columns) {
             same_length("work", Defence::work_len(columns), work.len())?;
         }
-        Ok(Self { guide, tail, share, log_tail: work })
+        Ok(Self { proposal, tail, share, log_tail: work })
     }
 
     fn log_weights(&self) -> [f64; 2] {
         [(-self.share).ln_1p(), self.share.ln()]
     }
 
-    /// Draws a run of columns with the same choice, and writes the guide's log density of each, also of draws from the tail.
+    /// Draws a run of columns with the same choice, and writes the proposal's log density of each, also of draws from the tail.
     fn draw(&mut self, from_tail: bool, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_guide: &mut [f64]) {
         if from_tail {
             self.tail.sample_into(lanes, z.rb_mut(), log_guide);
-            self.guide.log_probs(z.rb(), log_guide);
+            self.proposal.log_probs(z.rb(), log_guide);
         } else {
-            self.guide.sample_into(lanes, z, log_guide);
+            self.proposal.sample_into(lanes, z, log_guide);
         }
     }
 
-    /// Replaces log densities of the guide by those of the mixture.
+    /// Replaces log densities of the proposal by those of the mixture.
     fn mix(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
         let [log_keep, log_share] = self.log_weights();
         let log_tail = &mut self.log_tail[..z.ncols()];
@@ -161,13 +161,13 @@ impl<'a, G: Guide + ?Sized, T: Guide> Defensive<'a, G, T> {
     }
 }
 
-impl<G: Guide + ?Sized, T: Guide> Guide for Defensive<'_, G, T> {
+impl<G: Proposal + ?Sized, T: Proposal> Proposal for Defensive<'_, G, T> {
     fn dim(&self) -> usize {
-        self.guide.dim()
+        self.proposal.dim()
     }
 
     fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        self.guide.log_probs(z, log_q);
+        self.proposal.log_probs(z, log_q);
         if self.share > 0.0 {
             self.mix(z, log_q);
         }
@@ -175,7 +175,7 @@ impl<G: Guide + ?Sized, T: Guide> Guide for Defensive<'_, G, T> {
 
     fn sample_into(&mut self, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
         if self.share == 0.0 || z.ncols() == 0 {
-            return self.guide.sample_into(lanes, z, log_q);
+            return self.proposal.sample_into(lanes, z, log_q);
         }
         assert_eq!(z.ncols(), log_q.len(), "a density per column");
         assert!(!lanes.is_empty() && z.ncols().is_multiple_of(lanes.len()), "lanes divide the columns");
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use crate::{Atoms, MeanField};
     use faer::mat;
-    use mcsa_core::{At, Family, Parametric, Seed, enumerate};
+    use mcsa_core::{Family, FamilyProposal, Parametric, Seed, enumerate};
     use proptest::prelude::*;
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
     }
 
     proptest! {
-        /// Guide and tail share the atoms 0 and 1, and each has one atom of its own, so that points inside and outside each support
+        /// Proposal and tail share the atoms 0 and 1, and each has one atom of its own, so that points inside and outside each support
         /// occur.
         #[test]
         fn enumerated_draws_have_the_probabilities_of_the_mixture(
@@ -262,12 +262,12 @@ mod tests {
             };
             let (mut memory, mut tail_memory, mut work) = ([0.0; 3], [0.0; 3], vec![0.0; columns]);
             let branches = enumerate(lanes, 1_000_000, |streams| {
-                let mut q = At::new(&left, &logits, columns, &mut memory).unwrap();
-                let tail = At::new(&right, &tail_logits, columns, &mut tail_memory).unwrap();
-                let mut guide = Defensive::new(&mut q, tail, share, columns, &mut work).unwrap();
+                let mut q = FamilyProposal::new(&left, &logits, columns, &mut memory).unwrap();
+                let tail = FamilyProposal::new(&right, &tail_logits, columns, &mut tail_memory).unwrap();
+                let mut proposal = Defensive::new(&mut q, tail, share, columns, &mut work).unwrap();
                 let (mut z, mut log_q, mut told) = (vec![0.0; columns], vec![0.0; columns], vec![0.0; columns]);
-                guide.sample_into(streams, mcsa_core::batch_mut(&mut z, 1, columns), &mut log_q);
-                guide.log_probs(mcsa_core::batch(&z, 1, columns), &mut told);
+                proposal.sample_into(streams, mcsa_core::batch_mut(&mut z, 1, columns), &mut log_q);
+                proposal.log_probs(mcsa_core::batch(&z, 1, columns), &mut told);
                 assert_eq!(log_q, told);
                 (z, log_q)
             }).unwrap();
@@ -292,17 +292,17 @@ mod tests {
             let (q, defence) = (MeanField::new(dim), Defence::new(0.4, Tail::cauchy(dim)).unwrap());
             let (params, columns) = (vec![0.3; 2 * dim], lanes * per_lane);
             let mut memory = vec![0.0; q.work_len(columns)];
-            let mut guide = At::new(&q, &params, columns, &mut memory).unwrap();
+            let mut proposal = FamilyProposal::new(&q, &params, columns, &mut memory).unwrap();
             let mut work = vec![0.0; columns];
-            let mut guide = defence.around(&mut guide, columns, &mut work).unwrap();
+            let mut proposal = defence.around(&mut proposal, columns, &mut work).unwrap();
             let (mut z, mut log_q) = (vec![0.0; dim * columns], vec![0.0; columns]);
             let mut streams = Seed::new(6).streams(lanes, 1);
-            guide.sample_into(&mut streams, mcsa_core::batch_mut(&mut z, dim, columns), &mut log_q);
+            proposal.sample_into(&mut streams, mcsa_core::batch_mut(&mut z, dim, columns), &mut log_q);
             let mut alone = Seed::new(6).streams(lanes, 1);
             for j in 0..columns {
                 let (mut point, mut log_alone) = (vec![0.0; dim], [0.0]);
                 let lane = &mut alone[j / per_lane..j / per_lane + 1];
-                guide.sample_into(lane, mcsa_core::batch_mut(&mut point, dim, 1), &mut log_alone);
+                proposal.sample_into(lane, mcsa_core::batch_mut(&mut point, dim, 1), &mut log_alone);
                 prop_assert_eq!((&point[..], log_alone[0]), (&z[dim * j..dim * (j + 1)], log_q[j]));
             }
         }
@@ -312,16 +312,16 @@ mod tests {
     fn without_a_share_it_is_the_guide_and_with_one_weights_are_bounded() {
         let (q, params) = (MeanField::new(1), [0.0, 0.0]);
         let (mut memory, mut work) = (vec![0.0; q.work_len(5)], [0.0; 5]);
-        let mut guide = At::new(&q, &params, 5, &mut memory).unwrap();
+        let mut proposal = FamilyProposal::new(&q, &params, 5, &mut memory).unwrap();
         let (mut plain, mut defended) = ([0.0; 5], [0.0; 5]);
         let (mut log_q, mut log_def) = ([0.0; 5], [0.0; 5]);
-        guide.sample_into(
+        proposal.sample_into(
             &mut Seed::new(9).streams(5, 0),
             mcsa_core::batch_mut(&mut plain, 1, 5),
             &mut log_q,
         );
         let none = Defence::new(0.0, Tail::cauchy(1)).unwrap();
-        let mut same = none.around(&mut guide, 5, &mut work).unwrap();
+        let mut same = none.around(&mut proposal, 5, &mut work).unwrap();
         same.sample_into(
             &mut Seed::new(9).streams(5, 0),
             mcsa_core::batch_mut(&mut defended, 1, 5),
@@ -332,14 +332,16 @@ mod tests {
         // A Laplace target has tails heavier than the Gaussian, lighter than Cauchy's.
         let (far, share) = ([0.0, 3.0, -30.0, 300.0, 1e4], 0.1);
         let some = Defence::new(share, Tail::cauchy(1)).unwrap();
-        some.around(&mut guide, 5, &mut work).unwrap().log_probs(mcsa_core::batch(&far, 1, 5), &mut log_def);
+        some.around(&mut proposal, 5, &mut work)
+            .unwrap()
+            .log_probs(mcsa_core::batch(&far, 1, 5), &mut log_def);
         let log_p = |z: f64| -z.abs() - 2.0_f64.ln();
         let log_tail = |z: f64| -(std::f64::consts::PI * (1.0 + z * z)).ln();
         let bound = 2.0_f64.ln(); // sup p/tail = pi sup (1 + z^2) e^-|z| / 2 < 2
         for (&z, &log_def) in far.iter().zip(&log_def) {
             assert!(log_p(z) - log_tail(z) < bound && log_p(z) - log_def <= bound - share.ln());
         }
-        guide.log_probs(mcsa_core::batch(&far, 1, 5), &mut log_q);
+        proposal.log_probs(mcsa_core::batch(&far, 1, 5), &mut log_q);
         assert!(log_p(far[2]) - log_q[2] > bound - share.ln(), "the twin: undefended, the bound fails");
     }
 }

@@ -1,7 +1,7 @@
 //! Heavy-tailed component of a defensive mixture: a product of Student t distributions.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, Error, Guide, Stream, all_finite, same_length};
+use mcsa_core::{Columns, Error, Proposal, Stream, all_finite, same_length};
 
 use crate::student::{Student, check_dof};
 use mcsa_core::each_column;
@@ -11,12 +11,12 @@ use mcsa_core::each_column;
 /// ```text
 /// tail(z) = prod_i t_dof((z_i - location_i) / scale_i) / scale_i
 /// ```
-/// The tail does not depend on lambda, so it is a [`Guide`] and no family. Mixed into a guide by
+/// The tail does not depend on lambda, so it is a [`Proposal`] and no family. Mixed into a proposal by
 /// [`Defensive`](crate::Defensive) it bounds the importance weights of every target whose own tails are no
 /// heavier, coordinate by coordinate. The product of standard Cauchy distributions is the tail of pMCSA.
 ///
 /// ```
-/// use mcsa_core::Guide;
+/// use mcsa_core::Proposal;
 /// use mcsa_families::Tail;
 /// let mut log_q = [0.0];
 /// Tail::cauchy(2).log_probs(mcsa_core::one(&[0.0, 0.0]), &mut log_q);
@@ -74,7 +74,7 @@ impl Tail {
     }
 }
 
-impl Guide for &Tail {
+impl Proposal for &Tail {
     fn dim(&self) -> usize {
         self.location.len()
     }
@@ -97,7 +97,7 @@ impl Guide for &Tail {
     }
 }
 
-impl Guide for Tail {
+impl Proposal for Tail {
     fn dim(&self) -> usize {
         self.location.len()
     }

@@ -1,7 +1,7 @@
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Parametric, Pull, Pushforward, StepSizes, Stream, all_finite, batch_mut,
+    Backprop, Columns, ColumnsMut, Error, Parametric, Pushforward, StepSizes, Stream, all_finite, batch_mut,
     borrow, same_length,
 };
 
@@ -145,7 +145,7 @@ impl<F: Pushforward> Pushforward for WithTheta<F> {
         mut z: MatMut<'_, f64>,
         log_q: &mut [f64],
         mut cotangents: MatMut<'_, f64>,
-        pull: &mut Pull<'_>,
+        pull: &mut Backprop<'_>,
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
@@ -174,7 +174,7 @@ impl<F: Pushforward> Pushforward for WithTheta<F> {
         }
     }
 
-    fn retrace_into(
+    fn sample_reverse_into(
         &self,
         params: &[f64],
         z: MatRef<'_, f64>,
@@ -184,7 +184,7 @@ impl<F: Pushforward> Pushforward for WithTheta<F> {
         work: &mut [f64],
     ) -> bool {
         let of_family = z.subrows(self.count, self.family.dim());
-        self.family.retrace_into(self.lambda(params), of_family, lanes, noise, log_q, work)
+        self.family.sample_reverse_into(self.lambda(params), of_family, lanes, noise, log_q, work)
     }
 
     fn step_sizes(&self, params: &[f64], work: &mut [f64]) -> StepSizes {

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, bits, borrow,
+    ChainState, Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, bits, borrow,
     fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::Reversible;
 use crate::weights::{log_add, log_weight, normalise, record_log_weights};
 
-/// Conditional importance sampling (i-SIR): one retained point competes with `candidates - 1` fresh draws of the guide.
+/// Conditional importance sampling (i-SIR): one retained point competes with `candidates - 1` fresh draws of the proposal.
 ///
 /// ```text
 /// z_1 = z,   z_i ~ q_lambda (i = 2..K),   z' = z_k  with  P(k) ∝ p(z_k) / q_lambda(z_k)
@@ -109,7 +109,7 @@ impl Record for CisInfo {
     }
 }
 
-impl Cloud for CisState {
+impl ChainState for CisState {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -183,7 +183,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut CisState,
         lanes: &mut [Stream],
         mut work: &mut [f64],
@@ -195,9 +195,9 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
         let log_p = borrow(&mut work, columns);
         let log_q_here = borrow(&mut work, chains);
         let weights = borrow(&mut work, self.candidates);
-        guide.sample_into(lanes, state.candidates.as_mut().subcols_mut(0, columns), log_q);
+        proposal.sample_into(lanes, state.candidates.as_mut().subcols_mut(0, columns), log_q);
         target.log_densities(state.candidates.as_ref().subcols(0, columns), log_p, work);
-        guide.log_probs(state.chains.positions.as_ref(), log_q_here);
+        proposal.log_probs(state.chains.positions.as_ref(), log_q_here);
 
         let mut info = CisInfo { tried: chains as u64, ..CisInfo::default() };
         for (j, lane) in lanes.iter_mut().enumerate() {

@@ -1,7 +1,7 @@
 //! Cycles and mixtures of two kernels.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream};
+use mcsa_core::{ChainState, Ensemble, Error, Kernel, LogDensity, Proposal, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::{Reversible, Tally};
@@ -80,7 +80,7 @@ pub struct Composed<A, B> {
     second: B,
 }
 
-impl<A: Cloud, B: Cloud> Cloud for Composed<A, B> {
+impl<A: ChainState, B: ChainState> ChainState for Composed<A, B> {
     fn chains(&self) -> &Ensemble {
         self.first.chains()
     }
@@ -90,7 +90,7 @@ impl<A: Cloud, B: Cloud> Cloud for Composed<A, B> {
     }
 }
 
-impl<A: Cloud, B: Cloud> Composed<A, B> {
+impl<A: ChainState, B: ChainState> Composed<A, B> {
     /// Copies the chains of the first state to the second, runs `step` on the second, and copies its chains back.
     fn on_second<I>(&mut self, step: impl FnOnce(&mut B) -> I) -> I {
         self.second.chains_mut().copy_from(self.first.chains());
@@ -151,7 +151,7 @@ macro_rules! two_kernels {
             fn step(
                 &self,
                 target: &P,
-                guide: &mut dyn Guide,
+                proposal: &mut dyn Proposal,
                 state: &mut Self::State,
                 $lanes: &mut [Stream],
                 work: &mut [f64],
@@ -159,11 +159,11 @@ macro_rules! two_kernels {
                 let ($kernel, mut tally) = (self, Tally::default());
                 let (uses_first, uses_second) = $step;
                 if uses_first {
-                    tally.add(&self.first.step(target, guide, &mut state.first, $lanes, work));
+                    tally.add(&self.first.step(target, proposal, &mut state.first, $lanes, work));
                 }
                 if uses_second {
                     tally.add(
-                        &state.on_second(|second| self.second.step(target, guide, second, $lanes, work)),
+                        &state.on_second(|second| self.second.step(target, proposal, second, $lanes, work)),
                     );
                 }
                 tally

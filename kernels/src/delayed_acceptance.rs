@@ -2,8 +2,8 @@
 
 use faer::Mat;
 use mcsa_core::{
-    Cloud, Columns, ColumnsMut, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch,
-    batch_mut, borrow, type_name,
+    ChainState, Columns, ColumnsMut, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream,
+    batch, batch_mut, borrow, type_name,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ impl Record for DelayedInfo {
     }
 }
 
-impl<S: Cloud> Cloud for DelayedState<S> {
+impl<S: ChainState> ChainState for DelayedState<S> {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -134,7 +134,7 @@ where
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut Self::State,
         lanes: &mut [Stream],
         mut work: &mut [f64],
@@ -150,7 +150,7 @@ where
         let log_p = borrow(&mut work, chains);
         let points = borrow(&mut work, dim * chains);
         log_s.copy_from_slice(&state.inner.chains().log_p);
-        self.inner.step(&self.surrogate, guide, &mut state.inner, lanes, work);
+        self.inner.step(&self.surrogate, proposal, &mut state.inner, lanes, work);
 
         let promoted = |j: usize, there: &Ensemble, here: &Ensemble| {
             there.positions.col_as_slice(j) != here.positions.col_as_slice(j)

@@ -3,7 +3,9 @@
 use std::f64::consts::TAU;
 
 use faer::Mat;
-use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch, borrow};
+use mcsa_core::{
+    ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, batch, borrow,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{GaussianPrior, Reversible};
@@ -25,13 +27,13 @@ use crate::{GaussianPrior, Reversible};
 /// Numerics: a point whose density is NaN or `+inf` is outside every slice and is counted.
 ///
 /// ```
-/// use mcsa_core::{Cloud, Kernel, Seed};
-/// use mcsa_kernels::{Elliptical, GaussianPrior, Unguided};
+/// use mcsa_core::{ChainState, Kernel, Seed};
+/// use mcsa_kernels::{Elliptical, GaussianPrior, NoProposal};
 /// let target = mcsa_models::Gaussian::standard(2);
 /// let elliptical = Elliptical::new(GaussianPrior::standard(2));
 /// let mut state = elliptical.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; elliptical.work_len(&target, 1)]);
-/// let info = elliptical.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+/// let info = elliptical.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert_eq!((info.evaluations, info.moved), (1, 1)); // prior and target agree: any point will do
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -79,7 +81,7 @@ impl Record for EllipticalInfo {
     }
 }
 
-impl Cloud for EllipticalState {
+impl ChainState for EllipticalState {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -171,7 +173,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
     fn step(
         &self,
         target: &P,
-        _: &mut dyn Guide,
+        _: &mut dyn Proposal,
         state: &mut EllipticalState,
         lanes: &mut [Stream],
         mut work: &mut [f64],

@@ -2,21 +2,21 @@
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    Cloud, Columns, ColumnsMut, Ensemble, Error, Guide, Kernel, LogDensity, Pushforward, Seed, Stream, batch,
-    batch_mut, borrow,
+    ChainState, Columns, ColumnsMut, Ensemble, Error, Kernel, LogDensity, Proposal, Pushforward, Seed,
+    Stream, batch, batch_mut, borrow,
 };
 use serde::{Deserialize, Serialize};
 
-/// Kernel with proposals from a pushforward, such as an annealed path, in place of the guide.
+/// Kernel with proposals from a pushforward, such as an annealed path, in place of a family's.
 ///
 /// ```text
 /// x = (z, eps),  z = t(lambda, eps);   proposals  eps ~ f,   weights  w(x) = p(z) / q_lambda(eps)
 /// extended target  p(z) r(eps | z),    r = f / q_lambda the backward law
 /// ```
 ///
-/// `kernel` is [`Imh`](crate::Imh), [`Cis`](crate::Cis) or another kernel that proposes from its guide. It sees x as z with the number
+/// `kernel` is [`Imh`](crate::Imh), [`Cis`](crate::Cis) or another kernel that proposes from its proposal. It sees x as z with the number
 /// `log q_lambda(eps)` as one more coordinate, which is all that weights need of the noise. It is invariant for the extended target,
-/// hence for its marginal p (Andrieu, Doucet & Holenstein 2010, Sec. 4; Neal 2001 for annealed paths). The guide of a step is ignored.
+/// hence for its marginal p (Andrieu, Doucet & Holenstein 2010, Sec. 4; Neal 2001 for annealed paths). The proposal of a step is ignored.
 ///
 /// Two noises that lead to one z have different weights. So `log q` of a chain is drawn with its z and kept; computed again from
 /// another noise, it would leave another distribution invariant. If the pushforward knows its backward law, a chain at a point given
@@ -25,14 +25,14 @@ use serde::{Deserialize, Serialize};
 /// step, which lets a chain with a lucky noise move again.
 ///
 /// ```
-/// use mcsa_core::{Cloud, Kernel, Seed};
-/// use mcsa_kernels::{Cis, ExtendedSpace, Unguided};
+/// use mcsa_core::{ChainState, Kernel, Seed};
+/// use mcsa_kernels::{Cis, ExtendedSpace, NoProposal};
 /// let target = mcsa_models::Gaussian::standard(2);
 /// let (family, params) = (mcsa_families::Drawn(mcsa_families::MeanField::new(2)), vec![0.0; 4]);
 /// let kernel = ExtendedSpace::new(Cis::with_fresh(7), family, params)?;
 /// let mut state = kernel.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; kernel.work_len(&target, 1)]);
-/// let info = kernel.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+/// let info = kernel.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert_eq!((info.moved, state.points().ncols()), (1, 8));
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -63,7 +63,14 @@ impl<K, F: Pushforward> ExtendedSpace<K, F> {
         let (z, mut noise, mut log_q) = (Mat::zeros(dim, 1), Mat::zeros(noise_dim, 1), [0.0]);
         let (mut lanes, mut work) = (Seed::new(0).streams(1, 0), vec![0.0; self.pushforward.work_len(1)]);
         let noise = noise.as_mut();
-        if self.pushforward.retrace_into(&self.params, z.as_ref(), &mut lanes, noise, &mut log_q, &mut work) {
+        if self.pushforward.sample_reverse_into(
+            &self.params,
+            z.as_ref(),
+            &mut lanes,
+            noise,
+            &mut log_q,
+            &mut work,
+        ) {
             return Ok(Self { refreshes: true, ..self });
         }
         let lacks = format!("{} does not know its backward law", self.pushforward.config());
@@ -120,7 +127,7 @@ impl LogDensity for ExtendedTarget<'_> {
     }
 }
 
-/// Guide on the extended space: draws of a pushforward, each followed by its `log q`.
+/// Proposal on the extended space: draws of a pushforward, each followed by its `log q`.
 struct Draws<'a, F> {
     pushforward: &'a F,
     params: &'a [f64],
@@ -133,11 +140,11 @@ impl<F: Pushforward> Draws<'_, F> {
     fn retrace(&mut self, points: MatRef<'_, f64>, lanes: &mut [Stream], log_q: &mut [f64]) -> bool {
         let noise_dim = self.pushforward.noise_dim();
         let noise = batch_mut(&mut self.noise[..noise_dim * points.ncols()], noise_dim, points.ncols());
-        self.pushforward.retrace_into(self.params, points, lanes, noise, log_q, self.work)
+        self.pushforward.sample_reverse_into(self.params, points, lanes, noise, log_q, self.work)
     }
 }
 
-impl<F: Pushforward> Guide for Draws<'_, F> {
+impl<F: Pushforward> Proposal for Draws<'_, F> {
     fn dim(&self) -> usize {
         self.pushforward.dim() + 1
     }
@@ -173,7 +180,7 @@ pub struct ExtendedState<S> {
 /// and finite.
 const UNKNOWN: f64 = f64::MAX;
 
-impl<S: Cloud> Cloud for ExtendedState<S> {
+impl<S: ChainState> ChainState for ExtendedState<S> {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -192,7 +199,7 @@ impl<S: Cloud> Cloud for ExtendedState<S> {
     }
 }
 
-impl<S: Cloud> ExtendedState<S> {
+impl<S: ChainState> ExtendedState<S> {
     /// Draws the noise of every chain from the backward law. Without it, chains from outside have weight zero.
     fn retrace<F: Pushforward>(&mut self, draws: &mut Draws<'_, F>, lanes: &mut [Stream], log_q: &mut [f64]) {
         if !draws.retrace(self.chains.positions.as_ref(), lanes, log_q) {
@@ -274,7 +281,7 @@ where
     fn step(
         &self,
         target: &P,
-        _: &mut dyn Guide,
+        _: &mut dyn Proposal,
         state: &mut Self::State,
         lanes: &mut [Stream],
         mut work: &mut [f64],

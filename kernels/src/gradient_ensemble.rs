@@ -1,17 +1,17 @@
 //! Chains with their gradients.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Ensemble, Error, Gradient, bits, same_length};
+use mcsa_core::{ChainState, Ensemble, Error, Gradient, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 /// State of a gradient-based kernel: the chains, and the gradient of the log density at each of them.
 ///
-/// Gradients are cached between steps. [`chains_mut`](Cloud::chains_mut) discards them, because the caller may move the
+/// Gradients are cached between steps. [`chains_mut`](ChainState::chains_mut) discards them, because the caller may move the
 /// chains. [`Mala`](crate::Mala), [`Hmc`](crate::Hmc) and [`Nuts`](crate::Nuts) share this state type, so one of these
 /// kernels can continue where another stopped.
 ///
 /// ```
-/// use mcsa_core::{Cloud, Kernel};
+/// use mcsa_core::{ChainState, Kernel};
 /// let target = mcsa_models::Gaussian::standard(2);
 /// let state = mcsa_kernels::Hmc::new(0.1, 8)?.init(&target, faer::Mat::zeros(2, 3))?;
 /// assert_eq!(state.chains().len(), 3);
@@ -77,7 +77,7 @@ impl GradientEnsemble {
     }
 }
 
-impl Cloud for GradientEnsemble {
+impl ChainState for GradientEnsemble {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }

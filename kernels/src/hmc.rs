@@ -3,7 +3,7 @@
 mod orbit;
 
 use faer::Mat;
-use mcsa_core::{Cloud, Error, Gradient, Guide, Kernel, Metric, Record, Stream, borrow};
+use mcsa_core::{ChainState, Error, Gradient, Kernel, Metric, Proposal, Record, Stream, borrow};
 use serde::{Deserialize, Serialize};
 
 use self::orbit::Orbit;
@@ -38,12 +38,12 @@ pub enum Selection {
 /// bad states have weight `exp(-1000)`, which is zero in floating point.
 ///
 /// ```
-/// use mcsa_core::{Cloud, Kernel, Seed};
-/// use mcsa_kernels::{Hmc, Unguided};
+/// use mcsa_core::{ChainState, Kernel, Seed};
+/// use mcsa_kernels::{Hmc, NoProposal};
 /// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.3, 8)?);
 /// let mut state = hmc.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; hmc.work_len(&target, 1)]);
-/// let info = hmc.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+/// let info = hmc.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.acceptance > 0.9 && state.chains().positions[(0, 0)] != 0.0);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -290,7 +290,7 @@ impl<P: Gradient + ?Sized> Kernel<P> for Hmc {
     fn step(
         &self,
         target: &P,
-        _: &mut dyn Guide,
+        _: &mut dyn Proposal,
         state: &mut GradientEnsemble,
         lanes: &mut [Stream],
         mut work: &mut [f64],

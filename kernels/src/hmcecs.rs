@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 use mcsa_core::{
-    Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, Subsampled, borrow,
+    ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, Subsampled, borrow,
     fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ impl HmcecsState {
     }
 }
 
-impl Cloud for HmcecsState {
+impl ChainState for HmcecsState {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -230,7 +230,7 @@ where
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut HmcecsState,
         lanes: &mut [Stream],
         mut work: &mut [f64],
@@ -263,7 +263,7 @@ where
             }
             state.walker.chains_mut().place(0, z, log_p);
             let perturbed = self.at(target, rows);
-            tally.add(&self.kernel.step(&perturbed, guide, &mut state.walker, lane, work));
+            tally.add(&self.kernel.step(&perturbed, proposal, &mut state.walker, lane, work));
             state.chains.place(j, state.walker.position(0), state.walker.log_p(0));
         }
         state.moved = false;

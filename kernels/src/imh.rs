@@ -2,8 +2,8 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    Cloud, Columns, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, batch, batch_mut,
-    bits, borrow, fits_in_memory, same_length,
+    ChainState, Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, batch,
+    batch_mut, bits, borrow, fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub enum Acceptance {
     Barker,
 }
 
-/// Independent Metropolis-Hastings: each proposal is a draw of the guide, independent of the chain's state.
+/// Independent Metropolis-Hastings: each proposal is a draw of q, independent of the chain's state.
 ///
 /// ```text
 /// z' ~ q_lambda,   w = p / q_lambda,   move with probability min(1, w(z') / w(z))
@@ -110,7 +110,7 @@ impl Record for ImhInfo {
     }
 }
 
-impl Cloud for ImhState {
+impl ChainState for ImhState {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -185,7 +185,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut ImhState,
         lanes: &mut [Stream],
         work: &mut [f64],
@@ -193,7 +193,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
         let ImhState { chains, visited } = state;
         let sweeps = self.sweeps;
         // The state before a transition is the one visited by the transition before.
-        let info = self.transitions(target, guide, chains, lanes, work, |k, here, _, _| {
+        let info = self.transitions(target, proposal, chains, lanes, work, |k, here, _, _| {
             if !k.is_multiple_of(sweeps) {
                 visited.col_as_slice_mut(k - 1).copy_from_slice(here);
             }
@@ -214,7 +214,7 @@ impl Imh {
     pub(crate) fn transitions<P: LogDensity + ?Sized>(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         ensemble: &mut Ensemble,
         lanes: &mut [Stream],
         mut work: &mut [f64],
@@ -227,10 +227,10 @@ impl Imh {
         let log_q = borrow(&mut work, columns);
         let log_p = borrow(&mut work, columns);
         let log_q_here = borrow(&mut work, chains);
-        guide.sample_into(lanes, batch_mut(points, dim, columns), log_q);
+        proposal.sample_into(lanes, batch_mut(points, dim, columns), log_q);
         let points = batch(points, dim, columns);
         target.log_densities(points, log_p, work);
-        guide.log_probs(ensemble.positions.as_ref(), log_q_here);
+        proposal.log_probs(ensemble.positions.as_ref(), log_q_here);
 
         let mut info = ImhInfo { tried: columns as u64, ..ImhInfo::default() };
         let log_w = log_q;

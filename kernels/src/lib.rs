@@ -1,10 +1,10 @@
 //! Markov kernels that leave a target density p invariant.
 //!
 //! A kernel is an immutable config, such as [`Imh`], with a small serialisable state, such as [`ImhState`]. A kernel knows
-//! the variational family q_lambda only as a guide, the proposal distribution at a fixed lambda. So one code runs under
+//! the variational family q_lambda only as a proposal distribution, at a fixed lambda. So one code runs under
 //! every family, and tests can run it under finite families along every branch of its random decisions.
 //!
-//! * Independent proposals from the guide: [`Imh`], [`Cis`]; [`WasteRecycling`] also averages over rejected proposals.
+//! * Independent proposals from q: [`Imh`], [`Cis`]; [`WasteRecycling`] also averages over rejected proposals.
 //! * Proposals from a pushforward, such as an annealed path, with the same kernels on an extended space: [`ExtendedSpace`].
 //! * One chain per datum, for data with local latent variables: [`RandomScan`].
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
@@ -24,7 +24,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The target's log density at the chains is cached. The guide's log density is not, because lambda changes between steps.
+//! The target's log density at the chains is cached. The proposal's log density is not, because lambda changes between steps.
 //!
 //! Deliberately absent: averages of scores, and updates of lambda.
 
@@ -42,6 +42,7 @@ mod imh;
 mod leapfrog;
 mod mala;
 mod mass;
+mod no_proposal;
 mod nuts;
 mod perturbed_posterior;
 mod random_scan;
@@ -50,7 +51,6 @@ mod reversible;
 mod rwm;
 mod sampling;
 mod tally;
-mod unguided;
 mod waste_recycling;
 mod weights;
 
@@ -71,6 +71,7 @@ pub use leapfrog::Leapfrog;
 pub use mala::Mala;
 pub use mass::Mass;
 pub use mcsa_core::{Error, Seed, from_fn};
+pub use no_proposal::NoProposal;
 pub use nuts::{Nuts, NutsInfo};
 pub use perturbed_posterior::{DifferenceEstimate, PerturbedPosterior, TaylorExpansion};
 pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
@@ -79,5 +80,4 @@ pub use reversible::Reversible;
 pub use rwm::{Rwm, RwmInfo, RwmState};
 pub use sampling::{Sample, Sampling};
 pub use tally::Tally;
-pub use unguided::Unguided;
 pub use waste_recycling::{RecycledState, WasteRecycling};

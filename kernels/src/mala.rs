@@ -1,7 +1,7 @@
 //! Metropolis-adjusted Langevin kernel (MALA).
 
 use faer::Mat;
-use mcsa_core::{Error, Gradient, Guide, Kernel, Stream};
+use mcsa_core::{Error, Gradient, Kernel, Proposal, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Reversible, Selection, Tunable};
@@ -20,12 +20,12 @@ use crate::{GradientEnsemble, Hmc, HmcInfo, Leapfrog, Mass, Reversible, Selectio
 /// Numerics: as [`Hmc`]. Every trajectory is a single leapfrog step, so a divergence is a rejection.
 ///
 /// ```
-/// use mcsa_core::{Cloud, Kernel, Seed};
-/// use mcsa_kernels::{Mala, Unguided};
+/// use mcsa_core::{ChainState, Kernel, Seed};
+/// use mcsa_kernels::{Mala, NoProposal};
 /// let (target, mala) = (mcsa_models::Gaussian::standard(2), Mala::new(0.5)?);
 /// let mut state = mala.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; mala.work_len(&target, 1)]);
-/// let info = mala.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+/// let info = mala.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.acceptance > 0.9);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -118,11 +118,11 @@ impl<P: Gradient + ?Sized> Kernel<P> for Mala {
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut GradientEnsemble,
         lanes: &mut [Stream],
         work: &mut [f64],
     ) -> HmcInfo {
-        self.0.step(target, guide, state, lanes, work)
+        self.0.step(target, proposal, state, lanes, work)
     }
 }

@@ -3,7 +3,7 @@
 mod tree;
 
 use faer::Mat;
-use mcsa_core::{Cloud, Error, Gradient, Guide, Kernel, Metric, Record, Stream, borrow};
+use mcsa_core::{ChainState, Error, Gradient, Kernel, Metric, Proposal, Record, Stream, borrow};
 use serde::{Deserialize, Serialize};
 
 use self::tree::{Edge, Tree, Walk, Weight, goes_on};
@@ -30,12 +30,12 @@ use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
 /// support moves to the first state inside.
 ///
 /// ```
-/// use mcsa_core::{Cloud, Kernel, Seed};
-/// use mcsa_kernels::{Nuts, Unguided};
+/// use mcsa_core::{ChainState, Kernel, Seed};
+/// use mcsa_kernels::{Nuts, NoProposal};
 /// let (target, nuts) = (mcsa_models::Gaussian::standard(2), Nuts::new(0.3)?);
 /// let mut state = nuts.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; nuts.work_len(&target, 1)]);
-/// let info = nuts.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+/// let info = nuts.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert!(info.depth >= 2.0 && info.acceptance > 0.9);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -276,7 +276,7 @@ impl<P: Gradient + ?Sized> Kernel<P> for Nuts {
     fn step(
         &self,
         target: &P,
-        _: &mut dyn Guide,
+        _: &mut dyn Proposal,
         state: &mut GradientEnsemble,
         lanes: &mut [Stream],
         mut work: &mut [f64],

@@ -171,7 +171,7 @@ impl RandomScan {
     pub fn step<P: Blocks + ?Sized, F: BlockFamily + ?Sized>(
         &self,
         target: &P,
-        guide: &mut BlocksAt<'_, F>,
+        proposal: &mut BlocksAt<'_, F>,
         state: &mut RandomScanState,
         lanes: &mut [Stream],
         mut work: &mut [f64],
@@ -189,11 +189,11 @@ impl RandomScan {
         for (here, &row) in here.chunks_exact_mut(dim.max(1)).zip(&state.rows) {
             here.copy_from_slice(state.positions.col_as_slice(row));
         }
-        guide.sample_blocks_into(&state.rows, lanes, batch_mut(points, dim, rows), log_q);
+        proposal.sample_blocks_into(&state.rows, lanes, batch_mut(points, dim, rows), log_q);
         let (points, here) = (batch(points, dim, rows), batch(here, dim, rows));
         target.log_blocks(&state.rows, points, log_p, work);
         target.log_blocks(&state.rows, here, log_p_here, work);
-        guide.log_blocks(&state.rows, here, log_q_here);
+        proposal.log_blocks(&state.rows, here, log_q_here);
 
         let mut info = RandomScanInfo { tried: rows as u64, ..RandomScanInfo::default() };
         for (k, lane) in lanes.iter_mut().enumerate() {

@@ -2,13 +2,13 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, fits_in_memory, same_length,
+    ChainState, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, bits, fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{Reversible, Tally};
 
-/// A kernel applied `times` times within one step, at a fixed guide. The cloud consists of every visited point.
+/// A kernel applied `times` times within one step, at a fixed proposal. The cloud consists of every visited point.
 ///
 /// ```text
 /// K^n(z, .)
@@ -33,7 +33,7 @@ pub struct RepeatState<S> {
     visited: Mat<f64>,
 }
 
-impl<S: Cloud> Cloud for RepeatState<S> {
+impl<S: ChainState> ChainState for RepeatState<S> {
     fn chains(&self) -> &Ensemble {
         self.inner.chains()
     }
@@ -103,14 +103,14 @@ impl<P: LogDensity + ?Sized, K: Kernel<P>> Kernel<P> for Repeat<K> {
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut Self::State,
         lanes: &mut [Stream],
         work: &mut [f64],
     ) -> Tally {
         let mut tally = Tally::default();
         for k in 0..self.times {
-            tally.add(&self.kernel.step(target, guide, &mut state.inner, lanes, work));
+            tally.add(&self.kernel.step(target, proposal, &mut state.inner, lanes, work));
             let positions = state.inner.chains().positions.as_ref();
             state.visited.as_mut().subcols_mut(k * lanes.len(), lanes.len()).copy_from(positions);
         }

@@ -1,6 +1,6 @@
 //! Reversible kernels: those in detailed balance with their target.
 
-/// Kernel in detailed balance with every target p, `p(z) K(z, dy) = p(y) K(y, dz)`, at a fixed guide.
+/// Kernel in detailed balance with every target p, `p(z) K(z, dy) = p(y) K(y, dz)`, at a fixed proposal.
 ///
 /// [`DelayedAcceptance`](crate::DelayedAcceptance) needs it of its inner kernel. Several sweeps of one reversible kernel are reversible:
 ///

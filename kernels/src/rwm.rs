@@ -2,8 +2,8 @@
 
 use faer::Mat;
 use mcsa_core::{
-    Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Stream, all_finite, batch, borrow,
-    same_length,
+    ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch,
+    borrow, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +23,12 @@ use crate::{Accepts, Mass, Reversible, Tunable};
 /// support accepts the first proposal inside.
 ///
 /// ```
-/// use mcsa_core::{Cloud, Kernel, Seed};
-/// use mcsa_kernels::{Rwm, Unguided};
+/// use mcsa_core::{ChainState, Kernel, Seed};
+/// use mcsa_kernels::{Rwm, NoProposal};
 /// let (target, rwm) = (mcsa_models::Gaussian::standard(2), Rwm::new(0.1)?);
 /// let mut state = rwm.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; rwm.work_len(&target, 1)]);
-/// let info = rwm.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+/// let info = rwm.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
 /// assert_eq!((info.moved, state.chains.log_p.len()), (1, 1));
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -76,7 +76,7 @@ impl Accepts for RwmInfo {
     }
 }
 
-impl Cloud for RwmState {
+impl ChainState for RwmState {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -188,7 +188,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
     fn step(
         &self,
         target: &P,
-        _: &mut dyn Guide,
+        _: &mut dyn Proposal,
         state: &mut RwmState,
         lanes: &mut [Stream],
         mut work: &mut [f64],

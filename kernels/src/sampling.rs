@@ -4,16 +4,17 @@ use std::fmt;
 
 use faer::Mat;
 use mcsa_core::{
-    Address, Cloud, Error, Kernel, LogDensity, Metric, Record, Seed, fits_in_memory, numeric, same_length,
+    Address, ChainState, Error, Kernel, LogDensity, Metric, Record, Seed, fits_in_memory, numeric,
+    same_length,
 };
 use mcsa_diagnostics::{effective_sample_size, r_hat, standard_error};
 use serde::{Deserialize, Serialize};
 
-use crate::{Accepts, DualAveraging, Tunable, Unguided, WindowAdaptation, warm_up};
+use crate::{Accepts, DualAveraging, NoProposal, Tunable, WindowAdaptation, warm_up};
 
 /// Markov chain Monte Carlo run: parallel chains tune the kernel in a warm-up, then draw with the fixed kernel.
 ///
-/// For kernels with a step size and no guide: [`Nuts`](crate::Nuts), [`Hmc`](crate::Hmc), [`Mala`](crate::Mala),
+/// For kernels with a step size and no proposal: [`Nuts`](crate::Nuts), [`Hmc`](crate::Hmc), [`Mala`](crate::Mala),
 /// [`Rwm`](crate::Rwm). Draws and warm-up depend only on the seed, the settings and the starting points.
 ///
 /// ```
@@ -152,14 +153,14 @@ impl Sampling {
         let (dim, chains) = (target.dim(), self.chains);
         self.check(dim)?;
         same_length("starting points", chains, starts.ncols())?;
-        let guide = &mut Unguided { dim };
+        let proposal = &mut NoProposal { dim };
         let mut state = kernel.init(target, starts)?;
         let plan = WindowAdaptation::new(self.warm_up, DualAveraging::new(self.acceptance)?);
         let mut progress = plan.init(kernel.step_size(), dim);
         let warm = seed.named("warm");
         let kernel = match self.warm_up {
             0 => kernel.tuned(kernel.step_size(), None)?,
-            steps => warm_up(kernel, target, guide, &mut state, &plan, &mut progress, warm, steps)?,
+            steps => warm_up(kernel, target, proposal, &mut state, &plan, &mut progress, warm, steps)?,
         };
         let mut lanes = seed.streams(chains, 0);
         let mut work = vec![0.0; kernel.work_len(target, chains)];
@@ -169,7 +170,7 @@ impl Sampling {
             for (lane, stream) in (0..).zip(&mut lanes) {
                 stream.go_to(Address::of(lane, step as u64));
             }
-            let info = kernel.step(target, guide, &mut state, &mut lanes, &mut work);
+            let info = kernel.step(target, proposal, &mut state, &mut lanes, &mut work);
             acceptance += info.acceptance();
             info.record(&mut |metric, value| {
                 divergences += if metric.is(Metric::DIVERGENCES) { value } else { 0.0 };

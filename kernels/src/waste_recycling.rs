@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, bits, fits_in_memory, same_length,
+    ChainState, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, bits, fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct RecycledState {
     weights: Vec<f64>,
 }
 
-impl Cloud for RecycledState {
+impl ChainState for RecycledState {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -99,14 +99,14 @@ impl<P: LogDensity + ?Sized> Kernel<P> for WasteRecycling {
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut RecycledState,
         lanes: &mut [Stream],
         work: &mut [f64],
     ) -> ImhInfo {
         let RecycledState { chains, points, weights } = state;
         let share = 2.0 / weights.len() as f64;
-        self.imh.transitions(target, guide, chains, lanes, work, |k, here, proposal, log_alpha| {
+        self.imh.transitions(target, proposal, chains, lanes, work, |k, here, proposal, log_alpha| {
             let alpha = if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() };
             weights[2 * k] = share * (1.0 - alpha);
             weights[2 * k + 1] = share * alpha;

@@ -9,10 +9,10 @@ use mcsa::testing::{Finite, FiniteGuide, Step, judge, transition_matrix, transit
 fn main() -> Result<(), mcsa::core::Error> {
     for divides in [true, false] {
         println!("{}", if divides { "--- right ---" } else { "--- forgets to divide ---" });
-        let mine = Step::new(|chain, guide, stream| {
-            let (z, log_q) = chain.propose(guide, stream);
+        let mine = Step::new(|chain, proposal, stream| {
+            let (z, log_q) = chain.propose(proposal, stream);
             let log_p = chain.log_p_at(&z);
-            let correction = if divides { chain.log_q(guide) - log_q } else { 0.0 };
+            let correction = if divides { chain.log_q(proposal) - log_q } else { 0.0 };
             if stream.accept(log_p - chain.log_p() + correction) {
                 chain.move_to(&z, log_p);
             }
@@ -23,14 +23,14 @@ fn main() -> Result<(), mcsa::core::Error> {
 
         // Exactly, on three atoms: the same closure is run along every branch of its decisions. No false alarm is possible.
         let target = Finite::on_line(&[1.0, 2.0, 3.0])?;
-        let mut guide = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
-        let found = transition_matrix(&mine, &target, &mut guide, target.atoms(), 1, 1_000)?;
+        let mut proposal = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
+        let found = transition_matrix(&mine, &target, &mut proposal, target.atoms(), 1, 1_000)?;
         println!("{}", found.report("one step on three atoms"));
 
-        // A guide that changes between steps, as lambda does in an ascent: exposes a state that remembers an older guide.
+        // A proposal that changes between steps, as lambda does in an ascent: exposes a state with cached densities of an older proposal.
         let mut moved = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 4.0])?);
-        let guides: &mut [&mut dyn mcsa::core::Guide] = &mut [&mut guide, &mut moved];
-        let found = transition_matrix_along(&mine, &target, guides, target.atoms(), 2, 100_000)?;
+        let proposals: &mut [&mut dyn mcsa::core::Proposal] = &mut [&mut proposal, &mut moved];
+        let found = transition_matrix_along(&mine, &target, proposals, target.atoms(), 2, 100_000)?;
         println!("{}\n", found.keeps_target());
     }
     Ok(())

@@ -24,7 +24,7 @@ fn main() -> Result<(), Error> {
         }
     });
     let warm = Sampling::new(10, 0).run(&Hmc::new(0.1, 8)?, &target, Seed::new(1))?;
-    let (family, estimator) = (FullRank::new(2), ScoreClimb::new(warm.kernel, 10, Average::Chains));
+    let (family, estimator) = (FullRank::new(2), ChainScore::new(warm.kernel, 10, Average::Chains));
     let (optimizer, seed) = (Adam::new(0.01)?, Seed::new(2));
     let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
     let start = family.at(&[0.0, 0.0], Mat::identity(2, 2).as_ref())?;

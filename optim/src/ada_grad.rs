@@ -3,7 +3,7 @@
 use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{assert_lengths, positive, remembered_squares};
+use crate::domain::{assert_lengths, check_squares, positive};
 use crate::{IntoSchedule, Schedule};
 
 /// AdaGrad, diagonal version (Duchi, Hazan & Singer 2011): steps divided by the root of the sum of all squared directions.
@@ -99,7 +99,7 @@ impl Optimizer for AdaGrad {
     }
 
     fn check(&self, num_params: usize, state: &AdaGradState) -> Result<(), Error> {
-        remembered_squares("squares", num_params, &state.squares).map_err(|error| error.within("AdaGrad"))
+        check_squares("squares", num_params, &state.squares).map_err(|error| error.within("AdaGrad"))
     }
 
     fn ascend(&self, state: &mut AdaGradState, params: &mut [f64], direction: &[f64]) {

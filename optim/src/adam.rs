@@ -3,7 +3,7 @@
 use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{assert_lengths, fraction, positive, remembered, remembered_squares};
+use crate::domain::{assert_lengths, check_squares, check_state, fraction, positive};
 use crate::{IntoSchedule, Schedule};
 
 /// Adam with bias correction (Kingma & Ba 2015, Alg. 1), as an ascent rule.
@@ -121,8 +121,8 @@ impl Optimizer for Adam {
     }
 
     fn check(&self, num_params: usize, state: &AdamState) -> Result<(), Error> {
-        remembered("first moments", num_params, &state.first)
-            .and_then(|()| remembered_squares("second moments", num_params, &state.second))
+        check_state("first moments", num_params, &state.first)
+            .and_then(|()| check_squares("second moments", num_params, &state.second))
             .map_err(|error| error.within("Adam"))
     }
 

@@ -3,7 +3,7 @@
 use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{not_negative, remembered};
+use crate::domain::{check_state, not_negative};
 
 /// Weights of the iterates in an average.
 ///
@@ -142,7 +142,7 @@ impl<O: Optimizer> Optimizer for Averaged<O> {
     }
 
     fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error> {
-        remembered("average", num_params, &state.average)
+        check_state("average", num_params, &state.average)
             .and_then(|()| self.optimizer.check(num_params, &state.inner))
             .map_err(|error| error.within("Averaged"))
     }

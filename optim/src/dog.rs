@@ -3,7 +3,7 @@
 use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{assert_lengths, not_negative, positive, remembered};
+use crate::domain::{assert_lengths, check_state, not_negative, positive};
 
 /// Distance over gradients, DoG (Ivgi, Hinder & Carmon 2023): stochastic gradient ascent without a learning rate.
 ///
@@ -101,7 +101,7 @@ impl Optimizer for Dog {
     }
 
     fn check(&self, num_params: usize, state: &DogState) -> Result<(), Error> {
-        remembered("start", num_params, &state.start)
+        check_state("start", num_params, &state.start)
             .and_then(|()| not_negative("farthest", state.farthest))
             .and_then(|()| not_negative("squares", state.squares))
             .map_err(|error| error.within("Dog"))

@@ -27,14 +27,14 @@ pub(crate) fn fraction(name: &'static str, value: f64) -> Result<(), Error> {
 }
 
 /// `Ok` if a vector of a saved state has length `num_params` and is finite.
-pub(crate) fn remembered(what: &'static str, num_params: usize, values: &[f64]) -> Result<(), Error> {
+pub(crate) fn check_state(what: &'static str, num_params: usize, values: &[f64]) -> Result<(), Error> {
     mcsa_core::same_length(what, num_params, values.len())?;
     mcsa_core::all_finite(what, values)
 }
 
 /// `Ok` if a vector of sums of squares has length `num_params`, is finite and has no negative value.
-pub(crate) fn remembered_squares(what: &'static str, num_params: usize, values: &[f64]) -> Result<(), Error> {
-    remembered(what, num_params, values)?;
+pub(crate) fn check_squares(what: &'static str, num_params: usize, values: &[f64]) -> Result<(), Error> {
+    check_state(what, num_params, values)?;
     match values.iter().find(|value| **value < 0.0) {
         None => Ok(()),
         Some(value) => Err(Error::parameter(what, *value, "a sum of squares")),

@@ -3,7 +3,7 @@
 use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{assert_lengths, fraction, remembered};
+use crate::domain::{assert_lengths, check_state, fraction};
 use crate::{IntoSchedule, Schedule};
 
 /// Gradient ascent with heavy-ball momentum (Polyak 1964).
@@ -99,7 +99,7 @@ impl Optimizer for Momentum {
     }
 
     fn check(&self, num_params: usize, state: &MomentumState) -> Result<(), Error> {
-        remembered("velocity", num_params, &state.velocity).map_err(|error| error.within("Momentum"))
+        check_state("velocity", num_params, &state.velocity).map_err(|error| error.within("Momentum"))
     }
 
     fn ascend(&self, state: &mut MomentumState, params: &mut [f64], direction: &[f64]) {

@@ -3,7 +3,7 @@
 use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{assert_lengths, fraction, remembered};
+use crate::domain::{assert_lengths, check_state, fraction};
 use crate::{IntoSchedule, Schedule};
 
 /// Gradient ascent with Nesterov's momentum (Nesterov 1983, as restated by Sutskever et al. 2013).
@@ -98,7 +98,7 @@ impl Optimizer for Nesterov {
     }
 
     fn check(&self, num_params: usize, state: &NesterovState) -> Result<(), Error> {
-        remembered("velocity", num_params, &state.velocity).map_err(|error| error.within("Nesterov"))
+        check_state("velocity", num_params, &state.velocity).map_err(|error| error.within("Nesterov"))
     }
 
     fn ascend(&self, state: &mut NesterovState, params: &mut [f64], direction: &[f64]) {

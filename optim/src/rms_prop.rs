@@ -3,7 +3,7 @@
 use mcsa_core::{Error, Optimizer, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{assert_lengths, fraction, positive, remembered_squares};
+use crate::domain::{assert_lengths, check_squares, fraction, positive};
 use crate::{IntoSchedule, Schedule};
 
 /// RMSProp (Tieleman & Hinton 2012, lecture 6.5): steps divided by the root of a running mean of squared directions.
@@ -105,7 +105,7 @@ impl Optimizer for RmsProp {
     }
 
     fn check(&self, num_params: usize, state: &RmsPropState) -> Result<(), Error> {
-        remembered_squares("squares", num_params, &state.squares).map_err(|error| error.within("RmsProp"))
+        check_squares("squares", num_params, &state.squares).map_err(|error| error.within("RmsProp"))
     }
 
     fn ascend(&self, state: &mut RmsPropState, params: &mut [f64], direction: &[f64]) {

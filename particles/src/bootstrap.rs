@@ -34,19 +34,19 @@ impl<P: StateSpace + ?Sized> PathGuide for Bootstrap<'_, P> {
     }
 }
 
-/// A guide's proposals with the observations so far as target: the twists of the guide shape proposals but not weights.
+/// A filter's proposals with the observations so far as target: the twists shape proposals but not weights.
 ///
 /// The sequential Monte Carlo method with which MSC is compared (MSC, section 4.3).
 #[derive(Debug)]
 pub struct Untwisted<'a, P: ?Sized, G> {
     /// The model.
     pub model: &'a P,
-    /// The guide that proposes.
-    pub guide: G,
+    /// The proposal that proposes.
+    pub proposal: G,
 }
 
 impl<P: StateSpace + ?Sized, G: PathGuide> Untwisted<'_, P, G> {
-    /// Replaces the guide's twist by the observation density in the weights. Works on a few particles at a time, on the
+    /// Replaces the proposal's twist by the observation density in the weights. Works on a few particles at a time, on the
     /// stack, because no memory is lent.
     fn exchange(&mut self, t: usize, z: &[f64], log_weights: &mut [f64]) {
         let dim = self.model.state_dim();
@@ -54,7 +54,7 @@ impl<P: StateSpace + ?Sized, G: PathGuide> Untwisted<'_, P, G> {
             let (mut twists, mut likelihoods) = ([0.0; AT_ONCE], [0.0; AT_ONCE]);
             let (twists, likelihoods) =
                 (&mut twists[..log_weights.len()], &mut likelihoods[..log_weights.len()]);
-            self.guide.log_twists(t, z, twists);
+            self.proposal.log_twists(t, z, twists);
             self.model.log_observations(t, z, likelihoods);
             for ((log_weight, twist), likelihood) in log_weights.iter_mut().zip(twists).zip(likelihoods) {
                 *log_weight += *likelihood - *twist;
@@ -75,12 +75,12 @@ impl<P: StateSpace + ?Sized, G: PathGuide> PathGuide for Untwisted<'_, P, G> {
         z: &mut [f64],
         log_weights: &mut [f64],
     ) {
-        self.guide.propose_into(t, previous, stream, z, log_weights);
+        self.proposal.propose_into(t, previous, stream, z, log_weights);
         self.exchange(t, z, log_weights);
     }
 
     fn log_weights(&mut self, t: usize, previous: &[f64], z: &[f64], log_weights: &mut [f64]) {
-        self.guide.log_weights(t, previous, z, log_weights);
+        self.proposal.log_weights(t, previous, z, log_weights);
         self.exchange(t, z, log_weights);
     }
 

@@ -16,11 +16,11 @@ use super::{Lineage, PathKernel, Paths, Resampling};
 /// w_t^i = p(z_t^i | z_{t-1}) p(x_{t-1} | z_{t-1}) psi_t(z_t^i) / (q(z_t^i | z_{t-1}) psi_{t-1}(z_{t-1})),   at the end p(x_T | z_T) for psi_T
 /// ```
 ///
-/// Invariant for the posterior of the path at every guide and any number of particles (Andrieu, Doucet & Holenstein 2010;
+/// Invariant for the posterior of the path at every proposal and any number of particles (Andrieu, Doucet & Holenstein 2010;
 /// MSC, Alg. 4). [`Lineage`] selects the past of the drawn path, and states where the paper's ancestor weight is wrong.
 ///
 /// Not a [`Kernel`](mcsa_core::Kernel), because it proposes state by state: it needs the model's transition and observation
-/// densities and the guide's steps. Each chain is driven by its own stream.
+/// densities and the proposal's steps. Each chain is driven by its own stream.
 ///
 /// Numerics: a particle whose weight is NaN or infinite has weight zero and is counted. If all weights vanish, or that of
 /// the retained path does, the path stays, and the chain is counted.
@@ -108,7 +108,7 @@ impl PathKernel for ConditionalSmc {
     fn step<P, G>(
         &self,
         target: &P,
-        guide: &mut G,
+        proposal: &mut G,
         paths: &mut Paths,
         lanes: &mut [Stream],
         work: &mut [f64],
@@ -124,7 +124,7 @@ impl PathKernel for ConditionalSmc {
         for (j, lane) in lanes.iter_mut().enumerate() {
             let path = paths.positions.col_as_slice_mut(j);
             old.copy_from_slice(path);
-            let tally = self.rules().run(target, guide, Some(&mut *path), true, lane, work);
+            let tally = self.rules().run(target, proposal, Some(&mut *path), true, lane, work);
             let states = path.chunks_exact(target.state_dim()).zip(old.chunks_exact(target.state_dim()));
             let renewed = states.filter(|(new, old)| new != old).count() as f64;
             info.renewed += renewed / (times * chains);

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{PathKernel, Paths, Smc, Untwisted};
 
 /// Draws all paths anew in every step by sequential Monte Carlo without a retained path: the baseline of the MSC paper
-/// (MSC, section 4.3). As there, twists of the guide shape proposals but not weights.
+/// (MSC, section 4.3). As there, twists shape proposals but not weights.
 ///
-/// Does not leave the posterior invariant: with few particles the distribution of a path is neither that of the guide nor
+/// Does not leave the posterior invariant: with few particles the distribution of a path is neither that of the proposal nor
 /// the posterior, and an average over paths is biased however long it is. If all weights vanish the path stays, and is
 /// counted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl PathKernel for FreshPaths {
     fn step<P, G>(
         &self,
         target: &P,
-        guide: &mut G,
+        proposal: &mut G,
         paths: &mut Paths,
         lanes: &mut [Stream],
         work: &mut [f64],
@@ -64,11 +64,11 @@ impl PathKernel for FreshPaths {
         G: PathGuide + ?Sized,
     {
         assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per path");
-        let mut guide = Untwisted { model: target, guide };
+        let mut proposal = Untwisted { model: target, proposal };
         let (mut sum, mut vanished) = (0.0, 0);
         for (j, lane) in lanes.iter_mut().enumerate() {
             let path = paths.positions.col_as_slice_mut(j);
-            let log_evidence = self.smc.draw_path_into(target, &mut guide, lane, path, work);
+            let log_evidence = self.smc.draw_path_into(target, &mut proposal, lane, path, work);
             match log_evidence {
                 f64::NEG_INFINITY => vanished += 1,
                 log_evidence => sum += log_evidence,

@@ -4,16 +4,16 @@
 //!   stochastic volatility [`FxVolatility`].
 //! * Kernels of paths: [`ConditionalSmc`] moves a path, [`FreshPaths`] draws one by a filter; [`Smc`] estimates the evidence.
 //! * Proposals: [`PathGuide`]; [`Bootstrap`] from the model, [`Twisted`] learned.
-//! * Score climbing: [`PathClimb`], by [`msc_paths`] or [`smc_paths`]; [`JointPaths`] learns parameters of the model as well.
+//! * Score climbing: [`PathScore`], by [`msc_paths`] or [`smc_paths`]; [`JointPaths`] learns parameters of the model as well.
 //!
 //! ```
 //! use mcsa_optim::Adam;
 //! use mcsa_particles::{
-//!     Ascent, LinearGaussianSeries, LinearGaussianTheta, PathClimb, Seed, Twisted, msc_paths,
+//!     Ascent, LinearGaussianSeries, LinearGaussianTheta, PathScore, Seed, Twisted, msc_paths,
 //! };
 //! let series = LinearGaussianSeries::new((0..20).map(|t| (1.3 * f64::from(t)).sin()).collect())?;
 //! let model = series.with(LinearGaussianTheta { phi: 0.7, log_sigma: -0.3, log_tau: 0.4 });
-//! let estimator = PathClimb { lanes: 4, ..msc_paths(10) }; // four paths, ten particles each
+//! let estimator = PathScore { lanes: 4, ..msc_paths(10) }; // four paths, ten particles each
 //! let optimizer = Adam::new(0.03)?;
 //! let ascent = Ascent { target: &model, family: &Twisted, estimator, optimizer, seed: Seed::new(1) };
 //! let mut fit = ascent.start(vec![0.0; 40])?; // two numbers per state
@@ -28,8 +28,8 @@ mod conditional_smc;
 mod fresh_paths;
 mod lineage;
 mod models;
-mod path_climb;
 mod path_guide;
+mod path_score;
 mod paths;
 mod pieces;
 mod pivotal;
@@ -50,8 +50,8 @@ pub use models::{
     FirstState, FxStates, FxVolatility, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
     LinearGaussianTheta, Moments, Smoothed, Theta,
 };
-pub use path_climb::{JointPaths, PathClimb, msc_paths, smc_paths};
 pub use path_guide::{PathFamily, PathGuide};
+pub use path_score::{JointPaths, PathScore, msc_paths, smc_paths};
 pub use paths::{PathKernel, Paths};
 pub use resampling::Resampling;
 pub use smc::Smc;

@@ -74,7 +74,7 @@ pub trait PathFamily<P: ?Sized>: Send + Sync {
         P: 'a;
 
     /// The proposals at each time, for a fixed model and lambda.
-    type Guide<'a>: PathGuide
+    type Proposal<'a>: PathGuide
     where
         Self: 'a,
         P: 'a;
@@ -88,11 +88,11 @@ pub trait PathFamily<P: ?Sized>: Send + Sync {
     fn on<'a>(&'a self, model: &'a P) -> Self::On<'a>;
 
     /// Length of the slice `work` that the proposals for `model` need.
-    fn guide_len(&self, model: &P) -> usize;
+    fn proposal_len(&self, model: &P) -> usize;
 
     /// The proposals of `q_lambda` for `model`. The caller has checked the params with [`check`](mcsa_core::Parametric::check).
     ///
     /// # Panics
     /// If the params have another length, or `work` is too short.
-    fn guide<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> Self::Guide<'a>;
+    fn proposal<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> Self::Proposal<'a>;
 }

@@ -36,7 +36,7 @@ impl Paths {
 /// Markov kernel on paths of a state space model.
 ///
 /// Not a [`Kernel`](mcsa_core::Kernel), because it proposes state by state: it needs the model's transition and observation
-/// densities and the guide's steps. Each path is driven by its own stream.
+/// densities and the proposal's steps. Each path is driven by its own stream.
 pub trait PathKernel: Send + Sync {
     /// Metrics of one step.
     type Info: Record + Default + Send;
@@ -62,7 +62,7 @@ pub trait PathKernel: Send + Sync {
     fn step<P, G>(
         &self,
         target: &P,
-        guide: &mut G,
+        proposal: &mut G,
         paths: &mut Paths,
         lanes: &mut [Stream],
         work: &mut [f64],

@@ -15,7 +15,7 @@ use super::{Lineage, Resampling};
 ///
 /// `w^i` is the product of the weights of particle `i` since the last resampling: with a threshold below 1, particles whose
 /// weights are even enough are not resampled and keep their weights. With [`Bootstrap`](super::Bootstrap) it is the
-/// bootstrap filter, with a twisted guide the twisted particle filter (MSC, section 3.2).
+/// bootstrap filter, with a twisted proposal the twisted particle filter (MSC, section 3.2).
 ///
 /// ```
 /// use mcsa_core::{Learnable, Seed};
@@ -70,12 +70,18 @@ impl Smc {
     ///
     /// # Panics
     /// If `work` is shorter than [`work_len`](Self::work_len).
-    pub fn log_evidence<P, G>(&self, target: &P, guide: &mut G, stream: &mut Stream, work: &mut [f64]) -> f64
+    pub fn log_evidence<P, G>(
+        &self,
+        target: &P,
+        proposal: &mut G,
+        stream: &mut Stream,
+        work: &mut [f64],
+    ) -> f64
     where
         P: StateSpace + ?Sized,
         G: PathGuide + ?Sized,
     {
-        self.rules(false).run(target, guide, None, false, stream, work).log_evidence
+        self.rules(false).run(target, proposal, None, false, stream, work).log_evidence
     }
 
     /// Draws a path by the final weights and returns `log Z-hat`. If all weights vanish, `path` is unchanged. The
@@ -87,7 +93,7 @@ impl Smc {
     pub fn draw_path_into<P, G>(
         &self,
         target: &P,
-        guide: &mut G,
+        proposal: &mut G,
         stream: &mut Stream,
         path: &mut [f64],
         work: &mut [f64],
@@ -97,7 +103,7 @@ impl Smc {
         G: PathGuide + ?Sized,
     {
         assert_eq!(path.len(), target.dim(), "a path of states");
-        self.rules(true).run(target, guide, Some(path), false, stream, work).log_evidence
+        self.rules(true).run(target, proposal, Some(path), false, stream, work).log_evidence
     }
 }
 

@@ -115,7 +115,7 @@ impl Rules {
     pub(super) fn run<P, G>(
         self,
         target: &P,
-        guide: &mut G,
+        proposal: &mut G,
         mut path: Option<&mut [f64]>,
         retains: bool,
         stream: &mut Stream,
@@ -134,7 +134,7 @@ impl Rules {
                 tally.log_evidence = f64::NEG_INFINITY;
                 return tally;
             }
-            swarm.move_on(target, guide, t, retained, stream);
+            swarm.move_on(target, proposal, t, retained, stream);
         }
         swarm.add_pending();
         let Some(sum) = swarm.weigh(&mut tally) else {
@@ -254,7 +254,7 @@ impl Swarm<'_> {
     fn move_on<P, G>(
         &mut self,
         target: &P,
-        guide: &mut G,
+        proposal: &mut G,
         t: usize,
         retained: Option<&[f64]>,
         stream: &mut Stream,
@@ -269,17 +269,17 @@ impl Swarm<'_> {
         let (before, own_before) = previous.split_at((others * dim).min(previous.len()));
         let (moved, kept) = z.split_at_mut(others * dim);
         let (weights, own_weight) = self.fresh.split_at_mut(others);
-        guide.propose_into(t, before, stream, moved, weights);
+        proposal.propose_into(t, before, stream, moved, weights);
         if let Some(path) = retained {
             assign(kept, &path[t * dim..]);
-            guide.log_weights(t, own_before, kept, own_weight);
+            proposal.log_weights(t, own_before, kept, own_weight);
         }
         if t == 0 {
             self.carried.fill(0.0);
         }
         sum_into(self.fresh, self.carried, self.log_weights);
         target.log_observations(t, z, self.pending);
-        guide.log_twists(t, z, self.fresh);
+        proposal.log_twists(t, z, self.fresh);
         untwist(self.pending, self.fresh);
     }
 

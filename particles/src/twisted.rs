@@ -32,7 +32,7 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
     where
         P: 'a;
 
-    type Guide<'a>
+    type Proposal<'a>
         = TwistedSteps<'a, P>
     where
         P: 'a;
@@ -41,11 +41,11 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
         TwistedChain { model }
     }
 
-    fn guide_len(&self, model: &P) -> usize {
+    fn proposal_len(&self, model: &P) -> usize {
         4 * model.num_states()
     }
 
-    fn guide<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> TwistedSteps<'a, P> {
+    fn proposal<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> TwistedSteps<'a, P> {
         TwistedSteps::new(model, params, work)
     }
 }
@@ -201,9 +201,9 @@ impl<P: GaussianDynamics> Family for TwistedChain<P> {
     }
 }
 
-/// Steps of [`TwistedChain`] at a fixed lambda, as a path guide.
+/// Steps of [`TwistedChain`] at a fixed lambda, as a path proposal.
 ///
-/// Divisions, square roots and logarithms that do not depend on a particle are computed for all times at once when the guide is
+/// Divisions, square roots and logarithms that do not depend on a particle are computed for all times at once when the proposal is
 /// made: in a row they cost less than one at each step.
 #[derive(Debug)]
 pub struct TwistedSteps<'a, P> {

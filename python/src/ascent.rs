@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 use mcsa::core::{Counted, Error, Gradient, Seed};
-use mcsa::estimators::{Ascent, Draws, DynState, Fit, Outcome, Run, StateFile, Stop, View};
+use mcsa::estimators::{Ascent, Draws, DynState, AscentState, Outcome, Run, StateFile, Stop, View};
 use mcsa::families::GaussianFamily;
 use mcsa_catalogue::{
     AnyEstimator, BuiltFamily, FamilyConfig, KernelConfig, Method, OptimizerConfig, OptimizerState, Views,
@@ -210,7 +210,7 @@ impl Climbing {
         let (target, family): (&dyn Gradient, _) = (&counted, &*self.built.family);
         let (optimizer, seed) = (self.plan.optimizer.clone(), Seed::new(self.plan.seed));
         let ascent = Ascent { target, family, estimator: self.estimator()?, optimizer, seed };
-        let mut fit: Fit<DynState, OptimizerState> = match &state.fit {
+        let mut fit: AscentState<DynState, OptimizerState> = match &state.fit {
             Some(text) => serde_json::from_str(text).map_err(|error| Error::invalid(error.to_string()))?,
             None => ascent.start(state.start.clone())?,
         };

@@ -12,11 +12,11 @@
 //! 1. By draws. [`judge`] starts chains at exact draws of a target with [`ExactDraws`](mcsa_core::ExactDraws) and tests that they
 //!    stay exact, independent draws. The number is the probability of a false alarm; each law that holds states the error that it
 //!    would have detected ([`Power`]). Options declare a kernel that is not reversible or whose chains interact: see [`Invariance`].
-//! 2. Exactly, if the kernel's decisions go through the methods of the stream and its proposals come from the guide.
+//! 2. Exactly, if the kernel's decisions go through the methods of the stream and its proposals come from the proposal.
 //!    [`transition_matrix`] runs the unchanged code on a [`Finite`] target along every branch and adds up probabilities; the
 //!    resulting [`Transition`] is tested by exact laws and [`closed`] forms. There are no false alarms.
-//! 3. Exactly, with a changing guide: [`transition_matrix_along`] takes one step per guide and detects a state that depends on an
-//!    older guide.
+//! 3. Exactly, with a changing proposal: [`transition_matrix_along`] takes one step per proposal and detects a state that depends on an
+//!    older proposal.
 //!
 //! A kernel may be a closure, [`Step`]. A [`Trial`] compares two runs of a kernel that must agree: with a constant added to log p,
 //! permuted chains, other coordinates, or an interruption. A [`Matrix`] tabulates which of these checks detects which mistake.

@@ -4,7 +4,7 @@ use crate::Surrogate;
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Parametric, Pull, Pushforward, StepSizes, Stream, all_finite, borrow,
+    Backprop, Columns, ColumnsMut, Error, Parametric, Pushforward, StepSizes, Stream, all_finite, borrow,
     same_length,
 };
 
@@ -314,7 +314,7 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
         mut z: MatMut<'_, f64>,
         log_q: &mut [f64],
         mut cotangents: MatMut<'_, f64>,
-        pull: &mut Pull<'_>,
+        pull: &mut Backprop<'_>,
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
@@ -337,7 +337,7 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
         }
     }
 
-    fn retrace_into(
+    fn sample_reverse_into(
         &self,
         params: &[f64],
         z: MatRef<'_, f64>,

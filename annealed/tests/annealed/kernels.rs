@@ -3,8 +3,8 @@
 use faer::{MatMut, MatRef, mat};
 use mcsa_annealed::dais::{Annealed, Shape};
 use mcsa_annealed::surrogate::PosteriorSurrogate;
-use mcsa_core::{Cloud, Error, Kernel, Parametric, Pushforward, Record, Seed, Stream};
-use mcsa_kernels::{Cis, ExtendedSpace, Imh, Unguided};
+use mcsa_core::{ChainState, Error, Kernel, Parametric, Pushforward, Record, Seed, Stream};
+use mcsa_kernels::{Cis, ExtendedSpace, Imh, NoProposal};
 use mcsa_models::{LinearRegression, WeightedRows};
 
 use mcsa_testing::{Invariance, Report, judge};
@@ -55,7 +55,7 @@ fn the_mean_weight_of_annealed_proposals_is_the_evidence() {
     let mut means = Vec::new();
     for step in 0..400 {
         Stream::go_to_step(&mut lanes, step);
-        let info = kernel.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+        let info = kernel.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
         info.record(&mut |metric, value| {
             if metric.name == "log_weight_mean" {
                 means.push((value - target.log_evidence()).exp());
@@ -114,7 +114,7 @@ impl Pushforward for WithoutMomenta<'_> {
         _: &mut [f64],
     ) {
     }
-    fn retrace_into(
+    fn sample_reverse_into(
         &self,
         params: &[f64],
         z: MatRef<'_, f64>,

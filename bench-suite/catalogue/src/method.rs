@@ -2,11 +2,11 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Gradient, Guard, Guide, Kernel, Pushforward, Reparameterised, Stream,
-    numeric,
+    Columns, ColumnsMut, Error, Family, Gradient, Guard, Kernel, Proposal, Pushforward, Reparameterised,
+    Stream, numeric,
 };
 use mcsa_estimators::{
-    Average, Controlled, DynEstimator, Elbo, FlowElbo, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb,
+    Average, ChainScore, Controlled, DynEstimator, Elbo, FlowElbo, ScoreWeights, Weighting, jsa, msc, msc_rb,
     pmcsa, rws, single, snis,
 };
 use mcsa_families::Defence;
@@ -199,7 +199,7 @@ impl KernelConfig {
     /// If a setting is invalid.
     pub fn build<'a>(&self, chains: usize) -> Result<AnyEstimator<'a>, Error> {
         fn climb<'a, K: Kernel<dyn Gradient + 'a> + 'a>(kernel: K, chains: usize) -> AnyEstimator<'a> {
-            DynEstimator::new(ScoreClimb::new(kernel, chains, Average::Chains))
+            DynEstimator::new(ChainScore::new(kernel, chains, Average::Chains))
         }
         Ok(match *self {
             Self::Imh {} => DynEstimator::new(pmcsa(chains)),
@@ -394,7 +394,7 @@ impl Method {
 }
 
 fn guarded<'a, K: Kernel<dyn Gradient + 'a> + 'a>(
-    climb: ScoreClimb<K>,
+    climb: ChainScore<K>,
     guard: Option<Defence>,
 ) -> AnyEstimator<'a> {
     match guard {
@@ -529,10 +529,10 @@ impl Entrant {
     }
 }
 
-/// Replaces the guide by a standard normal at every lambda: the prior of the probit regression, as in the column "MSC
+/// Replaces the proposal by a standard normal at every lambda: the prior of the probit regression, as in the column "MSC
 /// (prior)" of (MSC, Tab. 1). Scores are still those of the family.
 ///
-/// The [`Guide`] of the family is not wrapped but replaced: proposals do not adapt to the fit.
+/// The [`Proposal`] of the family is not wrapped but replaced: proposals do not adapt to the fit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FromPrior;
 
@@ -547,12 +547,12 @@ impl Guard for FromPrior {
 
     fn guarded(
         &self,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         _: usize,
         _: &mut [f64],
-        run: &mut dyn FnMut(&mut dyn Guide),
+        run: &mut dyn FnMut(&mut dyn Proposal),
     ) -> Result<(), Error> {
-        run(&mut Prior { dim: guide.dim() });
+        run(&mut Prior { dim: proposal.dim() });
         Ok(())
     }
 }
@@ -562,7 +562,7 @@ struct Prior {
     dim: usize,
 }
 
-impl Guide for Prior {
+impl Proposal for Prior {
     fn dim(&self) -> usize {
         self.dim
     }
@@ -606,7 +606,9 @@ mod tests {
         let mut inner = Prior { dim: 3 };
         let mut draw = |lanes: &mut [Stream], z: &mut [f64], log_q: &mut [f64]| {
             let columns = log_q.len();
-            let run = &mut |guide: &mut dyn Guide| guide.sample_into(lanes, batch_mut(z, 3, columns), log_q);
+            let run = &mut |proposal: &mut dyn Proposal| {
+                proposal.sample_into(lanes, batch_mut(z, 3, columns), log_q)
+            };
             FromPrior.guarded(&mut inner, columns, &mut [], run).unwrap();
         };
         draw(&mut Seed::new(1).streams(2, 0), &mut z, &mut log_q);

@@ -143,8 +143,8 @@ impl TwoStates {
         stream: &mut Stream,
     ) -> Vec<f64> {
         let model = self.model();
-        let mut memory = vec![0.0; Twisted.guide_len(&model)];
-        let mut guide = Twisted.guide(&model, &self.lambda, &mut memory);
+        let mut memory = vec![0.0; Twisted.proposal_len(&model)];
+        let mut proposal = Twisted.proposal(&model, &self.lambda, &mut memory);
         let lineage = if ancestry == Ancestry::Kept { Lineage::Traced } else { Lineage::Ancestors };
         let kernel =
             ConditionalSmc { particles, resampling: Resampling::Multinomial, threshold: 1.0, lineage };
@@ -152,9 +152,9 @@ impl TwoStates {
         let mut paths = Paths { positions: faer::Mat::from_fn(2, 1, |i, _| [1.0, 0.5][i]) };
         let step = |_| {
             if ancestry == Ancestry::Printed {
-                sweep(&model, &mut guide, paths.positions.col_as_slice_mut(0), particles, stream);
+                sweep(&model, &mut proposal, paths.positions.col_as_slice_mut(0), particles, stream);
             } else {
-                kernel.step(&model, &mut guide, &mut paths, std::slice::from_mut(stream), &mut work);
+                kernel.step(&model, &mut proposal, &mut paths, std::slice::from_mut(stream), &mut work);
             }
             paths.positions[(0, 0)]
         };
@@ -165,34 +165,34 @@ impl TwoStates {
 /// One sweep as printed (MSC, Alg. 4), for a path of two numbers.
 fn sweep<P: StateSpace, G: PathGuide>(
     model: &P,
-    guide: &mut G,
+    proposal: &mut G,
     path: &mut [f64],
     particles: usize,
     stream: &mut Stream,
 ) {
     let (mut z, mut log_w) = (vec![path[0]; particles], vec![0.0; particles]);
-    guide.log_weights(0, &[], &z[..1], &mut log_w[..1]);
-    guide.propose_into(0, &[], stream, &mut z[1..], &mut log_w[1..]);
+    proposal.log_weights(0, &[], &z[..1], &mut log_w[..1]);
+    proposal.propose_into(0, &[], stream, &mut z[1..], &mut log_w[1..]);
     // q(z' | z_j) = p(z' | z_j) psi(z') / normaliser(z_j), and psi(z') does not depend on j.
     let (retained, mut log_p, mut normaliser) =
         (vec![path[1]; particles], vec![0.0; particles], vec![0.0; particles]);
     model.log_transitions(1, &z, &retained, &mut log_p);
-    guide.log_weights(1, &z, &retained, &mut normaliser);
+    proposal.log_weights(1, &z, &retained, &mut normaliser);
     let printed: Vec<f64> = (0..particles).map(|j| log_w[j] + log_p[j] - normaliser[j]).collect();
     let ancestor =
         |first: bool, stream: &mut Stream| stream.choose(if first { &printed } else { &log_w }).unwrap_or(0);
     let ancestors: Vec<usize> = (0..particles).map(|i| ancestor(i == 0, stream)).collect();
     let before: Vec<f64> = ancestors.iter().map(|&a| z[a]).collect();
     let (mut after, mut weights) = (vec![path[1]; particles], vec![0.0; particles]);
-    guide.log_weights(1, &before[..1], &after[..1], &mut weights[..1]);
-    guide.propose_into(1, &before[1..], stream, &mut after[1..], &mut weights[1..]);
-    let due = |t: usize, z: &[f64], guide: &mut G| {
+    proposal.log_weights(1, &before[..1], &after[..1], &mut weights[..1]);
+    proposal.propose_into(1, &before[1..], stream, &mut after[1..], &mut weights[1..]);
+    let due = |t: usize, z: &[f64], proposal: &mut G| {
         let (mut likelihood, mut twist) = (vec![0.0; particles], vec![0.0; particles]);
         model.log_observations(t, z, &mut likelihood);
-        guide.log_twists(t, z, &mut twist);
+        proposal.log_twists(t, z, &mut twist);
         likelihood.iter().zip(twist).map(|(likelihood, twist)| likelihood - twist).collect::<Vec<f64>>()
     };
-    let dues = [due(0, &before, guide), due(1, &after, guide)];
+    let dues = [due(0, &before, proposal), due(1, &after, proposal)];
     weights.iter_mut().enumerate().for_each(|(i, weight)| *weight += dues[0][i] + dues[1][i]);
     let chosen = stream.choose(&weights).unwrap_or(0);
     (path[0], path[1]) = (before[chosen], after[chosen]);

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{At, Error, Family, Guide, Seed, Stream};
+use mcsa_core::{Error, Family, FamilyProposal, Proposal, Seed, Stream};
 use mcsa_families::{
     Atoms, Defence, FullRank, GaussianFamily, GaussianMixture, LowRank, MeanField, MultivariateT, Start,
     StudentT, Tail,
@@ -39,9 +39,11 @@ fn family<F: Family>(
         let (defence, mut memory) = (Defence::new(0.01, Tail::cauchy(dim)).expect("a share"), [0.0; COLUMNS]);
         group.bench_function(BenchmarkId::new("defended draw", dim), |bench| {
             bench.iter(|| {
-                let mut guide = At::new(&q, black_box(&params), COLUMNS, &mut work).expect("good params");
-                let mut guide = defence.around(&mut guide, COLUMNS, &mut memory).expect("enough memory");
-                guide.sample_into(&mut lanes, z.as_mut(), &mut log_q);
+                let mut proposal =
+                    FamilyProposal::new(&q, black_box(&params), COLUMNS, &mut work).expect("good params");
+                let mut proposal =
+                    defence.around(&mut proposal, COLUMNS, &mut memory).expect("enough memory");
+                proposal.sample_into(&mut lanes, z.as_mut(), &mut log_q);
             });
         });
     }

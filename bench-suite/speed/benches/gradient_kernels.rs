@@ -5,7 +5,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
 use mcsa_core::{Address, Gradient, Kernel, LogDensity, Seed};
-use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
+use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
 
 struct Standard(usize);
 
@@ -41,7 +41,7 @@ fn transition<K: Kernel<Standard>>(c: &mut Criterion, name: &str, kernel: impl F
                     for (lane, stream) in (0..).zip(&mut lanes) {
                         stream.go_to(Address::of(lane, step));
                     }
-                    kernel.step(&target, &mut Unguided { dim }, &mut state, &mut lanes, &mut work)
+                    kernel.step(&target, &mut NoProposal { dim }, &mut state, &mut lanes, &mut work)
                 });
             });
         }

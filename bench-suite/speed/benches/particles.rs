@@ -30,7 +30,7 @@ fn particles(c: &mut Criterion) {
     let model = model();
     let states = model.states();
     let params: Vec<f64> = (0..2 * (RETURNS + 1)).map(|k| 0.1 * (k as f64).sin()).collect();
-    let mut memory = vec![0.0; Twisted.guide_len(&states)];
+    let mut memory = vec![0.0; Twisted.proposal_len(&states)];
 
     let mut group = c.benchmark_group("conditional smc, 10 particles");
     group.throughput(Throughput::Elements(10 * states.num_states() as u64));
@@ -45,8 +45,8 @@ fn particles(c: &mut Criterion) {
                 b.iter(|| {
                     step += 1;
                     lanes[0].go_to(Address::of(0, step));
-                    let mut guide = Twisted.guide(&states, &params, &mut memory);
-                    kernel.step(&states, &mut guide, &mut paths, &mut lanes, &mut work)
+                    let mut proposal = Twisted.proposal(&states, &params, &mut memory);
+                    kernel.step(&states, &mut proposal, &mut paths, &mut lanes, &mut work)
                 });
             });
         }
@@ -64,8 +64,8 @@ fn particles(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("twisted", format!("{resampling:?}")), |b| {
             b.iter(|| {
-                let mut guide = Twisted.guide(&states, &params, &mut memory);
-                smc.log_evidence(&states, &mut guide, &mut lane, &mut work)
+                let mut proposal = Twisted.proposal(&states, &params, &mut memory);
+                smc.log_evidence(&states, &mut proposal, &mut lane, &mut work)
             });
         });
     }

@@ -1,6 +1,6 @@
 //! Measured classification of kernels by proposals and acceptance rule (CW, Tab. 2).
 
-use mcsa_core::{Address, At, Cloud, Counted, Error, Kernel, Parametric, Seed};
+use mcsa_core::{Address, ChainState, Counted, Error, FamilyProposal, Kernel, Parametric, Seed};
 use mcsa_families::MeanField;
 use mcsa_kernels::{Acceptance, Cis, Hmc, Imh, Leapfrog, Mala, Mass, Rwm, Selection};
 use mcsa_models::Gaussian;
@@ -34,7 +34,7 @@ impl Seen {
 const SMALL: f64 = 1e-6;
 const TRANSITIONS: u64 = 4_000;
 
-/// All kernels of the library that a score climb can use, on a standard normal with guides equal to the target.
+/// All kernels of the library that a score climb can use, on a standard normal with proposals equal to the target.
 ///
 /// # Errors
 /// If a kernel refuses its settings; tests exclude this.
@@ -57,7 +57,7 @@ fn seen<K: Kernel<Counted<Gaussian>>>(name: &'static str, kernel: &K) -> Result<
     let family = MeanField::new(1);
     let params = family.at(&[0.0], &[1.0])?;
     let columns = kernel.columns(1);
-    let (mut guide_work, mut work) =
+    let (mut proposal_work, mut work) =
         (vec![0.0; family.work_len(columns)], vec![0.0; kernel.work_len(&target, 1)]);
     let mut chains = [-1.0, 1.0].map(|start| kernel.init(&target, faer::Mat::full(1, 1, start)));
     let mut lanes = Seed::new(0).named(name).streams(1, 0);
@@ -69,8 +69,8 @@ fn seen<K: Kernel<Counted<Gaussian>>>(name: &'static str, kernel: &K) -> Result<
             let state = chain.as_mut().map_err(|error| error.clone())?;
             lanes[0].go_to(Address::of(0, transition));
             let start = state.chains().positions[(0, 0)];
-            let mut guide = At::new(&family, &params, columns, &mut guide_work)?;
-            kernel.step(&target, &mut guide, state, &mut lanes, &mut work);
+            let mut proposal = FamilyProposal::new(&family, &params, columns, &mut proposal_work)?;
+            kernel.step(&target, &mut proposal, state, &mut lanes, &mut work);
             let end = state.chains().positions[(0, 0)];
             stayed += u64::from(end == start);
             *moved = (end != start).then_some(end);
@@ -132,8 +132,8 @@ const GUIDE: [f64; 3] = [3.0, 2.0, 1.0];
 
 fn matrix<K: Kernel<Finite>>(kernel: &K) -> Result<Transition, Error> {
     let target = Finite::on_line(&TARGET)?;
-    let mut guide = FiniteGuide::new(Finite::on_line(&GUIDE)?);
-    transition_matrix(kernel, &target, &mut guide, target.atoms(), 1, 1_000)
+    let mut proposal = FiniteGuide::new(Finite::on_line(&GUIDE)?);
+    transition_matrix(kernel, &target, &mut proposal, target.atoms(), 1, 1_000)
 }
 
 /// Finding on the largest difference between the exact transition matrices of two kernels.

@@ -90,9 +90,9 @@ fn add_pmcsa(table: &mut Table, instance: &Instance<f64>, n: usize) {
     add(table, "001-L2", printed, each(&|w| pmcsa::accepted(w, largest, n)));
     // The lemma holds for nonnegative functions: here `|s|`.
     let sizes: Vec<f64> = instance.s().iter().map(|s| s.abs()).collect();
-    let (target, guide) = (dot(instance.pi(), &sizes), dot(instance.q(), &sizes));
-    let printed = sizes.iter().map(|&size| pmcsa::mean_after_as_printed(guide, size, largest, n));
-    let corrected = sizes.iter().map(|&size| pmcsa::mean_after(target, guide, size, largest, n));
+    let (target, proposal) = (dot(instance.pi(), &sizes), dot(instance.q(), &sizes));
+    let printed = sizes.iter().map(|&size| pmcsa::mean_after_as_printed(proposal, size, largest, n));
+    let corrected = sizes.iter().map(|&size| pmcsa::mean_after(target, proposal, size, largest, n));
     add(table, "001-L3", printed.collect::<Vec<_>>(), corrected.collect::<Vec<_>>());
     keep(table, "001-T-MSC-MIX", mcmc_se::cis_rate(largest, n));
     keep(table, "001-T-MSC-VAR", norm * norm);

@@ -1,6 +1,6 @@
 //! Exact solution of one finite problem, with input and output in JSON.
 //!
-//! The input gives a target, a guide and a scalar score on a few atoms; the [`Answer`] holds all quantities in the papers'
+//! The input gives a target, a proposal and a scalar score on a few atoms; the [`Answer`] holds all quantities in the papers'
 //! statements, computed in exact fractions and rounded once, at the end, to 15 digits.
 //!
 //! ```

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A finite problem, with the numbers of states and candidates for which it is solved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// Target, guide and score.
+    /// Target, proposal and score.
     pub instance: Instance<Rational>,
     /// Numbers of transitions, averaged states, or chains.
     pub n: Vec<usize>,

@@ -7,7 +7,7 @@ use faer::MatRef;
 use mcsa_core::{Error, Learnable, LogDensity, Seed, Stream, bits};
 use mcsa_estimators::{Ascent, Outcome};
 use mcsa_particles::{
-    Bootstrap, FxStates, FxVolatility, GaussianDynamics, JointPaths, PathClimb, PathFamily, PathKernel,
+    Bootstrap, FxStates, FxVolatility, GaussianDynamics, JointPaths, PathFamily, PathKernel, PathScore,
     Resampling, Smc, StateSpace, Theta, Twisted, Untwisted, msc_paths, smc_paths,
 };
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ impl Fit {
     /// Makes the steps of the fit, then runs the filters `smc`.
     fn climb<K: PathKernel>(
         &self,
-        climb: PathClimb<K>,
+        climb: PathScore<K>,
         smc: Smc,
         filters: u64,
         job: &Job,
@@ -156,14 +156,14 @@ fn filtered(
     if is_own {
         return smc.log_evidence(&model, &mut Bootstrap(&model), &mut stream("bootstrap"), &mut work);
     }
-    let mut memory = vec![0.0; Twisted.guide_len(&model)];
-    let mut guide = Twisted.guide(&model, lambda, &mut memory);
+    let mut memory = vec![0.0; Twisted.proposal_len(&model)];
+    let mut proposal = Twisted.proposal(&model, lambda, &mut memory);
     match method {
         Method::Smc { .. } => {
-            let mut guide = Untwisted { model: &model, guide };
-            smc.log_evidence(&model, &mut guide, &mut stream("untwisted"), &mut work)
+            let mut proposal = Untwisted { model: &model, proposal };
+            smc.log_evidence(&model, &mut proposal, &mut stream("untwisted"), &mut work)
         }
-        _ => smc.log_evidence(&model, &mut guide, &mut stream("twisted"), &mut work),
+        _ => smc.log_evidence(&model, &mut proposal, &mut stream("twisted"), &mut work),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use mcsa_core::{Error, Estimator, Record, Seed};
 use mcsa_data::Catalogue;
-use mcsa_estimators::{Ascent, Fit as State, Outcome, Run, Stop, View};
+use mcsa_estimators::{Ascent, AscentState as State, Outcome, Run, Stop, View};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -232,7 +232,7 @@ impl<L: Log> Trail<'_, L> {
                 }
             };
             if let Some(kernel) = kernel {
-                let (params, acceptance) = (fit.params(), fit.watch().acceptance());
+                let (params, acceptance) = (fit.params(), fit.statistics().acceptance());
                 let variance = self.variance(counts, ascent, &mut auxiliary, params, step);
                 let seen = |variance| Seen { step, params, kernel, acceptance, variance };
                 broken = variance.and_then(|variance| self.record(counts, seen(variance))).err();

@@ -18,7 +18,7 @@ pub struct Scatters {
     methods: Vec<Entry>,
 }
 
-/// Settings of target, guides and chains.
+/// Settings of target, proposals and chains.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Setting {

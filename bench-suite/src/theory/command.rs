@@ -39,7 +39,7 @@ pub struct Command {
     /// Instead, solve the finite problem in this file (`-` is the standard input) and print the solution as JSON.
     ///
     /// The file holds `{"pi": ["1/2", "1/2"], "q": ["1/4", "3/4"], "s": ["1", "-1"], "n": [1, 2, 3], "candidates": [2, 3]}`:
-    /// target, guide and scalar score of each atom as numbers or fractions; numbers of transitions, states or chains; and
+    /// target, proposal and scalar score of each atom as numbers or fractions; numbers of transitions, states or chains; and
     /// numbers of candidates including the retained one. Vectors of the answer have one entry per start atom; `bias` is
     /// signed.
     ///

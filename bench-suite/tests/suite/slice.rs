@@ -4,10 +4,12 @@ use std::ops::ControlFlow;
 
 use mcsa_bench_suite::catalog::correlated_gaussian as gaussian;
 use mcsa_core::{
-    Cloud, Ensemble, Error, Estimator, ExactDraws, Guide, Kernel, LogDensity, Metric, Parametric, Seed,
-    Stream, from_fn,
+    ChainState, Ensemble, Error, Estimator, ExactDraws, Kernel, LogDensity, Metric, Parametric, Proposal,
+    Seed, Stream, from_fn,
 };
-use mcsa_estimators::{Ascent, Average, Fit, Outcome, Run, ScoreClimb, Stop, View, jsa, msc_rb, pmcsa};
+use mcsa_estimators::{
+    Ascent, AscentState, Average, ChainScore, Outcome, Run, Stop, View, jsa, msc_rb, pmcsa,
+};
 use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_kernels::{Imh, ImhState};
 use mcsa_models::Gaussian;
@@ -15,7 +17,7 @@ use mcsa_optim::{Adam, AdamState};
 
 const DIM: usize = 10;
 
-type Climb<E> = Fit<<E as Estimator<Gaussian, MeanField>>::State, AdamState>;
+type Climb<E> = AscentState<<E as Estimator<Gaussian, MeanField>>::State, AdamState>;
 
 /// All parts of a fit except the rate of its optimiser.
 struct Slice<E> {
@@ -127,7 +129,7 @@ fn msc_with_its_weights_kept_finds_the_exact_optimum() {
     assert!(mean < 0.1 && scale < 0.1, "{mean} {scale}");
 }
 
-/// A defensive guide keeps the optimum: it changes proposals, not the stationary point.
+/// A defensive proposal keeps the optimum: it changes proposals, not the stationary point.
 #[test]
 fn a_defensive_guide_keeps_the_exact_optimum() {
     let defence = Defence::new(0.05, Tail::student(DIM, 5.0).unwrap()).unwrap();
@@ -158,16 +160,16 @@ fn without_acceptance_the_optimum_is_missed() {
         fn step(
             &self,
             _: &P,
-            guide: &mut dyn Guide,
+            proposal: &mut dyn Proposal,
             state: &mut ImhState,
             lanes: &mut [Stream],
             work: &mut [f64],
         ) {
             let Ensemble { positions, .. } = state.chains_mut();
-            guide.sample_into(lanes, positions.as_mut(), &mut work[..lanes.len()]);
+            proposal.sample_into(lanes, positions.as_mut(), &mut work[..lanes.len()]);
         }
     }
-    let (mean, _) = worst(ScoreClimb::new(Always(Imh::default()), 10, Average::Chains));
+    let (mean, _) = worst(ChainScore::new(Always(Imh::default()), 10, Average::Chains));
     assert!(mean > 0.3, "{mean}");
 }
 
@@ -233,7 +235,7 @@ fn what_does_not_fit_is_refused_with_its_place() {
     let ascent =
         Ascent { target: &target, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
     let refused = |params: Vec<f64>| ascent.start(params).unwrap_err().to_string();
-    assert_eq!(refused(vec![0.0; 6]), "Ascent: ScoreClimb: the target has dimension 10, the family 3");
+    assert_eq!(refused(vec![0.0; 6]), "Ascent: ChainScore: the target has dimension 10, the family 3");
     assert_eq!(refused(vec![0.0; 5]), "Ascent: params has length 5, expected 6");
     assert_eq!(refused(vec![f64::NAN; 6]), "Ascent: params[0] is NaN, expected a finite number");
 
@@ -241,11 +243,11 @@ fn what_does_not_fit_is_refused_with_its_place() {
     let ascent = Ascent { target: &small, estimator: pmcsa(0), ..ascent };
     assert_eq!(
         ascent.start(vec![0.0; 6]).unwrap_err().to_string(),
-        "Ascent: ScoreClimb: lanes is 0, expected at least 1"
+        "Ascent: ChainScore: lanes is 0, expected at least 1"
     );
     let ascent = Ascent { estimator: jsa(0), ..ascent };
     let error = ascent.start(vec![0.0; 6]).unwrap_err().to_string();
-    assert_eq!(error, "Ascent: ScoreClimb: Imh: sweeps is 0, expected at least 1");
+    assert_eq!(error, "Ascent: ChainScore: Imh: sweeps is 0, expected at least 1");
 
     let ascent = Ascent { estimator: pmcsa(2), ..ascent };
     let mut fit = ascent.start(vec![0.0; 6]).unwrap();

@@ -3,10 +3,12 @@
 use std::ops::ControlFlow;
 
 use faer::Mat;
-use mcsa_core::{Ensemble, Error, Estimator, Guide, Kernel, LogDensity, Optimizer, Parametric, Seed, Stream};
+use mcsa_core::{
+    Ensemble, Error, Estimator, Kernel, LogDensity, Optimizer, Parametric, Proposal, Seed, Stream,
+};
 use mcsa_estimators::{
-    Ascent, Average, Controlled, Elbo, Fit, Obstacle, Outcome, Run, ScoreClimb, Stationary, View, jsa, msc,
-    msc_rb, pmcsa, rws, single, snis,
+    Ascent, AscentState, Average, ChainScore, Controlled, Elbo, Obstacle, Outcome, Run, Stationary, View,
+    jsa, msc, msc_rb, pmcsa, rws, single, snis,
 };
 use mcsa_families::MeanField;
 use mcsa_kernels::ImhState;
@@ -116,7 +118,7 @@ fn a_direction_that_is_not_finite_names_parameter_and_step() {
     assert_eq!((fit.step(), fit.params()), (10, &[9.0, 0.5][..]));
 }
 
-type Climb = Fit<ImhState, AdamState>;
+type Climb = AscentState<ImhState, AdamState>;
 
 fn bits(fit: &Climb) -> Vec<u64> {
     fit.params().iter().map(|p| p.to_bits()).collect()
@@ -187,7 +189,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for AllBut {
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Ensemble, Error> {
         Ensemble::new(target, positions)
     }
-    fn step(&self, _: &P, _: &mut dyn Guide, chains: &mut Ensemble, lanes: &mut [Stream], _: &mut [f64]) {
+    fn step(&self, _: &P, _: &mut dyn Proposal, chains: &mut Ensemble, lanes: &mut [Stream], _: &mut [f64]) {
         for (j, lane) in lanes.iter_mut().enumerate().filter(|(j, _)| Some(*j) != self.0) {
             chains.place(j, &[lane.normal()], 0.0);
         }
@@ -200,7 +202,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for AllBut {
 fn a_chain_that_never_moves_is_not_convergence() {
     let (target, family) = (Gaussian::standard(1), MeanField::new(1));
     let run = |stays| {
-        let climb = ScoreClimb::new(AllBut(stays), 8, Average::Chains);
+        let climb = ChainScore::new(AllBut(stays), 8, Average::Chains);
         let ascent = ascent(&target, &family, climb, Adam::new(0.005).unwrap());
         let mut fit = ascent.start(vec![0.0, 0.5]).unwrap();
         let rule = Stationary::to(0.2).unwrap();

@@ -1,10 +1,10 @@
 //! A fit saved after any step and resumed is bit-identical to one that never stopped, and belongs to the parts that made it.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Counted, Error, Estimator, LogDensity, Optimizer, Parametric, Seed};
+use mcsa_core::{ChainState, Counted, Error, Estimator, LogDensity, Optimizer, Parametric, Seed};
 use mcsa_estimators::{
-    Ascent, Controlled, Fit, Interleaved, Joint, Moments, ScoreClimb, jsa, jsa_scan, msc, msc_rb, pmcsa,
-    pmcsa_rb, rws, single, snis,
+    Ascent, AscentState, ChainScore, Controlled, Interleaved, Joint, Moments, jsa, jsa_scan, msc, msc_rb,
+    pmcsa, pmcsa_rb, rws, single, snis,
 };
 use mcsa_families::{Amortised, Defence, Link, MeanField, Tail};
 use mcsa_kernels::{Cycle, Hmc, Imh, ImhState, Repeat, Rwm};
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 const STEPS: u64 = 40;
 
-fn text<S: Serialize>(fit: &Fit<S, AdamState>) -> String {
+fn text<S: Serialize>(fit: &AscentState<S, AdamState>) -> String {
     serde_json::to_string(fit).unwrap()
 }
 
@@ -142,7 +142,7 @@ where
     serde_json::to_string(&fit).unwrap()
 }
 
-type Climb = Fit<ImhState, AdamState>;
+type Climb = AscentState<ImhState, AdamState>;
 
 #[test]
 fn other_data_are_refused() {
@@ -173,7 +173,7 @@ fn other_data_are_refused() {
         elsewhere.adopt(&mut fit).unwrap_err(),
     ] {
         let error = error.to_string();
-        assert!(error.starts_with("Ascent: ScoreClimb: the cached log density of chain 0 is -"), "{error}");
+        assert!(error.starts_with("Ascent: ChainScore: the cached log density of chain 0 is -"), "{error}");
         assert!(error.ends_with("start a new fit (its parameters can be the start)"), "{error}");
     }
     // The twin: on its own data the fit continues unchanged.
@@ -188,7 +188,7 @@ fn other_data_are_refused_by_whatever_has_chains() {
         let (target, other, family) = (at(0.0), at(1e-3), MeanField::new(2));
         let adam = || Adam::new(0.02).unwrap();
         let text = on_file(&ascent(&target, &family, estimator(), adam()), 3);
-        let mut fit: Fit<E::State, AdamState> = serde_json::from_str(&text).unwrap();
+        let mut fit: AscentState<E::State, AdamState> = serde_json::from_str(&text).unwrap();
         let error = ascent(&other, &family, estimator(), adam()).run(&mut fit, 1);
         assert!(error.is_err_and(|error| error.to_string().contains("other data")), "{name}");
         ascent(&target, &family, estimator(), adam()).run(&mut fit, 1).unwrap();
@@ -237,7 +237,7 @@ where
     E: Estimator<P, MeanField>,
     O: Optimizer,
 {
-    let mut fit: Fit<E::State, O::State> = serde_json::from_str(&on_file(old, 3)).unwrap();
+    let mut fit: AscentState<E::State, O::State> = serde_json::from_str(&on_file(old, 3)).unwrap();
     let error = new.run(&mut fit, 1).unwrap_err();
     assert_eq!(new.adopt(&mut fit).is_ok(), adopts, "{error}");
     assert_eq!(new.run(&mut fit, 1).is_ok(), adopts, "{error}");
@@ -332,11 +332,11 @@ fn a_checkpoint_of_other_types_is_refused_with_a_sentence() {
     let sorted: serde_json::Value = serde_json::from_str(&text).unwrap();
     for text in [text, sorted.to_string()] {
         let errors = [
-            serde_json::from_str::<Fit<(), AdamState>>(&text).unwrap_err().to_string(),
-            serde_json::from_str::<Fit<ImhState, SgdState>>(&text).unwrap_err().to_string(),
+            serde_json::from_str::<AscentState<(), AdamState>>(&text).unwrap_err().to_string(),
+            serde_json::from_str::<AscentState<ImhState, SgdState>>(&text).unwrap_err().to_string(),
         ];
         for (error, found) in errors.iter().zip(["() and AdamState", "ImhState and SgdState"]) {
-            assert!(error.starts_with("the fit was made by ScoreClimb { kernel: Imh {"), "{error}");
+            assert!(error.starts_with("the fit was made by ChainScore { kernel: Imh {"), "{error}");
             assert!(
                 error.contains("whose states are ImhState and AdamState; it is read as one with"),
                 "{error}"
@@ -352,7 +352,7 @@ fn a_checkpoint_of_other_types_is_refused_with_a_sentence() {
 fn an_adopted_fit_goes_on_with_the_new_rate() -> Result<(), Error> {
     let (target, family) = (at(0.0), MeanField::new(2));
     let with = |rate| ascent(&target, &family, pmcsa(4), Sgd::new(rate).unwrap());
-    let mut fit: Fit<ImhState, SgdState> = serde_json::from_str(&on_file(&with(0.1), 3)).unwrap();
+    let mut fit: AscentState<ImhState, SgdState> = serde_json::from_str(&on_file(&with(0.1), 3)).unwrap();
     let before = fit.params().to_vec();
     with(0.0 + 1e-300).adopt(&mut fit)?;
     with(1e-300).run(&mut fit, 5)?;
@@ -363,6 +363,6 @@ fn an_adopted_fit_goes_on_with_the_new_rate() -> Result<(), Error> {
     let mut other = with(0.1);
     other.seed = Seed::new(2);
     assert!(other.adopt(&mut fit).unwrap_err().to_string().contains("seed"));
-    let _: &ScoreClimb<Imh> = &other.estimator;
+    let _: &ChainScore<Imh> = &other.estimator;
     Ok(())
 }

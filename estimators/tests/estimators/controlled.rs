@@ -211,7 +211,7 @@ fn impossible_settings_are_refused() {
     let mut lanes = mcsa_core::Seed::new(1).streams(4, 0);
     let told = |result: Result<(), Error>| result.unwrap_err().to_string();
     let odd = pmcsa(3).mirrored().init(&target, &family, &params, &mut lanes[..3]).map(drop);
-    assert_eq!(told(odd), "ScoreClimb: lanes is 3, expected even, for mirrored pairs");
+    assert_eq!(told(odd), "ChainScore: lanes is 3, expected even, for mirrored pairs");
     let evidence = ScoreWeights::new(4, Weighting::Evidence).mirrored();
     let refused = evidence.init(&target, &family, &params, &mut lanes);
     assert_eq!(told(refused), "ScoreWeights: a leave-one-out baseline is biased by mirrored draws");

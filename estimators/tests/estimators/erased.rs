@@ -2,8 +2,8 @@
 
 use mcsa_core::{Estimator, Seed};
 use mcsa_estimators::{
-    Ascent, Controlled, DynEstimator, DynState, Fit, FlowElbo, ScoreWeights, Weighting, msc_rb, pmcsa, rws,
-    snis,
+    Ascent, AscentState, Controlled, DynEstimator, DynState, FlowElbo, ScoreWeights, Weighting, msc_rb,
+    pmcsa, rws, snis,
 };
 use mcsa_families::{Drawn, MeanField};
 use mcsa_kernels::Hmc;
@@ -12,7 +12,7 @@ use mcsa_optim::{Adam, AdamState};
 
 const STEPS: u64 = 60;
 type Erased<'e> = DynEstimator<'e, Gaussian, MeanField>;
-type DynFit = Fit<DynState, AdamState>;
+type DynFit = AscentState<DynState, AdamState>;
 
 fn ascent<'a, E>(
     target: &'a Gaussian,
@@ -42,7 +42,7 @@ fn is_the_same<E: Estimator<Gaussian, MeanField> + Clone>(name: &str, estimator:
     }
     assert_eq!(whole.params(), parts.params(), "{name}");
     // As text, because metrics that a method does not record are NaN.
-    assert_eq!(format!("{:?}", whole.watch()), format!("{:?}", parts.watch()), "{name}");
+    assert_eq!(format!("{:?}", whole.statistics()), format!("{:?}", parts.statistics()), "{name}");
     let [ours, theirs] = [plain.health(&whole).unwrap(), erased.health(&parts).unwrap()];
     assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{name}");
     let (ours, theirs) = (serde_json::to_value(whole.estimator()), serde_json::to_value(parts.estimator()));

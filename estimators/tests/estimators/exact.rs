@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa_core::{Estimator, LogDensity, Parametric, Stream, enumerate};
 use mcsa_estimators::{
-    Average, ScoreClimb, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, pmcsa_rb, snis,
+    Average, ChainScore, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, pmcsa_rb, snis,
 };
 use mcsa_families::{Atoms, Defence, Tail};
 use mcsa_kernels::{Acceptance, Cis, Imh, Repeat, WasteRecycling};
@@ -21,14 +21,14 @@ fn family() -> Atoms {
     Atoms::on_line(3).unwrap()
 }
 
-fn guide_probabilities() -> [f64; 3] {
+fn proposal_probabilities() -> [f64; 3] {
     let total: f64 = LOGITS.iter().map(|l| l.exp()).sum();
     LOGITS.map(|l| l.exp() / total)
 }
 
 /// The score at atom `k`: one-hot minus probabilities.
 fn score(k: usize) -> [f64; 3] {
-    let mut score = guide_probabilities().map(|q| -q);
+    let mut score = proposal_probabilities().map(|q| -q);
     score[k] += 1.0;
     score
 }
@@ -65,7 +65,7 @@ fn expectation<E: Estimator<Finite, Atoms>>(estimator: &E, state: &dyn Fn() -> E
 }
 
 /// Exact expectation when every chain starts independently with these probabilities.
-fn from_law<K, G>(estimator: &ScoreClimb<K, G>, law: [f64; 3]) -> [f64; 3]
+fn from_law<K, G>(estimator: &ChainScore<K, G>, law: [f64; 3]) -> [f64; 3]
 where
     K: mcsa_core::Kernel<Finite>,
     G: mcsa_core::Guard,
@@ -95,10 +95,10 @@ fn chains_at_the_target_give_the_exact_score() {
     assert!(close(from_law(&pmcsa_rb(2), TARGET), exact));
     let barker = Imh { acceptance: Acceptance::Barker, sweeps: 2 };
     let recycled = WasteRecycling { imh: barker.clone() };
-    assert!(close(from_law(&ScoreClimb::new(recycled, 1, Average::Cloud), TARGET), exact));
-    assert!(close(from_law(&ScoreClimb::new(barker, 1, Average::Cloud), TARGET), exact));
+    assert!(close(from_law(&ChainScore::new(recycled, 1, Average::Cloud), TARGET), exact));
+    assert!(close(from_law(&ChainScore::new(barker, 1, Average::Cloud), TARGET), exact));
     let repeated = Repeat { kernel: Cis::with_candidates(2), times: 2 };
-    assert!(close(from_law(&ScoreClimb::new(repeated, 1, Average::Cloud), TARGET), exact));
+    assert!(close(from_law(&ChainScore::new(repeated, 1, Average::Cloud), TARGET), exact));
 }
 
 /// Waste recycling is a conditional expectation: from every start its mean is that of the visited points.
@@ -111,11 +111,11 @@ fn recycled_proposals_have_the_mean_of_the_chains() {
         assert!(close(plain, recycled), "{plain:?} {recycled:?}");
         for acceptance in [Acceptance::Metropolis, Acceptance::Barker] {
             let imh = Imh { acceptance, sweeps: 3 };
-            let plain = from_law(&ScoreClimb::new(imh.clone(), 1, Average::Cloud), law);
-            let recycled = ScoreClimb::new(WasteRecycling { imh }, 1, Average::Cloud);
+            let plain = from_law(&ChainScore::new(imh.clone(), 1, Average::Cloud), law);
+            let recycled = ChainScore::new(WasteRecycling { imh }, 1, Average::Cloud);
             assert!(close(plain, from_law(&recycled, law)));
             // The twin: the last points alone.
-            let last = ScoreClimb { average: Average::Chains, ..recycled };
+            let last = ChainScore { average: Average::Chains, ..recycled };
             assert!(!close(plain, from_law(&last, law)));
         }
     }
@@ -125,7 +125,7 @@ fn recycled_proposals_have_the_mean_of_the_chains() {
 #[test]
 fn chains_elsewhere_are_biased() {
     let exact = mean(TARGET);
-    for law in [guide_probabilities(), [0.5, 0.301, 0.199]] {
+    for law in [proposal_probabilities(), [0.5, 0.301, 0.199]] {
         assert!(!close(from_law(&pmcsa(2), law), exact));
         assert!(!close(from_law(&jsa(3), law), exact));
         assert!(!close(from_law(&msc_rb(3), law), exact));
@@ -136,7 +136,7 @@ fn chains_elsewhere_are_biased() {
 /// the error of `jsa` is the mean of `r, r^2, .., r^n` and that of `pmcsa` is `r`.
 #[test]
 fn the_bias_from_the_worst_start_is_the_closed_form() {
-    let q = guide_probabilities();
+    let q = proposal_probabilities();
     let weights: Vec<f64> = TARGET.iter().zip(q).map(|(p, q)| p / q).collect();
     let worst = (0..3).max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap();
     let r = 1.0 - 1.0 / weights[worst];
@@ -171,7 +171,7 @@ fn known_normalisers_make_importance_sampling_unbiased() {
 /// `d/dlambda sum_k q_k (log p_k - log q_k) = sum_k q_k (log p_k - log q_k) score_k`.
 #[test]
 fn the_evidence_direction_is_unbiased() {
-    let q = guide_probabilities();
+    let q = proposal_probabilities();
     let weights = std::array::from_fn(|k| q[k] * (TARGET[k] / q[k]).ln());
     let found = expectation(&ScoreWeights::new(3, Weighting::Evidence), &|| ());
     assert!(close(found, mean(weights)));
@@ -181,7 +181,7 @@ fn the_evidence_direction_is_unbiased() {
 /// Every pair of draws, computed by hand.
 #[test]
 fn biased_weightings_equal_their_definitions() {
-    let q = guide_probabilities();
+    let q = proposal_probabilities();
     let w: [f64; 3] = std::array::from_fn(|k| TARGET[k] / q[k]);
     let by_hand = |weight: &dyn Fn(f64, f64) -> f64| {
         let mut total = [0.0; 3];

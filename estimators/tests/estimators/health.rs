@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use mcsa_core::{LogDensity, Record, Seed, from_fn};
 use mcsa_estimators::{
-    Ascent, Average, Elbo, Health, Judged, Outcome, Run, ScoreClimb, Stationary, TailWeight, pmcsa,
+    Ascent, Average, ChainScore, Elbo, Health, Outcome, ParamsOrigin, Run, Stationary, TailWeight, pmcsa,
 };
 use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, Averaged, Averaging, Clip, Clipped};
 
-/// Health after `steps` steps at a vanishing learning rate under a guide of this scale, for a standard normal times `e^2`.
+/// Health after `steps` steps at a vanishing learning rate under a proposal of this scale, for a standard normal times `e^2`.
 fn health(scale: f64, steps: u64, seed: u64) -> Health {
     let inner = Gaussian::standard(2);
     let target = from_fn(2, |z| inner.log_density(z, &mut [0.0; 2]) + 2.0);
@@ -29,7 +29,7 @@ fn health(scale: f64, steps: u64, seed: u64) -> Health {
     health
 }
 
-/// A guide of scale s > 1 in two dimensions: `log w* = 2 log s`, `KL(q || p) = s^2 - 1 - 2 log s`, `KL(p || q) = 1/s^2 - 1 + 2 log s`,
+/// A proposal of scale s > 1 in two dimensions: `log w* = 2 log s`, `KL(q || p) = s^2 - 1 - 2 log s`, `KL(p || q) = 1/s^2 - 1 + 2 log s`,
 /// sample size over draws `1 / E_q[w^2] = (2 s^2 - 1) / s^4`. The lower bound's standard error is below 0.1, that of the upper of 20
 /// chains 0.2: five are allowed.
 #[test]
@@ -59,7 +59,7 @@ fn a_report_has_its_closed_forms() {
     assert!(health.to_string().contains("190 largest of 4000 weights"), "{health}");
 }
 
-/// The twin: a guide of scale 0.2 has unbounded weights of tail index `1 - 0.04`, and the report calls the tail heavy.
+/// The twin: a proposal of scale 0.2 has unbounded weights of tail index `1 - 0.04`, and the report calls the tail heavy.
 #[test]
 fn a_guide_that_misses_mass_is_reported() {
     let health = health(0.2, 600, 2);
@@ -100,20 +100,20 @@ fn the_recommended_lambda_is_judged() {
     let outcome = ascent.run(&mut fit, Run::of(10_000).until(rule)).unwrap();
     let Outcome::Converged(accuracy) = &outcome else { panic!("{outcome}") };
     let health = ascent.health(&fit).unwrap();
-    let judged = Judged::RuleAverage { window: accuracy.window };
+    let judged = ParamsOrigin::RuleAverage { window: accuracy.window };
     assert_eq!((health.judged, ascent.recommended(&fit)), (judged, (judged, &accuracy.average[..])));
     let given = ascent.health_at(&fit, &accuracy.average).unwrap();
     assert_eq!(Health { judged, ..given }, health);
     let said = format!("average of the last {} steps", accuracy.window);
     assert!(health.to_string().contains(&said), "{health}");
-    // At the last iterate, noise makes the guide too narrow somewhere.
+    // At the last iterate, noise makes the proposal too narrow somewhere.
     let last = ascent.health_at(&fit, fit.params()).unwrap();
-    assert_eq!(last.judged, Judged::Given);
+    assert_eq!(last.judged, ParamsOrigin::Given);
     assert!(health.has_light_tails() && !last.has_light_tails(), "{health}\n{last}");
     assert!(last.shape > health.shape + 0.3, "{health}\n{last}");
     ascent.run(&mut fit, 1).unwrap();
     let health = ascent.health(&fit).unwrap();
-    assert_eq!((health.judged, ascent.average(&fit)), (Judged::LastIterate, None));
+    assert_eq!((health.judged, ascent.average(&fit)), (ParamsOrigin::LastIterate, None));
     assert!(health.to_string().contains("last iterate"), "{health}");
     // Params of another family are refused.
     let error = ascent.health_at(&fit, &[0.0; 3]).unwrap_err().to_string();
@@ -130,7 +130,7 @@ fn the_optimisers_average_is_judged() {
         Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
     let mut fit = ascent.start(family.at(&[0.0; 2], &[1.0; 2]).unwrap()).unwrap();
     ascent.run(&mut fit, 10).unwrap();
-    assert_eq!(ascent.recommended(&fit), (Judged::LastIterate, fit.params()));
+    assert_eq!(ascent.recommended(&fit), (ParamsOrigin::LastIterate, fit.params()));
     let mut sum = [0.0; 4];
     for _ in 0..20 {
         ascent.run(&mut fit, 1).unwrap();
@@ -139,14 +139,17 @@ fn the_optimisers_average_is_judged() {
     let average = ascent.average(&fit).unwrap();
     assert_eq!(Some(average), fit.optimizer().inner().average());
     assert!(average.iter().zip(sum).all(|(a, b)| (a - b).abs() < 1e-14), "{average:?} {sum:?}");
-    assert_eq!(ascent.recommended(&fit), (Judged::OptimizerAverage, average));
+    assert_eq!(ascent.recommended(&fit), (ParamsOrigin::OptimizerAverage, average));
     let health = ascent.health(&fit).unwrap();
-    assert_eq!(Health { judged: Judged::Given, ..health.clone() }, ascent.health_at(&fit, average).unwrap());
+    assert_eq!(
+        Health { judged: ParamsOrigin::Given, ..health.clone() },
+        ascent.health_at(&fit, average).unwrap()
+    );
     assert!(health.to_string().contains("the optimiser's average"), "{health}");
 }
 
 /// Four transitions per step by `Repeat`: the record counts every fault, not one in four, and the largest weight of all of
-/// them. The target is a standard normal that is NaN beyond 0.5, and counts the NaN. A fixed guide gives the largest weight in closed form, `log p / q` at the mode of a wider q: `log s`.
+/// them. The target is a standard normal that is NaN beyond 0.5, and counts the NaN. A fixed proposal gives the largest weight in closed form, `log p / q` at the mode of a wider q: `log s`.
 #[test]
 fn repeated_transitions_lose_no_fault() {
     let (inner, count) = (Gaussian::standard(1), std::sync::atomic::AtomicU64::new(0));
@@ -159,7 +162,7 @@ fn repeated_transitions_lose_no_fault() {
     });
     let family = MeanField::new(1);
     let kernel = mcsa_kernels::Repeat { kernel: mcsa_kernels::Imh::default(), times: 4 };
-    let estimator = ScoreClimb::new(kernel, 5, Average::Chains);
+    let estimator = ChainScore::new(kernel, 5, Average::Chains);
     let optimizer = Adam::new(1e-12).unwrap();
     let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(3) };
     let mut fit = ascent.start(family.at(&[0.0], &[2.0]).unwrap()).unwrap();
@@ -168,7 +171,7 @@ fn repeated_transitions_lose_no_fault() {
     ascent.run(&mut fit, 200).unwrap();
     let found = faults() - before;
     assert!(found > 1_000, "{found} of 4000 proposals should be faults");
-    assert_eq!(fit.watch().non_finite(), found as f64);
+    assert_eq!(fit.statistics().non_finite(), found as f64);
     // A report adds those at its own draws.
     let before = faults();
     let health = ascent.health_from(&fit, 50).unwrap();
@@ -177,9 +180,9 @@ fn repeated_transitions_lose_no_fault() {
     assert_eq!(health.non_finite, (found + faults() - before) as f64);
     let error = ascent.health_from(&fit, 0).unwrap_err().to_string();
     assert_eq!(error, "health_from: draws is 0, expected at least 1");
-    let said = |untold| Health { untold, ..health.clone() }.to_string();
+    let said = |dropped_metrics| Health { dropped_metrics, ..health.clone() }.to_string();
     assert!(said(2.0).contains("2 metrics were dropped") && !said(0.0).contains("metrics were dropped"));
-    let top = fit.watch().log_weight_top().unwrap();
+    let top = fit.statistics().log_weight_top().unwrap();
     assert!(top <= 2.0_f64.ln() && top > 2.0_f64.ln() - 1e-4, "{top} is the largest of some 2400 weights");
 }
 

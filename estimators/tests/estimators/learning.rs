@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{Blocks, Columns, Error, Estimator, Learnable, Parametric, Seed, Stream, enumerate};
-use mcsa_estimators::{Ascent, Joint, ScanClimb, jsa_scan};
+use mcsa_estimators::{Ascent, Joint, ScanScore, jsa_scan};
 use mcsa_families::{Amortised, Atoms, MeanField, PerDatum};
 use mcsa_models::FactorAnalysis;
 use mcsa_optim::{Adam, Schedule};
@@ -38,7 +38,7 @@ fn minibatches_stand_for_all_data() {
             (0..2).map(move |k| LAWS[row][k] - part[k].exp() / total)
         })
         .collect();
-    let mean = |climb: &ScanClimb| {
+    let mean = |climb: &ScanScore| {
         let mut mean = vec![0.0; 4];
         let mut work = vec![f64::NAN; climb.work_len(&Table, &family)];
         for start in 0..4 {
@@ -241,7 +241,7 @@ fn shapes_that_do_not_fit_are_refused() {
     let family = PerDatum { family: Atoms::on_line(2).unwrap(), data: 3 };
     let mut lanes = Seed::new(1).streams(1, 0);
     let refused = jsa_scan(1).init(&Table, &family, &[0.0; 6], &mut lanes).map(drop);
-    assert!(told(refused).starts_with("ScanClimb: data of target and family"));
+    assert!(told(refused).starts_with("ScanScore: data of target and family"));
     let refused = family.check(&[0.0, 0.0, 0.0, f64::NAN, 0.0, 0.0]);
     assert!(told(refused).starts_with("PerDatum, datum 1: params[1] is NaN"));
     let joint = Joint { climb: jsa_scan(2) };

@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 
 use faer::{Mat, mat};
 use mcsa_core::{
-    Columns, ColumnsMut, Ensemble, Error, Estimator, Guard, Guide, Kernel, Metric, Record, Seed, Stream,
+    Columns, ColumnsMut, Ensemble, Error, Estimator, Guard, Kernel, Metric, Proposal, Record, Seed, Stream,
     enumerate,
 };
 use mcsa_estimators::{
-    Ascent, Average, Moments, MomentsInfo, MomentsState, ScoreClimb, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
+    Ascent, Average, ChainScore, Moments, MomentsInfo, MomentsState, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
     single,
 };
 use mcsa_families::{FullRank, GaussianFamily, MeanField};
@@ -17,7 +17,7 @@ use mcsa_models::Gaussian;
 use mcsa_optim::Sgd;
 use mcsa_testing::Finite;
 
-/// Guard whose guide draws an atom of the target with probabilities proportional to the density of the guarded guide there.
+/// Guard that draws an atom of the target with probabilities proportional to the density of the guarded proposal there.
 pub(crate) struct OnAtoms;
 
 struct AtomGuide<'a> {
@@ -33,7 +33,7 @@ pub(crate) fn target() -> Finite {
     Finite::new(atoms(), [0.5_f64, 0.2, 0.3].map(f64::ln).to_vec()).unwrap()
 }
 
-impl Guide for AtomGuide<'_> {
+impl Proposal for AtomGuide<'_> {
     fn dim(&self) -> usize {
         2
     }
@@ -62,15 +62,15 @@ impl Guard for OnAtoms {
 
     fn guarded(
         &self,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         _: usize,
         _: &mut [f64],
-        run: &mut dyn FnMut(&mut dyn Guide),
+        run: &mut dyn FnMut(&mut dyn Proposal),
     ) -> Result<(), Error> {
         let atoms = atoms();
         let mut logits = vec![0.0; 3];
         for (k, logit) in logits.iter_mut().enumerate() {
-            guide.log_probs(atoms.as_ref().subcols(k, 1), std::slice::from_mut(logit));
+            proposal.log_probs(atoms.as_ref().subcols(k, 1), std::slice::from_mut(logit));
         }
         let total = logits.iter().map(|l| l.exp()).sum::<f64>().ln();
         logits.iter_mut().for_each(|l| *l -= total);
@@ -115,7 +115,7 @@ fn elsewhere() -> Vec<f64> {
 
 /// Exact expectation, over stationary chains, of `factor` times the change of the family's moments in a step of a fit in its middle.
 fn expected_change<K: Kernel<Finite>>(
-    climb: ScoreClimb<K>,
+    climb: ChainScore<K>,
     params: &[f64],
     factor: impl Fn(&MomentsInfo<K::Info>, f64) -> f64,
 ) -> [f64; 5] {
@@ -148,7 +148,7 @@ fn expected_change<K: Kernel<Finite>>(
     total
 }
 
-fn holds<K: Kernel<Finite> + Clone>(name: &str, climb: &ScoreClimb<K>) {
+fn holds<K: Kernel<Finite> + Clone>(name: &str, climb: &ChainScore<K>) {
     // 1.5 / (4 + 6 / 2 + 1.5), whatever the chains do.
     let gain = 1.5 / 8.5;
     for params in [optimum(), elsewhere()] {
@@ -174,7 +174,7 @@ fn the_expected_step_moves_the_moments_towards_those_of_the_target() {
     holds("jsa", &jsa(2));
     holds("msc", &msc(3));
     holds("msc_rb", &msc_rb(3));
-    holds("unaveraged jsa", &ScoreClimb::new(jsa(2).kernel, 1, Average::Chains));
+    holds("unaveraged jsa", &ChainScore::new(jsa(2).kernel, 1, Average::Chains));
 }
 
 /// The twin: a gain in proportion to the acceptance of the same step weights moves more than stays, and the optimum is no fixed point.
@@ -194,7 +194,7 @@ fn wishart() -> Gaussian {
 
 /// Errors of the fitted mean and covariance in units of the target's, `L^-1 (m - mu)` and `L^-1 (S - C) L^-T`, from a start that is
 /// 3 standard deviations away and 1.3 times as wide.
-fn errors<K: Kernel<Gaussian>>(climb: ScoreClimb<K>, memory: f64, steps: u64, seed: u64) -> Vec<f64> {
+fn errors<K: Kernel<Gaussian>>(climb: ChainScore<K>, memory: f64, steps: u64, seed: u64) -> Vec<f64> {
     let (target, family) = (wishart(), FullRank::new(DIM));
     let truth = mcsa_families::Normal::new(target.mean().to_vec(), target.covariance().as_ref()).unwrap();
     let factor = truth.factor().to_owned();
@@ -251,13 +251,13 @@ fn a_gaussian_in_ten_dimensions_is_found() {
 /// Candidates with weights, and chains that depend on their past.
 #[test]
 fn other_kernels_find_it_too() {
-    let candidates = ScoreClimb { lanes: 2, ..msc_rb(6) };
+    let candidates = ChainScore { lanes: 2, ..msc_rb(6) };
     let found = worst(&errors(candidates, 0.5, 500, 1));
     assert!(found < BOUND, "candidates: {found}");
-    let hmc = ScoreClimb::new(Hmc::new(0.7, 5).unwrap(), 10, Average::Chains);
+    let hmc = ChainScore::new(Hmc::new(0.7, 5).unwrap(), 10, Average::Chains);
     let found = worst(&errors(hmc, 0.5, 2000, 1));
     assert!(found < BOUND, "Hamiltonian dynamics: {found}");
-    let walk = ScoreClimb::new(Rwm::new(0.7).unwrap(), 10, Average::Chains);
+    let walk = ChainScore::new(Rwm::new(0.7).unwrap(), 10, Average::Chains);
     let found = worst(&errors(walk, 0.5, 20_000, 1));
     assert!(found < BOUND, "random walk: {found}");
 }
@@ -315,7 +315,7 @@ fn kernels_without_an_acceptance_rate_are_refused() {
         fn step(
             &self,
             _: &Gaussian,
-            _: &mut dyn Guide,
+            _: &mut dyn Proposal,
             _: &mut Ensemble,
             _: &mut [Stream],
             _: &mut [f64],
@@ -325,7 +325,7 @@ fn kernels_without_an_acceptance_rate_are_refused() {
     }
     fn refusal<I: Record + Default + Send>() -> (bool, String) {
         let (target, family) = (Gaussian::standard(1), FullRank::new(1));
-        let estimator = Moments::new(ScoreClimb::new(Still::<I>(PhantomData), 2, Average::Chains), 2.0);
+        let estimator = Moments::new(ChainScore::new(Still::<I>(PhantomData), 2, Average::Chains), 2.0);
         let (optimizer, seed) = (Sgd::new(1.0).unwrap(), Seed::new(1));
         let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
         match ascent.start(vec![0.0; 2]) {

@@ -3,7 +3,7 @@
 use faer::{Mat, mat};
 use mcsa_core::{Estimator, Guard, Kernel, LogDensity, MomentMatched, Seed, Stream, enumerate};
 use mcsa_estimators::{
-    Ascent, Average, Moments, MomentsState, ScoreClimb, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
+    Ascent, Average, ChainScore, Moments, MomentsState, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
 };
 use mcsa_families::{
     Defence, FullRank, GaussianFamily, GaussianMixture, LowRank, MultivariateT, StudentT, Tail,
@@ -17,7 +17,7 @@ use crate::moments::{OnAtoms, atoms, target};
 const GAIN: f64 = 1e-7;
 
 /// Exact expectation, over stationary chains, of a step divided by its small gain.
-fn expected_rate<F: MomentMatched, K>(climb: ScoreClimb<K>, family: &F, params: &[f64]) -> Vec<f64>
+fn expected_rate<F: MomentMatched, K>(climb: ChainScore<K>, family: &F, params: &[f64]) -> Vec<f64>
 where
     K: Kernel<mcsa_testing::Finite>,
 {
@@ -112,7 +112,7 @@ const SCALES: [f64; DIM] = [0.5, 2.0, 1.0];
 
 /// Errors of location and log scales in units of the scale, and of the logarithm of the degrees of freedom, 5 in truth; from a start
 /// that is a scale away in each coordinate and wider by half.
-fn errors<K: Kernel<Student>, G: Guard>(climb: ScoreClimb<K, G>, steps: u64, seed: u64) -> Vec<f64> {
+fn errors<K: Kernel<Student>, G: Guard>(climb: ChainScore<K, G>, steps: u64, seed: u64) -> Vec<f64> {
     let target = Student::new(LOCATION.to_vec(), SCALES.to_vec(), 5.0).unwrap();
     let family = MultivariateT::learned(DIM, 2.0).unwrap();
     let away: Vec<f64> = LOCATION.iter().zip(SCALES).map(|(m, s)| m + s).collect();
@@ -133,7 +133,7 @@ fn errors<K: Kernel<Student>, G: Guard>(climb: ScoreClimb<K, G>, steps: u64, see
 fn run<P, F, K, G>(
     target: &P,
     family: &F,
-    climb: ScoreClimb<K, G>,
+    climb: ChainScore<K, G>,
     start: Vec<f64>,
     steps: u64,
     seed: u64,
@@ -160,14 +160,14 @@ fn worst(errors: &[f64]) -> f64 {
 #[test]
 fn a_heavy_tailed_target_is_found_under_every_kernel() {
     let defence = || Defence::new(0.1, Tail::cauchy(DIM).at(&LOCATION, &SCALES).unwrap()).unwrap();
-    let walk = ScoreClimb::new(Rwm::new(0.8).unwrap(), 10, Average::Chains);
-    let dynamics = ScoreClimb::new(Hmc::new(0.4, 5).unwrap(), 10, Average::Chains);
+    let walk = ChainScore::new(Rwm::new(0.8).unwrap(), 10, Average::Chains);
+    let dynamics = ChainScore::new(Hmc::new(0.4, 5).unwrap(), 10, Average::Chains);
     for (name, errors) in [
         ("pmcsa", errors(pmcsa(10), 1000, 1)),
         ("recycled", errors(pmcsa_rb(10), 1000, 1)),
         ("jsa", errors(jsa(10), 1000, 1)),
-        ("msc", errors(ScoreClimb { lanes: 5, ..msc(4) }, 1000, 1)),
-        ("msc_rb", errors(ScoreClimb { lanes: 5, ..msc_rb(4) }, 1000, 1)),
+        ("msc", errors(ChainScore { lanes: 5, ..msc(4) }, 1000, 1)),
+        ("msc_rb", errors(ChainScore { lanes: 5, ..msc_rb(4) }, 1000, 1)),
         ("defended", errors(pmcsa(10).guarded(defence()), 1000, 1)),
         ("defended candidates", errors(msc_rb(10).guarded(defence()), 1000, 1)),
         ("chains of a random walk", errors(walk, 20_000, 1)),

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use faer::Mat;
-use mcsa_core::{Cloud, Error, Estimator, Seed};
+use mcsa_core::{ChainState, Error, Estimator, Seed};
 use mcsa_estimators::{
-    Ascent, Average, Checkpoint, Controlled, Fit, Observer, Outcome, Run, ScoreClimb, Stationary, Stop, View,
-    pmcsa, snis,
+    Ascent, AscentState, Average, ChainScore, Checkpoint, Controlled, Observer, Outcome, Run, Stationary,
+    Stop, View, pmcsa, snis,
 };
 use mcsa_families::MeanField;
 use mcsa_kernels::{Hmc, ImhState};
@@ -79,7 +79,7 @@ fn no_damaged_or_foreign_file_is_used() {
     let other = Ascent { estimator: pmcsa(5), ..self::ascent(pmcsa(5)) };
     let error = other.resume_or(&path, || other.start(START.to_vec())).unwrap_err().to_string();
     assert!(error.contains("fit.json") && error.contains("made with another estimator"), "{error}");
-    let read: Result<Option<Fit<u64, AdamState>>, Error> = Checkpoint::at(&path).read();
+    let read: Result<Option<AscentState<u64, AdamState>>, Error> = Checkpoint::at(&path).read();
     assert!(read.unwrap_err().to_string().contains("whose states are"));
 }
 
@@ -123,7 +123,7 @@ struct Notes {
 }
 
 impl Observer<ImhState, AdamState> for Notes {
-    fn begin(&mut self, _: &Fit<ImhState, AdamState>, steps: u64) -> Result<(), Error> {
+    fn begin(&mut self, _: &AscentState<ImhState, AdamState>, steps: u64) -> Result<(), Error> {
         self.begun = Some(steps);
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Observer<ImhState, AdamState> for Notes {
         }
     }
 
-    fn finish(&mut self, _: &Fit<ImhState, AdamState>, outcome: &Outcome) -> Result<(), Error> {
+    fn finish(&mut self, _: &AscentState<ImhState, AdamState>, outcome: &Outcome) -> Result<(), Error> {
         self.ended = Some(outcome.clone());
         Ok(())
     }
@@ -166,10 +166,10 @@ fn chains_start_at_given_points() {
     assert_eq!(fit.estimator().chains().positions, points);
     let controlled = ascent(Controlled::new(pmcsa(4))).start_at(START.to_vec(), points.clone()).unwrap();
     assert_eq!(controlled.estimator().estimator.chains().positions, points);
-    let hmc = ScoreClimb::new(Hmc::new(0.1, 4).unwrap(), 4, Average::Chains);
+    let hmc = ChainScore::new(Hmc::new(0.1, 4).unwrap(), 4, Average::Chains);
     let fit = ascent(hmc).start_at(START.to_vec(), points.clone()).unwrap();
     assert_eq!(fit.estimator().chains().positions, points);
-    let told = |result: Result<Fit<_, _>, Error>| result.expect_err("refused").to_string();
+    let told = |result: Result<AscentState<_, _>, Error>| result.expect_err("refused").to_string();
     let none = |positions| told(ascent(pmcsa(4)).start_at(START.to_vec(), positions));
     assert!(none(Mat::zeros(2, 3)).contains("starting points has length 3, expected 4"));
     assert!(none(Mat::zeros(3, 4)).contains("a starting point has length 3, expected 2"));

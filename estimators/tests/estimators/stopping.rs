@@ -66,7 +66,7 @@ fn what_is_claimed_is_kept() {
     assert!(count <= 8 && worst < 2.0 * ACCURACY, "{count} {worst}");
 }
 
-/// The twin, which is also a limit of the rule: under a Gaussian guide a Student target has unbounded weights. Chains have
+/// The twin, which is also a limit of the rule: under a Gaussian proposal a Student target has unbounded weights. Chains have
 /// not yet reached much of the variance, iterates are stationary, and the claim is wrong. A defence prevents it, as in the
 /// test above.
 #[test]

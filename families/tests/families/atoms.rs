@@ -1,7 +1,7 @@
 //! Conformance of [`Atoms`], and exact invariance of a kernel that is enumerated on it.
 
 use faer::{Mat, mat};
-use mcsa_core::{At, Columns, Guide, Parametric, Stream, enumerate};
+use mcsa_core::{Columns, FamilyProposal, Parametric, Proposal, Stream, enumerate};
 use mcsa_families::Atoms;
 use mcsa_testing::family::{self, Case};
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn atoms_keep_the_laws() {
 }
 
 /// One step of independent Metropolis-Hastings: propose, weigh, accept.
-fn imh(log_p: &[f64], guide: &mut dyn Guide, z: f64, lanes: &mut [Stream], power: f64) -> f64 {
+fn imh(log_p: &[f64], guide: &mut dyn Proposal, z: f64, lanes: &mut [Stream], power: f64) -> f64 {
     let (mut proposal, mut log_q) = ([0.0], [0.0; 2]);
     guide.sample_into(lanes, mcsa_core::batch_mut(&mut proposal, 1, 1), &mut log_q[..1]);
     guide.log_probs(mcsa_core::one(&[z]), &mut log_q[1..]);
@@ -49,7 +49,7 @@ fn invariance_gap(log_p: &[f64], params: &[f64], power: f64) -> f64 {
     for z in 0..log_p.len() {
         let point = atoms.points().column(z)[0];
         let branches = enumerate(1, 1000, |lanes| {
-            let mut guide = At::new(&atoms, params, 1, &mut work).expect("params of the atoms");
+            let mut guide = FamilyProposal::new(&atoms, params, 1, &mut work).expect("params of the atoms");
             imh(log_p, &mut guide, point, lanes, power)
         });
         for branch in branches.expect("every draw is discrete") {

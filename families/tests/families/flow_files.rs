@@ -1,6 +1,6 @@
 //! Flows saved as text, and flows in a defensive mixture.
 
-use mcsa_core::{At, Guide, Parametric, Seed};
+use mcsa_core::{FamilyProposal, Parametric, Proposal, Seed};
 use mcsa_families::{
     Base, Defence, Fixed, Flow, FlowConfig, Gauss, Layer, Learned, Permutation, Spline, Tail,
 };
@@ -118,11 +118,11 @@ fn a_flow_can_be_defended() {
     let (flow, params) = trained();
     let defence = Defence::new(0.1, Tail::cauchy(3)).unwrap();
     let (mut work, mut memory) = (vec![0.0; flow.work_len(6)], vec![0.0; Defence::work_len(6)]);
-    let mut guide = At::new(&flow, &params, 6, &mut work).unwrap();
-    let mut guide = defence.around(&mut guide, 6, &mut memory).unwrap();
+    let mut proposal = FamilyProposal::new(&flow, &params, 6, &mut work).unwrap();
+    let mut proposal = defence.around(&mut proposal, 6, &mut memory).unwrap();
     let (mut z, mut log_q, mut told) = ([0.0; 18], [0.0; 6], [0.0; 6]);
-    guide.sample_into(&mut Seed::new(3).streams(6, 0), mcsa_core::batch_mut(&mut z, 3, 6), &mut log_q);
-    guide.log_probs(mcsa_core::batch(&z, 3, 6), &mut told);
+    proposal.sample_into(&mut Seed::new(3).streams(6, 0), mcsa_core::batch_mut(&mut z, 3, 6), &mut log_q);
+    proposal.log_probs(mcsa_core::batch(&z, 3, 6), &mut told);
     let mut cauchy = [0.0; 6];
     Tail::cauchy(3).log_probs(mcsa_core::batch(&z, 3, 6), &mut cauchy);
     for ((log_q, told), cauchy) in log_q.iter().zip(told).zip(cauchy) {

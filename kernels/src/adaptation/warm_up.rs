@@ -1,6 +1,6 @@
 //! Warm-up loop of a kernel.
 
-use mcsa_core::{Address, Cloud, Error, Guide, Kernel, LogDensity, Seed};
+use mcsa_core::{Address, ChainState, Error, Kernel, LogDensity, Proposal, Seed};
 
 use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 
@@ -12,13 +12,13 @@ use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 ///
 /// ```
 /// use mcsa_core::{Kernel, Seed};
-/// use mcsa_kernels::{DualAveraging, Hmc, Tunable, Unguided, WindowAdaptation, warm_up};
+/// use mcsa_kernels::{DualAveraging, Hmc, Tunable, NoProposal, WindowAdaptation, warm_up};
 /// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.01, 8)?);
-/// let guide = &mut Unguided { dim: 2 };
+/// let proposal = &mut NoProposal { dim: 2 };
 /// let mut state = hmc.init(&target, faer::Mat::zeros(2, 4))?;
 /// let plan = WindowAdaptation::new(300, DualAveraging::new(0.8)?);
 /// let mut progress = plan.init(hmc.step_size(), 2);
-/// let hmc = warm_up(&hmc, &target, guide, &mut state, &plan, &mut progress, Seed::new(1), 300)?;
+/// let hmc = warm_up(&hmc, &target, proposal, &mut state, &plan, &mut progress, Seed::new(1), 300)?;
 /// assert!(hmc.step_size() > 0.3);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -29,7 +29,7 @@ use super::{Accepts, Adaptation, Tunable, WindowAdaptation};
 pub fn warm_up<P, K>(
     kernel: &K,
     target: &P,
-    guide: &mut dyn Guide,
+    proposal: &mut dyn Proposal,
     state: &mut K::State,
     plan: &WindowAdaptation,
     progress: &mut Adaptation,
@@ -55,7 +55,7 @@ where
         }
         // The memory that a kernel needs may depend on its step size and mass.
         work.resize(trial.work_len(target, chains).max(work.len()), 0.0);
-        let info = trial.step(target, guide, state, &mut lanes, &mut work);
+        let info = trial.step(target, proposal, state, &mut lanes, &mut work);
         plan.learn(progress, info.acceptance(), state.chains().positions.as_ref()).map_err(refuse)?;
     }
     learnt(progress).map_err(refuse)

@@ -6,7 +6,7 @@ use mcsa_core::{ExactDraws, Gradient, Kernel, Seed};
 use mcsa_kernels as kernels;
 use mcsa_kernels::{
     Acceptance, Cis, Cycle, DelayedAcceptance, Elliptical, GaussianPrior, Hmc, Hmcecs, Imh, Leapfrog, Mala,
-    Mass, Nuts, Repeat, Rwm, Selection, TaylorExpansion, Unguided,
+    Mass, NoProposal, Nuts, Repeat, Rwm, Selection, TaylorExpansion,
 };
 use mcsa_models::{Banana, Gaussian, WeightedRows};
 use mcsa_testing::{Check, Invariance, Report, Shifted, Spread, Trial, judge};
@@ -43,7 +43,7 @@ fn hmc(step_size: f64, selection: Selection) -> Hmc {
 
 fn on_every_kernel<P: ExactDraws + Gradient>(target: &P) {
     let dim = target.dim();
-    // Proposals from the guide.
+    // Proposals from q.
     holds(&quick().of(&Imh::default(), target));
     holds(&quick().of(&Imh { acceptance: Acceptance::Barker, sweeps: 2 }, target));
     holds(&quick().of(&Cis { candidates: 4 }, target));
@@ -165,17 +165,17 @@ fn what_must_not_matter_does_not() {
     {
         let target = banana();
         let mut spread = Spread::around(&target, Seed::new(2), 1.4);
-        let mut none = Unguided { dim: 2 };
-        let guide: &mut dyn mcsa_core::Guide = if is_guided { &mut spread } else { &mut none };
+        let mut none = NoProposal { dim: 2 };
+        let proposal: &mut dyn mcsa_core::Proposal = if is_guided { &mut spread } else { &mut none };
         let trial = Trial::new(kernel, &target);
-        let restored = trial.restores(guide, |state| {
+        let restored = trial.restores(proposal, |state| {
             let text = serde_json::to_string(state).expect("a state is text");
             Ok(serde_json::from_str(&text).expect("the same state"))
         });
         vec![
-            trial.forgets_constants(guide, 2048.0),
-            trial.forgets_labels(guide),
-            trial.replays(guide),
+            trial.forgets_constants(proposal, 2048.0),
+            trial.forgets_labels(proposal),
+            trial.replays(proposal),
             restored,
         ]
     }
@@ -246,7 +246,7 @@ fn the_acceptance_on_a_gaussian_is_known() {
     let mut state = hmc.init(&target, start).unwrap();
     let mut work = vec![0.0; hmc.work_len(&target, chains)];
     let mut lanes = Seed::new(14).streams(chains, 0);
-    let info = hmc.step(&target, &mut Unguided { dim: 1 }, &mut state, &mut lanes, &mut work);
+    let info = hmc.step(&target, &mut NoProposal { dim: 1 }, &mut state, &mut lanes, &mut work);
     // 5 standard errors, each at most 1/2 over the root of the number of chains: false alarm below 6e-7.
     let error = 5.0 * 0.5 / (chains as f64).sqrt();
     let (found, exact) = (info.acceptance, exact_acceptance(leap, steps));

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use faer::Mat;
-use mcsa_core::{At, Cloud, Gradient, Kernel, LogDensity, Parametric, Seed, Stream, enumerate, from_fn};
+use mcsa_core::{
+    ChainState, FamilyProposal, Gradient, Kernel, LogDensity, Parametric, Seed, Stream, enumerate, from_fn,
+};
 use mcsa_families::MeanField;
 use mcsa_kernels::{Cis, DelayedAcceptance, ExtendedTarget, GradientEnsemble, Imh, Nuts, Rwm};
 use mcsa_models::Gaussian;
@@ -127,8 +129,8 @@ fn step<K: Kernel<P>, P: LogDensity>(kernel: &K, target: &P, state: &mut K::Stat
     let params = vec![0.0; family.num_params()];
     let columns = kernel.columns(1);
     let (mut memory, mut work) = (vec![0.0; family.work_len(columns)], vec![0.0; kernel.work_len(target, 1)]);
-    let mut guide = At::new(&family, &params, columns, &mut memory).unwrap();
-    kernel.step(target, &mut guide, state, &mut Seed::new(3).streams(1, step), &mut work)
+    let mut proposal = FamilyProposal::new(&family, &params, columns, &mut memory).unwrap();
+    kernel.step(target, &mut proposal, state, &mut Seed::new(3).streams(1, step), &mut work)
 }
 
 /// One chain has room for its candidates. If q is p all weights are equal, and each candidate counts.

@@ -1,7 +1,9 @@
 //! Metrics of composed kernels: exact totals, maxima and means over the parts of a step.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Metric, Record, Seed, Stream, from_fn};
+use mcsa_core::{
+    ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Seed, Stream, from_fn,
+};
 use mcsa_kernels::{Cycle, Imh, Mixture, Repeat};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +19,7 @@ struct KnownState {
     steps: u32,
 }
 
-impl Cloud for KnownState {
+impl ChainState for KnownState {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -53,7 +55,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Known {
     fn step(
         &self,
         _: &P,
-        _: &mut dyn Guide,
+        _: &mut dyn Proposal,
         state: &mut KnownState,
         _: &mut [Stream],
         _: &mut [f64],
@@ -74,7 +76,7 @@ impl LogDensity for Flat {
     }
 }
 
-impl Guide for Flat {
+impl Proposal for Flat {
     fn dim(&self) -> usize {
         1
     }

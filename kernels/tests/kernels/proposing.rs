@@ -1,7 +1,7 @@
-//! Kernels that propose from the guide: memory, checkpoints, faulty densities, pinned first values.
+//! Kernels that propose from the proposal: memory, checkpoints, faulty densities, pinned first values.
 
 use faer::Mat;
-use mcsa_core::{At, Cloud, Kernel, LogDensity, Parametric, Record, Seed, from_fn};
+use mcsa_core::{ChainState, FamilyProposal, Kernel, LogDensity, Parametric, Record, Seed, from_fn};
 use mcsa_families::{Drawn, Link, MeanField};
 use mcsa_kernels::{
     Acceptance, Cis, Cycle, DelayedAcceptance, ExtendedSpace, Imh, Mixture, Repeat, WasteRecycling,
@@ -17,12 +17,12 @@ fn family() -> MeanField {
     MeanField::new(DIM).with_link(Link::Exp)
 }
 
-/// The kernel with proposals from a pushforward, which has the distribution of the guide of a [`Run`].
+/// The kernel with proposals from a pushforward, which has the distribution of the proposal of a [`Run`].
 fn pushed<K>(kernel: K) -> ExtendedSpace<K, Drawn<MeanField>> {
     ExtendedSpace::new(kernel, Drawn(family()), PARAMS.to_vec()).unwrap()
 }
 
-/// A state after some steps under a shifted guide, with the totals of its metrics.
+/// A state after some steps under a shifted proposal, with the totals of its metrics.
 struct Run<'a, K: Kernel<P>, P: LogDensity> {
     kernel: &'a K,
     target: &'a P,
@@ -43,8 +43,8 @@ impl<'a, K: Kernel<P>, P: LogDensity> Run<'a, K, P> {
         let mut work = vec![0.0; self.kernel.work_len(self.target, CHAINS)];
         for step in steps {
             let mut lanes = Seed::new(1).streams(CHAINS, step);
-            let mut guide = At::new(&family, &PARAMS, columns, &mut memory).unwrap();
-            let info = self.kernel.step(self.target, &mut guide, &mut self.state, &mut lanes, &mut work);
+            let mut proposal = FamilyProposal::new(&family, &PARAMS, columns, &mut memory).unwrap();
+            let info = self.kernel.step(self.target, &mut proposal, &mut self.state, &mut lanes, &mut work);
             info.record(&mut |metric, value| match self
                 .told
                 .iter_mut()
@@ -136,8 +136,8 @@ fn a_step_allocates_nothing() {
         let mut lanes = Seed::new(1).streams(CHAINS, 1);
         let mut steps = |count: u64| {
             for _ in 0..count {
-                let mut guide = At::new(&family, &params, columns, &mut memory).unwrap();
-                kernel.step(&target, &mut guide, &mut state, &mut lanes, &mut work);
+                let mut proposal = FamilyProposal::new(&family, &params, columns, &mut memory).unwrap();
+                kernel.step(&target, &mut proposal, &mut state, &mut lanes, &mut work);
             }
         };
         steps(1);
@@ -270,7 +270,7 @@ fn impossible_configurations_are_refused() {
 }
 
 /// Weight metrics of a step: the mean weight has mean Z, at the lambda of the step and independent of the chains. Weights
-/// of `N(0, 1)` under a guide of twice the scale lie below 2 per dimension, so that 5 standard errors of 4000 steps are
+/// of `N(0, 1)` under a proposal of twice the scale lie below 2 per dimension, so that 5 standard errors of 4000 steps are
 /// below 0.1: false alarm below 1e-5. The largest weight is below `log w* = 2 log 2`, and close to it.
 #[test]
 fn a_step_tells_mean_and_largest_weight() {
@@ -284,8 +284,8 @@ fn a_step_tells_mean_and_largest_weight() {
         let (mut mean, mut top) = (0.0, f64::NEG_INFINITY);
         for step in 0..4_000 {
             let mut lanes = Seed::new(6).streams(CHAINS, step);
-            let mut guide = At::new(&family, &params, columns, &mut memory).unwrap();
-            let info = kernel.step(&target, &mut guide, &mut state, &mut lanes, &mut work);
+            let mut proposal = FamilyProposal::new(&family, &params, columns, &mut memory).unwrap();
+            let info = kernel.step(&target, &mut proposal, &mut state, &mut lanes, &mut work);
             info.record(&mut |metric, value| match metric.name {
                 "log_weight_mean" => mean += value.exp() / 4_000.0,
                 "log_weight_top" => top = top.max(value),
@@ -303,6 +303,6 @@ fn a_step_tells_mean_and_largest_weight() {
         assert!((mean - 1.0).abs() < 0.1, "{mean}");
         assert!(top <= log_w_star + 1e-12 && top > log_w_star - 0.1, "{top}");
     }
-    // The twin: under a guide that is too narrow weights are not bounded.
+    // The twin: under a proposal that is too narrow weights are not bounded.
     assert!(told(&Imh::default(), 0.8).1 > 0.8_f64.ln() * -2.0 + 1.0);
 }

@@ -33,12 +33,12 @@ fn wide(off: f64) -> Vec<f64> {
 fn run(kernel: &RandomScan, state: &mut RandomScanState, off: f64, steps: std::ops::Range<u64>) -> Vec<f64> {
     let family = PerDatum { family: MeanField::new(1), data: DATA };
     let (params, mut memory) = (wide(off), vec![0.0; family.work_len(kernel.batch)]);
-    let mut guide = BlocksAt::new(&family, &params, kernel.batch, &mut memory).unwrap();
+    let mut proposal = BlocksAt::new(&family, &params, kernel.batch, &mut memory).unwrap();
     let mut work = vec![0.0; kernel.work_len(&Around)];
     let mut told = Vec::new();
     for step in steps {
         let mut lanes = Seed::new(1).streams(kernel.batch, step);
-        let info = kernel.step(&Around, &mut guide, state, &mut lanes, &mut work);
+        let info = kernel.step(&Around, &mut proposal, state, &mut lanes, &mut work);
         info.record(&mut |_, value| told.push(value));
     }
     told
@@ -110,7 +110,7 @@ fn old_chains_take_what_they_are_offered() {
         run(&hasty, &mut state, away, step..step + 1);
         let row = state.rows()[0];
         let moved = state.positions()[(0, row)] != before[row];
-        // A restarted chain is at the guide, and moves on by the ordinary rule.
+        // A restarted chain is at the proposal, and moves on by the ordinary rule.
         if before[row] == 0.0 {
             assert_eq!(moved, ages[row] > 3, "step {step}");
             restarts += usize::from(moved);
@@ -146,10 +146,10 @@ fn a_step_allocates_nothing() {
     let mut lanes = Seed::new(1).streams(3, 1);
     let family = PerDatum { family: MeanField::new(1), data: DATA };
     let (params, mut memory) = (wide(0.0), vec![0.0; family.work_len(3)]);
-    let mut guide = BlocksAt::new(&family, &params, 3, &mut memory).unwrap();
+    let mut proposal = BlocksAt::new(&family, &params, 3, &mut memory).unwrap();
     let steps = || {
         for _ in 0..20 {
-            kernel.step(&Around, &mut guide, &mut state, &mut lanes, &mut work);
+            kernel.step(&Around, &mut proposal, &mut state, &mut lanes, &mut work);
         }
     };
     assert_eq!(allocation_counter::measure(steps).count_total, 0);

@@ -2,8 +2,8 @@
 //!
 //! They may be changed in a commit that says so.
 
-use mcsa_core::{Cloud, Kernel, Seed};
-use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
+use mcsa_core::{ChainState, Kernel, Seed};
+use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
 
 use crate::law::targets::Banana;
 
@@ -14,7 +14,7 @@ fn numbers<K: Kernel<Banana>>(kernel: &K) -> Vec<f64> {
     let mut work = vec![0.0; kernel.work_len(&Banana, 2)];
     for step in 0..3 {
         let mut lanes = Seed::new(1).streams(2, step);
-        kernel.step(&Banana, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+        kernel.step(&Banana, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
     }
     let chains = state.chains();
     let positions = (0..2).flat_map(|j| chains.positions.col_as_slice(j).iter().copied());

@@ -2,9 +2,9 @@
 
 use faer::Mat;
 use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
-use mcsa_core::{Cloud, Columns, Gradient, Kernel, LogDensity, Record, Seed, Stream};
+use mcsa_core::{ChainState, Columns, Gradient, Kernel, LogDensity, Record, Seed, Stream};
 use mcsa_kernels::{
-    Hmc, Hmcecs, HmcecsState, Nuts, PerturbedPosterior, Sample, Sampling, TaylorExpansion, Unguided,
+    Hmc, Hmcecs, HmcecsState, NoProposal, Nuts, PerturbedPosterior, Sample, Sampling, TaylorExpansion,
 };
 use mcsa_models::{LogisticRegression, WeightedRows};
 use mcsa_testing::model::{Case, check_gradient, gradient_is_gradient, work_is_enough};
@@ -167,7 +167,7 @@ fn steps(
     let mut told = Vec::new();
     for step in steps {
         let mut lanes: Vec<Stream> = (0..chains).map(|j| Seed::new(7).stream(first_lane + j, step)).collect();
-        let info = kernel.step(target, &mut Unguided { dim: 2 }, state, &mut lanes, &mut work);
+        let info = kernel.step(target, &mut NoProposal { dim: 2 }, state, &mut lanes, &mut work);
         told.clear();
         info.record(&mut |metric, value| told.push((metric.name, value)));
     }
@@ -245,7 +245,7 @@ fn a_step_allocates_nothing() {
     let (mut lanes, mut work) = (Seed::new(1).streams(3, 0), vec![0.0; kernel.work_len(&target, 3)]);
     let info = allocation_counter::measure(|| {
         for _ in 0..20 {
-            kernel.step(&target, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+            kernel.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
         }
     });
     assert_eq!(info.count_total, 0);

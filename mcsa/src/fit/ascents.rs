@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, bits};
-use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Outcome, Pathfinder, Peak};
+use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Maximum, Outcome, Pathfinder};
 use serde::{Deserialize, Serialize};
 
 use super::differences::Differences;
@@ -136,7 +136,7 @@ impl Ascents {
 
     /// The first ascent, in the coordinates of the target.
     fn first<P: Gradient>(&mut self, target: &P, start: &[f64], stream: &mut Stream) {
-        let peak = Lbfgs::default().mode(target, start).and_then(Peak::converged);
+        let peak = Lbfgs::default().mode(target, start).and_then(Maximum::converged);
         let laplace = peak.ok().and_then(|peak| Laplace::by_differences(target, &peak.point).ok());
         let found = match laplace {
             Some(Laplace { gaussian, log_evidence }) => Some((gaussian, log_evidence)),
@@ -201,7 +201,7 @@ impl Ascents {
         // Not scaled on the way, which would take `2 d (d + 1)` evaluations each time.
         let climbed = Lbfgs::with(FINE, 300, 10)?
             .maximise(|y, slopes| white.gradient_into(y, slopes, &mut work), &y)
-            .and_then(Peak::converged);
+            .and_then(Maximum::converged);
         let Ok(peak) = climbed else {
             self.unfinished += 1;
             return Ok(None);

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use mcsa_core::{Error, Estimator, Family, LogDensity, Optimizer, Seed, bits};
-use mcsa_estimators::{Ascent, Draws, Fit, Moments, MomentsState, Run, Stop, TailWeight, View, pmcsa};
+use mcsa_estimators::{
+    Ascent, AscentState, Draws, Moments, MomentsState, Run, Stop, TailWeight, View, pmcsa,
+};
 use mcsa_kernels::ImhState;
 use mcsa_optim::{AdamState, Sgd, SgdState};
 use serde::{Deserialize, Serialize};
@@ -25,9 +27,9 @@ pub struct Climb {
     pub number: u64,
     /// Rounds so far, each twice as long as the one before.
     pub rounds: Vec<Round>,
-    fit: Option<Fit<MomentsState<ImhState>, SgdState>>,
+    fit: Option<AscentState<MomentsState<ImhState>, SgdState>>,
     #[serde(default)]
-    flow: Option<Fit<ImhState, AdamState>>,
+    flow: Option<AscentState<ImhState, AdamState>>,
 }
 
 /// Weights of draws of q at the end of a round.
@@ -84,14 +86,14 @@ impl Climb {
 
     /// Parameters reached.
     pub fn params(&self) -> &[f64] {
-        let of_flow = self.flow.as_ref().map(Fit::params);
-        of_flow.or(self.fit.as_ref().map(Fit::params)).unwrap_or(&self.start)
+        let of_flow = self.flow.as_ref().map(AscentState::params);
+        of_flow.or(self.fit.as_ref().map(AscentState::params)).unwrap_or(&self.start)
     }
 
     /// Steps so far.
     pub(crate) fn steps(&self) -> u64 {
-        let of_flow = self.flow.as_ref().map(Fit::step);
-        of_flow.or(self.fit.as_ref().map(Fit::step)).unwrap_or(0)
+        let of_flow = self.flow.as_ref().map(AscentState::step);
+        of_flow.or(self.fit.as_ref().map(AscentState::step)).unwrap_or(0)
     }
 
     /// Effective share of the draws after the last round; 0 before the first.
@@ -291,7 +293,7 @@ impl Climb {
 /// the run, and all steps so far.
 fn go_on<P, F, E, O>(
     ascent: &Ascent<'_, P, F, E, O>,
-    fit: &mut Option<Fit<E::State, O::State>>,
+    fit: &mut Option<AscentState<E::State, O::State>>,
     start: &[f64],
     steps: u64,
     goes_on: &dyn Fn() -> bool,

@@ -1,19 +1,19 @@
-//! Guide in whitened coordinates.
+//! Proposal in whitened coordinates.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{AffineMap, Columns, ColumnsMut, Guide, Stream, batch};
+use mcsa_core::{AffineMap, Columns, ColumnsMut, Proposal, Stream, batch};
 
-/// Guide `q` in the coordinates `y` of an affine map `z = map(y)`: `log q(map(y)) + log |det factor|`.
+/// Proposal `q` in the coordinates `y` of an affine map `z = map(y)`: `log q(map(y)) + log |det factor|`.
 pub(crate) struct WhiteGuide<'a> {
-    pub(crate) guide: &'a mut dyn Guide,
+    pub(crate) proposal: &'a mut dyn Proposal,
     pub(crate) map: &'a AffineMap,
     /// Memory for the largest batch: a number per coordinate and column.
     pub(crate) memory: &'a mut [f64],
 }
 
-impl Guide for WhiteGuide<'_> {
+impl Proposal for WhiteGuide<'_> {
     fn dim(&self) -> usize {
-        self.guide.dim()
+        self.proposal.dim()
     }
 
     fn log_probs(&mut self, y: MatRef<'_, f64>, log_q: &mut [f64]) {
@@ -22,12 +22,12 @@ impl Guide for WhiteGuide<'_> {
         for (j, image) in images.chunks_exact_mut(dim).enumerate() {
             self.map.forward_into(y.column(j), image);
         }
-        self.guide.log_probs(batch(images, dim, columns), log_q);
+        self.proposal.log_probs(batch(images, dim, columns), log_q);
         log_q.iter_mut().for_each(|log_q| *log_q += self.map.log_volume());
     }
 
     fn sample_into(&mut self, lanes: &mut [Stream], mut y: MatMut<'_, f64>, log_q: &mut [f64]) {
-        self.guide.sample_into(lanes, y.as_mut(), log_q);
+        self.proposal.sample_into(lanes, y.as_mut(), log_q);
         log_q.iter_mut().for_each(|log_q| *log_q += self.map.log_volume());
         let white = &mut self.memory[..y.nrows()];
         for j in 0..y.ncols() {

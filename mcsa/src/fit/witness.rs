@@ -2,7 +2,8 @@
 
 use faer::Mat;
 use mcsa_core::{
-    AffineMap, At, Cloud, Ensemble, Error, Family, Guide, Kernel, LogDensity, Seed, Stream, Whitened, bits,
+    AffineMap, ChainState, Ensemble, Error, Family, FamilyProposal, Kernel, LogDensity, Proposal, Seed,
+    Stream, Whitened, bits,
 };
 use mcsa_diagnostics::{r_hat, standard_error};
 use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sample, Sampling, Tunable};
@@ -54,7 +55,7 @@ const MOVES: usize = 4;
 /// Distance of a chain's mean log weight from the median below which it is astray.
 const ASTRAY: f64 = 30.0;
 
-/// Several steps of a kernel, then one of independent Metropolis-Hastings with a proposal from the guide.
+/// Several steps of a kernel, then one of independent Metropolis-Hastings from q.
 fn with_proposals<K>(kernel: K, times: usize) -> Cycle<Repeat<K>, Imh> {
     let second = Imh { acceptance: Acceptance::Metropolis, sweeps: 1 };
     Cycle { first: Repeat { kernel, times }, second }
@@ -184,9 +185,9 @@ impl Frozen<'_> {
     {
         let (dim, chains) = (white.dim(), positions.ncols());
         let mut memory = vec![0.0; self.family.work_len(chains)];
-        let mut at = At::new(self.family, self.params, chains, &mut memory)?;
+        let mut at = FamilyProposal::new(self.family, self.params, chains, &mut memory)?;
         let mut images = vec![0.0; dim * chains];
-        let mut guide = WhiteGuide { guide: &mut at, map: self.map, memory: &mut images };
+        let mut proposal = WhiteGuide { proposal: &mut at, map: self.map, memory: &mut images };
         let mut state = kernel.init(white, positions)?;
         let mut work = vec![0.0; kernel.work_len(white, chains)];
         let mut points = Mat::zeros(dim, chains * length);
@@ -197,9 +198,9 @@ impl Frozen<'_> {
                 return Ok(None);
             }
             Stream::go_to_step(&mut lanes, step as u64);
-            kernel.step(white, &mut guide, &mut state, &mut lanes, &mut work);
+            kernel.step(white, &mut proposal, &mut state, &mut lanes, &mut work);
             let Ensemble { positions, log_p, .. } = state.chains();
-            guide.log_probs(positions.as_ref(), &mut log_q);
+            proposal.log_probs(positions.as_ref(), &mut log_q);
             for j in 0..chains {
                 log_weights[j] += (log_p[j] - log_q[j]) / length as f64;
                 points.col_mut(j * length + step).copy_from(positions.col(j));

@@ -3,7 +3,7 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Error, Family};
 
-use super::{Lbfgs, Peak};
+use super::{Lbfgs, Maximum};
 
 /// Quadrature rule of a distribution: nodes and weights, from a grid with its densities or from exact draws.
 ///
@@ -74,7 +74,7 @@ impl Quadrature {
 /// ```text
 /// argmin_lambda KL(p || q_lambda) = argmax_lambda E_p[log q_lambda(z)],   E_p by quadrature, its gradient by the score
 /// ```
-/// The value of the [`Peak`] is `E_p[log q_lambda]`, so the divergence at the optimum is `E_p[log p]` minus this value. A lambda
+/// The value of the [`Maximum`] is `E_p[log q_lambda]`, so the divergence at the optimum is `E_p[log p]` minus this value. A lambda
 /// for which [`check`](mcsa_core::Parametric::check) fails counts as `-inf`. In families with several lambdas for one density
 /// (mixtures), the peak is one of several optima.
 ///
@@ -97,7 +97,7 @@ pub fn inclusive_optimum<F: Family + ?Sized>(
     p: &Quadrature,
     family: &F,
     start: &[f64],
-) -> Result<Peak, Error> {
+) -> Result<Maximum, Error> {
     let within = |error: Error| error.within("inclusive_optimum");
     mcsa_core::same_length("nodes", family.dim(), p.dim()).map_err(within)?;
     family.check(start).map_err(within)?;

@@ -8,7 +8,7 @@ use mcsa_core::{Error, Gradient};
 use serde::{Deserialize, Serialize};
 
 use super::bisection::Bisection;
-use super::memo::{Memo, Objective, Place};
+use super::cached_objective::{CachedObjective, Objective, Place};
 use super::metric::Metric;
 use crate::domain::positive;
 
@@ -75,7 +75,7 @@ pub enum Outcome {
 /// Result of a maximisation: the point, its value, and the reason for the end of the run.
 #[must_use = "a climb may have ended without a maximum"]
 #[derive(Debug, Clone, PartialEq)]
-pub struct Peak {
+pub struct Maximum {
     /// The maximiser, or the last point reached.
     pub point: Vec<f64>,
     /// The value at the point.
@@ -90,7 +90,7 @@ pub struct Peak {
     pub outcome: Outcome,
 }
 
-impl Peak {
+impl Maximum {
     /// This peak, if its outcome is [`Converged`](Outcome::Converged).
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl Lbfgs {
     ///
     /// # Errors
     /// If the start has another dimension than the target, or lies where the density or its gradient is not finite.
-    pub fn mode<P: Gradient + ?Sized>(&self, target: &P, start: &[f64]) -> Result<Peak, Error> {
+    pub fn mode<P: Gradient + ?Sized>(&self, target: &P, start: &[f64]) -> Result<Maximum, Error> {
         mcsa_core::same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
         let mut work = vec![0.0; target.work_len(1)];
         let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);
@@ -157,7 +157,7 @@ impl Lbfgs {
         &self,
         mut objective: impl FnMut(&[f64], &mut [f64]) -> f64,
         start: &[f64],
-    ) -> Result<Peak, Error> {
+    ) -> Result<Maximum, Error> {
         let mut run = Run::new(&mut objective, start)?;
         let outcome = run.stretch(self, self.0.iterations, &mut |_, _, _| {})?;
         Ok(run.peak(outcome))
@@ -169,7 +169,7 @@ impl Lbfgs {
         objective: Objective<'_>,
         start: &[f64],
         watch: Watch<'_>,
-    ) -> Result<Peak, Error> {
+    ) -> Result<Maximum, Error> {
         let mut run = Run::new(objective, start)?;
         let most = if start.len() > MOST_SCALED { self.0.iterations } else { BEFORE };
         let mut outcome = run.stretch(self, most, watch)?;
@@ -187,7 +187,7 @@ type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 
 /// Run of argmin's L-BFGS, in stretches with coordinates of their own.
 struct Run<'a> {
-    memo: Memo<'a>,
+    memo: CachedObjective<'a>,
     metric: Option<Rc<Metric>>,
     here: Place,
     farthest: f64,
@@ -199,7 +199,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(objective: Objective<'a>, start: &[f64]) -> Result<Self, Error> {
         mcsa_core::all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
-        let memo = Memo::new(objective, start);
+        let memo = CachedObjective::new(objective, start);
         let here = memo.last();
         if !here.cost.is_finite() {
             let reason = "the value or its gradient is not finite at the start; start elsewhere";
@@ -270,14 +270,14 @@ impl<'a> Run<'a> {
     }
 
     /// The point reached. A maximum in scaled coordinates must have the curvature of one.
-    fn peak(self, outcome: Outcome) -> Peak {
+    fn peak(self, outcome: Outcome) -> Maximum {
         let Place { point, cost, gradient } = &self.here;
         let outcome = match (outcome, &self.metric) {
             (Outcome::Converged | Outcome::Stalled, Some(metric)) if self.is_flat(metric) => Outcome::Flat,
             (Outcome::Converged, Some(metric)) if !metric.is_definite => Outcome::Stalled,
             _ => outcome,
         };
-        Peak {
+        Maximum {
             point: point.clone(),
             value: -cost,
             gradient_norm: norm(gradient),

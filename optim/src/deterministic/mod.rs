@@ -1,6 +1,6 @@
 //! Deterministic optimisation, for functions with exact values and gradients: modes, Gaussian approximations, ground truth.
 //!
-//! * [`Lbfgs`] maximises a smooth function; its result is a [`Peak`].
+//! * [`Lbfgs`] maximises a smooth function; its result is a [`Maximum`].
 //! * [`NelderMead`] maximises a function with kinks, without a gradient.
 //! * [`Laplace`] is the Gaussian approximation at a mode, [`Pathfinder`] the best Gaussian on the path to a mode, and
 //!   [`MultiPathfinder`] one of each of several paths, with draws. They are starting points for a fit.
@@ -14,12 +14,12 @@
 //! numbers, from a stream or a seed that the caller passes in.
 
 mod bisection;
+mod cached_objective;
 mod expectation_propagation;
 mod gaussian;
 mod inclusive;
 mod laplace;
 mod lbfgs;
-mod memo;
 mod metric;
 mod multi_pathfinder;
 mod nelder_mead;
@@ -31,8 +31,8 @@ pub use expectation_propagation::{ExpectationPropagation, Propagated};
 pub use gaussian::Gaussian;
 pub use inclusive::{Quadrature, inclusive_optimum};
 pub use laplace::Laplace;
-pub use lbfgs::{Lbfgs, Outcome, Peak};
-pub use multi_pathfinder::{MultiPathfinder, Paths, Proposal};
+pub use lbfgs::{Lbfgs, Maximum, Outcome};
+pub use multi_pathfinder::{ImportanceDensity, MultiPathfinder, Paths};
 pub use nelder_mead::{NelderMead, Top};
 pub use pathfinder::{Found, Pathfinder, Warning};
 pub use supremum::{Supremum, log_weight_supremum};

@@ -53,7 +53,7 @@ pub struct MultiPathfinder {
     /// Half the width of the cube from which starts are drawn uniformly.
     pub reach: f64,
     /// The density by which draws are weighted.
-    pub proposal: Proposal,
+    pub proposal: ImportanceDensity,
 }
 
 impl Default for MultiPathfinder {
@@ -64,15 +64,15 @@ impl Default for MultiPathfinder {
             paths: 20,
             draws: 100,
             reach: 2.0,
-            proposal: Proposal::default(),
+            proposal: ImportanceDensity::default(),
         }
     }
 }
 
-/// Proposal density of the draws of several paths.
+/// ImportanceDensity density of the draws of several paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Proposal {
+pub enum ImportanceDensity {
     /// The mixture of the Gaussians of all paths with equal weights.
     #[default]
     Mixture,
@@ -164,8 +164,8 @@ impl MultiPathfinder {
         let mut log_p = vec![0.0; count];
         target.log_densities(points.as_ref(), &mut log_p, &mut vec![0.0; target.work_len(count)]);
         let log_q = match self.proposal {
-            Proposal::OwnPath => (0..count).map(|j| drawn[j % paths].log_q[j / paths]).collect(),
-            Proposal::Mixture => mixture(&found, &points).map_err(within)?,
+            ImportanceDensity::OwnPath => (0..count).map(|j| drawn[j % paths].log_q[j / paths]).collect(),
+            ImportanceDensity::Mixture => mixture(&found, &points).map_err(within)?,
         };
         let evaluations = found.iter().map(|path| path.evaluations).sum::<u64>() + count as u64;
         Ok(Paths { found, failures, points, log_p, log_q, evaluations })

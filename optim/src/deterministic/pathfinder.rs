@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::gaussian::cholesky;
 use super::metric::Metric;
 use super::slopes::check_signs;
-use super::{Gaussian, Lbfgs, Outcome, Peak};
+use super::{Gaussian, Lbfgs, Maximum, Outcome};
 
 /// Pathfinder (Zhang, Carpenter, Gelman & Vehtari 2022): a Gaussian starting point for a fit, from the path of L-BFGS to a mode.
 ///
@@ -99,7 +99,7 @@ pub struct Found {
     /// The number of the iterate at which the Gaussian was formed; the start is 0.
     pub iterate: usize,
     /// The end of the path and the reason for it.
-    pub peak: Peak,
+    pub peak: Maximum,
     /// The number of evaluations of the density, those of the path with a gradient and those of the ELBOs without.
     pub evaluations: u64,
     /// Warnings; none if the maximisation converged and the covariance was estimated.

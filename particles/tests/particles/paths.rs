@@ -9,7 +9,7 @@ use mcsa_optim::deterministic::Lbfgs;
 use mcsa_optim::{Adam, Schedule};
 use mcsa_particles::{
     ConditionalSmc, FreshPaths, FxVolatility, JointPaths, Lineage, LinearGaussian, LinearGaussianSeries,
-    LinearGaussianTheta, PathClimb, PathFamily, PathKernel, Resampling, Smc, StateSpace, Twisted, msc_paths,
+    LinearGaussianTheta, PathFamily, PathKernel, PathScore, Resampling, Smc, StateSpace, Twisted, msc_paths,
     smc_paths,
 };
 
@@ -35,7 +35,7 @@ fn the_posterior_of_a_linear_path_is_found() {
         let ascent = Ascent {
             target: &model,
             family,
-            estimator: PathClimb { lanes: 8, ..msc_paths(10) },
+            estimator: PathScore { lanes: 8, ..msc_paths(10) },
             optimizer: falling(0.1, 200.0),
             seed: Seed::new(2),
         };
@@ -48,10 +48,10 @@ fn the_posterior_of_a_linear_path_is_found() {
     let smc = Smc::new(100, Resampling::Systematic, 0.5).expect("possible");
     let mut work = vec![0.0; smc.work_len(&model)];
     let spread = |params: &[f64], work: &mut [f64]| {
-        let mut memory = vec![0.0; Twisted.guide_len(&model)];
+        let mut memory = vec![0.0; Twisted.proposal_len(&model)];
         let estimates = (0..50).map(|lane| {
-            let mut guide = Twisted.guide(&model, params, &mut memory);
-            let found = smc.log_evidence(&model, &mut guide, &mut Seed::new(9).stream(lane, 0), work);
+            let mut proposal = Twisted.proposal(&model, params, &mut memory);
+            let found = smc.log_evidence(&model, &mut proposal, &mut Seed::new(9).stream(lane, 0), work);
             (found - model.log_evidence()).powi(2)
         });
         (estimates.sum::<f64>() / 50.0).sqrt()
@@ -93,7 +93,7 @@ fn maximum_likelihood(series: &LinearGaussianSeries) -> ([f64; 3], [f64; 3]) {
     ([0, 1, 2].map(|k| peak.point[k]), [0, 1, 2].map(|k| covariance[(k, k)].sqrt()))
 }
 
-fn learned(series: &LinearGaussianSeries, climb: PathClimb, steps: u64) -> [f64; 3] {
+fn learned(series: &LinearGaussianSeries, climb: PathScore, steps: u64) -> [f64; 3] {
     let family = Twisted;
     let ascent = Ascent {
         target: series,
@@ -139,7 +139,7 @@ fn paths_are_moved_without_allocating() {
     for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
         for resampling in Resampling::ALL {
             let smc = ConditionalSmc { particles: 5, resampling, threshold: 0.7, lineage };
-            let joint = JointPaths { climb: PathClimb { smc, lanes: 2 } };
+            let joint = JointPaths { climb: PathScore { smc, lanes: 2 } };
             let mut lanes = Seed::new(1).streams(2, 0);
             let mut state = joint.init(&target, &Twisted, &thetas, &mut lanes).expect("shapes");
             let mut work = vec![f64::NAN; joint.work_len(&target, &Twisted)];
@@ -169,9 +169,9 @@ fn paths_are_moved_without_allocating() {
     let smc = Smc::new(50, Resampling::Systematic, 0.5).expect("possible");
     let mut work = vec![f64::NAN; smc.work_len(&states)];
     let mut lane = Seed::new(2).stream(0, 0);
-    let mut guide = mcsa_particles::Bootstrap(&states);
+    let mut proposal = mcsa_particles::Bootstrap(&states);
     let count = allocation_counter::measure(|| {
-        smc.log_evidence(&states, &mut guide, &mut lane, &mut work);
+        smc.log_evidence(&states, &mut proposal, &mut lane, &mut work);
     });
     assert_eq!(count.count_total, 0);
     thetas.pop();
@@ -184,7 +184,7 @@ fn paths_are_moved_without_allocating() {
 fn paths_start_at_draws_of_the_family() {
     let (series, lambda) = (series(4, 3), [0.2; 8]);
     let model = series.with(TRUTH);
-    let climb = PathClimb { lanes: 3, ..msc_paths(5) };
+    let climb = PathScore { lanes: 3, ..msc_paths(5) };
     let lanes = || Seed::new(6).streams(3, 0);
     let paths = climb.init(&model, &Twisted, &lambda, &mut lanes()).expect("shapes");
     let chain = Twisted.on(&model);
@@ -228,12 +228,12 @@ fn a_fit_of_paths_resumes() {
 /// exact one.
 fn off<K: PathKernel>(kernel: &K, model: &LinearGaussian<'_>) -> f64 {
     let params = [0.5, 0.2, -0.3, 0.0, 0.1, 0.3, -0.2, 0.0];
-    let (mut memory, mut work) = (vec![0.0; Twisted.guide_len(model)], vec![0.0; kernel.work_len(model)]);
+    let (mut memory, mut work) = (vec![0.0; Twisted.proposal_len(model)], vec![0.0; kernel.work_len(model)]);
     let mut paths = kernel.init(model, faer::Mat::zeros(4, 1)).expect("a path");
     let (mut lanes, steps, mut sum) = (Seed::new(8).streams(1, 0), 40_000, 0.0);
     for _ in 0..steps {
-        let mut guide = Twisted.guide(model, &params, &mut memory);
-        kernel.step(model, &mut guide, &mut paths, &mut lanes, &mut work);
+        let mut proposal = Twisted.proposal(model, &params, &mut memory);
+        kernel.step(model, &mut proposal, &mut paths, &mut lanes, &mut work);
         sum += paths.positions[(0, 0)];
     }
     let law = model.smoothed()[0].law;

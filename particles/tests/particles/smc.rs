@@ -173,7 +173,7 @@ fn particles_allocate_nothing() {
     let inner = model();
     let target = inner.states();
     let params = [0.1; 26];
-    let mut memory = vec![f64::NAN; Twisted.guide_len(&target)];
+    let mut memory = vec![f64::NAN; Twisted.proposal_len(&target)];
     for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
         for resampling in Resampling::ALL {
             let kernel = ConditionalSmc { particles: 6, resampling, threshold: 0.9, lineage };
@@ -184,9 +184,9 @@ fn particles_allocate_nothing() {
             let mut smc_work = vec![f64::NAN; smc.path_work_len(&target)];
             let mut path = [0.0; 13];
             let count = allocation_counter::measure(|| {
-                let mut guide = Twisted.guide(&target, &params, &mut memory);
-                kernel.step(&target, &mut guide, &mut paths, &mut lanes, &mut work);
-                smc.draw_path_into(&target, &mut guide, &mut lanes[0], &mut path, &mut smc_work);
+                let mut proposal = Twisted.proposal(&target, &params, &mut memory);
+                kernel.step(&target, &mut proposal, &mut paths, &mut lanes, &mut work);
+                smc.draw_path_into(&target, &mut proposal, &mut lanes[0], &mut path, &mut smc_work);
             });
             assert_eq!(count.count_total, 0, "{lineage:?} {resampling:?}");
         }

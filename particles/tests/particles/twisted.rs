@@ -44,16 +44,16 @@ mcsa_testing::family_suite!(on_a_volatility_path, volatility(), meter);
 fn the_steps_are_those_of_the_chain() {
     let model = RETURNS.at(&[-0.5, 1.2, -0.4, 0.3]);
     let (family, params) = (TwistedChain { model }, params(4));
-    let mut memory = vec![f64::NAN; Twisted.guide_len(&model)];
-    let mut guide = Twisted.guide(&model, &params, &mut memory);
+    let mut memory = vec![f64::NAN; Twisted.proposal_len(&model)];
+    let mut proposal = Twisted.proposal(&model, &params, &mut memory);
     let mut stream = Seed::new(3).stream(0, 0);
     let (mut z, mut sum, mut prior) = (vec![], 0.0, 0.0);
     for t in 0..4 {
         let previous: Vec<f64> = z.last().copied().into_iter().collect();
         let (mut next, mut weight, mut again, mut twist, mut step) = ([0.0], [0.0], [0.0], [0.0], [0.0]);
-        guide.propose_into(t, &previous, &mut stream, &mut next, &mut weight);
-        guide.log_weights(t, &previous, &next, &mut again);
-        guide.log_twists(t, &next, &mut twist);
+        proposal.propose_into(t, &previous, &mut stream, &mut next, &mut weight);
+        proposal.log_weights(t, &previous, &next, &mut again);
+        proposal.log_twists(t, &next, &mut twist);
         model.log_transitions(t, &previous, &next, &mut step);
         assert_eq!(weight, again);
         sum += twist[0] - weight[0];

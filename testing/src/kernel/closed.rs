@@ -1,12 +1,12 @@
 //! Transition matrices of common kernels on finitely many atoms in closed form, for comparison with enumerated code.
 //!
-//! Arguments are weights of the target and of the guide on common atoms; they need not be normalised.
+//! Arguments are weights of the target and of the proposal on common atoms; they need not be normalised.
 //! `w = p / q` is the importance weight, 0 where `p` is 0 and `+inf` where only `q` is 0.
 
 use faer::Mat;
 
 fn weights(p: &[f64], q: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    assert_eq!(p.len(), q.len(), "target and guide have the same atoms");
+    assert_eq!(p.len(), q.len(), "target and proposal have the same atoms");
     let normalise = |x: &[f64]| -> Vec<f64> {
         let total: f64 = x.iter().sum();
         x.iter().map(|x| x / total).collect()

@@ -1,7 +1,7 @@
-//! Equivalent forms of a target and a guide: with a shifted log density, or in affine coordinates.
+//! Equivalent forms of a target and a proposal: with a shifted log density, or in affine coordinates.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{AffineMap, Columns, ColumnsMut, Gradient, Guide, LogDensity, Named, Stream};
+use mcsa_core::{AffineMap, Columns, ColumnsMut, Gradient, LogDensity, Named, Proposal, Stream};
 
 /// Target with a constant added to its log density; the distribution is unchanged.
 ///
@@ -44,9 +44,9 @@ impl<P: Gradient + ?Sized> Gradient for Shifted<'_, P> {
     }
 }
 
-/// Guide in new coordinates: the image of a full-rank family's distribution under the inverse map.
+/// Proposal in new coordinates: the image of a full-rank family's distribution under the inverse map.
 pub(crate) struct MovedGuide<'a> {
-    pub(crate) guide: &'a mut dyn Guide,
+    pub(crate) proposal: &'a mut dyn Proposal,
     pub(crate) map: &'a AffineMap,
 }
 
@@ -57,9 +57,9 @@ impl MovedGuide<'_> {
     }
 }
 
-impl Guide for MovedGuide<'_> {
+impl Proposal for MovedGuide<'_> {
     fn dim(&self) -> usize {
-        self.guide.dim()
+        self.proposal.dim()
     }
 
     fn log_probs(&mut self, y: MatRef<'_, f64>, log_q: &mut [f64]) {
@@ -67,13 +67,13 @@ impl Guide for MovedGuide<'_> {
         for j in 0..y.ncols() {
             self.map.forward_into(y.column(j), z.col_as_slice_mut(j));
         }
-        self.guide.log_probs(z.as_ref(), log_q);
+        self.proposal.log_probs(z.as_ref(), log_q);
         self.add_volume(log_q);
     }
 
     fn sample_into(&mut self, lanes: &mut [Stream], mut y: MatMut<'_, f64>, log_q: &mut [f64]) {
         let mut z = Mat::zeros(y.nrows(), y.ncols());
-        self.guide.sample_into(lanes, z.as_mut(), log_q);
+        self.proposal.sample_into(lanes, z.as_mut(), log_q);
         for j in 0..y.ncols() {
             self.map.inverse_into(z.col_as_slice(j), y.column_mut(j));
         }

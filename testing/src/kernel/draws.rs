@@ -1,18 +1,18 @@
 //! Groups of chains that advance together from exact draws.
 
 use faer::Mat;
-use mcsa_core::{Error, Guide, Kernel, Seed, Stream};
+use mcsa_core::{Error, Kernel, Proposal, Seed, Stream};
 
 use mcsa_core::ExactDraws;
 
-/// A kernel with its target, guides and lent memory.
+/// A kernel with its target, proposals and lent memory.
 ///
-/// Between positions `t` and `t + 1` of a path the guide is `guides[t mod guides]`, in both directions of the path. The guide
+/// Between positions `t` and `t + 1` of a path the proposal is `proposals[t mod proposals]`, in both directions of the path. The proposal
 /// thus changes between steps, as it does when lambda is learned.
 pub(crate) struct Walk<'a, 'g, P: ?Sized, K> {
     pub(crate) kernel: &'a K,
     pub(crate) target: &'a P,
-    pub(crate) guides: &'a mut [&'g mut dyn Guide],
+    pub(crate) proposals: &'a mut [&'g mut dyn Proposal],
     pub(crate) chains: usize,
     work: Vec<f64>,
 }
@@ -21,14 +21,14 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Walk<'a, 'g, P, K> {
     pub(crate) fn new(
         kernel: &'a K,
         target: &'a P,
-        guides: &'a mut [&'g mut dyn Guide],
+        proposals: &'a mut [&'g mut dyn Proposal],
         chains: usize,
     ) -> Result<Self, Error> {
-        if guides.is_empty() || chains == 0 {
-            return Err(Error::invalid("a test of invariance needs a guide and a chain"));
+        if proposals.is_empty() || chains == 0 {
+            return Err(Error::invalid("a test of invariance needs a proposal and a chain"));
         }
         let work = vec![f64::NAN; kernel.work_len(target, chains)];
-        Ok(Self { kernel, target, guides, chains, work })
+        Ok(Self { kernel, target, proposals, chains, work })
     }
 
     /// Independent exact draws, one per chain.
@@ -44,9 +44,9 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Walk<'a, 'g, P, K> {
         self.kernel.start(self.target, positions, lanes)
     }
 
-    /// One transition with the guide of slot `slot`, with random numbers from the current position of `lanes`.
+    /// One transition with the proposal of slot `slot`, with random numbers from the current position of `lanes`.
     pub(crate) fn step(&mut self, state: &mut K::State, lanes: &mut [Stream], slot: usize) {
-        let guide = slot % self.guides.len();
-        self.kernel.step(self.target, &mut *self.guides[guide], state, lanes, &mut self.work);
+        let proposal = slot % self.proposals.len();
+        self.kernel.step(self.target, &mut *self.proposals[proposal], state, lanes, &mut self.work);
     }
 }

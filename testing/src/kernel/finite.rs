@@ -1,7 +1,7 @@
-//! Targets and guides on finitely many points.
+//! Targets and proposals on finitely many points.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Guide, LogDensity, Stream, same_length};
+use mcsa_core::{Columns, ColumnsMut, Error, LogDensity, Proposal, Stream, same_length};
 
 /// Target on finitely many points of `R^d`, given by a table of log densities.
 ///
@@ -108,14 +108,14 @@ impl LogDensity for Finite {
     }
 }
 
-/// Guide on finitely many points. It draws by [`Stream::choose`], so that a scripted stream can enumerate its draws.
+/// Proposal on finitely many points. It draws by [`Stream::choose`], so that a scripted stream can enumerate its draws.
 ///
 /// ```
 /// use mcsa_testing::{Finite, FiniteGuide};
-/// let mut guide = FiniteGuide::new(Finite::on_line(&[1.0, 1.0]).unwrap());
+/// let mut proposal = FiniteGuide::new(Finite::on_line(&[1.0, 1.0]).unwrap());
 /// let branches = mcsa_core::enumerate(1, 10, |lanes| {
 ///     let (mut z, mut log_q) = ([0.0], [0.0]);
-///     mcsa_core::Guide::sample_into(&mut guide, lanes, mcsa_core::batch_mut(&mut z, 1, 1), &mut log_q);
+///     mcsa_core::Proposal::sample_into(&mut proposal, lanes, mcsa_core::batch_mut(&mut z, 1, 1), &mut log_q);
 ///     z[0]
 /// });
 /// assert_eq!(branches.unwrap().len(), 2);
@@ -126,7 +126,7 @@ pub struct FiniteGuide {
 }
 
 impl FiniteGuide {
-    /// A guide with the distribution `table`; its log densities are normalised.
+    /// A proposal with the distribution `table`; its log densities are normalised.
     pub fn new(mut table: Finite) -> Self {
         let probabilities = table.probabilities();
         for (log_density, probability) in table.log_density.iter_mut().zip(probabilities) {
@@ -141,7 +141,7 @@ impl FiniteGuide {
     }
 }
 
-impl Guide for FiniteGuide {
+impl Proposal for FiniteGuide {
     fn dim(&self) -> usize {
         self.table.dim()
     }
@@ -176,11 +176,11 @@ mod tests {
 
     #[test]
     fn a_guide_knows_what_it_draws() {
-        let mut guide = FiniteGuide::new(Finite::on_line(&[2.0, 0.0, 6.0]).unwrap());
+        let mut proposal = FiniteGuide::new(Finite::on_line(&[2.0, 0.0, 6.0]).unwrap());
         let mut lanes = mcsa_core::Seed::new(1).streams(2, 1);
         let (mut z, mut log_q, mut again) = ([0.0; 8], [0.0; 8], [0.0; 8]);
-        guide.sample_into(&mut lanes, mcsa_core::batch_mut(&mut z, 1, 8), &mut log_q);
-        guide.log_probs(mcsa_core::batch(&z, 1, 8), &mut again);
+        proposal.sample_into(&mut lanes, mcsa_core::batch_mut(&mut z, 1, 8), &mut log_q);
+        proposal.log_probs(mcsa_core::batch(&z, 1, 8), &mut again);
         assert_eq!(log_q, again);
         assert!(z.iter().all(|&x| x == 0.0 || x == 2.0));
     }

@@ -10,8 +10,8 @@ use mcsa_core::Seed;
 
 /// Tests of invariance of a kernel on a target with exact draws.
 ///
-/// Chains advance together from independent exact draws for `steps` transitions. The guides alternate between steps, so
-/// that errors accumulate and a state that remembers an older guide is detected. At every step each chain must still be an exact
+/// Chains advance together from independent exact draws for `steps` transitions. The proposals alternate between steps, so
+/// that errors accumulate and a state that remembers an older proposal is detected. At every step each chain must still be an exact
 /// draw, independent of the others.
 ///
 /// * `moves`: at least one chain moves.

@@ -1,16 +1,16 @@
-//! Default guide of the tests: independent normals around a target.
+//! Default proposal of the tests: independent normals around a target.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Guide, Seed, Stream};
+use mcsa_core::{Columns, ColumnsMut, Proposal, Seed, Stream};
 
 use mcsa_core::ExactDraws;
 
-/// Guide of independent normals around a target, somewhat wider than the target.
+/// Proposal of independent normals around a target, somewhat wider than the target.
 ///
 /// ```
 /// use mcsa_testing::Spread;
-/// let guide = Spread::around(&mcsa_models::Gaussian::standard(2), mcsa_core::Seed::new(1), 1.5);
-/// assert!(guide.scale.iter().all(|s| (1.2..1.8).contains(s)));
+/// let proposal = Spread::around(&mcsa_models::Gaussian::standard(2), mcsa_core::Seed::new(1), 1.5);
+/// assert!(proposal.scale.iter().all(|s| (1.2..1.8).contains(s)));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
@@ -20,11 +20,11 @@ pub struct Spread {
     pub scale: Vec<f64>,
 }
 
-/// Number of draws from which the guide is placed; its accuracy matters for no law.
+/// Number of draws from which the proposal is placed; its accuracy matters for no law.
 const DRAWS: u64 = 500;
 
 impl Spread {
-    /// A guide with the means of 500 exact draws and their scales times `widening`.
+    /// A proposal with the means of 500 exact draws and their scales times `widening`.
     pub fn around<P: ExactDraws + ?Sized>(target: &P, seed: Seed, widening: f64) -> Self {
         let dim = target.dim();
         let (mut mean, mut square, mut z) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
@@ -49,7 +49,7 @@ impl Spread {
     }
 }
 
-impl Guide for Spread {
+impl Proposal for Spread {
     fn dim(&self) -> usize {
         self.mean.len()
     }

@@ -1,7 +1,7 @@
 //! Test statistics of a point, and their normal scores.
 
 use faer::MatRef;
-use mcsa_core::{Columns, Guide, LogDensity, Stream};
+use mcsa_core::{Columns, LogDensity, Proposal, Stream};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Statistics of a batch of points: coordinates, log p, log q, the log weight, and one random projection.
@@ -36,7 +36,7 @@ impl Statistics {
     pub(crate) fn look<P: LogDensity + ?Sized>(
         &mut self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         z: MatRef<'_, f64>,
         out: &mut [f64],
     ) {
@@ -49,7 +49,7 @@ impl Statistics {
         let (log_q, rest) = rest.split_at_mut(columns);
         let (log_w, projection) = rest.split_at_mut(columns);
         target.log_densities(z, log_p, &mut self.work);
-        guide.log_probs(z, &mut self.log_q[..columns]);
+        proposal.log_probs(z, &mut self.log_q[..columns]);
         log_q.copy_from_slice(&self.log_q[..columns]);
         for j in 0..columns {
             log_w[j] = log_p[j] - log_q[j];

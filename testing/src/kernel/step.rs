@@ -1,30 +1,30 @@
 //! Kernels written as closures.
 
 use faer::Mat;
-use mcsa_core::{Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{Ensemble, Error, Kernel, LogDensity, Proposal, Stream, batch_mut, one};
 
 /// Kernel of one chain written as a closure, for tests of a prototype: it may allocate, and several
 /// chains are moved one after the other.
 ///
 /// ```
 /// use mcsa_testing::{Finite, FiniteGuide, Step, transition_matrix};
-/// // Independent Metropolis-Hastings that forgets to divide by the guide's density.
-/// let forgetful = Step::new(|chain, guide, stream| {
-///     let (z, _log_q) = chain.propose(guide, stream);
+/// // Independent Metropolis-Hastings that forgets to divide by the proposal's density.
+/// let forgetful = Step::new(|chain, proposal, stream| {
+///     let (z, _log_q) = chain.propose(proposal, stream);
 ///     let log_p = chain.log_p_at(&z);
 ///     if stream.accept(log_p - chain.log_p()) {
 ///         chain.move_to(&z, log_p);
 ///     }
 /// });
 /// let target = Finite::on_line(&[1.0, 2.0, 3.0])?;
-/// let mut guide = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
-/// let found = transition_matrix(&forgetful, &target, &mut guide, target.atoms(), 1, 1_000)?;
+/// let mut proposal = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
+/// let found = transition_matrix(&forgetful, &target, &mut proposal, target.atoms(), 1, 1_000)?;
 /// assert!(found.keeps_target().fails());
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 pub struct Step<F>(F);
 
-impl<F: Fn(&mut Chain<'_>, &mut dyn Guide, &mut Stream) + Send + Sync> Step<F> {
+impl<F: Fn(&mut Chain<'_>, &mut dyn Proposal, &mut Stream) + Send + Sync> Step<F> {
     /// A kernel that moves each chain by the closure.
     pub const fn new(moves: F) -> Self {
         Self(moves)
@@ -55,18 +55,18 @@ impl Chain<'_> {
         self.target.log_density(z, self.work)
     }
 
-    /// Log density of the guide at the position.
-    pub fn log_q(&self, guide: &mut dyn Guide) -> f64 {
+    /// Log density of the proposal at the position.
+    pub fn log_q(&self, proposal: &mut dyn Proposal) -> f64 {
         let mut log_q = [0.0];
-        guide.log_probs(one(self.position()), &mut log_q);
+        proposal.log_probs(one(self.position()), &mut log_q);
         log_q[0]
     }
 
-    /// A draw of the guide, and the guide's log density at the draw.
-    pub fn propose(&self, guide: &mut dyn Guide, stream: &mut Stream) -> (Vec<f64>, f64) {
+    /// A draw of the proposal, and the proposal's log density at the draw.
+    pub fn propose(&self, proposal: &mut dyn Proposal, stream: &mut Stream) -> (Vec<f64>, f64) {
         let dim = self.position().len();
         let (mut z, mut log_q) = (vec![0.0; dim], [0.0]);
-        guide.sample_into(std::slice::from_mut(stream), batch_mut(&mut z, dim, 1), &mut log_q);
+        proposal.sample_into(std::slice::from_mut(stream), batch_mut(&mut z, dim, 1), &mut log_q);
         (z, log_q[0])
     }
 
@@ -79,7 +79,7 @@ impl Chain<'_> {
 impl<P, F> Kernel<P> for Step<F>
 where
     P: LogDensity,
-    F: Fn(&mut Chain<'_>, &mut dyn Guide, &mut Stream) + Send + Sync,
+    F: Fn(&mut Chain<'_>, &mut dyn Proposal, &mut Stream) + Send + Sync,
 {
     type State = Ensemble;
     type Info = ();
@@ -99,14 +99,14 @@ where
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut Ensemble,
         lanes: &mut [Stream],
         work: &mut [f64],
     ) {
         assert_eq!(lanes.len(), state.len(), "a lane per chain");
         for (index, lane) in lanes.iter_mut().enumerate() {
-            self.0(&mut Chain { target, ensemble: state, index, work }, guide, lane);
+            self.0(&mut Chain { target, ensemble: state, index, work }, proposal, lane);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Exact transition matrices by enumeration, and their laws: invariance, detailed balance, unbiased clouds, closed forms.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Cloud, Columns, Error, Guide, Kernel, LogDensity, Record, Script, Stream, same_length};
+use mcsa_core::{
+    ChainState, Columns, Error, Kernel, LogDensity, Proposal, Record, Script, Stream, same_length,
+};
 
 use crate::kernel::finite::{normalised, position};
 use crate::{Check, Report};
@@ -37,7 +39,7 @@ pub struct Transition {
 /// on the columns of `atoms`.
 ///
 /// The kernel is the production code, unchanged; it must decide through [`Stream::accept`](mcsa_core::Stream::accept)
-/// and [`Stream::choose`](mcsa_core::Stream::choose) and propose from a guide that does so too, such as
+/// and [`Stream::choose`](mcsa_core::Stream::choose) and propose from a proposal that does so too, such as
 /// [`FiniteGuide`](crate::FiniteGuide). Lent memory is filled with NaN before each run. Auxiliary variables of a kernel are
 /// drawn at the start of each branch, by [`Kernel::start`].
 ///
@@ -45,8 +47,8 @@ pub struct Transition {
 /// use mcsa_kernels::Imh;
 /// use mcsa_testing::{Finite, FiniteGuide, closed, transition_matrix};
 /// let target = Finite::on_line(&[1.0, 2.0, 1.0]).unwrap();
-/// let mut guide = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 2.0]).unwrap());
-/// let found = transition_matrix(&Imh::default(), &target, &mut guide, target.atoms(), 1, 1000).unwrap();
+/// let mut proposal = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 2.0]).unwrap());
+/// let found = transition_matrix(&Imh::default(), &target, &mut proposal, target.atoms(), 1, 1000).unwrap();
 /// assert!(found.report("imh").holds());
 /// assert!(found.equals(&closed::imh(&[1.0, 2.0, 1.0], &[1.0, 1.0, 2.0])).holds());
 /// ```
@@ -58,32 +60,32 @@ pub struct Transition {
 pub fn transition_matrix<P: LogDensity + ?Sized, K: Kernel<P>>(
     kernel: &K,
     target: &P,
-    guide: &mut dyn Guide,
+    proposal: &mut dyn Proposal,
     atoms: MatRef<'_, f64>,
     chains: usize,
     limit: usize,
 ) -> Result<Transition, Error> {
-    transition_matrix_along(kernel, target, &mut [guide], atoms, chains, limit)
+    transition_matrix_along(kernel, target, &mut [proposal], atoms, chains, limit)
 }
 
-/// Exact transition matrix of several steps, one per guide, as of [`transition_matrix`].
+/// Exact transition matrix of several steps, one per proposal, as of [`transition_matrix`].
 ///
-/// Lambda moves between steps, so a kernel must not use what it stored of an older guide: the product of the steps leaves the
-/// target invariant for all guides. A stale log q is detected only here.
+/// Lambda moves between steps, so a kernel must not use what it stored of an older proposal: the product of the steps leaves the
+/// target invariant for all proposals. A stale log q is detected only here.
 ///
 /// # Errors
-/// In the cases of [`transition_matrix`]; also if there is no guide.
+/// In the cases of [`transition_matrix`]; also if there is no proposal.
 pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
     kernel: &K,
     target: &P,
-    guides: &mut [&mut dyn Guide],
+    proposals: &mut [&mut dyn Proposal],
     atoms: MatRef<'_, f64>,
     chains: usize,
     limit: usize,
 ) -> Result<Transition, Error> {
     same_length("an atom", target.dim(), atoms.nrows())?;
-    if chains == 0 || guides.is_empty() {
-        return Err(Error::invalid("a transition needs a chain and a guide"));
+    if chains == 0 || proposals.is_empty() {
+        return Err(Error::invalid("a transition needs a chain and a proposal"));
     }
     let n = atoms.ncols();
     let states = u32::try_from(chains).ok().and_then(|chains| n.checked_pow(chains)).unwrap_or(usize::MAX);
@@ -116,9 +118,9 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
         let run = |lanes: &mut [Stream]| {
             let mut state = kernel.start(target, starts.clone(), lanes)?;
             let mut info = K::Info::default();
-            for guide in guides.iter_mut() {
+            for proposal in proposals.iter_mut() {
                 work.fill(f64::NAN);
-                info = kernel.step(target, *guide, &mut state, lanes, &mut work);
+                info = kernel.step(target, *proposal, &mut state, lanes, &mut work);
             }
             Ok((state, info))
         };
@@ -169,7 +171,7 @@ fn each_branch<T>(
     Err(Error::Script { reason: "more branches than the limit" })
 }
 
-fn joint_state<S: Cloud>(state: &S, atoms: MatRef<'_, f64>) -> Result<usize, Error> {
+fn joint_state<S: ChainState>(state: &S, atoms: MatRef<'_, f64>) -> Result<usize, Error> {
     let positions = state.chains().positions.as_ref();
     (0..positions.ncols()).rev().try_fold(0, |joint, j| {
         let atom = position(atoms, positions.column(j)).ok_or_else(left)?;
@@ -178,10 +180,10 @@ fn joint_state<S: Cloud>(state: &S, atoms: MatRef<'_, f64>) -> Result<usize, Err
 }
 
 fn left() -> Error {
-    Error::invalid("the kernel left the atoms: propose from a guide on the atoms")
+    Error::invalid("the kernel left the atoms: propose from a proposal on the atoms")
 }
 
-fn cloud_weights<S: Cloud>(state: &S, atoms: MatRef<'_, f64>, weights: &mut [f64]) -> Result<(), Error> {
+fn cloud_weights<S: ChainState>(state: &S, atoms: MatRef<'_, f64>, weights: &mut [f64]) -> Result<(), Error> {
     weights.fill(0.0);
     let points = state.points();
     for j in 0..points.ncols() {
@@ -194,7 +196,7 @@ fn cloud_weights<S: Cloud>(state: &S, atoms: MatRef<'_, f64>, weights: &mut [f64
     Ok(())
 }
 
-fn staleness<P: LogDensity + ?Sized, S: Cloud>(target: &P, state: &S, work: &mut [f64]) -> f64 {
+fn staleness<P: LogDensity + ?Sized, S: ChainState>(target: &P, state: &S, work: &mut [f64]) -> f64 {
     let chains = state.chains();
     (0..chains.len()).fold(0.0, |worst: f64, j| {
         let fresh = target.log_density(chains.positions.as_ref().column(j), work);

@@ -1,7 +1,7 @@
 //! Metamorphic tests of kernels: pairs of runs that must agree.
 
 use faer::Mat;
-use mcsa_core::{AffineMap, Cloud, Error, Guide, Kernel, LogDensity, Seed, Stream, Whitened};
+use mcsa_core::{AffineMap, ChainState, Error, Kernel, LogDensity, Proposal, Seed, Stream, Whitened};
 
 use crate::kernel::disguise::MovedGuide;
 use crate::{Check, Shifted};
@@ -16,10 +16,10 @@ use crate::{Check, Shifted};
 /// use mcsa_kernels::Imh;
 /// use mcsa_testing::{Spread, Trial};
 /// let target = mcsa_models::Banana::new(1.5, 0.4).unwrap();
-/// let mut guide = Spread::around(&target, mcsa_core::Seed::new(1), 1.5);
+/// let mut proposal = Spread::around(&target, mcsa_core::Seed::new(1), 1.5);
 /// let report = mcsa_testing::Report::new("imh", vec![
-///     Trial::new(&Imh::default(), &target).forgets_constants(&mut guide, 512.0),
-///     Trial::new(&Imh::default(), &target).forgets_labels(&mut guide),
+///     Trial::new(&Imh::default(), &target).forgets_constants(&mut proposal, 512.0),
+///     Trial::new(&Imh::default(), &target).forgets_labels(&mut proposal),
 /// ]);
 /// assert!(report.holds(), "{report}");
 /// ```
@@ -53,28 +53,28 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of constants: adding a constant to log p changes no position, because only differences of log densities may decide. A
     /// large constant also detects densities that were exponentiated.
-    pub fn forgets_constants(&self, guide: &mut dyn Guide, constant: f64) -> Check
+    pub fn forgets_constants(&self, proposal: &mut dyn Proposal, constant: f64) -> Check
     where
         K: Kernel<P> + Kernel<Shifted<'a, P>>,
     {
         let shifted = Shifted { target: self.target, constant };
         let law = "constants do not matter";
         compare(law, || {
-            let plain = self.run(self.target, guide, self.starts(), &keep)?;
-            Ok(differing(&plain, &self.run(&shifted, guide, self.starts(), &keep)?))
+            let plain = self.run(self.target, proposal, self.starts(), &keep)?;
+            Ok(differing(&plain, &self.run(&shifted, proposal, self.starts(), &keep)?))
         })
     }
 
     /// Law of labels: permuting the chains with their streams permutes the results, bit for bit.
-    pub fn forgets_labels(&self, guide: &mut dyn Guide) -> Check
+    pub fn forgets_labels(&self, proposal: &mut dyn Proposal) -> Check
     where
         K: Kernel<P>,
     {
         compare("labels do not matter", || {
             let last = self.chains - 1;
             let mirror = |z: &Mat<f64>| Mat::from_fn(z.nrows(), z.ncols(), |i, j| z[(i, last - j)]);
-            let plain = self.run(self.target, guide, self.starts(), &keep)?;
-            let turned = self.run(self.target, guide, mirror(&self.starts()), &|lanes| lanes.reverse())?;
+            let plain = self.run(self.target, proposal, self.starts(), &keep)?;
+            let turned = self.run(self.target, proposal, mirror(&self.starts()), &|lanes| lanes.reverse())?;
             let turned: Vec<_> = turned.iter().map(mirror).collect();
             Ok(differing(&plain, &turned))
         })
@@ -82,13 +82,13 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of replay: two runs on equal streams are bit-identical. Nothing is hidden outside the state, and lent
     /// memory is written before it is read.
-    pub fn replays(&self, guide: &mut dyn Guide) -> Check
+    pub fn replays(&self, proposal: &mut dyn Proposal) -> Check
     where
         K: Kernel<P>,
     {
         compare("replay", || {
-            let first = self.run(self.target, guide, self.starts(), &keep)?;
-            Ok(differing(&first, &self.run(self.target, guide, self.starts(), &keep)?))
+            let first = self.run(self.target, proposal, self.starts(), &keep)?;
+            Ok(differing(&first, &self.run(self.target, proposal, self.starts(), &keep)?))
         })
     }
 
@@ -96,54 +96,59 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     /// closure `through` writes and reads a state, which [`Kernel::check`] must accept.
     pub fn restores(
         &self,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         through: impl Fn(&K::State) -> Result<K::State, Error>,
     ) -> Check
     where
         K: Kernel<P>,
     {
         compare("restore", || {
-            let whole = self.run(self.target, guide, self.starts(), &keep)?;
+            let whole = self.run(self.target, proposal, self.starts(), &keep)?;
             let mut lanes = self.seed.named("start").streams(self.chains, 0);
             let mut state = self.kernel.start(self.target, self.starts(), &mut lanes)?;
             let mut parts = Vec::new();
             for t in 0..self.steps {
                 state = through(&state)?;
                 self.kernel.check(self.target, self.chains, &state)?;
-                self.step(self.target, guide, &mut state, t, &keep);
+                self.step(self.target, proposal, &mut state, t, &keep);
                 parts.push(state.chains().positions.clone());
             }
             Ok(differing(&whole, &parts))
         })
     }
 
-    /// Law of coordinates: in coordinates `y` with `z = factor y + shift`, a kernel that proposes only from the guide makes equal
+    /// Law of coordinates: in coordinates `y` with `z = factor y + shift`, a kernel that proposes only from the proposal makes equal
     /// moves. Unlike the other laws this one holds up to rounding, 1e-9.
-    pub fn forgets_coordinates(&self, guide: &mut dyn Guide, map: &AffineMap) -> Check
+    pub fn forgets_coordinates(&self, proposal: &mut dyn Proposal, map: &AffineMap) -> Check
     where
         K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
-        let plain = self.run(self.target, guide, self.starts(), &keep);
-        self.follows(plain, &mut MovedGuide { guide, map }, map)
+        let plain = self.run(self.target, proposal, self.starts(), &keep);
+        self.follows(plain, &mut MovedGuide { proposal, map }, map)
     }
 
-    /// Law of coordinates with the caller's guide in the new coordinates, such as a full-rank family at the parameters of the
-    /// transformed distribution. Both guides must draw with equal noise.
+    /// Law of coordinates with the caller's proposal in the new coordinates, such as a full-rank family at the parameters of the
+    /// transformed distribution. Both proposals must draw with equal noise.
     pub fn forgets_coordinates_between(
         &self,
-        guide: &mut dyn Guide,
-        moved: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
+        moved: &mut dyn Proposal,
         map: &AffineMap,
     ) -> Check
     where
         K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
-        let plain = self.run(self.target, guide, self.starts(), &keep);
+        let plain = self.run(self.target, proposal, self.starts(), &keep);
         self.follows(plain, moved, map)
     }
 
     /// Compares a run in the new coordinates with the plain run.
-    fn follows(&self, plain: Result<Vec<Mat<f64>>, Error>, guide: &mut dyn Guide, map: &AffineMap) -> Check
+    fn follows(
+        &self,
+        plain: Result<Vec<Mat<f64>>, Error>,
+        proposal: &mut dyn Proposal,
+        map: &AffineMap,
+    ) -> Check
     where
         K: Kernel<Whitened<'a, P>>,
     {
@@ -151,7 +156,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         let runs = || -> Result<f64, Error> {
             let (plain, target) = (plain?, Whitened::new(self.target, map.clone())?);
             let starts = map.inverse(self.starts().as_ref());
-            let moved = self.run(&target, guide, starts, &keep)?;
+            let moved = self.run(&target, proposal, starts, &keep)?;
             let errors = plain.iter().zip(&moved).flat_map(|(plain, moved)| {
                 let back = map.forward(moved.as_ref());
                 let cells = (0..plain.ncols()).flat_map(|j| (0..plain.nrows()).map(move |i| (i, j)));
@@ -170,7 +175,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     fn run<T: LogDensity + ?Sized>(
         &self,
         target: &T,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         starts: Mat<f64>,
         order: &dyn Fn(&mut [Stream]),
     ) -> Result<Vec<Mat<f64>>, Error>
@@ -182,7 +187,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         let mut state = self.kernel.start(target, starts, &mut lanes)?;
         let mut path = Vec::with_capacity(self.steps);
         for t in 0..self.steps {
-            self.step(target, guide, &mut state, t, order);
+            self.step(target, proposal, &mut state, t, order);
             path.push(state.chains().positions.clone());
         }
         Ok(path)
@@ -191,7 +196,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     fn step<T: LogDensity + ?Sized>(
         &self,
         target: &T,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut <K as Kernel<T>>::State,
         t: usize,
         order: &dyn Fn(&mut [Stream]),
@@ -205,7 +210,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
             if t.is_multiple_of(2) { f64::NAN } else { 1e300 };
             self.kernel.work_len(target, self.chains)
         ];
-        self.kernel.step(target, guide, state, &mut lanes, &mut work);
+        self.kernel.step(target, proposal, state, &mut lanes, &mut work);
     }
 }
 

@@ -47,22 +47,22 @@ fn interaction_is_declared() {
 #[test]
 fn a_checkpoint_that_forgets_is_caught() {
     let target = banana();
-    let mut guide = Spread::around(&target, Seed::new(7), 1.5);
+    let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
     let imh = Imh::default();
     let trial = Trial::new(&imh, &target);
-    assert!(trial.restores(&mut guide, |state| Ok(state.clone())).holds());
+    assert!(trial.restores(&mut proposal, |state| Ok(state.clone())).holds());
     let forgetful = |state: &mcsa_kernels::ImhState| {
         let mut state = state.clone();
         state.chains.log_p.fill(0.0);
         Ok(state)
     };
-    assert!(trial.restores(&mut guide, forgetful).fails());
+    assert!(trial.restores(&mut proposal, forgetful).fails());
     let short = |state: &mcsa_kernels::ImhState| {
         let mut state = state.clone();
         state.chains.log_p.pop();
         Ok(state)
     };
-    let refused = trial.restores(&mut guide, short);
+    let refused = trial.restores(&mut proposal, short);
     assert!(!refused.holds() && !refused.fails(), "{refused}");
 }
 
@@ -97,7 +97,7 @@ fn checks_do_not_change_between_runs() {
     holds(&report());
 }
 
-/// Kernels that propose only from the guide make equal moves in other coordinates.
+/// Kernels that propose only from the proposal make equal moves in other coordinates.
 #[test]
 fn coordinates_do_not_matter() {
     fn in_other_coordinates<K>(kernel: &K)
@@ -105,9 +105,9 @@ fn coordinates_do_not_matter() {
         K: Kernel<Banana> + for<'a> Kernel<mcsa_core::Whitened<'a, Banana>>,
     {
         let target = banana();
-        let mut guide = Spread::around(&target, Seed::new(7), 1.5);
+        let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
         let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
-        let check = Trial::new(kernel, &target).forgets_coordinates(&mut guide, &map);
+        let check = Trial::new(kernel, &target).forgets_coordinates(&mut proposal, &map);
         assert!(check.holds(), "{check}");
     }
     in_other_coordinates(&Imh::default());
@@ -119,8 +119,8 @@ fn coordinates_do_not_matter() {
 #[test]
 fn a_surrogate_left_behind_is_caught() {
     let target = banana();
-    let mut guide = Spread::around(&target, Seed::new(7), 1.5);
+    let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
     let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
     let kernel = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
-    assert!(Trial::new(&kernel, &target).forgets_coordinates(&mut guide, &map).fails());
+    assert!(Trial::new(&kernel, &target).forgets_coordinates(&mut proposal, &map).fails());
 }

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{Estimator, Stream, enumerate};
-use mcsa_estimators::{ScoreClimb, jsa, msc, msc_rb, pmcsa, snis};
+use mcsa_estimators::{ChainScore, jsa, msc, msc_rb, pmcsa, snis};
 use mcsa_families::Atoms;
 use mcsa_kernels::{Acceptance, Cis, Imh};
 use mcsa_testing::{Finite, FiniteGuide, Transition, transition_matrix};
@@ -104,7 +104,7 @@ fn moments<E: Estimator<Finite, Atoms>>(
 }
 
 fn from_atom<K: mcsa_core::Kernel<Finite>>(
-    estimator: &ScoreClimb<K>,
+    estimator: &ChainScore<K>,
     instance: &Instance<f64>,
     atom: usize,
 ) -> (f64, f64) {

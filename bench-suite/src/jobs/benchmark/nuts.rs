@@ -1,9 +1,9 @@
 //! The No-U-Turn sampler within a budget, warm-up included.
 
 use faer::Mat;
-use mcsa_core::{Address, Cloud, Error, Kernel, LogDensity};
+use mcsa_core::{Address, ChainState, Error, Kernel, LogDensity};
 use mcsa_diagnostics::{effective_sample_size, r_hat};
-use mcsa_kernels::{DualAveraging, Nuts, Tunable, Unguided, WindowAdaptation, warm_up};
+use mcsa_kernels::{DualAveraging, NoProposal, Nuts, Tunable, WindowAdaptation, warm_up};
 
 use super::Bounded;
 use super::answer::Answer;
@@ -30,7 +30,7 @@ impl Bounded<'_, '_> {
             let point = self.point(&mut self.seed.named("start").stream(chain as u64, 0));
             starts.col_as_slice_mut(chain).copy_from_slice(&point);
         }
-        let guide = &mut Unguided { dim };
+        let proposal = &mut NoProposal { dim };
         let mut kernel = Nuts::new(STEP_SIZE)?;
         let mut state = kernel.init(target, starts)?;
         let mut steps = FIRST;
@@ -38,7 +38,7 @@ impl Bounded<'_, '_> {
             let (before, seed) = (self.spent(), self.seed.named("warm").child(steps));
             let plan = WindowAdaptation::new(steps, DualAveraging::new(ACCEPTANCE)?);
             let mut progress = plan.init(kernel.step_size(), dim);
-            kernel = warm_up(&kernel, target, guide, &mut state, &plan, &mut progress, seed, steps)?;
+            kernel = warm_up(&kernel, target, proposal, &mut state, &plan, &mut progress, seed, steps)?;
             let cost = self.spent() - before;
             if steps >= LONGEST || self.spent() + 2 * cost > self.budget / 2 {
                 break;
@@ -56,7 +56,7 @@ impl Bounded<'_, '_> {
             for (lane, stream) in (0..).zip(&mut lanes) {
                 stream.go_to(Address::of(lane, step));
             }
-            kernel.step(target, guide, &mut state, &mut lanes, &mut work);
+            kernel.step(target, proposal, &mut state, &mut lanes, &mut work);
             for (chain, drawn) in drawn.iter_mut().enumerate() {
                 drawn.extend_from_slice(state.chains().positions.col_as_slice(chain));
             }

@@ -43,18 +43,18 @@ proptest! {
     }
 }
 
-/// Delayed acceptance with two inner moves that are reversible for the surrogate: a proposal of the guide, and a step to a neighbour.
-/// The order guide, neighbour, guide is a palindrome; the order guide, neighbour is not reversible.
+/// Delayed acceptance with two inner moves that are reversible for the surrogate: a proposal from q, and a step to a neighbour.
+/// The order proposal, neighbour, proposal is a palindrome; the order proposal, neighbour is not reversible.
 fn two_moves(is_palindrome: bool) -> Transition {
     let (s, n) = ([1.0, 3.0, 2.0, 1.0_f64], 4);
     let log_s = move |z: f64| s[z as usize].ln();
-    let kernel = Step::new(move |chain, guide, stream| {
+    let kernel = Step::new(move |chain, proposal, stream| {
         let start = chain.position()[0];
         let mut here = start;
         let mut independent = |here: &mut f64, stream: &mut Stream| {
-            let (z, log_q) = chain.propose(guide, stream);
+            let (z, log_q) = chain.propose(proposal, stream);
             let mut log_q_here = [0.0];
-            guide.log_probs(mcsa_core::one(&[*here]), &mut log_q_here);
+            proposal.log_probs(mcsa_core::one(&[*here]), &mut log_q_here);
             if stream.accept(log_s(z[0]) - log_q - log_s(*here) + log_q_here[0]) {
                 *here = z[0];
             }

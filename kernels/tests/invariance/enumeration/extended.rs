@@ -1,7 +1,7 @@
 //! Exact transition matrices of kernels on an extended space, where several noises lead to one point.
 
 use mcsa_core::{Parametric, Pushforward, batch, batch_mut};
-use mcsa_kernels::{ExtendedSpace, ExtendedTarget, Unguided};
+use mcsa_kernels::{ExtendedSpace, ExtendedTarget, NoProposal};
 
 use super::*;
 
@@ -99,7 +99,7 @@ impl Pushforward for Noises {
         _: &mut [f64],
     ) {
     }
-    fn retrace_into(
+    fn sample_reverse_into(
         &self,
         _: &[f64],
         z: MatRef<'_, f64>,
@@ -144,9 +144,10 @@ fn proposing<K>(kernel: K, noises: &Noises) -> ExtendedSpace<K, Noises> {
 
 /// Transition matrix of several steps.
 fn after<K: Kernel<Finite>>(problem: &Problem, kernel: &K, steps: usize, chains: usize) -> Transition {
-    let (target, mut guides) = (finite(&problem.p), vec![Unguided { dim: 1 }; steps]);
-    let mut guides: Vec<_> = guides.iter_mut().map(|guide| guide as &mut dyn mcsa_core::Guide).collect();
-    transition_matrix_along(kernel, &target, &mut guides, target.atoms(), chains, LIMIT)
+    let (target, mut proposals) = (finite(&problem.p), vec![NoProposal { dim: 1 }; steps]);
+    let mut proposals: Vec<_> =
+        proposals.iter_mut().map(|proposal| proposal as &mut dyn mcsa_core::Proposal).collect();
+    transition_matrix_along(kernel, &target, &mut proposals, target.atoms(), chains, LIMIT)
         .expect("a finite kernel")
 }
 
@@ -244,7 +245,14 @@ fn noises_have_their_backward_law() {
     let (_, noises) = lucky(Backward::Known);
     let found = mcsa_core::enumerate(2, 100, |lanes| {
         let (z, mut noise, mut log_q) = ([1.0, 0.0], [0.0; 2], [0.0; 2]);
-        noises.retrace_into(&[], batch(&z, 1, 2), lanes, batch_mut(&mut noise, 1, 2), &mut log_q, &mut []);
+        noises.sample_reverse_into(
+            &[],
+            batch(&z, 1, 2),
+            lanes,
+            batch_mut(&mut noise, 1, 2),
+            &mut log_q,
+            &mut [],
+        );
         noises.forward(noise[0] as usize) / log_q[0].exp() * noises.forward(noise[1] as usize)
             / log_q[1].exp()
     });

@@ -8,7 +8,7 @@ mod subsampled;
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    BlockFamily, Blocks, BlocksAt, Columns, ColumnsMut, Error, Guide, Kernel, Parametric, Stream,
+    BlockFamily, Blocks, BlocksAt, Columns, ColumnsMut, Error, Kernel, Parametric, Proposal, Stream,
 };
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
 use mcsa_testing::transition_matrix_along;
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 
 const LIMIT: usize = 1_000_000;
 
-/// A target, two guides and a surrogate on common atoms, as small integer weights, zeros included.
+/// A target, two proposals and a surrogate on common atoms, as small integer weights, zeros included.
 #[derive(Debug, Clone)]
 struct Problem {
     p: Vec<u8>,
@@ -38,8 +38,8 @@ fn finite(weights: &[u8]) -> Finite {
 
 impl Problem {
     fn transition<K: Kernel<Finite>>(&self, kernel: &K, chains: usize) -> Transition {
-        let (target, mut guide) = (finite(&self.p), FiniteGuide::new(finite(&self.q)));
-        transition_matrix(kernel, &target, &mut guide, target.atoms(), chains, LIMIT)
+        let (target, mut proposal) = (finite(&self.p), FiniteGuide::new(finite(&self.q)));
+        transition_matrix(kernel, &target, &mut proposal, target.atoms(), chains, LIMIT)
             .expect("a finite kernel")
     }
 
@@ -299,8 +299,8 @@ fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
         let positions = Mat::from_fn(1, 2, |_, j| [from % n, from / n][j] as f64);
         let mut state = kernel.init(&target, positions).expect("a batch of the data");
         work.fill(f64::NAN);
-        let mut guide = BlocksAt::new(&family, &[], kernel.batch, &mut []).expect("no parameter");
-        kernel.step(&target, &mut guide, &mut state, lanes, &mut work);
+        let mut proposal = BlocksAt::new(&family, &[], kernel.batch, &mut []).expect("no parameter");
+        kernel.step(&target, &mut proposal, &mut state, lanes, &mut work);
         state.positions()[(0, 0)] as usize + n * state.positions()[(0, 1)] as usize
     })
 }
@@ -337,13 +337,13 @@ fn what_is_not_so_is_refuted() {
     assert!(total_variation(&[1.0, 0.0], &[0.0, 1.0]) == 1.0);
 }
 
-/// Refusals: too small a limit, an atom of another dimension, a continuous guide, no chain.
+/// Refusals: too small a limit, an atom of another dimension, a continuous proposal, no chain.
 #[test]
 fn what_cannot_be_enumerated_is_refused() {
     let target = finite(&[1, 2, 3]);
-    let mut guide = FiniteGuide::new(target.clone());
+    let mut proposal = FiniteGuide::new(target.clone());
     let mut at = |atoms: MatRef<'_, f64>, chains, limit| {
-        transition_matrix(&Imh::default(), &target, &mut guide, atoms, chains, limit).map(|_| ())
+        transition_matrix(&Imh::default(), &target, &mut proposal, atoms, chains, limit).map(|_| ())
     };
     assert!(at(target.atoms(), 2, 8).is_err() && at(target.atoms(), 2, 9).is_ok());
     assert!(at(target.atoms(), 3, 26).is_err());

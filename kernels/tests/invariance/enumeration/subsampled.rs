@@ -1,7 +1,7 @@
 //! Exact transition matrices of energy-conserving subsampling, on pairs of a point and some rows of the data.
 
-use mcsa_core::{Cloud, Gradient, Guide, LogDensity, Separable};
-use mcsa_kernels::{GradientEnsemble, Hmcecs, PerturbedPosterior, TaylorExpansion, Unguided};
+use mcsa_core::{ChainState, Gradient, LogDensity, Proposal, Separable};
+use mcsa_kernels::{GradientEnsemble, Hmcecs, NoProposal, PerturbedPosterior, TaylorExpansion};
 use mcsa_models::LogisticRegression;
 
 use super::*;
@@ -34,7 +34,7 @@ impl<P: Gradient> Kernel<P> for Hop {
     fn step(
         &self,
         target: &P,
-        _: &mut dyn Guide,
+        _: &mut dyn Proposal,
         state: &mut GradientEnsemble,
         lanes: &mut [Stream],
         work: &mut [f64],
@@ -97,7 +97,7 @@ fn transition(rows: usize, blocks: usize, steps: usize) -> Transition {
         let mut state = kernel.init_at(&target, Mat::from_fn(1, 1, |_, _| z), rows).unwrap();
         for _ in 0..steps {
             work.fill(f64::NAN);
-            kernel.step(&target, &mut Unguided { dim: 1 }, &mut state, lanes, &mut work);
+            kernel.step(&target, &mut NoProposal { dim: 1 }, &mut state, lanes, &mut work);
         }
         kernel.verify(&target, &state).unwrap();
         number(state.chains().positions[(0, 0)], state.rows())

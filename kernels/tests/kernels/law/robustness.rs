@@ -1,8 +1,8 @@
 //! Kernels under faulty densities, foreign states and batches of chains.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Columns, Counted, Error, Gradient, Kernel, LogDensity, Record, Seed, Stream};
-use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Selection, Unguided};
+use mcsa_core::{ChainState, Columns, Counted, Error, Gradient, Kernel, LogDensity, Record, Seed, Stream};
+use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
 
 use super::targets::{Banana, Edge, Funnel, correlated};
 
@@ -35,7 +35,7 @@ fn steps<P: Gradient, K: Kernel<P>>(
     for step in steps {
         let mut lanes: Vec<Stream> =
             (0..chains as u64).map(|j| Seed::new(21).stream(first_lane + j, step)).collect();
-        let info = kernel.step(target, &mut Unguided { dim: target.dim() }, state, &mut lanes, &mut work);
+        let info = kernel.step(target, &mut NoProposal { dim: target.dim() }, state, &mut lanes, &mut work);
         info.record(&mut |metric, value| match totals.iter_mut().find(|(known, _)| known == metric.name) {
             Some((_, total)) => *total += value,
             None => totals.push((metric.name.to_string(), value)),
@@ -269,7 +269,7 @@ fn a_step_allocates_nothing() {
         let mut lanes = Seed::new(1).streams(4, 0);
         let info = allocation_counter::measure(|| {
             for _ in 0..20 {
-                kernel.step(&Banana, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+                kernel.step(&Banana, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
             }
         });
         assert_eq!(info.count_total, 0, "{name}");

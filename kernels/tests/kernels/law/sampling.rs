@@ -1,8 +1,8 @@
 //! Whole runs: equality with a hand-written loop, moments, and what the diagnostics tell of a run that failed.
 
 use faer::{Mat, mat};
-use mcsa_core::{Address, Cloud, Error, Kernel, Seed, from_fn};
-use mcsa_kernels::{DualAveraging, Hmc, Nuts, Rwm, Sampling, Unguided, WindowAdaptation, warm_up};
+use mcsa_core::{Address, ChainState, Error, Kernel, Seed, from_fn};
+use mcsa_kernels::{DualAveraging, Hmc, NoProposal, Nuts, Rwm, Sampling, WindowAdaptation, warm_up};
 use mcsa_models::{Gaussian, Mixture};
 
 fn gaussian() -> Gaussian {
@@ -14,18 +14,18 @@ fn a_run_equals_a_hand_written_loop() {
     let (target, seed, starts) = (gaussian(), Seed::new(7), mat![[0.9, 1.1, 1.0], [-30.0, -10.0, 0.0]]);
     let run = Sampling::new(3, 20).warm_up(60).acceptance(0.9);
     let sample = run.run_from(&Nuts::new(0.1).unwrap(), &target, starts.clone(), seed).unwrap();
-    let (nuts, guide) = (Nuts::new(0.1).unwrap(), &mut Unguided { dim: 2 });
+    let (nuts, proposal) = (Nuts::new(0.1).unwrap(), &mut NoProposal { dim: 2 });
     let mut state = nuts.init(&target, starts).unwrap();
     let plan = WindowAdaptation::new(60, DualAveraging::new(0.9).unwrap());
     let mut progress = plan.init(0.1, 2);
     let warm = seed.named("warm");
-    let nuts = warm_up(&nuts, &target, guide, &mut state, &plan, &mut progress, warm, 60).unwrap();
+    let nuts = warm_up(&nuts, &target, proposal, &mut state, &plan, &mut progress, warm, 60).unwrap();
     let (mut lanes, mut work) = (seed.streams(3, 0), vec![0.0; nuts.work_len(&target, 3)]);
     for step in 0..20 {
         for (lane, stream) in (0..).zip(&mut lanes) {
             stream.go_to(Address::of(lane, step as u64));
         }
-        nuts.step(&target, guide, &mut state, &mut lanes, &mut work);
+        nuts.step(&target, proposal, &mut state, &mut lanes, &mut work);
         for chain in 0..3 {
             let (column, chains) = (chain * 20 + step, state.chains());
             assert_eq!(sample.draws.col_as_slice(column), chains.positions.col_as_slice(chain));

@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use mcsa_core::{Cloud, Columns, Kernel, LogDensity, Seed};
-use mcsa_kernels::{Elliptical, GaussianPrior, Mala, Mass, Rwm, Unguided};
+use mcsa_core::{ChainState, Columns, Kernel, LogDensity, Seed};
+use mcsa_kernels::{Elliptical, GaussianPrior, Mala, Mass, NoProposal, Rwm};
 
 use super::targets::Banana;
 
@@ -20,7 +20,7 @@ fn step<K: Kernel<Banana>>(kernel: &K, j: u64) -> ([f64; 2], K::Info) {
     let mut state = kernel.init(&Banana, faer::Mat::from_fn(2, 1, |i, _| z[i])).unwrap();
     let mut work = vec![0.0; kernel.work_len(&Banana, 1)];
     let mut lanes = [Seed::new(15).stream(j, 0)];
-    let info = kernel.step(&Banana, &mut Unguided { dim: 2 }, &mut state, &mut lanes, &mut work);
+    let info = kernel.step(&Banana, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
     let found = state.chains().positions.as_ref().column(0);
     assert!((state.chains().log_p[0] - Banana.log_density(found, &mut [])).abs() < 1e-12);
     ([found[0], found[1]], info)

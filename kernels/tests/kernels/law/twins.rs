@@ -1,6 +1,6 @@
 //! Twins: Hamiltonian kernels with a flaw, which the tests must detect.
 
-use mcsa_core::{Cloud, Columns, Gradient, Stream};
+use mcsa_core::{ChainState, Columns, Gradient, Stream};
 use mcsa_kernels::{GradientEnsemble, Leapfrog};
 
 /// Flaw of a twin.

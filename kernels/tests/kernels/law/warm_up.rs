@@ -1,10 +1,10 @@
 //! Warm-up: learnt step sizes and masses, and equality of one warm-up and two parts of it.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Kernel, Seed};
+use mcsa_core::{ChainState, Kernel, Seed};
 use mcsa_kernels::{
-    Accepts, Adaptation, DualAveraging, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, Nuts, Rwm, Tunable,
-    Unguided, WindowAdaptation, warm_up,
+    Accepts, Adaptation, DualAveraging, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm,
+    Tunable, WindowAdaptation, warm_up,
 };
 
 /// Three coordinates of standard deviation 0.1, 1 and 10.
@@ -19,18 +19,18 @@ where
     K: Kernel<mcsa_models::Gaussian> + Tunable,
     K::Info: Accepts,
 {
-    let (target, guide, chains) = (scaled(), &mut Unguided { dim: 3 }, 4);
+    let (target, proposal, chains) = (scaled(), &mut NoProposal { dim: 3 }, 4);
     let mut state = kernel.init(&target, Mat::zeros(3, chains)).unwrap();
     let plan = WindowAdaptation::new(1000, DualAveraging::new(goal).unwrap());
     let mut progress = plan.init(kernel.step_size(), 3);
     let seed = Seed::new(31);
-    let kernel = warm_up(kernel, &target, guide, &mut state, &plan, &mut progress, seed, 5000).unwrap();
+    let kernel = warm_up(kernel, &target, proposal, &mut state, &plan, &mut progress, seed, 5000).unwrap();
     assert_eq!(progress.step(), 1000);
     let mut work = vec![0.0; kernel.work_len(&target, chains)];
     let mut acceptance = 0.0;
     for step in 1000..1200 {
         let mut lanes = seed.streams(chains, step);
-        acceptance += kernel.step(&target, guide, &mut state, &mut lanes, &mut work).acceptance() / 200.0;
+        acceptance += kernel.step(&target, proposal, &mut state, &mut lanes, &mut work).acceptance() / 200.0;
     }
     (kernel, acceptance, progress.mass().unwrap().unwrap().masses().to_vec())
 }
@@ -56,30 +56,31 @@ fn step_size_and_mass_find_their_values() {
 
 #[test]
 fn a_warm_up_in_parts_equals_one_in_one_part() {
-    let (target, guide, seed) = (scaled(), &mut Unguided { dim: 3 }, Seed::new(32));
+    let (target, proposal, seed) = (scaled(), &mut NoProposal { dim: 3 }, Seed::new(32));
     let (nuts, plan) =
         (Nuts::new(0.5).unwrap(), WindowAdaptation::new(200, DualAveraging::new(0.8).unwrap()));
     let mut whole = (nuts.init(&target, Mat::zeros(3, 2)).unwrap(), plan.init(0.5, 3));
     let mut parts = whole.clone();
-    let once = warm_up(&nuts, &target, guide, &mut whole.0, &plan, &mut whole.1, seed, 200).unwrap();
-    warm_up(&nuts, &target, guide, &mut parts.0, &plan, &mut parts.1, seed, 110).unwrap();
+    let once = warm_up(&nuts, &target, proposal, &mut whole.0, &plan, &mut whole.1, seed, 200).unwrap();
+    warm_up(&nuts, &target, proposal, &mut parts.0, &plan, &mut parts.1, seed, 110).unwrap();
     let text = serde_json::to_string(&parts).unwrap();
     let mut restored: (GradientEnsemble, Adaptation) = serde_json::from_str(&text).unwrap();
-    let twice = warm_up(&nuts, &target, guide, &mut restored.0, &plan, &mut restored.1, seed, 90).unwrap();
+    let twice = warm_up(&nuts, &target, proposal, &mut restored.0, &plan, &mut restored.1, seed, 90).unwrap();
     assert_eq!((once, &whole), (twice, &restored));
 }
 
 /// HMC tuned as in the published experiments: step size alone, mass unchanged.
 #[test]
 fn a_kernel_keeps_its_mass_where_none_is_learnt() {
-    let (target, guide) = (scaled(), &mut Unguided { dim: 3 });
+    let (target, proposal) = (scaled(), &mut NoProposal { dim: 3 });
     let mass = Mass::diagonal(vec![90.0, 1.2, 0.01]).unwrap();
     let nuts = Nuts::with(Leapfrog::new(0.01, mass.clone()).unwrap(), 8).unwrap();
     let mut plan = WindowAdaptation::new(300, DualAveraging::new(0.8).unwrap());
     plan.learns_mass = false;
     let (mut state, mut progress) =
         (nuts.init(&target, Mat::zeros(3, 2)).unwrap(), plan.init(nuts.step_size(), 3));
-    let tuned = warm_up(&nuts, &target, guide, &mut state, &plan, &mut progress, Seed::new(34), 300).unwrap();
+    let tuned =
+        warm_up(&nuts, &target, proposal, &mut state, &plan, &mut progress, Seed::new(34), 300).unwrap();
     assert_eq!((tuned.leapfrog().mass(), tuned.max_depth()), (&mass, 8));
     assert!(tuned.step_size() > 0.5 && progress.mass().unwrap().is_none());
     let rwm = Rwm::with(1.0, vec![0.1, 1.0]).unwrap();
@@ -90,14 +91,14 @@ fn a_kernel_keeps_its_mass_where_none_is_learnt() {
 
 #[test]
 fn foreign_progress_is_refused_and_a_finished_one_changes_nothing() {
-    let (target, guide, seed) = (scaled(), &mut Unguided { dim: 3 }, Seed::new(33));
+    let (target, proposal, seed) = (scaled(), &mut NoProposal { dim: 3 }, Seed::new(33));
     let (mala, plan) = (Mala::new(0.5).unwrap(), WindowAdaptation::new(0, DualAveraging::new(0.6).unwrap()));
     let mut state = mala.init(&target, Mat::zeros(3, 1)).unwrap();
     let mut foreign = plan.init(0.5, 2);
-    let error = warm_up(&mala, &target, guide, &mut state, &plan, &mut foreign, seed, 1).unwrap_err();
+    let error = warm_up(&mala, &target, proposal, &mut state, &plan, &mut foreign, seed, 1).unwrap_err();
     assert_eq!(error.to_string(), "warm_up: Adaptation: means has length 2, expected 3");
     let before = state.chains().clone();
     let mut progress = plan.init(0.5, 3);
-    let same = warm_up(&mala, &target, guide, &mut state, &plan, &mut progress, seed, 9).unwrap();
+    let same = warm_up(&mala, &target, proposal, &mut state, &plan, &mut progress, seed, 9).unwrap();
     assert_eq!((same, state.chains()), (mala, &before));
 }

@@ -1,8 +1,8 @@
-use mcsa_optim::deterministic::{Lbfgs, Outcome, Peak};
+use mcsa_optim::deterministic::{Lbfgs, Maximum, Outcome};
 
 use super::{Density, gaussian, log_gamma};
 
-fn climb(objective: impl FnMut(&[f64], &mut [f64]) -> f64, start: &[f64]) -> Peak {
+fn climb(objective: impl FnMut(&[f64], &mut [f64]) -> f64, start: &[f64]) -> Maximum {
     Lbfgs::default().maximise(objective, start).unwrap()
 }
 

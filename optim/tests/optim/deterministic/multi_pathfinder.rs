@@ -1,7 +1,7 @@
 use faer::Mat;
 use mcsa_core::{Counted, LogDensity, Seed};
 use mcsa_models::Mixture;
-use mcsa_optim::deterministic::{MultiPathfinder, Paths, Proposal};
+use mcsa_optim::deterministic::{ImportanceDensity, MultiPathfinder, Paths};
 
 use super::{Density, gaussian};
 
@@ -13,7 +13,7 @@ fn few() -> MultiPathfinder {
 #[test]
 fn densities_are_those_of_the_paths() {
     let target = Counted::new(gaussian(4, 0.3));
-    for proposal in [Proposal::Mixture, Proposal::OwnPath] {
+    for proposal in [ImportanceDensity::Mixture, ImportanceDensity::OwnPath] {
         let before = target.counts();
         let paths = MultiPathfinder { proposal, ..few() }.run(&target, Seed::new(3)).unwrap();
         let counts = target.counts();
@@ -30,8 +30,8 @@ fn densities_are_those_of_the_paths() {
             let at = |q: &mcsa_models::Gaussian| q.log_density(&z, &mut [0.0; 64]);
             let mixture = (gaussians.iter().map(|q| at(q).exp()).sum::<f64>() / 6.0).ln();
             let (expected, other) = match proposal {
-                Proposal::Mixture => (mixture, at(&gaussians[j % 6])),
-                Proposal::OwnPath => (at(&gaussians[j % 6]), at(&gaussians[(j + 1) % 6])),
+                ImportanceDensity::Mixture => (mixture, at(&gaussians[j % 6])),
+                ImportanceDensity::OwnPath => (at(&gaussians[j % 6]), at(&gaussians[(j + 1) % 6])),
             };
             assert!((paths.log_q[j] - expected).abs() < 1e-9, "{j}: {} {expected}", paths.log_q[j]);
             assert!((paths.log_q[j] - other).abs() > 1e-9, "{j}: the wrong density");
@@ -57,7 +57,7 @@ fn the_mixture_weighs_modes_by_their_mass() {
         let paths = finder.run_from(&target, starts.as_ref(), Seed::new(1)).unwrap();
         share(&paths, |j| (paths.log_p[j] - paths.log_q[j]).exp())
     };
-    let (mixture, own) = (run(Proposal::Mixture), run(Proposal::OwnPath));
+    let (mixture, own) = (run(ImportanceDensity::Mixture), run(ImportanceDensity::OwnPath));
     assert!((mixture - 0.3).abs() < 1e-3, "{mixture}");
     // Own paths: 0.7 twice and 0.3 once.
     assert!((own - 0.3 / 1.7).abs() < 1e-3, "{own}");

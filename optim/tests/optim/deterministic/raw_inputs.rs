@@ -3,7 +3,7 @@
 use mcsa_core::{Counted, Gradient, LogDensity, Seed};
 use mcsa_data::{Catalogue, Dataset};
 use mcsa_models::{EightSchools, HierarchicalLogistic, LogisticRegression, ProbitRegression, ScalePrior};
-use mcsa_optim::deterministic::{Laplace, Lbfgs, Outcome, Pathfinder, Peak, Warning};
+use mcsa_optim::deterministic::{Laplace, Lbfgs, Maximum, Outcome, Pathfinder, Warning};
 
 use super::Density;
 
@@ -34,7 +34,7 @@ fn is_found(name: &str, target: &impl Gradient, most: u64) {
     assert_eq!(peak.outcome, Outcome::Converged, "{name}: {peak:?}");
     assert_eq!(peak.evaluations, target.counts().gradient);
     assert!(peak.evaluations <= most, "{name}: {} evaluations", peak.evaluations);
-    let again: Peak = Lbfgs::with(1e-8, 100, 10).unwrap().mode(&target, &peak.point).unwrap();
+    let again: Maximum = Lbfgs::with(1e-8, 100, 10).unwrap().mode(&target, &peak.point).unwrap();
     assert!((again.value - peak.value).abs() < 1e-9 * peak.value.abs(), "{name}: {again:?}");
     assert!(Laplace::by_differences(&target, &peak.point).is_ok(), "{name}");
 }

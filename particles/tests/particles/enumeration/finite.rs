@@ -25,10 +25,10 @@ pub(crate) fn chain(times: usize, states: usize, number: usize) -> HiddenMarkov 
     HiddenMarkov::new(&law(0), &rows, &likelihood).expect("laws")
 }
 
-/// Path guide: the transitions of another model, whose likelihood serves as the twist `psi`.
+/// Path proposal: the transitions of another model, whose likelihood serves as the twist `psi`.
 pub(crate) struct Steps<'a> {
     pub(crate) model: &'a HiddenMarkov,
-    pub(crate) guide: &'a HiddenMarkov,
+    pub(crate) proposal: &'a HiddenMarkov,
 }
 
 impl PathGuide for Steps<'_> {
@@ -40,22 +40,22 @@ impl PathGuide for Steps<'_> {
         z: &mut [f64],
         log_weights: &mut [f64],
     ) {
-        self.guide.draw_states_into(t, previous, stream, z);
+        self.proposal.draw_states_into(t, previous, stream, z);
         self.log_weights(t, previous, z, log_weights);
     }
 
     fn log_weights(&mut self, t: usize, previous: &[f64], z: &[f64], log_weights: &mut [f64]) {
         let (mut log_q, mut log_psi) = (vec![0.0; z.len()], vec![0.0; z.len()]);
         self.model.log_transitions(t, previous, z, log_weights);
-        self.guide.log_transitions(t, previous, z, &mut log_q);
-        self.guide.log_observations(t, z, &mut log_psi);
+        self.proposal.log_transitions(t, previous, z, &mut log_q);
+        self.proposal.log_observations(t, z, &mut log_psi);
         for ((weight, q), psi) in log_weights.iter_mut().zip(log_q).zip(log_psi) {
             *weight += psi - q;
         }
     }
 
     fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]) {
-        self.guide.log_observations(t, z, out);
+        self.proposal.log_observations(t, z, out);
     }
 }
 
@@ -90,24 +90,24 @@ pub(crate) fn transition_of(
 pub(crate) fn transition(
     kernel: &ConditionalSmc,
     model: &HiddenMarkov,
-    guide: &mut dyn PathGuide,
+    proposal: &mut dyn PathGuide,
 ) -> Transition {
     let (dim, mut work) = (model.dim(), vec![0.0; kernel.work_len(model)]);
     let mut paths = kernel.init(model, Mat::zeros(dim, 1)).expect("possible");
     transition_of(model, |path, stream| {
         work.fill(f64::NAN);
         paths.positions.col_as_slice_mut(0).copy_from_slice(path);
-        kernel.step(model, guide, &mut paths, std::slice::from_mut(stream), &mut work);
+        kernel.step(model, proposal, &mut paths, std::slice::from_mut(stream), &mut work);
         path.copy_from_slice(paths.positions.col_as_slice(0));
     })
 }
 
 /// Expected evidence estimate `E[Z-hat]`.
-pub(crate) fn mean_evidence(smc: &Smc, model: &HiddenMarkov, guide: &mut dyn PathGuide) -> f64 {
+pub(crate) fn mean_evidence(smc: &Smc, model: &HiddenMarkov, proposal: &mut dyn PathGuide) -> f64 {
     let mut work = vec![0.0; smc.work_len(model)];
     let branches = enumerate(1, LIMIT, |lanes| {
         work.fill(f64::NAN);
-        smc.log_evidence(model, guide, &mut lanes[0], &mut work).exp()
+        smc.log_evidence(model, proposal, &mut lanes[0], &mut work).exp()
     });
     branches.expect("discrete decisions").iter().map(|b| b.probability * b.outcome).sum()
 }

@@ -31,16 +31,16 @@ fn kernel(particles: usize, resampling: Resampling, threshold: f64, lineage: Lin
     ConditionalSmc { particles, resampling, threshold, lineage }
 }
 
-fn invariance(kernel: &ConditionalSmc, model: &HiddenMarkov, guide: &HiddenMarkov) -> (f64, Transition) {
-    let found = transition(kernel, model, &mut Steps { model, guide });
+fn invariance(kernel: &ConditionalSmc, model: &HiddenMarkov, proposal: &HiddenMarkov) -> (f64, Transition) {
+    let found = transition(kernel, model, &mut Steps { model, proposal });
     (error(&found.keeps_target()), found)
 }
 
-/// Every resampling scheme and every lineage, with resampling always, sometimes and never, under a twisted guide.
+/// Every resampling scheme and every lineage, with resampling always, sometimes and never, under a twisted proposal.
 #[test]
 fn conditional_smc_keeps_the_smoothing_law() {
     for (times, states, particles) in [(2, 2, 2), (3, 2, 2), (2, 3, 2), (2, 2, 3), (3, 2, 3)] {
-        let (model, guide) = (chain(times, states, 1), chain(times, states, 2));
+        let (model, proposal) = (chain(times, states, 1), chain(times, states, 2));
         let (mut worst, mut branches) = (0.0_f64, 0);
         for rule in Resampling::ALL {
             for lineage in LINEAGES {
@@ -50,7 +50,7 @@ fn conditional_smc_keeps_the_smoothing_law() {
                         continue;
                     }
                     let (error, found) =
-                        invariance(&kernel(particles, rule, threshold, lineage), &model, &guide);
+                        invariance(&kernel(particles, rule, threshold, lineage), &model, &proposal);
                     assert!(
                         error < TOLERANCE,
                         "T{times} K{states} S{particles} {rule:?} {lineage:?} {threshold}: {error}"
@@ -66,16 +66,17 @@ fn conditional_smc_keeps_the_smoothing_law() {
     }
 }
 
-/// With the model's own transitions as guide, and with twists that change proposals but not weights.
+/// With the model's own transitions as proposal, and with twists that change proposals but not weights.
 #[test]
 fn other_guides_keep_it_too() {
-    let (model, guide) = (chain(3, 2, 1), chain(3, 2, 2));
+    let (model, proposal) = (chain(3, 2, 1), chain(3, 2, 2));
     for rule in Resampling::ALL {
         for lineage in LINEAGES {
             let kernel = kernel(2, rule, 1.0, lineage);
             let bootstrap = transition(&kernel, &model, &mut Bootstrap(&model));
             assert!(error(&bootstrap.keeps_target()) < TOLERANCE);
-            let mut untwisted = Untwisted { model: &model, guide: Steps { model: &model, guide: &guide } };
+            let mut untwisted =
+                Untwisted { model: &model, proposal: Steps { model: &model, proposal: &proposal } };
             assert!(error(&transition(&kernel, &model, &mut untwisted).keeps_target()) < TOLERANCE);
         }
     }
@@ -93,9 +94,9 @@ fn impossible_configurations_are_refused() {
 /// Benefit of ancestor sampling: with two particles, the first state of a path changes more often.
 #[test]
 fn ancestor_sampling_lets_go_of_the_past() {
-    let (model, guide) = (chain(3, 2, 1), chain(3, 2, 2));
+    let (model, proposal) = (chain(3, 2, 1), chain(3, 2, 2));
     let stays = |lineage| {
-        let (_, found) = invariance(&kernel(2, Resampling::Systematic, 1.0, lineage), &model, &guide);
+        let (_, found) = invariance(&kernel(2, Resampling::Systematic, 1.0, lineage), &model, &proposal);
         let law = smoothing(&model);
         // The first state is the lowest digit of a path's index.
         (0..8)
@@ -112,7 +113,7 @@ fn ancestor_sampling_lets_go_of_the_past() {
 #[test]
 fn the_evidence_is_unbiased() {
     for (times, states, particles) in [(2, 2, 2), (3, 2, 2), (2, 3, 3), (3, 3, 2), (3, 2, 3)] {
-        let (model, guide) = (chain(times, states, 1), chain(times, states, 2));
+        let (model, proposal) = (chain(times, states, 1), chain(times, states, 2));
         let evidence = model.log_evidence().exp();
         let mut worst = 0.0_f64;
         for rule in Resampling::ALL {
@@ -121,7 +122,7 @@ fn the_evidence_is_unbiased() {
                     continue;
                 }
                 let smc = Smc::new(particles, rule, threshold).expect("possible");
-                let mut steps = Steps { model: &model, guide: &guide };
+                let mut steps = Steps { model: &model, proposal: &proposal };
                 let mean = finite::mean_evidence(&smc, &model, &mut steps);
                 worst = worst.max((mean / evidence - 1.0).abs());
                 if times == 2 {

@@ -12,8 +12,8 @@ const LONG: &str = "pi K = pi, T 3 S 2";
 const WIDE: &str = "pi K = pi, T 2 S 3";
 
 fn transition_of_sketch(sketch: &Sketch, times: usize) -> Transition {
-    let (model, guide) = (chain(times, 2, 1), chain(times, 2, 2));
-    let mut steps = Steps { model: &model, guide: &guide };
+    let (model, proposal) = (chain(times, 2, 1), chain(times, 2, 2));
+    let mut steps = Steps { model: &model, proposal: &proposal };
     transition_of(&model, |path, stream| sketch.step(&model, &mut steps, path, stream))
 }
 
@@ -21,14 +21,14 @@ fn transition_of_sketch(sketch: &Sketch, times: usize) -> Transition {
 #[test]
 fn the_kernel_is_the_algorithm_on_paper() {
     for (times, particles) in [(2, 2), (3, 2), (2, 3)] {
-        let (model, guide) = (chain(times, 2, 1), chain(times, 2, 2));
+        let (model, proposal) = (chain(times, 2, 1), chain(times, 2, 2));
         for rule in [Resampling::Multinomial, Resampling::Stratified, Resampling::Systematic] {
             for (chooses_ancestors, lineage) in [(false, Lineage::Traced), (true, Lineage::Ancestors)] {
                 for threshold in [1.0, 0.85] {
                     let mistake = Mistake::None;
                     let sketch = Sketch { particles, rule, chooses_ancestors, threshold, mistake };
                     let kernel = kernel(particles, rule, threshold, lineage);
-                    let ours = transition(&kernel, &model, &mut Steps { model: &model, guide: &guide });
+                    let ours = transition(&kernel, &model, &mut Steps { model: &model, proposal: &proposal });
                     let same = ours.equals(&transition_of_sketch(&sketch, times).matrix);
                     assert!(error(&same) < TOLERANCE, "{rule:?} {lineage:?}: {}", error(&same));
                 }

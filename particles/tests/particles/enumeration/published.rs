@@ -40,13 +40,13 @@ fn the_printed_ancestor_weight_is_refuted() {
     let series = LinearGaussianSeries::new(vec![1.4, 0.6]).expect("finite");
     let model = series.at(&[0.9, -0.5, -0.7]);
     let params = [0.5, 0.2, 0.3, 0.1];
-    let mut memory = vec![0.0; Twisted.guide_len(&model)];
-    let mut guide = Twisted.guide(&model, &params, &mut memory);
+    let mut memory = vec![0.0; Twisted.proposal_len(&model)];
+    let mut proposal = Twisted.proposal(&model, &params, &mut memory);
     let law = model.smoothed()[0].law;
     let exact = [law.mean, law.variance + law.mean * law.mean];
     println!("exact: mean {:.4}, variance {:.4}", law.mean, law.variance);
     let mut off = |name: &str, step: &mut Step<'_>| {
-        let found = moments(|path, stream| step(&mut guide, path, stream));
+        let found = moments(|path, stream| step(&mut proposal, path, stream));
         let errors = [0, 1].map(|k| (found[k].0 - exact[k]) / found[k].1);
         let variance = found[1].0 - found[0].0 * found[0].0;
         println!(
@@ -60,9 +60,9 @@ fn the_printed_ancestor_weight_is_refuted() {
             ConditionalSmc { particles: 2, resampling: Resampling::Multinomial, threshold: 1.0, lineage };
         let mut work = vec![0.0; kernel.work_len(&model)];
         let mut paths = Paths { positions: faer::Mat::zeros(2, 1) };
-        let errors = off(&format!("{lineage:?}"), &mut |guide, path, stream| {
+        let errors = off(&format!("{lineage:?}"), &mut |proposal, path, stream| {
             paths.positions.col_as_slice_mut(0).copy_from_slice(path);
-            kernel.step(&model, guide, &mut paths, std::slice::from_mut(stream), &mut work);
+            kernel.step(&model, proposal, &mut paths, std::slice::from_mut(stream), &mut work);
             path.copy_from_slice(paths.positions.col_as_slice(0));
         });
         assert!(errors.iter().all(|error| error.abs() < 5.0), "{errors:?}");
@@ -74,6 +74,7 @@ fn the_printed_ancestor_weight_is_refuted() {
         threshold: 1.0,
         mistake: Mistake::Printed,
     };
-    let errors = off("as printed", &mut |guide, path, stream| printed.step(&model, guide, path, stream));
+    let errors =
+        off("as printed", &mut |proposal, path, stream| printed.step(&model, proposal, path, stream));
     assert!(errors.iter().all(|error| error.abs() > 20.0), "{errors:?}");
 }

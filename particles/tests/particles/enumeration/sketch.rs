@@ -103,7 +103,7 @@ impl Sketch {
     pub(crate) fn step<P: StateSpace>(
         &self,
         model: &P,
-        guide: &mut dyn PathGuide,
+        proposal: &mut dyn PathGuide,
         path: &mut [f64],
         stream: &mut Stream,
     ) {
@@ -112,9 +112,9 @@ impl Sketch {
         for t in 0..times {
             if t > 0 {
                 let ends: Vec<f64> = paths.iter().map(|path| path[t - 1]).collect();
-                let due = |guide: &mut dyn PathGuide, z: f64| {
+                let due = |proposal: &mut dyn PathGuide, z: f64| {
                     let (mut twist, mut likelihood) = ([0.0], [0.0]);
-                    guide.log_twists(t - 1, &[z], &mut twist);
+                    proposal.log_twists(t - 1, &[z], &mut twist);
                     model.log_observations(t - 1, &[z], &mut likelihood);
                     likelihood[0] - twist[0]
                 };
@@ -128,14 +128,14 @@ impl Sketch {
                         let log = |j: usize| {
                             let (mut step, mut weight, mut twist) = ([0.0], [0.0], [0.0]);
                             model.log_transitions(t, &ends[j..=j], &path[t..=t], &mut step);
-                            guide.log_weights(t, &ends[j..=j], &path[t..=t], &mut weight);
-                            guide.log_twists(t, &path[t..=t], &mut twist);
+                            proposal.log_weights(t, &ends[j..=j], &path[t..=t], &mut weight);
+                            proposal.log_twists(t, &path[t..=t], &mut twist);
                             logs[j]
                                 + match self.mistake {
                                     Mistake::NoLikelihood => step[0],
                                     // log q = log p + log psi - log weight
                                     Mistake::Printed => step[0] + twist[0] - weight[0],
-                                    _ => step[0] + due(guide, ends[j]),
+                                    _ => step[0] + due(proposal, ends[j]),
                                 }
                         };
                         let chances: Vec<f64> = (0..count).map(log).collect();
@@ -154,7 +154,7 @@ impl Sketch {
                     logs.fill(0.0);
                 }
                 for (log, path) in logs.iter_mut().zip(&paths) {
-                    *log += due(guide, path[t - 1]);
+                    *log += due(proposal, path[t - 1]);
                 }
             }
             let is_dropped = self.mistake == Mistake::Dropped && t == 1;
@@ -162,9 +162,9 @@ impl Sketch {
                 let previous = particle.last().map_or(vec![], |&z| vec![z]);
                 let (mut z, mut weight) = ([path[t]], [0.0]);
                 if k == 0 && !is_dropped {
-                    guide.log_weights(t, &previous, &z, &mut weight);
+                    proposal.log_weights(t, &previous, &z, &mut weight);
                 } else {
-                    guide.propose_into(t, &previous, stream, &mut z, &mut weight);
+                    proposal.propose_into(t, &previous, stream, &mut z, &mut weight);
                 }
                 *log += weight[0];
                 particle.push(z[0]);
@@ -173,7 +173,7 @@ impl Sketch {
         let last = times - 1;
         for (log, path) in logs.iter_mut().zip(&paths) {
             let (mut twist, mut likelihood) = ([0.0], [0.0]);
-            guide.log_twists(last, &path[last..], &mut twist);
+            proposal.log_twists(last, &path[last..], &mut twist);
             model.log_observations(last, &path[last..], &mut likelihood);
             *log += likelihood[0] - twist[0];
         }

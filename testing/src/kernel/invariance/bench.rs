@@ -1,6 +1,6 @@
 //! The laws of invariance, tested on one kernel.
 
-use mcsa_core::{Error, Guide, Kernel, Seed};
+use mcsa_core::{Error, Kernel, Proposal, Seed};
 
 use super::paths::{Paths, Plan};
 use super::{Invariance, chains, ranks};
@@ -40,7 +40,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         config: Invariance,
         kernel: &'a K,
         target: &'a P,
-        guides: &'a mut [&'g mut dyn Guide],
+        proposals: &'a mut [&'g mut dyn Proposal],
         sequential: Sequential,
     ) -> Result<Self, Error> {
         if !(config.draws >= LEAST_DRAWS && config.steps > 0 && config.path > 0) {
@@ -50,7 +50,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
             return Err(Error::invalid("the error that a test of invariance must see is positive"));
         }
         let chains = config.chains.min(config.draws);
-        let walk = Walk::new(kernel, target, guides, chains)?;
+        let walk = Walk::new(kernel, target, proposals, chains)?;
         let stream = &mut config.seed.named("projection").stream(0, 0);
         let mut statistics = Statistics::new(target, stream, chains);
         let count = statistics.count();
@@ -58,7 +58,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         let mut values = vec![0.0; count * chains];
         for batch in 0..REFERENCES.div_ceil(chains) as u64 {
             let draws = walk.draw(config.seed.named("references").child(batch));
-            statistics.look(target, &mut *walk.guides[0], draws.as_ref(), &mut values);
+            statistics.look(target, &mut *walk.proposals[0], draws.as_ref(), &mut values);
             for (row, values) in references.iter_mut().zip(values.chunks_exact(chains)) {
                 row.extend_from_slice(values);
             }

@@ -1,7 +1,7 @@
 //! Tests that chains are independent and interchangeable.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Error, Kernel, Seed, Stream};
+use mcsa_core::{ChainState, Error, Kernel, Seed, Stream};
 
 use super::paths::Paths;
 use crate::kernel::draws::Walk;

@@ -1,6 +1,6 @@
 //! Paths from exact draws, and tests of the means of their statistics.
 
-use mcsa_core::{Cloud, Columns, Error, Kernel, Seed};
+use mcsa_core::{ChainState, Columns, Error, Kernel, Seed};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::kernel::draws::Walk;
@@ -161,7 +161,7 @@ impl Paths {
             let before = walk.draw(seed.child(0));
             sums.iter_mut().for_each(|sums| sums.fill(0.0));
             let [start, first, path] = &mut sums;
-            statistics.look(walk.target, &mut *walk.guides[0], before.as_ref(), &mut values);
+            statistics.look(walk.target, &mut *walk.proposals[0], before.as_ref(), &mut values);
             add_scores(scores, &values, chains, start);
             let mut lanes = seed.child(1).streams(chains, 0);
             let mut state = walk.start(before.clone(), &mut lanes)?;
@@ -170,7 +170,7 @@ impl Paths {
                 walk.step(&mut state, &mut lanes, step - 1);
                 let positions = state.chains().positions.as_ref();
                 if step == 1 || plan.is_look(step) {
-                    statistics.look(walk.target, &mut *walk.guides[0], positions, &mut values);
+                    statistics.look(walk.target, &mut *walk.proposals[0], positions, &mut values);
                 }
                 if step == 1 {
                     add_scores(scores, &values, chains, first);
@@ -190,7 +190,7 @@ impl Paths {
         }
         for batch in 0..plan.groups * plan.looks() {
             let fresh = walk.draw(seed.child((plan.groups + batch) as u64));
-            statistics.look(walk.target, &mut *walk.guides[0], fresh.as_ref(), &mut values);
+            statistics.look(walk.target, &mut *walk.proposals[0], fresh.as_ref(), &mut values);
             for k in 0..count {
                 for value in &values[k * chains..(k + 1) * chains] {
                     let score = scores.score(k, *value);

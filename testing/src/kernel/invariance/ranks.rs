@@ -1,6 +1,6 @@
 //! Ranks of exact draws within the paths through them.
 
-use mcsa_core::{Cloud, Error, Kernel, Seed, Stream};
+use mcsa_core::{ChainState, Error, Kernel, Seed, Stream};
 
 use crate::kernel::draws::Walk;
 use crate::kernel::statistic::Statistics;
@@ -24,7 +24,7 @@ pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
         let seed = seed.child(group as u64);
         let (ahead, back, position) = (seed.child(1), seed.child(2), group % (path + 1));
         let start = walk.draw(seed.child(0));
-        statistics.look(walk.target, &mut *walk.guides[0], start.as_ref(), &mut rows[0]);
+        statistics.look(walk.target, &mut *walk.proposals[0], start.as_ref(), &mut rows[0]);
         let mut seen = 1;
         // Both directions start from one state: auxiliary variables are drawn from equal streams.
         let mut lanes = ahead.streams(chains, 0);
@@ -33,10 +33,10 @@ pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
             Stream::go_to_step(&mut lanes, slot as u64 + 1);
             walk.step(&mut state, &mut lanes, slot);
             let positions = state.chains().positions.as_ref();
-            statistics.look(walk.target, &mut *walk.guides[0], positions, &mut rows[seen]);
+            statistics.look(walk.target, &mut *walk.proposals[0], positions, &mut rows[seen]);
             seen += 1;
         }
-        let mut backwards = Walk::new(reversal, walk.target, walk.guides, chains)?;
+        let mut backwards = Walk::new(reversal, walk.target, walk.proposals, chains)?;
         let mut lanes = ahead.streams(chains, 0);
         let mut state = backwards.start(start, &mut lanes)?;
         lanes = back.streams(chains, 0);
@@ -44,7 +44,7 @@ pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
             Stream::go_to_step(&mut lanes, slot as u64 + 1);
             backwards.step(&mut state, &mut lanes, slot);
             let positions = state.chains().positions.as_ref();
-            statistics.look(backwards.target, &mut *backwards.guides[0], positions, &mut rows[seen]);
+            statistics.look(backwards.target, &mut *backwards.proposals[0], positions, &mut rows[seen]);
             seen += 1;
         }
         let mut chance = seed.child(3).stream(0, 0);

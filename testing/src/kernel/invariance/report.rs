@@ -1,6 +1,6 @@
 //! Reports on the invariance of a kernel.
 
-use mcsa_core::{ExactDraws, Guide, Kernel};
+use mcsa_core::{ExactDraws, Kernel, Proposal};
 
 use super::Invariance;
 use super::bench::Bench;
@@ -12,7 +12,7 @@ use crate::{Check, Report, Sequential, Spread};
 const STAGES: (u32, usize) = (3, 2);
 
 impl Invariance {
-    /// Tests a kernel. A kernel that proposes from a guide meets two guides alternately: wide normals around the target.
+    /// Tests a kernel. A kernel that proposes from q meets two proposal distributions alternately: wide normals around the target.
     pub fn of<P: ExactDraws + ?Sized, K: Kernel<P>>(&self, kernel: &K, target: &P) -> Report {
         let mut near = Spread::around(target, self.seed.named("near"), 1.3);
         let mut wide = Spread::around(target, self.seed.named("wide"), 1.7);
@@ -22,15 +22,15 @@ impl Invariance {
         self.of_guided(kernel, target, &mut [&mut near, &mut wide])
     }
 
-    /// Tests a kernel with the caller's guides, which alternate from step to step. Guides must accept batches of
+    /// Tests a kernel with the caller's proposals, which alternate from step to step. Guides must accept batches of
     /// [`Kernel::columns`] columns for all chains together.
     pub fn of_guided<P: ExactDraws + ?Sized, K: Kernel<P>>(
         &self,
         kernel: &K,
         target: &P,
-        guides: &mut [&mut dyn Guide],
+        proposals: &mut [&mut dyn Proposal],
     ) -> Report {
-        self.of_pair(kernel, kernel, target, guides, self.reversible)
+        self.of_pair(kernel, kernel, target, proposals, self.reversible)
     }
 
     /// Tests a kernel that is not reversible together with its time reversal, with which paths run backwards:
@@ -40,9 +40,9 @@ impl Invariance {
         kernel: &K,
         reversal: &R,
         target: &P,
-        guides: &mut [&mut dyn Guide],
+        proposals: &mut [&mut dyn Proposal],
     ) -> Report {
-        self.of_pair(kernel, reversal, target, guides, true)
+        self.of_pair(kernel, reversal, target, proposals, true)
     }
 
     fn of_pair<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
@@ -50,7 +50,7 @@ impl Invariance {
         kernel: &K,
         reversal: &R,
         target: &P,
-        guides: &mut [&mut dyn Guide],
+        proposals: &mut [&mut dyn Proposal],
         ranks: bool,
     ) -> Report {
         let title = format!("{} on {}", short(std::any::type_name::<K>()), short(std::any::type_name::<P>()));
@@ -58,7 +58,7 @@ impl Invariance {
         let laws = 2 + usize::from(ranks) + usize::from(separate);
         let (stages, growth) = STAGES;
         let sequential = Sequential { level: self.level / laws as f64, stages, growth };
-        let mut bench = match Bench::new(*self, kernel, target, guides, sequential) {
+        let mut bench = match Bench::new(*self, kernel, target, proposals, sequential) {
             Ok(bench) => bench,
             Err(error) => return Report::new(title, vec![Check::refused("invariance", error)]),
         };

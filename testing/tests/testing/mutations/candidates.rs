@@ -32,15 +32,15 @@ kernel!(
     Candidates,
     LogDensity,
     |kernel, chains| chains * (kernel.fresh() + 1),
-    |kernel, target, guide, state, lanes, work| {
+    |kernel, target, proposal, state, lanes, work| {
         let (dim, all, chains) = (target.dim(), kernel.fresh() + 1, state.chains.len());
         for j in 0..chains {
             let lane = &mut lanes[j..=j];
             let (mut log_p, mut log_q) = (vec![state.chains.log_p[j]; all], vec![0.0; all]);
             let mut points = vec![state.chains.positions.col_as_slice(j).to_vec(); all];
-            guide.log_probs(one(&points[0]), &mut log_q[..1]);
+            proposal.log_probs(one(&points[0]), &mut log_q[..1]);
             for k in 1..all {
-                guide.sample_into(lane, batch_mut(&mut points[k], dim, 1), &mut log_q[k..=k]);
+                proposal.sample_into(lane, batch_mut(&mut points[k], dim, 1), &mut log_q[k..=k]);
                 log_p[k] = target.log_density(&points[k], work);
             }
             let mut weights: Vec<f64> = log_p.iter().zip(&log_q).map(|(p, q)| p - q).collect();

@@ -1,4 +1,4 @@
-//! Mutants of gradient-based kernels and random walks. They need no guide.
+//! Mutants of gradient-based kernels and random walks. They need no proposal.
 
 use super::memory::{Memory, kernel, methods};
 

@@ -35,7 +35,7 @@ kernel!(
     Independent,
     LogDensity,
     |kernel, chains| if kernel.slip == Slip::CloudOfProposals { chains } else { 0 },
-    |kernel, target, guide, state, lanes, work| {
+    |kernel, target, proposal, state, lanes, work| {
         let dim = target.dim();
         let mut first = vec![0.0; dim];
         for j in 0..state.chains.len() {
@@ -44,9 +44,9 @@ kernel!(
             let lane = &mut lanes[lane..=lane];
             if kernel.slip == Slip::SharedProposal && j > 0 {
                 z.copy_from_slice(&first);
-                guide.log_probs(one(&z), &mut log_q);
+                proposal.log_probs(one(&z), &mut log_q);
             } else {
-                guide.sample_into(lane, batch_mut(&mut z, dim, 1), &mut log_q);
+                proposal.sample_into(lane, batch_mut(&mut z, dim, 1), &mut log_q);
             }
             if j == 0 {
                 first.copy_from_slice(&z);
@@ -55,7 +55,7 @@ kernel!(
                 state.points.col_as_slice_mut(j).copy_from_slice(&z);
             }
             let log_p = target.log_density(&z, work);
-            guide.log_probs(one(state.chains.positions.col_as_slice(j)), &mut log_q_here);
+            proposal.log_probs(one(state.chains.positions.col_as_slice(j)), &mut log_q_here);
             if kernel.slip == Slip::StaleLogQ && !state.log_q[j].is_nan() {
                 log_q_here[0] = state.log_q[j];
             }

@@ -1,7 +1,7 @@
 //! State shared by all kernels of this suite.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Cloud, Ensemble, Error, LogDensity, bits};
+use mcsa_core::{ChainState, Ensemble, Error, LogDensity, bits};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ impl Memory {
     }
 }
 
-impl Cloud for Memory {
+impl ChainState for Memory {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -90,14 +90,14 @@ macro_rules! methods {
         fn step(
             &self,
             target: &P,
-            guide: &mut dyn mcsa_core::Guide,
+            proposal: &mut dyn mcsa_core::Proposal,
             state: &mut Memory,
             lanes: &mut [mcsa_core::Stream],
             work: &mut [f64],
         ) {
-            type Guide<'g> = &'g mut dyn mcsa_core::Guide;
-            let step: fn(&Self, &P, Guide<'_>, &mut Memory, &mut [mcsa_core::Stream], &mut [f64]) = $step;
-            step(self, target, guide, state, lanes, work);
+            type Proposal<'g> = &'g mut dyn mcsa_core::Proposal;
+            let step: fn(&Self, &P, Proposal<'_>, &mut Memory, &mut [mcsa_core::Stream], &mut [f64]) = $step;
+            step(self, target, proposal, state, lanes, work);
         }
     };
 }

@@ -14,7 +14,7 @@ mod power;
 mod subtle;
 
 use faer::{Mat, mat};
-use mcsa_core::{Error, Guide, Kernel, Seed};
+use mcsa_core::{Error, Kernel, Proposal, Seed};
 use mcsa_kernels::{Cycle, Imh, Repeat};
 use mcsa_models::{Banana, Gaussian};
 use mcsa_testing::{
@@ -38,7 +38,7 @@ const LIMIT: usize = 1_000_000;
 const CLOSED: &str = "closed form";
 const INVARIANT: &str = "pi K = pi";
 const TWO_CHAINS: &str = "pi K = pi, two chains";
-const MOVING: &str = "pi K = pi, guide moves";
+const MOVING: &str = "pi K = pi, proposal moves";
 const CLOUD: &str = "pi C = pi";
 const REMEMBERED: &str = "remembered log p";
 const TWO_SAMPLES: &str = "two samples";
@@ -97,22 +97,22 @@ fn through_json<S: serde::Serialize + serde::de::DeserializeOwned>(state: &S) ->
 }
 
 /// Laws of constants, labels, replay and restoring on the banana; without false alarms.
-fn by_trial<K>(kernel: &K, guide: &mut dyn Guide) -> Report
+fn by_trial<K>(kernel: &K, proposal: &mut dyn Proposal) -> Report
 where
     K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
 {
     let target = banana();
     let trial = Trial::new(kernel, &target);
     let checks = vec![
-        trial.forgets_constants(guide, 2048.0),
-        trial.forgets_labels(guide),
-        trial.replays(guide),
-        trial.restores(guide, through_json),
+        trial.forgets_constants(proposal, 2048.0),
+        trial.forgets_labels(proposal),
+        trial.replays(proposal),
+        trial.restores(proposal, through_json),
     ];
     Report::new("", checks)
 }
 
-/// Exact, statistical and metamorphic checks of a kernel that proposes from its guide.
+/// Exact, statistical and metamorphic checks of a kernel that proposes from its proposal.
 fn guided<K>(matrix: &mut Matrix, name: &str, kernel: &K, closed: Option<Mat<f64>>, reversible: bool)
 where
     K: Kernel<Finite> + Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
@@ -121,7 +121,7 @@ where
     walking(matrix, name, kernel, reversible);
 }
 
-/// Statistical and metamorphic checks of a kernel without a guide.
+/// Statistical and metamorphic checks of a kernel without a proposal.
 fn walking<K>(matrix: &mut Matrix, name: &str, kernel: &K, reversible: bool)
 where
     K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
@@ -253,7 +253,7 @@ fn a_counterexample_is_tiny() {
         Ok(())
     });
     let Err(TestError::Fail(_, (p, q))) = result else { panic!("the mistake was not found: {result:?}") };
-    println!("smallest counterexample: target {p:?}, guide {q:?}");
+    println!("smallest counterexample: target {p:?}, proposal {q:?}");
     assert!(p.len() == 2 && p.iter().chain(&q).all(|&w| w <= 2));
 }
 

@@ -1,7 +1,7 @@
 //! Slightly wrong kernels, kernels wrong only as an ensemble, and a correct one on an extended space.
 
 use faer::Mat;
-use mcsa_core::{Cloud, Ensemble, Error, Guide, Kernel, LogDensity, Stream, batch_mut, one};
+use mcsa_core::{ChainState, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, batch_mut, one};
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Memory, kernel, methods};
@@ -12,14 +12,14 @@ pub(crate) struct Powered {
     pub(crate) independent: bool,
 }
 
-kernel!(Powered, LogDensity, |kernel, target, guide, state, lanes, work| {
+kernel!(Powered, LogDensity, |kernel, target, proposal, state, lanes, work| {
     let dim = target.dim();
     for (j, lane) in lanes.iter_mut().enumerate() {
         let here = state.chains.positions.col_as_slice(j);
         let (mut z, mut log_q, mut log_q_here) = (vec![0.0; dim], [0.0], [0.0]);
         if kernel.independent {
-            guide.sample_into(std::slice::from_mut(lane), batch_mut(&mut z, dim, 1), &mut log_q);
-            guide.log_probs(one(here), &mut log_q_here);
+            proposal.sample_into(std::slice::from_mut(lane), batch_mut(&mut z, dim, 1), &mut log_q);
+            proposal.log_probs(one(here), &mut log_q_here);
         } else {
             z.iter_mut().zip(here).for_each(|(z, x)| *z = x + lane.normal());
         }
@@ -101,7 +101,7 @@ pub(crate) enum EstimateSlip {
     Biased,
 }
 
-/// Pseudo-marginal Metropolis-Hastings (Andrieu and Roberts 2009) with proposals of the guide: it evaluates only `p(z) w`, where
+/// Pseudo-marginal Metropolis-Hastings (Andrieu and Roberts 2009) with proposals of the proposal: it evaluates only `p(z) w`, where
 /// the noise `w` is 0.4 or 1.6 with equal probabilities. The estimate of the retained point is kept.
 pub(crate) struct PseudoMarginal {
     pub(crate) slip: EstimateSlip,
@@ -116,7 +116,7 @@ pub(crate) struct Estimates {
     log_w: Vec<f64>,
 }
 
-impl Cloud for Estimates {
+impl ChainState for Estimates {
     fn chains(&self) -> &Ensemble {
         &self.chains
     }
@@ -164,7 +164,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for PseudoMarginal {
     fn step(
         &self,
         target: &P,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         state: &mut Estimates,
         lanes: &mut [Stream],
         work: &mut [f64],
@@ -173,8 +173,8 @@ impl<P: LogDensity + ?Sized> Kernel<P> for PseudoMarginal {
         for (j, lane) in lanes.iter_mut().enumerate() {
             let here = state.chains.positions.col_as_slice(j).to_vec();
             let (mut z, mut log_q, mut log_q_here) = (vec![0.0; dim], [0.0], [0.0]);
-            guide.sample_into(std::slice::from_mut(lane), batch_mut(&mut z, dim, 1), &mut log_q);
-            guide.log_probs(one(&here), &mut log_q_here);
+            proposal.sample_into(std::slice::from_mut(lane), batch_mut(&mut z, dim, 1), &mut log_q);
+            proposal.log_probs(one(&here), &mut log_q_here);
             let log_p = target.log_density(&z, work);
             let log_w = self.fresh(&z, lane);
             if self.slip == EstimateSlip::EstimatesAnew {

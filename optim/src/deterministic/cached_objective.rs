@@ -12,7 +12,7 @@ pub(crate) type Objective<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
 
 /// Minus the objective, with a cache of the last point: argmin asks for cost and gradient in separate calls, and twice at the
 /// points of a line search. Argmin's points are in the coordinates of a metric, if there is one.
-pub(crate) struct Memo<'a>(RefCell<Last<'a>>);
+pub(crate) struct CachedObjective<'a>(RefCell<Last<'a>>);
 
 struct Last<'a> {
     objective: Objective<'a>,
@@ -54,7 +54,7 @@ impl Last<'_> {
     }
 }
 
-impl<'a> Memo<'a> {
+impl<'a> CachedObjective<'a> {
     /// The objective, evaluated at a start.
     pub(crate) fn new(objective: Objective<'a>, start: &[f64]) -> Self {
         let place = Place { point: Vec::new(), cost: f64::INFINITY, gradient: Vec::new() };
@@ -112,7 +112,7 @@ impl<'a> Memo<'a> {
     }
 }
 
-impl CostFunction for &Memo<'_> {
+impl CostFunction for &CachedObjective<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -121,7 +121,7 @@ impl CostFunction for &Memo<'_> {
     }
 }
 
-impl Gradient for &Memo<'_> {
+impl Gradient for &CachedObjective<'_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 /// on the model at the current theta; its score is taken with respect to lambda alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PathClimb<K = ConditionalSmc> {
+pub struct PathScore<K = ConditionalSmc> {
     /// The kernel that moves the paths.
     pub smc: K,
     /// Number of paths, each driven by its own stream.
@@ -29,8 +29,8 @@ pub struct PathClimb<K = ConditionalSmc> {
 }
 
 /// One path, moved by conditional SMC with ancestor sampling and `particles` particles, the retained one included (MSC).
-pub const fn msc_paths(particles: usize) -> PathClimb {
-    PathClimb { smc: ConditionalSmc::with_particles(particles), lanes: 1 }
+pub const fn msc_paths(particles: usize) -> PathScore {
+    PathScore { smc: ConditionalSmc::with_particles(particles), lanes: 1 }
 }
 
 /// One path, drawn anew in every step by a particle filter with `particles` particles, proposals from the family and
@@ -38,15 +38,15 @@ pub const fn msc_paths(particles: usize) -> PathClimb {
 ///
 /// # Errors
 /// If `particles` is 0.
-pub fn smc_paths(particles: usize) -> Result<PathClimb<FreshPaths>, Error> {
+pub fn smc_paths(particles: usize) -> Result<PathScore<FreshPaths>, Error> {
     let smc = FreshPaths { smc: Smc::new(particles, Resampling::Systematic, 1.0)? };
-    Ok(PathClimb { smc, lanes: 1 })
+    Ok(PathScore { smc, lanes: 1 })
 }
 
-impl<K: PathKernel> PathClimb<K> {
+impl<K: PathKernel> PathScore<K> {
     fn work_len_on<P: StateSpace, F: PathFamily<P>>(&self, target: &P, family: &F) -> usize {
         let scores = family.on(target).work_len(self.lanes) + self.lanes;
-        family.guide_len(target) + self.smc.work_len(target).max(scores)
+        family.proposal_len(target) + self.smc.work_len(target).max(scores)
     }
 
     fn start<P: StateSpace, C: Family>(
@@ -57,11 +57,11 @@ impl<K: PathKernel> PathClimb<K> {
         lanes: &mut [Stream],
     ) -> Result<Paths, Error> {
         if self.lanes == 0 {
-            return Err(Error::parameter("lanes", 0.0, "at least 1").within("PathClimb"));
+            return Err(Error::parameter("lanes", 0.0, "at least 1").within("PathScore"));
         }
         same_length("dimensions of target and family", target.dim(), chain.dim())
             .and_then(|()| fits_in_memory("lanes", self.lanes, target.dim()))
-            .map_err(|error| error.within("PathClimb"))?;
+            .map_err(|error| error.within("PathScore"))?;
         chain.check(params)?;
         let dim = target.dim();
         let (mut points, mut log_q) = (vec![0.0; dim * self.lanes], vec![0.0; self.lanes]);
@@ -85,9 +85,9 @@ impl<K: PathKernel> PathClimb<K> {
         let chain = family.on(target);
         chain.check(params)?;
         let info = {
-            let memory = borrow(&mut work, family.guide_len(target));
-            let mut guide = family.guide(target, params, memory);
-            self.smc.step(target, &mut guide, paths, lanes, work)
+            let memory = borrow(&mut work, family.proposal_len(target));
+            let mut proposal = family.proposal(target, params, memory);
+            self.smc.step(target, &mut proposal, paths, lanes, work)
         };
         let weights = borrow(&mut work, self.lanes);
         weights.fill(1.0 / self.lanes as f64);
@@ -97,7 +97,7 @@ impl<K: PathKernel> PathClimb<K> {
     }
 }
 
-impl<P, F, K> Estimator<P, F> for PathClimb<K>
+impl<P, F, K> Estimator<P, F> for PathScore<K>
 where
     K: PathKernel,
     P: StateSpace,
@@ -107,7 +107,7 @@ where
     type Info = K::Info;
 
     fn config(&self) -> String {
-        format!("PathClimb {{ smc: {}, lanes: {} }}", self.smc.config(), self.lanes)
+        format!("PathScore {{ smc: {}, lanes: {} }}", self.smc.config(), self.lanes)
     }
 
     fn family_config(&self, family: &F) -> String {
@@ -135,7 +135,7 @@ where
     }
 
     fn check(&self, target: &P, _: &F, state: &Paths) -> Result<(), Error> {
-        state.check(target, self.lanes).map_err(|error| error.within("PathClimb"))
+        state.check(target, self.lanes).map_err(|error| error.within("PathScore"))
     }
 
     fn ascent_direction(
@@ -160,7 +160,7 @@ where
 #[serde(deny_unknown_fields)]
 pub struct JointPaths<K = ConditionalSmc> {
     /// The estimator at one theta.
-    pub climb: PathClimb<K>,
+    pub climb: PathScore<K>,
 }
 
 impl<M, F, K> Estimator<M, F> for JointPaths<K>
@@ -213,7 +213,7 @@ where
     }
 
     fn check(&self, target: &M, _: &F, state: &Paths) -> Result<(), Error> {
-        state.check(&target.anywhere(), self.climb.lanes).map_err(|error| error.within("PathClimb"))
+        state.check(&target.anywhere(), self.climb.lanes).map_err(|error| error.within("PathScore"))
     }
 
     fn ascent_direction(

@@ -1,25 +1,25 @@
-//! A placeholder guide for kernels that need none.
+//! A placeholder proposal for kernels that need none.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{ColumnsMut, Guide, Stream};
+use mcsa_core::{ColumnsMut, Proposal, Stream};
 
-/// Placeholder guide for kernels that do not propose from a guide, such as [`Rwm`](crate::Rwm).
+/// Placeholder for kernels that do not propose from q, such as [`Rwm`](crate::Rwm).
 ///
-/// Its points and log densities are NaN, so that a kernel that does need a guide rejects every proposal and counts it.
+/// Its points and log densities are NaN, so that a kernel that does propose from q rejects every move and counts it.
 ///
 /// ```
-/// use mcsa_core::Guide;
+/// use mcsa_core::Proposal;
 /// let mut log_q = [0.0];
-/// mcsa_kernels::Unguided { dim: 2 }.log_probs(mcsa_core::one(&[1.0, 2.0]), &mut log_q);
+/// mcsa_kernels::NoProposal { dim: 2 }.log_probs(mcsa_core::one(&[1.0, 2.0]), &mut log_q);
 /// assert!(log_q[0].is_nan());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unguided {
+pub struct NoProposal {
     /// The dimension of the points.
     pub dim: usize,
 }
 
-impl Guide for Unguided {
+impl Proposal for NoProposal {
     fn dim(&self) -> usize {
         self.dim
     }

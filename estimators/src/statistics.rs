@@ -15,7 +15,7 @@ const BLOCK: u64 = 512;
 ///
 /// A running mean is the plain mean of the first 256 steps, then an exponential mean with that memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Watch {
+pub struct RunStatistics {
     steps: u64,
     ages: Vec<u64>,
     told: Told,
@@ -68,7 +68,7 @@ impl WeightBlock {
     const EMPTY: Self = Self { steps: 0, top: f64::NEG_INFINITY, log_sum: f64::NEG_INFINITY };
 }
 
-impl Watch {
+impl RunStatistics {
     pub(crate) fn new(num_params: usize, chains: usize) -> Self {
         let told = Told { acceptance: f64::NAN, max_weight: f64::NAN, non_finite: 0.0, untold: 0.0 };
         let weights = [WeightBlock::EMPTY; 2];
@@ -79,7 +79,7 @@ impl Watch {
     pub(crate) fn check(&self, num_params: usize, chains: usize) -> Result<(), Error> {
         same_length("watched directions", num_params, self.direction.len())
             .and_then(|()| same_length("ages", chains, self.ages.len()))
-            .map_err(|error| error.within("Watch"))
+            .map_err(|error| error.within("RunStatistics"))
     }
 
     /// Number of steps since each chain last moved; empty if the estimator has no chains.
@@ -112,18 +112,18 @@ impl Watch {
 
     /// Number of metric values missing here: those for which a [`Tally`](mcsa_kernels::Tally) had no room, and those with
     /// another reduction than their name requires. A value other than 0 is a fault of a kernel.
-    pub fn untold(&self) -> f64 {
+    pub fn dropped_metrics(&self) -> f64 {
         self.told.untold
     }
 
     /// Number of consecutive steps, up to the last one, without a finite density: no chain had a finite log density, and no
     /// recorded evaluation was finite. 0 if the estimator has no chains and records no evaluations.
-    pub fn blind(&self) -> u64 {
+    pub fn steps_without_finite_density(&self) -> u64 {
         self.blind
     }
 
     /// Number of consecutive steps, up to the last one, at which the path of an annealed family stood still.
-    pub fn still(&self) -> u64 {
+    pub fn steps_without_movement(&self) -> u64 {
         self.still
     }
 
@@ -258,20 +258,20 @@ mod tests {
 
     #[test]
     fn ages_count_the_steps_a_chain_stayed() {
-        let mut watch = Watch::new(1, 3);
+        let mut watch = RunStatistics::new(1, 3);
         let mut before = positions(Some(&chains([0.0, 1.0, 2.0])));
         for places in [[0.0, 5.0, 2.0], [0.0, 5.0, 3.0], [0.0, 5.0, 4.0]] {
             watch.note(&(), &[0.0], Some(&chains(places)), &mut before);
         }
         assert_eq!(watch.ages(), [3, 2, 0]);
         assert_eq!(watch.oldest(), Some((0, 3)));
-        assert_eq!((Watch::new(1, 0).oldest(), Watch::new(1, 0).acceptance()), (None, None));
+        assert_eq!((RunStatistics::new(1, 0).oldest(), RunStatistics::new(1, 0).acceptance()), (None, None));
     }
 
     /// Directions 3 and 1: mean 2, variance 1. Log mean weights 0 and log 3: Z = 2.
     #[test]
     fn means_by_hand() {
-        let mut watch = Watch::new(1, 0);
+        let mut watch = RunStatistics::new(1, 0);
         watch.note(&Info(0.0), &[3.0], None, &mut []);
         watch.note(&Info(3.0_f64.ln()), &[1.0], None, &mut []);
         assert_eq!(watch.signal_and_noise(), (2.0, 1.0));
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn old_weights_are_forgotten() {
-        let mut watch = Watch::new(1, 0);
+        let mut watch = RunStatistics::new(1, 0);
         watch.note(&Info(7.0), &[0.0], None, &mut []);
         for _ in 0..BLOCK {
             watch.note(&Info(1.0), &[0.0], None, &mut []);
@@ -306,18 +306,18 @@ mod tests {
 
     #[test]
     fn faults_are_totals_and_other_reductions_are_untold() {
-        let mut watch = Watch::new(1, 0);
+        let mut watch = RunStatistics::new(1, 0);
         watch.note(&Row(&[(Metric::NON_FINITE, 6.0), (Metric::UNTOLD, 2.0)]), &[0.0], None, &mut []);
         watch.note(&Row(&[(Metric::NON_FINITE, 1.0), (Metric::mean("other"), 9.0)]), &[0.0], None, &mut []);
-        assert_eq!((watch.non_finite(), watch.untold()), (7.0, 2.0));
+        assert_eq!((watch.non_finite(), watch.dropped_metrics()), (7.0, 2.0));
         watch.note(&Row(&[(Metric::mean("non_finite"), 5.0)]), &[0.0], None, &mut []);
-        assert_eq!((watch.non_finite(), watch.untold()), (7.0, 3.0));
+        assert_eq!((watch.non_finite(), watch.dropped_metrics()), (7.0, 3.0));
     }
 
     /// Mean weights 0 and 4, so Z = 2: a step whose weights all vanish counts.
     #[test]
     fn steps_without_weight_count() {
-        let mut watch = Watch::new(1, 0);
+        let mut watch = RunStatistics::new(1, 0);
         watch.note(&Row(&[(Metric::LOG_WEIGHT_MEAN, f64::NEG_INFINITY)]), &[0.0], None, &mut []);
         assert_eq!((watch.log_evidence(), watch.log_weight_top()), (None, None));
         let four = [(Metric::LOG_WEIGHT_MEAN, 2.0 * std::f64::consts::LN_2), (Metric::LOG_WEIGHT_TOP, 3.0)];
@@ -328,15 +328,15 @@ mod tests {
 
     #[test]
     fn blindness_is_counted_in_a_row() {
-        let mut watch = Watch::new(1, 0);
+        let mut watch = RunStatistics::new(1, 0);
         for (finite, blind) in [(0.0, 1), (0.0, 2), (1.0, 0), (0.0, 1)] {
             watch.note(&Row(&[(Metric::FINITE, finite)]), &[0.0], None, &mut []);
-            assert_eq!(watch.blind(), blind);
+            assert_eq!(watch.steps_without_finite_density(), blind);
         }
         watch.note(&(), &[0.0], None, &mut []);
-        assert_eq!(watch.blind(), 0, "nothing was told");
+        assert_eq!(watch.steps_without_finite_density(), 0, "nothing was told");
         let nowhere = Ensemble { positions: Mat::zeros(1, 2), log_p: vec![f64::NAN, f64::NEG_INFINITY] };
         watch.note(&(), &[0.0], Some(&nowhere), &mut []);
-        assert_eq!(watch.blind(), 1);
+        assert_eq!(watch.steps_without_finite_density(), 1);
     }
 }

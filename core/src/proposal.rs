@@ -6,8 +6,8 @@ use crate::{Error, Family, Stream, same_length};
 
 /// Proposal distribution: draws, and log densities at any point.
 ///
-/// Kernels see a family only as `dyn Guide`, usually an [`At`]. Virtual calls happen once per batch.
-pub trait Guide {
+/// Kernels see a family only as `dyn Proposal`, usually a [`FamilyProposal`]. Virtual calls happen once per batch.
+pub trait Proposal {
     /// The dimension of a point.
     fn dim(&self) -> usize;
 
@@ -20,7 +20,7 @@ pub trait Guide {
     fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]);
 }
 
-impl<G: Guide + ?Sized> Guide for &mut G {
+impl<G: Proposal + ?Sized> Proposal for &mut G {
     fn dim(&self) -> usize {
         (**self).dim()
     }
@@ -36,7 +36,7 @@ impl<G: Guide + ?Sized> Guide for &mut G {
 
 /// Wrapper of the proposal distribution of each step, such as a defensive mixture. The guard `()` changes nothing.
 ///
-/// The kernel proposes from the guarded guide, while the scores remain those of the family: the family that is fitted to the target
+/// The kernel proposes from the guarded proposal, while the scores remain those of the family: the family that is fitted to the target
 /// does not change.
 pub trait Guard: Send + Sync {
     /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](crate::Parametric::config).
@@ -47,16 +47,16 @@ pub trait Guard: Send + Sync {
     /// Length of the slice `work` that a guard needs for batches of `columns` columns.
     fn work_len(&self, columns: usize) -> usize;
 
-    /// Calls `run` with the guarded guide.
+    /// Calls `run` with the guarded proposal.
     ///
     /// # Errors
-    /// If guard and guide are incompatible, for example of different dimensions; then `run` is not called.
+    /// If guard and proposal are incompatible, for example of different dimensions; then `run` is not called.
     fn guarded(
         &self,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         columns: usize,
         work: &mut [f64],
-        run: &mut dyn FnMut(&mut dyn Guide),
+        run: &mut dyn FnMut(&mut dyn Proposal),
     ) -> Result<(), Error>;
 }
 
@@ -71,27 +71,27 @@ impl Guard for () {
 
     fn guarded(
         &self,
-        guide: &mut dyn Guide,
+        proposal: &mut dyn Proposal,
         _: usize,
         _: &mut [f64],
-        run: &mut dyn FnMut(&mut dyn Guide),
+        run: &mut dyn FnMut(&mut dyn Proposal),
     ) -> Result<(), Error> {
-        run(guide);
+        run(proposal);
         Ok(())
     }
 }
 
-/// The guide of a family at a fixed lambda.
+/// The proposal of a family at a fixed lambda.
 ///
-/// It borrows the params, so they cannot move while the guide exists.
-pub struct At<'a, F: ?Sized> {
+/// It borrows the params, so they cannot move while the proposal exists.
+pub struct FamilyProposal<'a, F: ?Sized> {
     family: &'a F,
     params: &'a [f64],
     work: &'a mut [f64],
 }
 
-impl<'a, F: Family + ?Sized> At<'a, F> {
-    /// The guide of `family` at `params`, with the memory `work` for batches of `columns` columns.
+impl<'a, F: Family + ?Sized> FamilyProposal<'a, F> {
+    /// The proposal of `family` at `params`, with the memory `work` for batches of `columns` columns.
     ///
     /// # Errors
     /// If the params fail [`Parametric::check`](crate::Parametric::check), or `work` is shorter than `family.work_len(columns)`.
@@ -123,7 +123,7 @@ impl<'a, F: Family + ?Sized> At<'a, F> {
     }
 }
 
-impl<F: Family + ?Sized> Guide for At<'_, F> {
+impl<F: Family + ?Sized> Proposal for FamilyProposal<'_, F> {
     fn dim(&self) -> usize {
         self.family.dim()
     }

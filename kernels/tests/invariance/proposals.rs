@@ -1,10 +1,10 @@
-//! Invariance tests with the workspace's families as guides: they fail if a family's draws do not have its stated density.
+//! Invariance tests with the workspace's families as proposals: they fail if a family's draws do not have its stated density.
 //!
 //! Seeds are fixed. The false-alarm probability is 1e-4 for the crate: a quarter of it is for this file, split over
 //! its reports.
 
 use faer::{Mat, MatMut, MatRef, mat};
-use mcsa_core::{AffineMap, At, Family, Guide, Parametric, Seed, Stream};
+use mcsa_core::{AffineMap, Family, FamilyProposal, Parametric, Proposal, Seed, Stream};
 use mcsa_families::{
     Atoms, Defence, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, StudentT, Tail,
 };
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::targets::{banana, student};
 
-/// Number of reports of this file that must hold: seven guides and two kernels.
+/// Number of reports of this file that must hold: seven proposals and two kernels.
 const REPORTS: usize = 14;
 
 /// Columns of the largest batch: four candidates for each of the 16 chains.
@@ -39,9 +39,9 @@ fn somewhere<F: Family>(family: &F) -> Vec<f64> {
 fn guides_well<F: Family>(family: &F) {
     let params = somewhere(family);
     let mut work = vec![f64::NAN; family.work_len(COLUMNS)];
-    let mut guide = At::new(family, &params, COLUMNS, &mut work).expect("params somewhere");
-    holds(&split().of_guided(&Imh::default(), &banana(), &mut [&mut guide]));
-    holds(&split().of_guided(&Cis { candidates: 4 }, &student(2, 5.0), &mut [&mut guide]));
+    let mut proposal = FamilyProposal::new(family, &params, COLUMNS, &mut work).expect("params somewhere");
+    holds(&split().of_guided(&Imh::default(), &banana(), &mut [&mut proposal]));
+    holds(&split().of_guided(&Cis { candidates: 4 }, &student(2, 5.0), &mut [&mut proposal]));
 }
 
 #[test]
@@ -75,18 +75,18 @@ fn a_defensive_guide_draws_what_it_says() {
     let family = MeanField::new(2);
     let params = somewhere(&family);
     let (mut work, mut lent) = (vec![0.0; family.work_len(COLUMNS)], vec![0.0; Defence::work_len(COLUMNS)]);
-    let mut inner = At::new(&family, &params, COLUMNS, &mut work).unwrap();
+    let mut inner = FamilyProposal::new(&family, &params, COLUMNS, &mut work).unwrap();
     let defence = Defence::new(0.2, Tail::cauchy(2)).unwrap();
-    let mut guide = defence.around(&mut inner, COLUMNS, &mut lent).unwrap();
-    holds(&split().of_guided(&Imh::default(), &banana(), &mut [&mut guide]));
-    holds(&split().of_guided(&Cis { candidates: 4 }, &student(2, 5.0), &mut [&mut guide]));
+    let mut proposal = defence.around(&mut inner, COLUMNS, &mut lent).unwrap();
+    holds(&split().of_guided(&Imh::default(), &banana(), &mut [&mut proposal]));
+    holds(&split().of_guided(&Cis { candidates: 4 }, &student(2, 5.0), &mut [&mut proposal]));
 }
 
-/// A guide whose stated density is not that of its draws, here by a missing scale of one coordinate, must be detected.
+/// A proposal whose stated density is not that of its draws, here by a missing scale of one coordinate, must be detected.
 #[test]
 fn a_guide_that_lies_is_caught() {
-    struct Lying<'a>(At<'a, MeanField>);
-    impl Guide for Lying<'_> {
+    struct Lying<'a>(FamilyProposal<'a, MeanField>);
+    impl Proposal for Lying<'_> {
         fn dim(&self) -> usize {
             self.0.dim()
         }
@@ -102,8 +102,8 @@ fn a_guide_that_lies_is_caught() {
     let family = MeanField::new(2);
     let params = somewhere(&family);
     let mut work = vec![0.0; family.work_len(COLUMNS)];
-    let mut guide = Lying(At::new(&family, &params, COLUMNS, &mut work).unwrap());
-    assert!(split().of_guided(&Imh::default(), &banana(), &mut [&mut guide]).fails());
+    let mut proposal = Lying(FamilyProposal::new(&family, &params, COLUMNS, &mut work).unwrap());
+    assert!(split().of_guided(&Imh::default(), &banana(), &mut [&mut proposal]).fails());
 }
 
 /// In new coordinates a full-rank Gaussian has a transformed mean and factor, and the kernel makes equal moves.
@@ -125,16 +125,16 @@ fn a_full_rank_family_follows_the_coordinates() {
     let there = family.at(&moved_mean, moved_spread.as_ref()).unwrap();
     let mut lent = [vec![0.0; family.work_len(8)], vec![0.0; family.work_len(8)]];
     let [first, second] = &mut lent;
-    let mut guide = At::new(&family, &here, 8, first).unwrap();
-    let mut moved = At::new(&family, &there, 8, second).unwrap();
+    let mut proposal = FamilyProposal::new(&family, &here, 8, first).unwrap();
+    let mut moved = FamilyProposal::new(&family, &there, 8, second).unwrap();
     let imh = Imh::default();
-    let check = Trial::new(&imh, &target).forgets_coordinates_between(&mut guide, &mut moved, &map);
+    let check = Trial::new(&imh, &target).forgets_coordinates_between(&mut proposal, &mut moved, &map);
     assert!(check.holds(), "{check}");
     // Parameters that are not transformed must be detected.
     let [first, second] = &mut lent;
-    let mut guide = At::new(&family, &here, 8, first).unwrap();
-    let mut left = At::new(&family, &here, 8, second).unwrap();
-    assert!(Trial::new(&imh, &target).forgets_coordinates_between(&mut guide, &mut left, &map).fails());
+    let mut proposal = FamilyProposal::new(&family, &here, 8, first).unwrap();
+    let mut left = FamilyProposal::new(&family, &here, 8, second).unwrap();
+    assert!(Trial::new(&imh, &target).forgets_coordinates_between(&mut proposal, &mut left, &map).fails());
 }
 
 proptest! {
@@ -152,12 +152,12 @@ proptest! {
         let q: Vec<f64> = lambda.iter().map(|l| l.exp()).collect();
         let (target, family) = (Finite::on_line(&p).unwrap(), Atoms::on_line(p.len()).unwrap());
         let mut work = vec![f64::NAN; family.work_len(8)];
-        let mut guide = At::new(&family, &lambda, 8, &mut work).unwrap();
-        let imh = transition_matrix(&Imh::default(), &target, &mut guide, target.atoms(), 1, 1000).unwrap();
+        let mut proposal = FamilyProposal::new(&family, &lambda, 8, &mut work).unwrap();
+        let imh = transition_matrix(&Imh::default(), &target, &mut proposal, target.atoms(), 1, 1000).unwrap();
         let check = imh.equals(&closed::imh(&p, &q));
         prop_assert!(check.holds(), "{check}");
         let cis = Cis { candidates };
-        let cis = transition_matrix(&cis, &target, &mut guide, target.atoms(), 1, 10_000).unwrap();
+        let cis = transition_matrix(&cis, &target, &mut proposal, target.atoms(), 1, 10_000).unwrap();
         let check = cis.equals(&closed::cis(&p, &q, candidates));
         prop_assert!(check.holds(), "{check}");
         prop_assert!(cis.report("cis").holds());
