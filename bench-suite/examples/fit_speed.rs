@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mcsa::fit::{Fitting, Options, Stage, Target};
+use mcsa::posterior::{FitState, Options, Stage, Target};
 use mcsa_core::{Error, Gradient, Seed};
 use mcsa_data::{Catalogue, Dataset, Scaling};
 use mcsa_kernels::{Nuts, Sampling};
@@ -20,7 +20,7 @@ const DRAWS: f64 = 1_000.0;
 struct Times {
     /// NUTS: warm-up, and draws until the smallest effective sample size is reached.
     nuts: f64,
-    /// Ascents before the climb.
+    /// ModeSearch before the climb.
     starts: f64,
     /// Starts, climb and draws, without the verdict and its ascents.
     draws: f64,
@@ -46,7 +46,7 @@ fn nuts(target: &dyn Gradient, seed: u64) -> Result<f64, Error> {
 
 fn fit(target: &dyn Gradient, seed: u64) -> Result<Times, Error> {
     let counted = Target::with_gradient(&target);
-    let mut fitting = Fitting::new(&Options::seeded(seed))?;
+    let mut fitting = FitState::new(&Options::seeded(seed))?;
     let start = Instant::now();
     let (mut starts, mut climbed) = (0.0, None);
     fitting.run(&counted, &mut |fitting| {
@@ -63,7 +63,7 @@ fn fit(target: &dyn Gradient, seed: u64) -> Result<Times, Error> {
     let whole = milliseconds(start);
     // A state that was read makes its draws again.
     let text = serde_json::to_string(&fitting).map_err(|error| Error::invalid(error.to_string()))?;
-    let read: Fitting = serde_json::from_str(&text).map_err(|error| Error::invalid(error.to_string()))?;
+    let read: FitState = serde_json::from_str(&text).map_err(|error| Error::invalid(error.to_string()))?;
     let start = Instant::now();
     let _ = read.finish(&counted)?;
     let draws = climbed.unwrap_or(whole) + milliseconds(start) * DRAWS / fitted.draws.sample_size;

@@ -3,7 +3,7 @@
 //! A logistic regression of (dose, patients, responses), given by closures for log density and gradient.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
-use mcsa::fit::Options;
+use mcsa::Options;
 use mcsa::prelude::*;
 
 const TRIALS: [(f64, f64, f64); 4] =

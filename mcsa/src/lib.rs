@@ -5,14 +5,14 @@
 //! d/dlambda KL(p || q_lambda) = -E_p[d/dlambda log q_lambda(z)],     estimated at the points of chains that leave p invariant
 //! ```
 //!
-//! [`fit`](fit()) takes a posterior from starts to weighted draws and a verdict:
+//! [`fit`] takes a posterior from starts to weighted draws and a verdict:
 //!
 //! ```
 //! use mcsa::prelude::*;
 //!
 //! // Log odds of a coin that fell on heads six times in eight, under a standard normal prior; up to a constant.
 //! let target = from_fn(1, |z| 6.0 * z[0] - 8.0 * z[0].exp().ln_1p() - 0.5 * z[0] * z[0]);
-//! let fitted = mcsa::fit_density(&target, &mcsa::fit::Options::seeded(1))?; // `mcsa::fit` if there is a gradient
+//! let fitted = mcsa::fit_density(&target, &mcsa::Options::seeded(1))?; // `mcsa::fit` if there is a gradient
 //! println!("{fitted}");
 //! # assert!((fitted.parameters[0].mean - 0.72).abs() < 0.05 && fitted.verdict.is_yes());
 //! # Ok::<(), Error>(())
@@ -38,7 +38,7 @@
 //! ```
 //!
 //! The modules are the crates of the workspace, under the names in the table. Each can be used alone; this crate adds the
-//! fit in one call ([`mod@fit`]), the [`prelude`], and [`faer`] for matrices.
+//! fit in one call ([`posterior`]), the [`prelude`], and [`faer`] for matrices.
 //!
 //! | module | package | contents |
 //! |---|---|---|
@@ -60,12 +60,11 @@
 //! `cargo run --release -p mcsa --example own_posterior`.
 
 mod book;
-pub mod fit;
+pub mod posterior;
 pub mod prelude;
 mod readme;
 
 pub use faer;
-pub use fit::{fit, fit_density};
 pub use mcsa_annealed as annealed;
 pub use mcsa_core as core;
 pub use mcsa_diagnostics as diagnostics;
@@ -78,3 +77,4 @@ pub use mcsa_optim as optim;
 pub use mcsa_particles as particles;
 pub use mcsa_testing as testing;
 pub use mcsa_theory as theory;
+pub use posterior::{Options, fit, fit_density};

@@ -3,7 +3,7 @@
 use mcsa::core::{Columns, LogDensity, Named, Seed};
 use mcsa::estimators::Draws;
 use mcsa::faer::{Mat, MatRef};
-use mcsa::fit::{Fitted as Outcome, Parameter};
+use mcsa::posterior::{FitResult as Outcome, Parameter};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 
@@ -74,7 +74,7 @@ pub(crate) fn rows<'py>(py: Python<'py>, columns: MatRef<'_, f64>) -> PyResult<B
 impl Fitted {
     /// The result of a fit in one call.
     pub(crate) fn of_fit(py: Python<'_>, outcome: Outcome, target: &dyn LogDensity) -> PyResult<Self> {
-        let handover = outcome.handover().ok();
+        let handover = outcome.sampler_start().ok();
         let handover = match &handover {
             Some(handover) => Some((
                 rows(py, handover.starts.as_ref())?.unbind(),

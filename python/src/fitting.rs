@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 use mcsa::core::Error;
-use mcsa::fit::{Fitting as State, Options, Stage};
+use mcsa::posterior::{FitState as State, Options, Stage};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -93,7 +93,7 @@ impl Fitting {
         let fitted = py.detach(|| {
             self.source.with_target(|target| match state.stage {
                 Stage::Done => state.finish(target).map(Some),
-                _ => state.interim(target),
+                _ => state.partial_result(target),
             })
         });
         self.source.raised()?;

@@ -1,7 +1,7 @@
 //! Targets of fits: models of the library, or callables.
 
 use mcsa::core::{Error, Gradient, LogDensity};
-use mcsa::fit::Target;
+use mcsa::posterior::Target;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 

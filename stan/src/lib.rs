@@ -4,7 +4,7 @@
 //! use mcsa_stan::StanProgram;
 //! let data = r#"{"schools": 2, "effects": [28, 8], "errors": [15, 10]}"#;
 //! let schools = StanProgram::open("eight_schools.so", data, 1)?;
-//! println!("{}", mcsa::fit(&schools, &mcsa::fit::Options::seeded(1))?);
+//! println!("{}", mcsa::fit(&schools, &mcsa::Options::seeded(1))?);
 //! # Ok::<(), mcsa_core::Error>(())
 //! ```
 //!

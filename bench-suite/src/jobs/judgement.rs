@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use faer::Mat;
-use mcsa::fit::{Fitted, Fitting, Objection, Options, Target};
+use mcsa::posterior::{FitResult, FitState, Objection, Options, Target};
 use mcsa_core::{Counted, Error, MomentMatched, Seed};
 use mcsa_estimators::{Ascent, Draws, Moments, Run, pmcsa};
 use mcsa_families::{FullRank, LowRank, MeanField, MultivariateT};
@@ -56,7 +56,7 @@ impl Judgement {
         };
         let number = (seed.stream(0, 0).uniform() * 2.0_f64.powi(53)) as u64;
         let options = Options { evaluations: self.evaluations, ..Options::seeded(number) };
-        let mut fitting = Fitting::new(&options)?;
+        let mut fitting = FitState::new(&options)?;
         let fitted =
             fitting.run(&target, &mut |_| ControlFlow::Continue(())).and_then(|()| fitting.finish(&target));
         let spent = target.evaluations();
@@ -81,7 +81,7 @@ impl Judgement {
 }
 
 /// Errors and verdict of a fit.
-fn seen(fitted: &Fitted, truth: &Truth) -> Vec<(&'static str, f64)> {
+fn seen(fitted: &FitResult, truth: &Truth) -> Vec<(&'static str, f64)> {
     let mut values = vec![
         ("yes", if fitted.verdict.is_yes() { 1.0 } else { 0.0 }),
         ("k_hat", fitted.draws.shape),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mcsa::fit::{Fitting, Options, Stage, Target};
+use mcsa::posterior::{FitState, Options, Stage, Target};
 use mcsa_core::{Error, Seed, counted};
 use mcsa_data::Catalogue;
 
@@ -64,11 +64,11 @@ impl Auto {
             false => Target::with_gradient(&posterior),
         };
         let fitting = match &options.checkpoint {
-            Some(path) => Fitting::resume_or(path, &target, options),
-            None => Fitting::new(options),
+            Some(path) => FitState::resume_or(path, &target, options),
+            None => FitState::new(options),
         };
         let mut fitting = fitting.map_err(Exit::Usage)?;
-        let mut after = |_: &Fitting| match interrupt.code() {
+        let mut after = |_: &FitState| match interrupt.code() {
             None => ControlFlow::Continue(()),
             Some(_) => ControlFlow::Break(()),
         };

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use faer::Mat;
-use mcsa::fit::{Evaluations, Fitted, Fitting, Handover, Objection, Options};
+use mcsa::posterior::{Evaluations, FitResult, FitState, Objection, Options, SamplerStart};
 use mcsa_core::{Error, Named, counted};
 use mcsa_estimators::Draws;
 use serde::Serialize;
@@ -84,7 +84,7 @@ struct Family {
 struct Stages {
     /// Number of ascents.
     starts: usize,
-    /// Ascents that ended at no maximum.
+    /// ModeSearch that ended at no maximum.
     unfinished: usize,
     /// Starts without a finite density nearby.
     outside: usize,
@@ -139,8 +139,8 @@ fn columns(matrix: &Mat<f64>) -> Vec<Vec<Number>> {
 /// Text of the report.
 pub(super) fn report(
     model: &Target,
-    fitting: &Fitting,
-    fitted: &Fitted,
+    fitting: &FitState,
+    fitted: &FitResult,
     file: Option<&Path>,
     gradient: bool,
 ) -> Result<String, Error> {
@@ -157,16 +157,16 @@ pub(super) fn report(
         log_evidence: Number(mode.log_evidence),
         reached: mode.reached,
     });
-    let round = |round: &mcsa::fit::Round| Round {
+    let round = |round: &mcsa::posterior::Round| Round {
         steps: round.steps,
         share: Number(round.share),
         k_hat: Number(round.shape),
     };
-    let climb = |climb: &mcsa::fit::Climb| Climb {
+    let climb = |climb: &mcsa::posterior::Refinement| Climb {
         family: climb.shape.to_string(),
         rounds: climb.rounds.iter().map(round).collect(),
     };
-    let start = |Handover { starts, mean, covariance, .. }: Handover| Start {
+    let start = |SamplerStart { starts, mean, covariance, .. }: SamplerStart| Start {
         starts: columns(&starts),
         mean: numbers(&mean),
         covariance: columns(&covariance),
@@ -208,7 +208,7 @@ pub(super) fn report(
                 log_weights: numbers(&fitted.chains.log_weights),
             },
         },
-        handover: fitted.handover().ok().map(start),
+        handover: fitted.sampler_start().ok().map(start),
     };
     let text = serde_json::to_string_pretty(&report);
     let text = text.map_err(|error| Error::invalid(format!("cannot be written as JSON: {error}")))?;
@@ -216,7 +216,7 @@ pub(super) fn report(
 }
 
 /// The stages in words.
-pub(super) fn stages(fitting: &Fitting) -> String {
+pub(super) fn stages(fitting: &FitState) -> String {
     let of = &fitting.ascents;
     let mut text = format!(
         "start: {}, {} without end, {}",

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
-use mcsa::fit::Options;
+use mcsa::Options;
 use mcsa_core::{Error, Seed};
 use serde::de::DeserializeOwned;
 

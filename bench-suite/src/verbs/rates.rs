@@ -24,7 +24,7 @@ pub struct WriteRates {
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// The file.
-    #[arg(long, default_value = "mcsa/src/fit/measured.rs")]
+    #[arg(long, default_value = "mcsa/src/posterior/measured.rs")]
     file: PathBuf,
 }
 
@@ -46,8 +46,8 @@ impl WriteRates {
             self.measured(&selection, "ours/fit-verdict")?,
             self.measured(&selection, "ours/fit-verdict-density")?,
         ];
-        write_whole(&self.file, text(&both, mcsa::fit::RULE).as_bytes())?;
-        writeln!(out, "{}: rates of rule {}", self.file.display(), mcsa::fit::RULE)?;
+        write_whole(&self.file, text(&both, mcsa::posterior::RULE).as_bytes())?;
+        writeln!(out, "{}: rates of rule {}", self.file.display(), mcsa::posterior::RULE)?;
         Ok(())
     }
 
@@ -88,7 +88,7 @@ fn text(rates: &[Rates; 2], rule: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::fit::{MEASURED, MEASURED_BY_DENSITY};
+    use mcsa::posterior::{MEASURED, MEASURED_BY_DENSITY};
 
     /// The committed file is what the verb writes for its own numbers.
     #[test]
@@ -102,7 +102,7 @@ mod tests {
             false_no: measured.false_no,
             ..Rates::default()
         });
-        let committed = include_str!("../../../mcsa/src/fit/measured.rs");
+        let committed = include_str!("../../../mcsa/src/posterior/measured.rs");
         assert_eq!(text(&rates, MEASURED.rule), committed);
         let others = rates.map(|rates| Rates { planted: rates.planted + 1, ..rates });
         assert_ne!(text(&others, MEASURED.rule), committed);

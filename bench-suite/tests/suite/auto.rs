@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use clap::Parser;
-use mcsa::fit::{Fitting, Stage};
+use mcsa::posterior::{FitState, Stage};
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::verbs::{Exit, FitModel};
 use serde_json::Value;
@@ -197,9 +197,9 @@ fn interruptions_and_kills_change_no_number() {
         panic!("no interruption")
     };
     assert!(said.contains("to go on: "), "{said}");
-    let spent = |state: &str| Fitting::read(state).expect("a state").expect("a file").spent.total();
+    let spent = |state: &str| FitState::read(state).expect("a state").expect("a file").spent.total();
     let mut last = spent(&state);
-    assert_eq!(Fitting::read(&state).expect("a state").expect("a file").ascents.made, 1);
+    assert_eq!(FitState::read(&state).expect("a state").expect("a file").ascents.made, 1);
     let spawn = || {
         let mut child = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
         let child = child.args(["fit", "--auto"]).args(&resumed).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -230,7 +230,7 @@ fn interruptions_and_kills_change_no_number() {
         assert!(now > last, "it went on");
         last = now;
     }
-    assert_ne!(Fitting::read(&state).expect("a state").expect("a file").stage, Stage::Done);
+    assert_ne!(FitState::read(&state).expect("a state").expect("a file").stage, Stage::Done);
     // Another model refuses the state, and leaves it.
     let other =
         ["fit", "--auto", "--model", "eight-schools", "--set", "options.starts=600", "--checkpoint", &state];

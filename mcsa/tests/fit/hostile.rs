@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use mcsa::fit::Options;
+use mcsa::Options;
 use mcsa::prelude::*;
 use proptest::prelude::*;
 
@@ -83,7 +83,7 @@ proptest! {
                 Ok(fitted) => {
                     prop_assert!(!fitted.to_string().is_empty());
                     // A metric, or an error that says why there is none.
-                    prop_assert!(fitted.handover().map_or_else(|error| !error.to_string().is_empty(), |h| h.map().is_ok()));
+                    prop_assert!(fitted.sampler_start().map_or_else(|error| !error.to_string().is_empty(), |h| h.map().is_ok()));
                 }
                 Err(error) => prop_assert!(error.to_string().starts_with("fit: "), "{error}"),
             }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mcsa::core::{Gradient, LogDensity, from_fn};
-use mcsa::fit::{Check, Fitted, Objection, Options};
 use mcsa::models::{Banana, EightSchools, Gaussian};
+use mcsa::posterior::{Check, FitResult, Objection, Options};
 
 /// Evaluations beyond any limit: 100 draws, and stored points.
 const BEYOND: u64 = 105;
@@ -121,7 +121,7 @@ impl Gradient for Slow {
     }
 }
 
-fn lacks(fitted: &Fitted, of: Check) -> bool {
+fn lacks(fitted: &FitResult, of: Check) -> bool {
     let is_missing = |o: &Objection| matches!(o, Objection::Unverified { check, .. } if *check == of);
     fitted.verdict.objections.iter().any(is_missing)
 }
@@ -190,14 +190,14 @@ fn the_time_bounds_the_whole_fit() {
 /// A result that a limit cut short can be made from its state again.
 #[test]
 fn a_fit_that_a_limit_ended_is_read_again() {
-    use mcsa::fit::{Fitting, Target};
+    use mcsa::posterior::{FitState, Target};
     let model = Gaussian::standard(3);
     let target = Target::with_gradient(&model);
     let options = Options { evaluations: 1_000, ..Options::seeded(1) };
-    let mut fitting = Fitting::new(&options).unwrap();
+    let mut fitting = FitState::new(&options).unwrap();
     fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     let text = serde_json::to_string(&fitting).unwrap();
-    let read: Fitting = serde_json::from_str(&text).unwrap();
+    let read: FitState = serde_json::from_str(&text).unwrap();
     let [now, later] = [fitting, read].map(|fitting| fitting.finish(&target).unwrap());
     assert!(now.draws.len() < 4_000, "{now}");
     assert_eq!((&now.draws.points, &now.draws.log_p), (&later.draws.points, &later.draws.log_p));

@@ -2,8 +2,8 @@
 
 use faer::Mat;
 use mcsa::core::{Gradient, LogDensity};
-use mcsa::fit::{Fitted, Options, Shape};
 use mcsa::models::{Banana, Gaussian};
+use mcsa::posterior::{FitResult, Options, Shape};
 use mcsa::prelude::*;
 
 fn options() -> Options {
@@ -11,7 +11,7 @@ fn options() -> Options {
 }
 
 /// Largest error of means and of log standard deviations, in standard deviations and relative.
-fn error(fitted: &Fitted, means: &[f64], variances: &[f64]) -> f64 {
+fn error(fitted: &FitResult, means: &[f64], variances: &[f64]) -> f64 {
     let each = fitted.parameters.iter().zip(means).zip(variances).map(|((found, mean), variance)| {
         let sd = variance.sqrt();
         ((found.mean - mean) / sd).abs().max((found.sd / sd).ln().abs())

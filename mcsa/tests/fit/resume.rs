@@ -4,8 +4,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use mcsa::fit::{Fitted, Fitting, Options, Shape, Stage, Target};
 use mcsa::models::{Banana, EightSchools, Funnel};
+use mcsa::posterior::{FitResult, FitState, Options, Shape, Stage, Target};
 
 /// The path of a file that is not there, in a folder of its own.
 fn file(name: &str) -> PathBuf {
@@ -19,18 +19,22 @@ fn options() -> Options {
     Options { draws: 400, starts: 6, evaluations: 60_000, ..Options::seeded(3) }
 }
 
-fn without_a_break(target: &Target<'_>, options: &Options) -> Fitted {
-    let mut fitting = Fitting::new(options).unwrap();
+fn without_a_break(target: &Target<'_>, options: &Options) -> FitResult {
+    let mut fitting = FitState::new(options).unwrap();
     fitting.run(target, &mut |_| ControlFlow::Continue(())).unwrap();
     fitting.finish(target).unwrap()
 }
 
 /// Makes one piece of work at a time, each by a state read from the file and a target made anew. Also returns the stages seen.
-fn in_pieces<'a>(path: &PathBuf, with: &dyn Fn() -> Target<'a>, options: &Options) -> (Fitted, Vec<Stage>) {
+fn in_pieces<'a>(
+    path: &PathBuf,
+    with: &dyn Fn() -> Target<'a>,
+    options: &Options,
+) -> (FitResult, Vec<Stage>) {
     let mut seen = Vec::new();
     for _ in 0..200 {
         let target = with();
-        let mut fitting = Fitting::resume_or(path, &target, options).unwrap();
+        let mut fitting = FitState::resume_or(path, &target, options).unwrap();
         if fitting.stage == Stage::Done {
             return (fitting.finish(&target).unwrap(), seen);
         }
@@ -87,16 +91,16 @@ fn a_call_goes_on_from_its_file() {
     let (model, path) = (EightSchools::non_centred(), file("call"));
     let options = Options { checkpoint: Some(path.clone()), ..options() };
     let target = Target::with_gradient(&model);
-    let mut fitting = Fitting::resume_or(&path, &target, &options).unwrap();
+    let mut fitting = FitState::resume_or(&path, &target, &options).unwrap();
     fitting.run(&target, &mut |_| ControlFlow::Break(())).unwrap();
-    assert_eq!(Fitting::read(&path).unwrap().unwrap(), fitting);
+    assert_eq!(FitState::read(&path).unwrap().unwrap(), fitting);
     let resumed = mcsa::fit(&model, &options).unwrap();
     assert_eq!(resumed, without_a_break(&Target::with_gradient(&model), &self::options()));
     let saved = fs::read(&path).unwrap();
     let again = mcsa::fit(&model, &options).unwrap();
     assert_eq!((again, fs::read(&path).unwrap()), (resumed, saved));
     // A run that begins anew does not overwrite it.
-    let error = Fitting::new(&options).unwrap().run(&target, &mut |_| ControlFlow::Continue(()));
+    let error = FitState::new(&options).unwrap().run(&target, &mut |_| ControlFlow::Continue(()));
     let said = error.unwrap_err().to_string();
     assert!(said.contains("a later state") && said.contains(&path.display().to_string()), "{said}");
 }
@@ -106,15 +110,15 @@ fn files_of_other_fits_are_refused_with_the_difference() {
     let (model, path, options) = (Banana::new(2.0, 0.5).unwrap(), file("other"), options());
     let target = Target::with_gradient(&model);
     let refusal = |target: &Target<'_>, options: &Options| {
-        let said = Fitting::resume_or(&path, target, options).unwrap_err().to_string();
+        let said = FitState::resume_or(&path, target, options).unwrap_err().to_string();
         assert!(said.contains(&path.display().to_string()), "{said}");
         said
     };
-    let mut fitting = Fitting::new(&options).unwrap();
+    let mut fitting = FitState::new(&options).unwrap();
     for _ in 0..12 {
         fitting.advance(&target).unwrap();
         fitting.save(&path).unwrap();
-        assert_eq!(Fitting::resume_or(&path, &target, &options).unwrap(), fitting);
+        assert_eq!(FitState::resume_or(&path, &target, &options).unwrap(), fitting);
         // The same model with other numbers, of another dimension, without its gradient; and other options.
         let near = Banana::new(2.0, 0.5001).unwrap();
         let said = refusal(&Target::with_gradient(&near), &options);
@@ -136,7 +140,7 @@ fn files_of_other_fits_are_refused_with_the_difference() {
         }
         // Limits of time and progress may differ.
         let other = Options { seconds: Some(1e9), progress: true, ..options.clone() };
-        assert_eq!(Fitting::resume_or(&path, &target, &other).unwrap().stage, fitting.stage);
+        assert_eq!(FitState::resume_or(&path, &target, &other).unwrap().stage, fitting.stage);
     }
 }
 
@@ -145,14 +149,14 @@ fn files_of_other_fits_are_refused_with_the_difference() {
 fn damaged_files_are_refused() {
     let (model, path, options) = (Banana::new(2.0, 0.5).unwrap(), file("damaged"), options());
     let target = Target::with_gradient(&model);
-    let mut fitting = Fitting::new(&options).unwrap();
+    let mut fitting = FitState::new(&options).unwrap();
     (0..8).for_each(|_| fitting.advance(&target).unwrap());
     assert_eq!(fitting.stage, Stage::Climb);
     fitting.save(&path).unwrap();
     let whole = fs::read(&path).unwrap();
     let refused = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
-        let said = Fitting::resume_or(&path, &target, &options).unwrap_err().to_string();
+        let said = FitState::resume_or(&path, &target, &options).unwrap_err().to_string();
         assert!(said.contains(&format!("cannot use {}", path.display())), "{said}");
         // Nor does a call overwrite it.
         let options = Options { checkpoint: Some(path.clone()), ..options.clone() };
@@ -168,7 +172,7 @@ fn damaged_files_are_refused() {
     refused(b"mcsa fit 1 0000000000000000\n{}\n");
     // Counterexample: the whole file is used.
     fs::write(&path, &whole).unwrap();
-    assert_eq!(Fitting::resume_or(&path, &target, &options).unwrap(), fitting);
+    assert_eq!(FitState::resume_or(&path, &target, &options).unwrap(), fitting);
 }
 
 /// States that were changed by hand give errors, not panics.
@@ -176,7 +180,7 @@ fn damaged_files_are_refused() {
 fn inconsistent_states_are_refused() {
     let (model, options) = (Banana::new(2.0, 0.5).unwrap(), options());
     let target = Target::with_gradient(&model);
-    let mut fitting = Fitting::new(&options).unwrap();
+    let mut fitting = FitState::new(&options).unwrap();
     for stage in [Stage::Climb, Stage::Verdict, Stage::Done] {
         fitting.stage = stage;
         assert!(fitting.advance(&target).is_err() && fitting.finish(&target).is_err());

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use faer::MatRef;
 use mcsa::core::{Gradient, LogDensity};
-use mcsa::fit::{Fitted, Fitting, Objection, Options, Shape, Stage, Target};
 use mcsa::models::{Banana, Funnel, Gaussian};
+use mcsa::posterior::{FitResult, FitState, Objection, Options, Shape, Stage, Target};
 use mcsa::prelude::*;
 
 fn options() -> Options {
@@ -14,7 +14,7 @@ fn options() -> Options {
 
 /// Mean and standard deviation of a parameter are those given, within five Monte Carlo errors of 2000 draws with an effective share of
 /// one half.
-fn has_moments(fitted: &Fitted, k: usize, mean: f64, sd: f64) -> bool {
+fn has_moments(fitted: &FitResult, k: usize, mean: f64, sd: f64) -> bool {
     let found = &fitted.parameters[k];
     let error = sd / 1000.0_f64.sqrt();
     (found.mean - mean).abs() < 5.0 * error && (found.sd - sd).abs() < 5.0 * error
@@ -141,8 +141,9 @@ fn a_right_gradient_is_used_at_a_pole() {
         });
         mcsa::fit(&target, &Options { evaluations: 20_000, ..options() }).unwrap()
     };
-    let is_accused =
-        |fitted: &Fitted| fitted.verdict.objections.iter().any(|o| matches!(o, Objection::Gradient { .. }));
+    let is_accused = |fitted: &FitResult| {
+        fitted.verdict.objections.iter().any(|o| matches!(o, Objection::Gradient { .. }))
+    };
     let right = fitted(1.0);
     assert!(!is_accused(&right) && right.verdict.has_gradient, "{right}");
     // Counterexample: entries that are wrong by a tenth.
@@ -258,7 +259,7 @@ fn a_no_hands_over_starts_and_a_metric() {
     let bent = mcsa::models::Funnel::new(5, 3.0).unwrap();
     let fitted = mcsa::fit(&bent, &Options { evaluations: 40_000, ..options() }).unwrap();
     assert!(!fitted.verdict.is_yes(), "{fitted}");
-    let handover = fitted.handover().unwrap();
+    let handover = fitted.sampler_start().unwrap();
     assert_eq!(handover.objections, fitted.verdict.objections);
     assert!(handover.starts.ncols() >= 8 && handover.starts.nrows() == 5, "{fitted}");
     let map = handover.map().unwrap();
@@ -280,7 +281,7 @@ fn a_missing_variance_is_seen_over_cones() {
         mcsa::fit_density(&target, &options()).unwrap()
     };
     let sees =
-        |fitted: &Fitted| fitted.verdict.objections.iter().any(|o| matches!(o, Objection::Tail { .. }));
+        |fitted: &FitResult| fitted.verdict.objections.iter().any(|o| matches!(o, Objection::Tail { .. }));
     assert!(sees(&fitted(2.0)) && !sees(&fitted(8.0)));
 }
 
@@ -351,8 +352,8 @@ fn modes_that_later_starts_find_are_in_the_answer() {
     });
     let fit = |options: &Options| {
         let counted = Target::with_gradient(&target);
-        let (mut fitting, mut known) = (Fitting::new(options).unwrap(), None);
-        let mut after = |fitting: &Fitting| {
+        let (mut fitting, mut known) = (FitState::new(options).unwrap(), None);
+        let mut after = |fitting: &FitState| {
             if fitting.stage == Stage::Climb {
                 known.get_or_insert(fitting.ascents.modes.len());
             }

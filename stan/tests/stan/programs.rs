@@ -1,6 +1,6 @@
 //! Laws of compiled programs: density, gradient and names are those of the models of the library.
 
-use mcsa::fit::Options;
+use mcsa::Options;
 use mcsa::models::{EightSchools, LogisticRegression};
 use mcsa::testing::model;
 use mcsa::prelude::*;

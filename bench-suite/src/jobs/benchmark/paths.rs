@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use faer::Mat;
-use mcsa::fit::{Fitting, Options, Target};
+use mcsa::posterior::{FitState, Options, Target};
 use mcsa_core::{Error, LogDensity};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::{MultiPathfinder, Pathfinder, Paths};
@@ -43,7 +43,7 @@ impl Bounded<'_, '_> {
         let (evaluations, draws) = (self.budget, self.draws().max(100));
         let options = Options { evaluations, draws, ..Options::seeded(number) };
         let target = Target::with_gradient(&self.target);
-        let mut fitting = Fitting::new(&options)?;
+        let mut fitting = FitState::new(&options)?;
         fitting.run(&target, &mut |_| ControlFlow::Continue(()))?;
         let fitted = fitting.finish(&target)?;
         Ok(Answer { yes: Some(if fitted.verdict.is_yes() { 1.0 } else { 0.0 }), ..Answer::of(fitted.draws) })

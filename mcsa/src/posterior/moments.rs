@@ -5,8 +5,8 @@ use mcsa_core::{AffineMap, Columns, Error};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 
-use super::Climb;
-use super::low_rank::DENSE;
+use super::Refinement;
+use super::shape::DENSE;
 
 /// Mean and covariance of weighted points, whose weights sum to one.
 pub(crate) fn covariance(points: MatRef<'_, f64>, weights: &[f64]) -> (Vec<f64>, Mat<f64>) {
@@ -73,7 +73,7 @@ fn of_quantiles(points: MatRef<'_, f64>) -> Gaussian {
 ///
 /// # Errors
 /// As [`gaussian`].
-pub(crate) fn white(draws: &Draws, climb: &Climb) -> Result<AffineMap, Error> {
+pub(crate) fn white(draws: &Draws, climb: &Refinement) -> Result<AffineMap, Error> {
     let dim = draws.points.nrows();
     let of_family = if dim > DENSE { climb.shape.moments(dim, climb.params())? } else { None };
     let gaussian = of_family.map_or_else(|| gaussian(draws), Ok)?;

@@ -1,32 +1,28 @@
 //! State of a fit between its stages, which is its checkpoint.
 
-use mcsa_core::{AffineMap, Error, LogDensity, Seed};
+use faer::Mat;
+use mcsa_core::{AffineMap, Error, LogDensity, Seed, bits};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use faer::Mat;
-
-use super::ascents::{Ascents, Starts};
-use super::bend::mixture_start;
-use super::climb::Climb;
-use super::drawn::{Before, Drawn, Kept};
-use super::fitted::Fitted;
-use super::landmarks::Landmarks;
-use super::low_rank::DENSE;
+use super::checkpoint::TargetFingerprint;
+use super::enlargement::mixture_start;
+use super::mode_search::{ModeSearch, Starts};
 use super::moments::white;
-use super::summary;
+use super::refinement::Refinement;
+use super::result::FitResult;
+use super::shape::DENSE;
 use super::tails::tail_objection;
 use super::target::Evaluations;
-use super::verdict;
 use super::wider_proposals::WiderProposals;
-use super::witness::{self, CHAINS, Chains, Frozen};
-use super::{Check, Objection, Options, Shape, Target, Verdict};
+use super::witness::{self, CHAINS, Chains, FrozenProposal};
+use super::{Check, Objection, Options, Shape, Target, Verdict, summary, verdict};
 
 /// Stage of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Ascents to modes, or tempering.
+    /// ModeSearch to modes, or tempering.
     Start,
     /// Rounds of the climb.
     Climb,
@@ -38,32 +34,32 @@ pub enum Stage {
 
 /// State of a fit between its stages: plain data, which can be [saved](Self::save) and continued with the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fitting {
+pub struct FitState {
     /// The options.
     pub options: Options,
     /// The next stage.
     pub stage: Stage,
     /// The ascents so far.
-    pub ascents: Ascents,
+    pub ascents: ModeSearch,
     /// The climbs so far; the last is the current one.
-    pub climbs: Vec<Climb>,
+    pub climbs: Vec<Refinement>,
     /// Evaluations so far.
     pub spent: Evaluations,
-    pub(crate) landmarks: Landmarks,
+    pub(crate) landmarks: TargetFingerprint,
     pub(super) objections: Vec<Objection>,
     pub(crate) starts: Starts,
-    pub(super) drawn: Drawn,
+    pub(super) drawn: CachedDraws,
     pub(super) chains: Option<Chains>,
     again: usize,
     pub(super) mends: usize,
     #[serde(default)]
     pub(super) learnt: usize,
     #[serde(default)]
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<BeforeLearning>,
     #[serde(default)]
     pub(super) is_late: bool,
     #[serde(default)]
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<Passed>,
 }
 
 /// Ratio of effective shares from which on a larger family has helped.
@@ -83,7 +79,7 @@ const FEWEST_DRAWS: usize = 100;
 /// Points at which a mixture begins.
 const POINTS: usize = 400;
 
-impl Fitting {
+impl FitState {
     /// A fit that has not begun.
     ///
     /// # Errors
@@ -93,13 +89,13 @@ impl Fitting {
         Ok(Self {
             options: options.clone(),
             stage: Stage::Start,
-            ascents: Ascents::default(),
+            ascents: ModeSearch::default(),
             climbs: Vec::new(),
             spent: Evaluations::default(),
-            landmarks: Landmarks::default(),
+            landmarks: TargetFingerprint::default(),
             objections: Vec::new(),
             starts: Starts::default(),
-            drawn: Drawn::default(),
+            drawn: CachedDraws::default(),
             chains: None,
             again: 0,
             mends: 0,
@@ -210,7 +206,7 @@ impl Fitting {
             Err(Error::NotPositiveDefinite { .. }) => return Ok(false),
             params => params?,
         };
-        self.climbs.push(Climb::new(number, Shape::Mixture { components }, params));
+        self.climbs.push(Refinement::new(number, Shape::Mixture { components }, params));
         self.stage = Stage::Climb;
         Ok(true)
     }
@@ -218,15 +214,15 @@ impl Fitting {
     /// Forgets the climbs and their draws, so that a first climb may begin.
     pub(super) fn forget_climbs(&mut self) {
         self.climbs.clear();
-        (self.drawn, self.again, self.kept) = (Drawn::default(), 0, None);
+        (self.drawn, self.again, self.kept) = (CachedDraws::default(), 0, None);
         (self.learnt, self.before) = (0, None);
     }
 
-    fn current_mut(&mut self) -> Result<&mut Climb, Error> {
+    fn current_mut(&mut self) -> Result<&mut Refinement, Error> {
         self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
-    pub(super) fn current(&self) -> Result<&Climb, Error> {
+    pub(super) fn current(&self) -> Result<&Refinement, Error> {
         self.climbs.last().ok_or_else(|| Error::invalid("no climb was begun"))
     }
 
@@ -287,7 +283,7 @@ impl Fitting {
         }
         let map = white(&draws, self.current()?)?;
         let of_chains = seed.named("chains").child(self.mends as u64);
-        let q = Frozen { family: &*family, params: &params, map: &map };
+        let q = FrozenProposal { family: &*family, params: &params, map: &map };
         let mut unverified = Vec::new();
         let mut verified = |check: Check, is_affordable: bool| {
             if !is_affordable || target.gate().is_closed() {
@@ -378,9 +374,9 @@ impl Fitting {
     ///
     /// # Errors
     /// If a stage is left, or the target has another dimension than the state.
-    pub fn finish(&self, target: &Target<'_>) -> Result<Fitted, Error> {
+    pub fn finish(&self, target: &Target<'_>) -> Result<FitResult, Error> {
         let Some(chains) = self.chains.clone().filter(|_| self.stage == Stage::Done) else {
-            return Err(Error::invalid("the fit is not finished").within("Fitting"));
+            return Err(Error::invalid("the fit is not finished").within("FitState"));
         };
         self.check(target)?;
         let draws = match &self.drawn.draws {
@@ -388,7 +384,7 @@ impl Fitting {
             None => self.draw(*target.density().inner(), self.drawn.count, &|| true)?,
         };
         let climb = self.current()?;
-        Ok(Fitted {
+        Ok(FitResult {
             shape: climb.shape,
             params: climb.proposal(target.dim())?,
             parameters: summary::parameters(*target.density().inner(), &draws),
@@ -399,4 +395,48 @@ impl Fitting {
             chains,
         })
     }
+}
+
+/// Weighted draws of the last proposal that was drawn from, and which it was: draws are not saved, but made again with the same bits.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct CachedDraws {
+    /// Number of the climb, and its steps.
+    pub(super) of: Option<(u64, u64)>,
+    /// Their number, if a limit may have reduced it.
+    #[serde(default)]
+    pub(super) count: Option<usize>,
+    #[serde(skip)]
+    pub(super) draws: Option<Draws>,
+}
+
+/// Equality of the proposals.
+impl PartialEq for CachedDraws {
+    fn eq(&self, other: &Self) -> bool {
+        self.of == other.of
+    }
+}
+
+/// Fit whose checks passed, while a mixture is tried because its weights are uneven.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Passed {
+    /// Number of climbs, of which it is the last.
+    pub(super) climbs: usize,
+    /// Its draws, and the witness chains.
+    pub(super) drawn: CachedDraws,
+    pub(super) chains: Chains,
+    /// Log evidence and its standard error.
+    pub(super) evidence: [f64; 2],
+    /// Effective sample size.
+    pub(super) sample_size: f64,
+}
+
+/// Fit before a flow learnt from long chains, to which a witness may have objected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct BeforeLearning {
+    pub(super) climbs: usize,
+    pub(super) drawn: CachedDraws,
+    pub(super) chains: Chains,
+    #[serde(with = "bits::scalar")]
+    pub(super) log_evidence: f64,
+    pub(super) objections: Vec<Objection>,
 }

@@ -6,15 +6,15 @@ use mcsa_estimators::Draws;
 use mcsa_kernels::{Nuts, Sampling};
 use mcsa_optim::deterministic::Gaussian;
 
-use super::climb::Climb;
 use super::differences::Differences;
-use super::drawn::Before;
-use super::flow::{flow_start, learnt};
-use super::low_rank::DENSE;
+use super::enlargement::{flow_start, learnt};
 use super::moments::covariance;
+use super::refinement::Refinement;
+use super::shape::DENSE;
+use super::state::BeforeLearning;
 use super::verdict::{Evidence, FEWEST};
-use super::witness::{self, Chains, Frozen, LONG_CHAINS};
-use super::{Fitting, Objection, Shape, Target};
+use super::witness::{self, Chains, FrozenProposal, LONG_CHAINS};
+use super::{FitState, Objection, Shape, Target};
 
 /// Steps of the warm-up.
 const WARM_UP: u64 = 100;
@@ -30,7 +30,7 @@ const LEAPFROGS: u64 = 20;
 /// Number of times that a flow learns from long chains.
 const MOST: usize = 2;
 
-impl Fitting {
+impl FitState {
     /// Long chains for a flow, or for a mixture to which a witness objects: they take the place of `chains`, and their objections join those
     /// `found`. True if a flow that learnt from their points is judged next.
     ///
@@ -39,7 +39,7 @@ impl Fitting {
     pub(super) fn learns(
         &mut self,
         target: &Target<'_>,
-        q: &Frozen<'_>,
+        q: &FrozenProposal<'_>,
         draws: &Draws,
         found: &mut Vec<Objection>,
         chains: &mut Chains,
@@ -63,7 +63,7 @@ impl Fitting {
             return Ok(false);
         };
         *chains = long;
-        let Frozen { family, params, map } = *q;
+        let FrozenProposal { family, params, map } = *q;
         let heard = Evidence { target, family, params, draws, map, ascents: &self.ascents, chains };
         found.extend(heard.objections_of_long_chains());
         // These chains, those that are to judge the flow, and its draws.
@@ -73,7 +73,7 @@ impl Fitting {
             return Ok(false);
         }
         if !found.is_empty() {
-            self.before.get_or_insert_with(|| Before {
+            self.before.get_or_insert_with(|| BeforeLearning {
                 climbs: self.climbs.len(),
                 drawn: self.drawn.clone(),
                 chains: chains.clone(),
@@ -92,7 +92,7 @@ impl Fitting {
         draws: Draws,
         chains: Chains,
     ) -> Result<(Draws, Chains), Error> {
-        let is_worse = |before: &Before| before.log_evidence > draws.log_evidence();
+        let is_worse = |before: &BeforeLearning| before.log_evidence > draws.log_evidence();
         match self.before.take().filter(|before| !self.objections.is_empty() && is_worse(before)) {
             None => Ok((draws, chains)),
             Some(before) => {
@@ -116,7 +116,7 @@ impl Fitting {
             }
         };
         let params = learnt(&start, points, &mut stream)?;
-        let mut climb = Climb::new(last.number + 1, Shape::Flow, params);
+        let mut climb = Refinement::new(last.number + 1, Shape::Flow, params);
         if !climb.look(target.density(), self.seed(), &|| !target.gate().is_closed())? {
             return Err(Error::invalid("a limit ended the look at a flow"));
         }
@@ -129,7 +129,7 @@ impl Fitting {
 /// Chains of the No-U-Turn sampler from `starts`, without a gradient by differences of the log density; `None` if `most` evaluations do not
 /// suffice. There is no proposal from q: it would take the chains back to where q has its mass.
 fn long_chains(
-    q: &Frozen<'_>,
+    q: &FrozenProposal<'_>,
     target: &Target<'_>,
     starts: &Mat<f64>,
     seed: Seed,
@@ -152,7 +152,7 @@ fn long_chains(
 }
 
 fn follow<P: Gradient>(
-    q: &Frozen<'_>,
+    q: &FrozenProposal<'_>,
     white: &P,
     starts: &Mat<f64>,
     seed: Seed,
@@ -167,7 +167,7 @@ fn follow<P: Gradient>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{Ascents, Options};
+    use crate::posterior::{ModeSearch, Options};
     use mcsa_core::AffineMap;
     use mcsa_families::FullRank;
     use mcsa_models::{Banana, Gaussian};
@@ -181,10 +181,10 @@ mod tests {
         let params = family.at(&[0.0; 2], factor.as_ref()).expect("a factor");
         let narrow = mcsa_core::from_fn(2, move |z| -0.5 * ((z[0] / width).powi(2) + z[1] * z[1]));
         let draws = Draws::of(&narrow, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
-        let q = Frozen { family: &family, params: &params, map: &map };
+        let q = FrozenProposal { family: &family, params: &params, map: &map };
         let starts = Mat::from_fn(2, LONG_CHAINS, |i, j| ((3 * i + j) % 5) as f64 - 2.0);
         let found = long_chains(&q, target, &starts, Seed::new(2), most).expect("chains");
-        let (ascents, Frozen { family, params, map }) = (Ascents::default(), q);
+        let (ascents, FrozenProposal { family, params, map }) = (ModeSearch::default(), q);
         found.map(|(chains, _)| {
             let chains = &chains;
             let heard = Evidence { target, family, params, draws: &draws, map, ascents: &ascents, chains };
@@ -229,13 +229,14 @@ mod tests {
         let model = Gaussian::standard(2);
         let target = Target::with_gradient(&model);
         let mut fitting =
-            Fitting::new(&Options { draws: 500, starts: 5, ..Options::seeded(3) }).expect("options");
+            FitState::new(&Options { draws: 500, starts: 5, ..Options::seeded(3) }).expect("options");
         fitting.run(&target, &mut |_| ControlFlow::Continue(())).expect("a fit");
         let fitted = fitting.finish(&target).expect("an end");
         let (climbs, chains) = (fitting.climbs.len(), fitted.chains.clone());
         let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 };
         let drawn = fitting.drawn.clone();
-        fitting.before = Some(Before { climbs, drawn, chains, log_evidence, objections: vec![missed] });
+        fitting.before =
+            Some(BeforeLearning { climbs, drawn, chains, log_evidence, objections: vec![missed] });
         fitting.climbs.push(fitting.climbs[0].clone());
         fitting.objections = objections;
         let (draws, _) = fitting.better(&target, fitted.draws.clone(), fitted.chains).expect("draws");

@@ -4,13 +4,13 @@ use faer::Mat;
 use mcsa_core::Error;
 use mcsa_estimators::Draws;
 
-use super::drawn::Kept;
-use super::low_rank::DENSE;
 use super::moments::white;
+use super::shape::DENSE;
 use super::shape::{BENT, COMPONENTS};
+use super::state::Passed;
 use super::summary::Evidence;
 use super::verdict::FEWEST;
-use super::{Chains, Fitting, Objection, Shape, Target};
+use super::{Chains, FitState, Objection, Shape, Target};
 
 /// Number of climbs that begin at the points of the witness chains.
 const MENDS: usize = 2;
@@ -19,7 +19,7 @@ const POORER: f64 = 0.5;
 /// Largest difference of the log evidences of the two fits, in standard errors.
 const AGREE: f64 = 3.0;
 
-impl Fitting {
+impl FitState {
     /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
     /// budget left.
     pub(super) fn mend(
@@ -58,8 +58,13 @@ impl Fitting {
         let sample_size = draws.sample_size;
         let mut drawn = self.drawn.clone();
         drawn.draws = Some(draws);
-        self.kept =
-            Some(Kept { climbs: self.climbs.len() - 1, drawn, chains, evidence: [log, error], sample_size });
+        self.kept = Some(Passed {
+            climbs: self.climbs.len() - 1,
+            drawn,
+            chains,
+            evidence: [log, error],
+            sample_size,
+        });
     }
 
     /// True if a limit ended the mixture that was tried before it was as good as the fit before.
@@ -103,16 +108,16 @@ impl Fitting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{Fitted, Options, Stage};
+    use crate::posterior::{FitResult, Options, Stage};
     use mcsa_core::{Seed, from_fn};
     use mcsa_models::Gaussian;
 
     /// A fit of a standard normal at its end, with its result.
-    fn fitted() -> (Fitting, Fitted) {
+    fn fitted() -> (FitState, FitResult) {
         let model = Gaussian::standard(2);
         let target = Target::with_gradient(&model);
         let mut fitting =
-            Fitting::new(&Options { draws: 2_000, starts: 10, ..Options::seeded(3) }).expect("options");
+            FitState::new(&Options { draws: 2_000, starts: 10, ..Options::seeded(3) }).expect("options");
         fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a fit");
         let fitted = fitting.finish(&target).expect("an end");
         assert!(fitted.verdict.is_yes());
@@ -120,7 +125,7 @@ mod tests {
     }
 
     /// The state after `fitted`, if a mixture of two equal Student t of this width has been tried since: the fit before is kept.
-    fn after_a_mixture(width: f64) -> (Fitting, Fitted) {
+    fn after_a_mixture(width: f64) -> (FitState, FitResult) {
         let (mut fitting, fitted) = fitted();
         let last = fitting.climbs.last().expect("a climb");
         let factor = faer::mat![[width, 0.0], [0.0, width]];
@@ -128,7 +133,7 @@ mod tests {
         let student = student.expect("a Student t");
         let start = Shape::mixture(2, 2).and_then(|family| family.at(&[1.0; 2], &[student.clone(), student]));
         let start = start.expect("parameters");
-        let tried = super::super::Climb::new(last.number + 1, Shape::Mixture { components: 2 }, start);
+        let tried = super::super::Refinement::new(last.number + 1, Shape::Mixture { components: 2 }, start);
         fitting.climbs.push(tried);
         fitting.stage = Stage::Verdict;
         fitting.keep(fitted.draws.clone(), fitted.chains.clone(), &[]);
@@ -220,7 +225,7 @@ mod tests {
         let model = Gaussian::standard(2);
         let (fitting, before) = after_a_mixture(1.0);
         let text = serde_json::to_string(&fitting).expect("JSON");
-        let read: Fitting = serde_json::from_str(&text).expect("a state");
+        let read: FitState = serde_json::from_str(&text).expect("a state");
         for mut fitting in [fitting, read] {
             let target = Target::with_gradient(&model);
             assert!(!fitting.is_back());

@@ -66,7 +66,7 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{MEASURED, MEASURED_BY_DENSITY};
+    use crate::posterior::{MEASURED, MEASURED_BY_DENSITY};
 
     #[test]
     fn rates_of_another_rule_say_so() {
@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn a_fit_by_the_density_alone_quotes_its_own_rates() {
-        let said = |has_gradient| crate::fit::Verdict { objections: Vec::new(), has_gradient }.to_string();
+        let said =
+            |has_gradient| crate::posterior::Verdict { objections: Vec::new(), has_gradient }.to_string();
         assert!(said(false).contains("by the log density alone") && !said(true).contains("alone"));
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use mcsa_core::{Error, Gradient, LogDensity, Named};
 use serde::{Deserialize, Serialize};
 
-use super::gate::{Gate, Gated};
+use super::limits::{Gate, Gated};
 
 /// Target of a fit: a log density, and its gradient if there is one. Evaluations are counted.
 ///
 /// ```
-/// use mcsa::fit::Target;
+/// use mcsa::posterior::Target;
 /// let gaussian = mcsa::models::Gaussian::standard(2);
 /// assert!(Target::with_gradient(&gaussian).gradient().is_some());
 /// assert!(Target::density_only(&gaussian).gradient().is_none());
@@ -61,12 +61,12 @@ impl<'a> Target<'a> {
     /// It is for log densities that can fail, by a lost connection or an exception of another language: they return NaN and remember why.
     ///
     /// ```
-    /// use mcsa::fit::{Fitting, Options, Target};
+    /// use mcsa::posterior::{FitState, Options, Target};
     /// use mcsa::prelude::*;
     /// let lost = || Err(Error::invalid("the connection was lost"));
     /// let broken = from_fn(1, |_| f64::NAN);
     /// let target = Target::density_only(&broken).checked(&lost);
-    /// let error = Fitting::new(&Options::seeded(1))?.advance(&target).unwrap_err();
+    /// let error = FitState::new(&Options::seeded(1))?.advance(&target).unwrap_err();
     /// assert!(error.to_string().contains("connection was lost"));
     /// # Ok::<(), Error>(())
     /// ```

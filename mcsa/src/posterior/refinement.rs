@@ -1,4 +1,4 @@
-//! Climb of a fit: running moments of parallel chains, in rounds that end with a look at the weights.
+//! Refinement of a fit: running moments of parallel chains, in rounds that end with a look at the weights.
 
 use std::ops::ControlFlow;
 
@@ -10,14 +10,14 @@ use mcsa_kernels::ImhState;
 use mcsa_optim::{AdamState, Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
-use super::flow::White;
-use super::gate::Gate;
-use super::low_rank::DENSE;
+use super::enlargement::White;
+use super::limits::Gate;
+use super::shape::DENSE;
 use super::{Gated, Options, Shape};
 
-/// Climb of one family towards the inclusive optimum by [`Moments`].
+/// Refinement of one family towards the inclusive optimum by [`Moments`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Climb {
+pub struct Refinement {
     /// The family.
     pub shape: Shape,
     /// Parameters at the start.
@@ -79,7 +79,7 @@ impl Round {
     }
 }
 
-impl Climb {
+impl Refinement {
     pub(crate) fn new(number: u64, shape: Shape, start: Vec<f64>) -> Self {
         Self { number, shape, start, rounds: Vec::new(), fit: None, flow: None }
     }
@@ -323,8 +323,8 @@ mod tests {
     use super::*;
 
     /// A climb in ten dimensions after `rounds` rounds, the last of which has this effective share and k-hat.
-    fn climbed(rounds: usize, share: f64, shape: f64) -> Climb {
-        let mut climb = Climb::new(0, Shape::StudentT, Vec::new());
+    fn climbed(rounds: usize, share: f64, shape: f64) -> Refinement {
+        let mut climb = Refinement::new(0, Shape::StudentT, Vec::new());
         for k in 0..rounds {
             let (share, shape) = if k + 1 == rounds { (share, shape) } else { (0.1 * share, 1.0) };
             let steps = climb.steps() + climb.next_steps(10);

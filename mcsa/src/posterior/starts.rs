@@ -2,13 +2,13 @@
 
 use mcsa_core::{Error, Gradient, LogDensity};
 
-use super::ascents::{Ascents, Mode};
 use super::gradient_check::gradient_objection;
-use super::low_rank::{DENSE, low_rank_start};
+use super::mode_search::{Mode, ModeSearch};
 use super::shape::FREEDOM;
+use super::shape::{DENSE, low_rank_start};
 use super::tempering::{Tempered, tempered};
 use super::verdict::TOP;
-use super::{Check, Climb, Fitting, Gated, Objection, Shape, Stage, Target};
+use super::{Check, FitState, Gated, Objection, Refinement, Shape, Stage, Target};
 
 /// Number of ascents before the first climb. The verdict makes the others.
 const FIRST: usize = 10;
@@ -28,7 +28,7 @@ fn wide(dim: usize) -> f64 {
     if dim > DENSE { 1.0 } else { 1.0 + 1.0 / (dim as f64).sqrt() }
 }
 
-impl Fitting {
+impl FitState {
     /// The next ascent before the first climb, or tempering.
     pub(super) fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
@@ -56,7 +56,7 @@ impl Fitting {
             if let Some(objection) = gradient_objection(target, &mode.point, &scales, seed) {
                 self.objections.push(objection);
                 self.starts.distrusted = true;
-                self.ascents = Ascents::default();
+                self.ascents = ModeSearch::default();
                 return Ok(());
             }
             if target.gate().is_closed() {
@@ -108,13 +108,13 @@ impl Fitting {
         let mut parts = best.iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let climb = match parts.len() {
             1 => match low_rank_start(&self.ascents.modes[best[0]], &|| !self.is_out(target))? {
-                Some((rank, start)) => Climb::new(0, Shape::LowRank { rank }, start),
-                None => Climb::new(0, Shape::StudentT, parts.remove(0)),
+                Some((rank, start)) => Refinement::new(0, Shape::LowRank { rank }, start),
+                None => Refinement::new(0, Shape::StudentT, parts.remove(0)),
             },
             components => {
                 let weights: Vec<f64> = best.iter().map(|&k| weights[k]).collect();
                 let params = Shape::mixture(dim, components)?.at(&weights, &parts)?;
-                Climb::new(0, Shape::Mixture { components }, params)
+                Refinement::new(0, Shape::Mixture { components }, params)
             }
         };
         self.climbs.push(climb);
@@ -237,7 +237,7 @@ impl Fitting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::Options;
+    use crate::posterior::Options;
     use mcsa_core::Parametric;
     use mcsa_families::GaussianFamily;
     use mcsa_models::Gaussian;
@@ -258,7 +258,7 @@ mod tests {
     fn the_first_climb_begins_wider_than_the_mode() {
         let model = Gaussian::standard(4);
         let target = Target::with_gradient(&model);
-        let mut fitting = Fitting::new(&Options::seeded(2)).expect("options");
+        let mut fitting = FitState::new(&Options::seeded(2)).expect("options");
         while fitting.climbs.is_empty() {
             fitting.advance(&target).expect("an ascent");
         }

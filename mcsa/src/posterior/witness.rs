@@ -1,17 +1,16 @@
-//! Witness chains: a kernel that does not follow q, begun at the ends of ascents.
+//! Witness chains.
 
-use faer::Mat;
+use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    AffineMap, ChainState, Ensemble, Error, Family, FamilyProposal, Kernel, LogDensity, Proposal, Seed,
-    Stream, Whitened, bits,
+    AffineMap, ChainState, Columns, ColumnsMut, Ensemble, Error, Family, FamilyProposal, Kernel, LogDensity,
+    Proposal, Seed, Stream, Whitened, batch, bits,
 };
 use mcsa_diagnostics::{r_hat, standard_error};
 use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sample, Sampling, Tunable};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
-use super::ascents::Mode;
-use super::white_guide::WhiteGuide;
+use super::mode_search::Mode;
 
 /// Chains that leave p invariant, and what they say of q.
 ///
@@ -118,7 +117,7 @@ impl Chains {
     /// Runs the chains from `starts`, one per column, in the coordinates of `q.map`. Also returns all their points. `None` if a limit ended
     /// them.
     pub(crate) fn run(
-        q: &Frozen<'_>,
+        q: &FrozenProposal<'_>,
         target: &Target<'_>,
         starts: &Mat<f64>,
         seed: Seed,
@@ -145,13 +144,13 @@ impl Chains {
 }
 
 /// The fitted q, and coordinates in which it is white.
-pub(crate) struct Frozen<'a> {
+pub(crate) struct FrozenProposal<'a> {
     pub(crate) family: &'a dyn Family,
     pub(crate) params: &'a [f64],
     pub(crate) map: &'a AffineMap,
 }
 
-impl Frozen<'_> {
+impl FrozenProposal<'_> {
     /// Chains after a warm-up from `starts`.
     pub(crate) fn tuned<P, K>(
         &self,
@@ -237,5 +236,39 @@ impl Frozen<'_> {
             log_weights: near.iter().map(|&j| log_weights[j]).collect(),
         };
         Ok(Some((found, self.map.forward(kept.as_ref()))))
+    }
+}
+
+/// Proposal `q` in the coordinates `y` of an affine map `z = map(y)`: `log q(map(y)) + log |det factor|`.
+pub(crate) struct WhiteGuide<'a> {
+    pub(crate) proposal: &'a mut dyn Proposal,
+    pub(crate) map: &'a AffineMap,
+    /// Memory for the largest batch: a number per coordinate and column.
+    pub(crate) memory: &'a mut [f64],
+}
+
+impl Proposal for WhiteGuide<'_> {
+    fn dim(&self) -> usize {
+        self.proposal.dim()
+    }
+
+    fn log_probs(&mut self, y: MatRef<'_, f64>, log_q: &mut [f64]) {
+        let (dim, columns) = (y.nrows(), y.ncols());
+        let images = &mut self.memory[..dim * columns];
+        for (j, image) in images.chunks_exact_mut(dim).enumerate() {
+            self.map.forward_into(y.column(j), image);
+        }
+        self.proposal.log_probs(batch(images, dim, columns), log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q += self.map.log_volume());
+    }
+
+    fn sample_into(&mut self, lanes: &mut [Stream], mut y: MatMut<'_, f64>, log_q: &mut [f64]) {
+        self.proposal.sample_into(lanes, y.as_mut(), log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q += self.map.log_volume());
+        let white = &mut self.memory[..y.nrows()];
+        for j in 0..y.ncols() {
+            self.map.inverse_into(y.as_ref().column(j), white);
+            y.column_mut(j).copy_from_slice(white);
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Options of [`fit`](crate::fit()). The defaults suit posteriors of up to some hundred dimensions whose density takes microseconds.
 ///
 /// ```
-/// use mcsa::fit::Options;
+/// use mcsa::Options;
 /// let options = Options { draws: 1_000, ..Options::seeded(7) };
 /// assert!(options.check().is_ok());
 /// ```

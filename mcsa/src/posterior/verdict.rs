@@ -8,7 +8,7 @@ use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
 use super::witness::{CHAINS, LONG_CHAINS, functions};
-use super::{Ascents, Chains, MEASURED, MEASURED_BY_DENSITY, Objection, Target};
+use super::{Chains, MEASURED, MEASURED_BY_DENSITY, ModeSearch, Objection, Target};
 
 /// Verdict on a fit by witnesses that q did not make: yes if none objects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) params: &'a [f64],
     pub(crate) draws: &'a Draws,
     pub(crate) map: &'a AffineMap,
-    pub(crate) ascents: &'a Ascents,
+    pub(crate) ascents: &'a ModeSearch,
     pub(crate) chains: &'a Chains,
 }
 

@@ -1,4 +1,4 @@
-//! Ascents to the modes of a target from spread points.
+//! ModeSearch to the modes of a target from spread points.
 
 use faer::Mat;
 use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, bits};
@@ -23,13 +23,13 @@ pub struct Mode {
     pub reached: usize,
 }
 
-/// Ascents from spread points, and the modes that they reached.
+/// ModeSearch from spread points, and the modes that they reached.
 ///
 /// The first begins at the origin. A third of the others begin uniformly in `(-2, 2)^d`; the rest at `N(0, s^2)` with s = 2, 5 or 15
 /// in coordinates in which the approximation at the first mode is standard normal. Without a gradient the first mode is the Gaussian of
 /// tempering, and the others ascend by differences of the log density.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Ascents {
+pub struct ModeSearch {
     /// Number of ascents made.
     pub made: usize,
     /// Distinct modes, in the order in which they were found.
@@ -72,7 +72,7 @@ const NEAR: f64 = 0.5;
 /// Largest number of modes that are told apart.
 const MOST: usize = 20;
 
-impl Ascents {
+impl ModeSearch {
     /// Numbers of ascents: all, and those that ended elsewhere or found no start.
     pub(crate) const fn counts(&self) -> [usize; 3] {
         [self.made, self.unfinished, self.outside]

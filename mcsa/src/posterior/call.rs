@@ -1,0 +1,205 @@
+//! Calls that fit a posterior from start to verdict; the limit of time, checkpoint file and progress line of a run.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use mcsa_core::{Error, Gradient, LogDensity, counted};
+
+use super::{FitResult, FitState, Objection, Options, Stage, Target};
+
+/// Fits a posterior with a gradient.
+///
+/// ```
+/// use mcsa::prelude::*;
+/// let fitted = mcsa::fit(&mcsa::models::EightSchools::non_centred(), &mcsa::Options::seeded(1))?;
+/// println!("{fitted}");
+/// assert!(fitted.verdict.is_yes());
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Errors
+/// If the options are invalid, no start with a finite density was found, or the checkpoint file cannot be used.
+pub fn fit<P: Gradient>(target: &P, options: &Options) -> Result<FitResult, Error> {
+    run(&Target::with_gradient(target), options)
+}
+
+/// Fits a posterior by its log density alone.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_density<P: LogDensity>(target: &P, options: &Options) -> Result<FitResult, Error> {
+    run(&Target::density_only(target), options)
+}
+
+fn run(target: &Target<'_>, options: &Options) -> Result<FitResult, Error> {
+    let fitted = || {
+        let mut fitting = match &options.checkpoint {
+            Some(path) => FitState::resume_or(path, target, options)?,
+            None => FitState::new(options)?,
+        };
+        fitting.run(target, &mut |_| ControlFlow::Continue(()))?;
+        fitting.finish(target)
+    };
+    fitted().map_err(|error: Error| error.within("fit"))
+}
+
+impl FitState {
+    /// Does all that is left, piece by piece; `after` sees the state after each, and can end the run. Limit of time, progress and
+    /// checkpoint file are those of the options.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance); if the checkpoint file cannot be written, or holds something that is not an earlier state of this
+    /// fit.
+    pub fn run(
+        &mut self,
+        target: &Target<'_>,
+        after: &mut dyn FnMut(&Self) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let mut pace = RunClock::begin(self)?;
+        let deadline = pace.deadline(self);
+        while self.stage != Stage::Done {
+            target.gate().until(deadline);
+            self.is_late = deadline.is_some_and(|end| now() >= end);
+            if self.is_late {
+                self.cut(target, Objection::Time)?;
+            }
+            self.advance(target)?;
+            pace.after(self);
+            if after(self).is_break() {
+                break;
+            }
+        }
+        target.gate().until(None);
+        pace.end(self)
+    }
+}
+
+/// Clock of a run, with what is due by time: the end, and the next checkpoint. No number of a fit comes from it.
+pub(crate) struct RunClock {
+    begun: Instant,
+    saved: Instant,
+    /// Time that the last save took.
+    took: Duration,
+    progress: Option<Progress>,
+}
+
+/// Time between two saves in units of the time that a save takes.
+const SPARSE: u32 = 20;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "limits of time and progress; no number of a fit comes from the clock"
+)]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+impl RunClock {
+    /// Starts the clock and writes the first checkpoint.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or holds something that is not an earlier state of this fit.
+    pub(crate) fn begin(fitting: &FitState) -> Result<Self, Error> {
+        let begun = now();
+        if let Some(path) = &fitting.options.checkpoint {
+            fitting.may_overwrite(path)?;
+            fitting.save(path)?;
+        }
+        let progress = fitting.options.progress.then(|| Progress::new(fitting));
+        Ok(Self { begun, saved: now(), took: begun.elapsed(), progress })
+    }
+
+    /// The end of the time; `None` without a limit, or one beyond what a clock can show.
+    pub(crate) fn deadline(&self, fitting: &FitState) -> Option<Instant> {
+        let seconds = Duration::try_from_secs_f64(fitting.options.seconds?).ok()?;
+        self.begun.checked_add(seconds)
+    }
+
+    /// Shows a piece of work, and saves the state if that is due.
+    pub(crate) fn after(&mut self, fitting: &FitState) {
+        if let Some(progress) = &mut self.progress {
+            progress.show(fitting);
+        }
+        let is_due = self.saved.elapsed() >= SPARSE * self.took;
+        if let Some(path) =
+            fitting.options.checkpoint.as_ref().filter(|_| is_due && fitting.stage != Stage::Done)
+        {
+            let before = now();
+            // A failure is reported by the last save, if that fails as well.
+            let _ = fitting.save(path);
+            self.took = before.elapsed();
+            self.saved = now();
+        }
+    }
+
+    /// Writes the last checkpoint.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn end(self, fitting: &FitState) -> Result<(), Error> {
+        fitting.options.checkpoint.as_ref().map_or(Ok(()), |path| fitting.save(path))
+    }
+}
+
+/// Line on standard error with the state of a fit; completed stages stay above it. Silent if standard error is not a terminal.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    stage: Stage,
+    last: String,
+}
+
+impl Progress {
+    pub(crate) fn new(fitting: &FitState) -> Self {
+        let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = ProgressBar::new_spinner().with_style(style);
+        let last = fitting.to_string();
+        bar.set_message(last.clone());
+        Self { bar, stage: fitting.stage, last }
+    }
+
+    /// Shows the state after a piece of work.
+    pub(crate) fn show(&mut self, fitting: &FitState) {
+        if fitting.stage != self.stage {
+            self.bar.println(&self.last);
+            self.stage = fitting.stage;
+        }
+        self.last = fitting.to_string();
+        self.bar.set_message(self.last.clone());
+        self.bar.tick();
+        if fitting.stage == Stage::Done {
+            self.bar.abandon();
+        }
+    }
+}
+
+/// One line: the stage, and what was found.
+impl fmt::Display for FitState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ascents = || {
+            let (made, modes) = (self.ascents.made, &self.ascents.modes);
+            format!("{made} of {}, {}", counted(self.options.starts, "ascent"), counted(modes.len(), "mode"))
+        };
+        match self.stage {
+            Stage::Start => write!(f, "start: {}", ascents())?,
+            Stage::Climb => {
+                write!(f, "climb {}", self.climbs.len())?;
+                if let Some(climb) = self.climbs.last() {
+                    write!(f, ": {}, {}", climb.shape, counted(climb.rounds.len(), "round"))?;
+                    if let Some(round) = climb.rounds.last() {
+                        write!(f, ", effective share {:.2}, k-hat {:.2}", round.share, round.shape)?;
+                    }
+                }
+            }
+            Stage::Verdict if self.has_more_starts() => write!(f, "verdict: {}", ascents())?,
+            Stage::Verdict if self.learnt > 0 => {
+                f.write_str("verdict: long chains, and a flow that learnt from them")?;
+            }
+            Stage::Verdict => f.write_str("verdict: chains of another kernel")?,
+            Stage::Done => f.write_str("done")?,
+        }
+        write!(f, "; {}", counted(self.spent.total(), "evaluation"))
+    }
+}

@@ -1,0 +1,191 @@
+//! Result of a fit, at its end or before, and what it hands to a sampler.
+
+use std::fmt;
+
+use faer::Mat;
+use mcsa_core::{AffineMap, Error};
+use mcsa_estimators::Draws;
+use mcsa_optim::deterministic::Gaussian;
+
+use super::moments::gaussian;
+use super::summary::{Evidence, Parameter};
+use super::target::Evaluations;
+use super::{Chains, FitState, Objection, Shape, Target, Verdict, summary};
+
+/// Result of a fit: weighted draws, moments, evidence, and the verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitResult {
+    /// The family of q.
+    pub shape: Shape,
+    /// The parameters of q.
+    pub params: Vec<f64>,
+    /// Weighted draws of q.
+    pub draws: Draws,
+    /// Every parameter on its constrained scale: moments and quantiles of the weighted draws.
+    pub parameters: Vec<Parameter>,
+    /// Log evidence.
+    pub evidence: Evidence,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Witness chains: their last positions are starts for another sampler.
+    pub chains: Chains,
+    /// Evaluations of the target, those of the verdict and the draws included.
+    pub evaluations: Evaluations,
+}
+
+impl fmt::Display for FitResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:>16} {:>12} {:>10} {:>12} {:>12} {:>12} {:>12}",
+            "", "mean", "error", "sd", "5 %", "50 %", "95 %"
+        )?;
+        for Parameter { name, mean, error, sd, quantiles: [low, middle, high] } in &self.parameters {
+            let [mean, low, middle, high] = [mean, low, middle, high].map(|x| places(*x, *sd));
+            let (error, sd) = (places(*error, *sd), places(*sd, *sd));
+            writeln!(f, "{name:>16} {mean:>12} {error:>10} {sd:>12} {low:>12} {middle:>12} {high:>12}")?;
+        }
+        let Evidence { log, error, lower, upper } = self.evidence;
+        writeln!(f, "log evidence {log:.3} +- {error:.3}, bounds {lower:.3} and {upper:.3}")?;
+        writeln!(
+            f,
+            "{} draws of {}: effective sample size {:.0}, k-hat {:.2}; {} evaluations",
+            self.draws.len(),
+            self.shape,
+            self.draws.sample_size,
+            self.draws.shape,
+            self.evaluations.total()
+        )?;
+        write!(f, "Reliable: {}", self.verdict)
+    }
+}
+
+/// A number with the decimal places that a standard deviation asks for, or with a power of ten.
+fn places(x: f64, sd: f64) -> String {
+    match sd {
+        _ if !(x.abs() < 1e7) => format!("{x:.4e}"),
+        0.01.. => format!("{x:.4}"),
+        1e-5.. => format!("{x:.7}"),
+        _ => format!("{x:.4e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn small_and_large_numbers_keep_their_digits() {
+        assert_eq!(places(1.25, 0.5), "1.2500");
+        assert_eq!(places(0.001_25, 0.000_5), "0.0012500");
+        assert_eq!(places(1.25e-8, 1e-8), "1.2500e-8");
+        assert_eq!(places(-1.25e40, 1e40), "-1.2500e40");
+        assert_eq!(places(f64::NAN, f64::NAN), "NaN");
+    }
+}
+
+impl FitState {
+    /// The result before the end of the fit: weighted draws of the q reached, no witness chains, and the verdict no. `None` before the
+    /// first round of a climb. The state is only read: the fit can go on.
+    ///
+    /// ```
+    /// use mcsa::posterior::{FitState, Options, Stage, Target};
+    /// let model = mcsa::models::Gaussian::standard(2);
+    /// let target = Target::with_gradient(&model);
+    /// let mut fitting = FitState::new(&Options::seeded(1))?;
+    /// assert!(fitting.partial_result(&target)?.is_none());
+    /// while fitting.stage != Stage::Verdict {
+    ///     fitting.advance(&target)?;
+    /// }
+    /// let fitted = fitting.partial_result(&target)?.expect("a climb has ended");
+    /// assert!(fitted.parameters[0].mean.abs() < 0.1 && !fitted.verdict.is_yes());
+    /// # Ok::<(), mcsa::prelude::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the draws cannot be made, the target has another dimension than the state, or its [check](Target::checked) fails.
+    pub fn partial_result(&self, target: &Target<'_>) -> Result<Option<FitResult>, Error> {
+        self.check(target)?;
+        if self.climbs.first().is_none_or(|climb| climb.rounds.is_empty()) {
+            return Ok(None);
+        }
+        let before = target.evaluations();
+        let draws = self.draw(target.density(), None, &|| true)?;
+        target.check()?;
+        let climb = self.current()?;
+        let chains = Chains::none(target.dim());
+        let mut objections = self.objections.clone();
+        objections.push(Objection::Interrupted);
+        Ok(Some(FitResult {
+            shape: climb.shape,
+            params: climb.proposal(target.dim())?,
+            parameters: summary::parameters(*target.density().inner(), &draws),
+            evidence: summary::Evidence::of(&draws, &chains.log_weights),
+            verdict: Verdict { objections, has_gradient: self.has_gradient(target) },
+            evaluations: self.spent + (target.evaluations() - before),
+            draws,
+            chains,
+        }))
+    }
+}
+
+/// Knowledge that a fit hands to a sampler, above all when its verdict is no: starting points, a metric, and the objections.
+///
+/// ```
+/// use mcsa::prelude::*;
+/// use mcsa::core::Whitened;
+/// use mcsa::Options;
+/// // A bent ridge, and draws too few for a yes.
+/// let target = mcsa::models::Banana::new(2.0, 0.5)?;
+/// let fitted = mcsa::fit(&target, &Options { draws: 100, starts: 10, ..Options::seeded(1) })?;
+/// let handover = fitted.sampler_start()?;
+/// assert!(!handover.objections.is_empty());
+/// // NUTS goes on from the witness chains, in coordinates in which the weighted draws have covariance I.
+/// let white = Whitened::new(&target, handover.map()?)?;
+/// let starts = white.map().inverse(handover.starts.as_ref());
+/// let plan = Sampling::new(starts.ncols(), 200).warm_up(100);
+/// let sample = plan.run_from(&Nuts::new(0.5)?, &white, starts, Seed::new(1))?;
+/// let draws = white.map().forward(sample.draws.as_ref());
+/// assert_eq!(draws.ncols(), 16 * 200);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct SamplerStart {
+    /// Starting points, one per column: the last positions of the witness chains, as far as they are finite.
+    pub starts: Mat<f64>,
+    /// Mean `m = sum_i W_i z_i` of the weighted draws.
+    pub mean: Vec<f64>,
+    /// Metric: the covariance `sum_i W_i (z_i - m)(z_i - m)'` of the weighted draws. If their effective sample size is at most the
+    /// dimension, mean and covariance are those of the draws without weights, because the weighted ones would be singular; if that
+    /// covariance has no factor either, they are medians, and a diagonal from the quantiles at 16 and 84 %.
+    pub covariance: Mat<f64>,
+    /// Objections of the witnesses.
+    pub objections: Vec<Objection>,
+}
+
+impl FitResult {
+    /// Starting points, metric and objections for a sampler.
+    ///
+    /// # Errors
+    /// If more than two thirds of the draws agree in a coordinate, or are not finite.
+    pub fn sampler_start(&self) -> Result<SamplerStart, Error> {
+        let Gaussian { mean, covariance } =
+            gaussian(&self.draws).map_err(|error| error.within("start of a sampler"))?;
+        let positions = &self.chains.positions;
+        let is_finite = |j: &usize| positions.col_as_slice(*j).iter().all(|z| z.is_finite());
+        let finite: Vec<usize> = (0..positions.ncols()).filter(is_finite).collect();
+        let starts = Mat::from_fn(positions.nrows(), finite.len(), |i, j| positions[(i, finite[j])]);
+        Ok(SamplerStart { starts, mean, covariance, objections: self.verdict.objections.clone() })
+    }
+}
+
+impl SamplerStart {
+    /// Map `z = m + L y` from coordinates with covariance I, where `L L'` is the metric.
+    ///
+    /// # Errors
+    /// If the covariance is not positive definite.
+    pub fn map(&self) -> Result<AffineMap, Error> {
+        let covariance = self.covariance.clone();
+        AffineMap::new(self.mean.clone(), Gaussian { mean: self.mean.clone(), covariance }.factor()?)
+    }
+}
