@@ -112,6 +112,7 @@ pub struct Health {
     pub non_finite: f64,
     /// Number of metrics missing from this report: see [`RunStatistics::dropped_metrics`](crate::RunStatistics::dropped_metrics).
     #[serde(with = "bits::scalar")]
+    #[serde(rename = "untold")]
     pub dropped_metrics: f64,
     /// Numbers of clipped step sizes, for an annealed path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
