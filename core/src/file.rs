@@ -110,26 +110,17 @@ pub fn write_with(path: &Path, contents: impl Fn(&mut dyn Write) -> io::Result<(
 }
 
 /// Replaces a regular file by a temporary one that `fill` fills.
-fn replace(path: &Path, fill: impl Fn(File) -> io::Result<File>) -> io::Result<()> {
+fn replace(path: &Path, fill: impl FnOnce(File) -> io::Result<File>) -> io::Result<()> {
     let folder = folder(path);
     make_folder(folder)?;
-    let attempt = || {
-        let (beside, file) = temporary(path)?;
-        let written = fill(file).and_then(|file| {
-            file.sync_all()?;
-            fs::rename(&beside, path)
-        });
-        // One that cannot be removed is swept later.
-        written.inspect_err(|_| drop(fs::remove_file(&beside)))
-    };
-    let mut tries = 3;
-    loop {
-        match attempt() {
-            // Another process removed the temporary file before it was locked.
-            Err(error) if error.kind() == ErrorKind::NotFound && tries > 1 => tries -= 1,
-            written => return written.and_then(|()| sync_folder(folder)),
-        }
-    }
+    let (beside, file) = temporary(path)?;
+    let written = fill(file).and_then(|file| {
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    });
+    // One that cannot be removed is swept later.
+    written.inspect_err(|_| drop(fs::remove_file(&beside)))?;
+    sync_folder(folder)
 }
 
 /// Ending of temporary files.
@@ -140,12 +131,17 @@ fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
     // A name may have 255 bytes.
     let name: String = name.chars().take(40).collect();
-    let chance = RandomState::new().hash_one(std::process::id());
-    let beside = path.with_file_name(format!(".{name}.{chance:016x}{TEMPORARY}"));
-    let file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
-    // Some file systems have no locks: temporary files of killed programs stay there.
-    let _ = file.lock();
-    Ok((beside, file))
+    loop {
+        let chance = RandomState::new().hash_one(std::process::id());
+        let beside = path.with_file_name(format!(".{name}.{chance:016x}{TEMPORARY}"));
+        let file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        // Some file systems have no locks: temporary files of killed programs stay there.
+        let _ = file.lock();
+        // Another process may have swept the file before it was locked.
+        if beside.exists() {
+            return Ok((beside, file));
+        }
+    }
 }
 
 /// Removes temporary files of killed programs from a folder. Those of running programs are locked.
@@ -154,8 +150,10 @@ pub fn sweep(folder: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_ours = name.starts_with('.') && name.ends_with(TEMPORARY);
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            let is_free = File::open(entry.path()).map(|file| file.try_lock().is_ok());
-            if is_free.unwrap_or(false) {
+            // The lock is held until the file is removed, so that its writer cannot lock it in between.
+            if let Ok(file) = File::open(entry.path())
+                && file.try_lock().is_ok()
+            {
                 let _ = fs::remove_file(entry.path());
             }
         }

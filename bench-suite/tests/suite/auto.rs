@@ -99,38 +99,6 @@ fn both_verdicts_have_their_codes_and_reports() {
     assert!(has_all_numbers(&report, &["seconds", "checkpoint", "handover"]), "{report}");
 }
 
-#[test]
-fn arguments_that_do_not_fit_have_code_2() {
-    let gaussian = ["fit", "--model", "standard-gaussian"];
-    for (arguments, said) in [
-        (&["--budget", "5"][..], "--auto"),
-        (&["--seconds", "5"], "--auto"),
-        (&["--no-gradient"], "--auto"),
-        (&["--draws", "x.csv"], "--auto"),
-        (&["--auto", "--method", "jsa"], "--method"),
-        (&["--auto", "--seconds=-1"], "seconds is -1"),
-        (&["--auto", "--seconds", "nan"], "seconds is NaN"),
-        (&["--auto", "--set", "steps=3"], "model.* or options.*"),
-        (&["--auto", "--set", "options.starts=0"], "starts is 0"),
-        (&["--auto", "--set", "options.start=3"], "unknown field `start`"),
-        (&["--auto", "--set", "options.draws=many"], "options.draws"),
-        (&["--auto", "--set", "model.dim=1000000000000"], "at most"),
-        (&["--auto", "--out", "x.zarr"], "`result.to_arviz().to_zarr(path)`"),
-        (&["--out", "x.zarr"], "`result.to_arviz().to_zarr(path)`"),
-    ] {
-        let output = run(&[&gaussian[..], arguments].concat());
-        let errors = String::from_utf8(output.stderr).expect("words");
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
-        assert!(errors.contains(said), "{arguments:?}: {errors}");
-    }
-    let unknown = run(&["fit", "--auto", "--model", "no-such-model"]);
-    assert_eq!(unknown.status.code(), Some(2));
-    let nothing = folder("auto-nothing");
-    let absent = ["fit", "--auto", "--model", "neural-regression", "--set", "model.data=gas", "--data"];
-    let absent = run(&[&absent[..], &[nothing.to_str().expect("a path in words")]].concat());
-    assert_eq!(absent.status.code(), Some(1));
-}
-
 /// Every model, with and without its gradient, begins its fit; an interrupted one says so. Whole fits of small models come to a verdict.
 #[test]
 fn every_listed_model_is_begun() {

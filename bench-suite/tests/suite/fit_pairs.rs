@@ -107,31 +107,6 @@ fn every_listed_pair_ends_in_a_result_or_a_clear_error() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[test]
-fn what_is_impossible_is_named_as_a_bad_argument() {
-    let refused = |arguments: &[&str], said: &str| match fit(arguments) {
-        Err(Exit::Usage(error)) => assert!(error.to_string().contains(said), "{arguments:?}: {error}"),
-        other => panic!("{arguments:?}: {other:?}"),
-    };
-    let gaussian = |setting: &str, said: &str| {
-        refused(&["--model", "standard-gaussian", "--set", setting], said);
-    };
-    gaussian("optimizer.rate=0", "rate");
-    gaussian("method.chains=0", "lanes is 0, expected at least 1");
-    gaussian("model.dim=0", "dim is 0, expected at least 1");
-    gaussian("family.kind=no-such-family", "no-such-family");
-    for model in ["correlated-gaussian", "diagonal-gaussian", "wishart-gaussian", "funnel", "modes"] {
-        refused(&["--model", model, "--set", "model.dim=0"], "dim is 0, expected at least 1");
-    }
-    refused(&["--model", "fx-volatility", "--method", "smc"], "paths");
-    refused(&["--model", "probit", "--set", "model.data=pimma"], "did you mean \"pima\"");
-    refused(&["--model", "robust-gp", "--set", "model.data=pima"], "pima");
-    refused(&["--model", "radon", "--method", "ep"], "probit");
-    // A known but absent data set is not a bad argument.
-    let absent = fit(&["--model", "robust-gp", "--set", "model.data=gas", "--data", "no-such-folder"]);
-    assert!(matches!(absent, Err(Exit::Failed(_))), "{absent:?}");
-}
-
 /// Chains that have made no step are draws of q: their estimate of log Z is not an upper bound.
 #[test]
 fn a_fit_of_no_steps_claims_no_upper_bound() {

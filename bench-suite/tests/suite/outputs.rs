@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use mcsa_bench_suite::experiment::PresetName;
@@ -12,7 +12,7 @@ use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::store::Store;
 use mcsa_data::Catalogue;
 
-use crate::process;
+use crate::process::{made_folder as folder, words};
 
 /// Runs the program, which has two minutes.
 fn run(arguments: &[&str]) -> Output {
@@ -23,13 +23,7 @@ fn run(arguments: &[&str]) -> Output {
 /// Exit code and messages.
 fn said(arguments: &[&str]) -> (i32, String) {
     let Output { status, stderr, .. } = run(arguments);
-    (status.code().expect("it ends by itself"), String::from_utf8(stderr).expect("words"))
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = process::folder(name);
-    fs::create_dir_all(&folder).expect("a folder");
-    folder
+    (status.code().expect("it ends by itself"), words(&stderr))
 }
 
 fn word(path: &Path) -> &str {
@@ -59,12 +53,12 @@ fn links_pipes_and_devices_are_written_through() {
         Command::new("timeout").arg("120").arg("cat").arg(&pipe).stdout(std::process::Stdio::piped()).spawn();
     assert_eq!(said(&[&SHORT[..], &["--out", word(&pipe)]].concat()).0, 0);
     let read = reader.expect("it starts").wait_with_output().expect("it ends").stdout;
-    assert!(is_report(&String::from_utf8(read).expect("words")));
+    assert!(is_report(&words(&read)));
     assert!(fs::symlink_metadata(&pipe).expect("a pipe").file_type().is_fifo());
 
     symlink("/proc/self/fd/1", &stdout).expect("a link");
     let printed = run(&[&SHORT[..], &["--out", word(&stdout)]].concat()).stdout;
-    assert!(is_report(&String::from_utf8(printed).expect("words")));
+    assert!(is_report(&words(&printed)));
     assert!(fs::symlink_metadata(&stdout).expect("a link").is_symlink());
 
     // Devices of this test: those of the machine are not put at risk.
@@ -175,22 +169,4 @@ fn lists_and_experiments_are_bounded() {
         let (_, words) = said(&arguments);
         assert!(words.contains("endless.toml: cannot be read: longer than"), "{words}");
     }
-}
-
-#[test]
-fn messages_name_the_number() {
-    for (setting, part) in [
-        (
-            "options.starts=18446744073709551615",
-            "a whole number without leading zeros is expected, at most 922",
-        ),
-        ("options.starts=007", "a whole number without leading zeros"),
-        ("model.dim=1000000000", "at most 11585"),
-    ] {
-        let (code, words) = said(&["fit", "--auto", "--model", "standard-gaussian", "--set", setting]);
-        assert!(code == 2 && words.contains(part), "{words}");
-    }
-    let one = ["fit", "--auto", "--model", "standard-gaussian", "--set", "options.starts=1"];
-    let table = String::from_utf8(run(&one).stdout).expect("words");
-    assert!(table.contains("start: 1 ascent, ") && table.contains(" 1 mode\n"), "{table}");
 }

@@ -2,74 +2,83 @@
 
 use std::fs;
 
-use crate::process::{folder, run};
+use crate::process::{folder, printed, said};
 
-fn code(arguments: &[&str]) -> i32 {
-    run(arguments).status.code().expect("it ends by itself")
-}
-
-fn errors(arguments: &[&str]) -> String {
-    String::from_utf8(run(arguments).stderr).expect("words")
-}
+/// Arguments, exit code, and a part of the message. Code 2 is bad usage, code 1 anything else.
+#[rustfmt::skip]
+const WRONG: [(&str, i32, &str); 47] = [
+    ("figures no-such-figure", 2, "no-such-figure"),
+    ("figures --preset huge", 2, "huge"),
+    ("figures --jobs 99999999", 2, "0..=1024"),
+    ("figures pmcsa/tab-cost --no-draw --shard 0/3", 2, "0/3"),
+    ("figures pmcsa/tab-cost --no-draw --shard 4/3", 2, "4/3"),
+    ("figures pmcsa/tab-cost --shard 1/3", 2, "--no-draw"),
+    ("claims no-such-figure", 2, "no-such-figure"),
+    ("theory --claim 001-T-JSAA", 2, "similar value exists: '001-T-JSA'"),
+    ("theory --instance no-such.json", 2, "no-such.json: cannot be read"),
+    ("fit", 2, "--model"),
+    ("fit --model no-such-model", 2, "no-such-model"),
+    ("fit --model standard-gaussian --set method.chain=3", 2, "method: unknown field `chain`"),
+    ("fit --model radon --set speed=3", 2, "speed"),
+    ("fit --model radon --set speed", 2, "KEY=VALUE"),
+    ("fit --model radon --set =3", 2, "a key is expected"),
+    ("fit --model radon --set method=0.5", 2, "a key is steps, model.*"),
+    ("fit --model radon --set method.chains=0.5", 2, "method.chains: invalid type: floating point `0.5`"),
+    ("fit --model radon --set method.chains=-1", 2, "method.chains: invalid value"),
+    ("fit --model radon --set optimizer.rate=fast", 2, "optimizer.rate: invalid type: string \"fast\""),
+    ("fit --model radon --set steps=many", 2, "steps: invalid type: string \"many\""),
+    ("fit --model radon --method ep", 2, "probit"),
+    ("fit --model standard-gaussian --set optimizer.rate=0", 2, "rate"),
+    ("fit --model standard-gaussian --set method.chains=0", 2, "lanes is 0, expected at least 1"),
+    ("fit --model standard-gaussian --set family.kind=no-such-family", 2, "no-such-family"),
+    ("fit --model correlated-gaussian --set model.dim=0", 2, "dim is 0, expected at least 1"),
+    ("fit --model fx-volatility --method smc", 2, "paths"),
+    ("fit --model probit --set model.data=pimma", 2, "did you mean \"pima\""),
+    ("fit --model robust-gp --set model.data=pima", 2, "pima"),
+    ("fit --model robust-gp --set model.data=gas --data no-such-folder", 1, "gas"),
+    // Sizes that cannot be allocated: the message has the largest possible number.
+    ("fit --model standard-gaussian --set model.dim=1000000000000", 2, "expected at most 11585"),
+    ("fit --model eight-schools --method snis --set method.samples=9223372036854775807", 2, "expected at most 13421772"),
+    ("fit --model eight-schools --method jsa --set method.transitions=1000000000", 2, "expected at most 13421772"),
+    ("fit --model standard-gaussian --out x.zarr", 2, "`result.to_arviz().to_zarr(path)`"),
+    ("fit --model standard-gaussian --budget 5", 2, "--auto"),
+    ("fit --model standard-gaussian --seconds 5", 2, "--auto"),
+    ("fit --model standard-gaussian --no-gradient", 2, "--auto"),
+    ("fit --model standard-gaussian --draws x.csv", 2, "--auto"),
+    ("fit --auto --model no-such-model", 2, "no-such-model"),
+    ("fit --auto --model standard-gaussian --out x.zarr", 2, "`result.to_arviz().to_zarr(path)`"),
+    ("fit --auto --model standard-gaussian --method jsa", 2, "--method"),
+    ("fit --auto --model standard-gaussian --seconds=-1", 2, "seconds is -1"),
+    ("fit --auto --model standard-gaussian --seconds nan", 2, "seconds is NaN"),
+    ("fit --auto --model standard-gaussian --set steps=3", 2, "model.* or options.*"),
+    ("fit --auto --model standard-gaussian --set options.start=3", 2, "unknown field `start`"),
+    ("fit --auto --model standard-gaussian --set options.draws=many", 2, "options.draws"),
+    ("fit --auto --model standard-gaussian --set options.starts=007", 2, "a whole number without leading zeros"),
+    ("fit --auto --model neural-regression --set model.data=gas --data no-such-folder", 1, "gas"),
+];
 
 #[test]
-fn what_is_not_understood_has_code_2() {
-    assert_eq!(code(&["figures", "no-such-figure"]), 2);
-    assert_eq!(code(&["figures", "--preset", "huge"]), 2);
-    assert_eq!(code(&["claims", "no-such-figure"]), 2);
-    assert_eq!(code(&["fit"]), 2);
-    assert_eq!(code(&["fit", "--model", "no-such-model"]), 2);
-    assert!(errors(&["figures", "no-such-figure"]).contains("no-such-figure"));
-    let refused = ["fit", "--model", "standard-gaussian", "--set", "method.chain=3"];
-    assert_eq!(code(&refused), 2);
-    assert!(errors(&refused).contains("method: unknown field `chain`"), "{}", errors(&refused));
-    assert!(errors(&["fit", "--model", "radon", "--set", "speed=3"]).contains("speed"));
-    assert!(errors(&["fit", "--model", "radon", "--set", "speed"]).contains("KEY=VALUE"));
-    assert!(errors(&["fit", "--model", "radon", "--set", "=3"]).contains("a key is expected"));
-    assert!(errors(&["fit", "--model", "radon", "--set", "method=0.5"]).contains("a key is steps, model.*"));
+fn what_is_wrong_has_its_code_and_is_named() {
+    for (line, code, part) in WRONG {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let (found, words) = said(&arguments);
+        assert_eq!(found, code, "{line}: {words}");
+        assert!(words.contains(part), "{line}: {words}");
+    }
     // Levels of an index are not carried: synthetic ones stand in, and the program says so.
     let index = ["fit", "--model", "stock-volatility", "--data", "no-such-folder", "--set", "steps=1"];
-    assert!(
-        errors(&index).contains("SYNTHETIC data stand in for sp500_close_2007_2017"),
-        "{}",
-        errors(&index)
-    );
-    // An error about a wrong value names its key.
-    for (setting, key) in [
-        ("method.chains=0.5", "method.chains: invalid type: floating point `0.5`"),
-        ("method.chains=-1", "method.chains: invalid value"),
-        ("optimizer.rate=fast", "optimizer.rate: invalid type: string \"fast\""),
-        ("steps=many", "steps: invalid type: string \"many\""),
-    ] {
-        let refused = ["fit", "--model", "radon", "--set", setting];
-        assert_eq!(code(&refused), 2, "{setting}");
-        assert!(errors(&refused).contains(key), "{setting}: {}", errors(&refused));
-    }
-    // Sizes that cannot be allocated are refused with the largest possible number.
-    for (method, setting) in [
-        ("pmcsa", "method.chains=9223372036854775807"),
-        ("snis", "method.samples=9223372036854775807"),
-        ("jsa", "method.transitions=1000000000"),
-    ] {
-        let refused = ["fit", "--model", "eight-schools", "--method", method, "--set", setting];
-        assert!([1, 2].contains(&code(&refused)), "{setting}");
-        assert!(errors(&refused).contains("expected at most 13421772"), "{setting}: {}", errors(&refused));
-    }
-    let large = ["fit", "--model", "standard-gaussian", "--set", "model.dim=1000000000000"];
-    assert_eq!(code(&large), 2);
-    assert!(errors(&large).contains("expected at most 11585"), "{}", errors(&large));
-    let threads = ["figures", "--jobs", "99999999"];
-    assert_eq!(code(&threads), 2);
-    assert!(errors(&threads).contains("0..=1024"), "{}", errors(&threads));
+    let (_, words) = said(&index);
+    assert!(words.contains("SYNTHETIC data stand in for sp500_close_2007_2017"), "{words}");
 }
 
 #[test]
 fn listings_name_everything() {
-    let text = |arguments: &[&str]| String::from_utf8(run(arguments).stdout).expect("words");
-    assert!(text(&["fit", "--list-models"]).contains("hierarchical-logistic"));
-    assert!(text(&["fit", "--list-methods"]).contains("pmcsa"));
-    assert!(text(&["figures", "--list"]).contains("cw/fig6-gaussian"));
-    assert!(text(&["figures", "pmcsa/fig-pruning", "--list"]).starts_with("pmcsa/tab-neural-regression: "));
+    assert!(printed(&["fit", "--list-models"]).contains("hierarchical-logistic"));
+    assert!(printed(&["fit", "--list-methods"]).contains("pmcsa"));
+    assert!(printed(&["figures", "--list"]).contains("cw/fig6-gaussian"));
+    assert!(
+        printed(&["figures", "pmcsa/fig-pruning", "--list"]).starts_with("pmcsa/tab-neural-regression: ")
+    );
 }
 
 #[test]
@@ -79,16 +88,13 @@ fn a_fit_is_written_with_names_and_counts() {
     let settings =
         ["--set", "steps=300", "--set", "method.chains=4", "--set", "optimizer.kind=sgd", "--seed", "3"];
     let model = ["fit", "--model", "eight-schools", "--method", "pmcsa", "--out", out];
-    assert_eq!(code(&[model.as_slice(), &settings].concat()), 0);
+    printed(&[model.as_slice(), &settings].concat());
     let text = fs::read_to_string(&file).expect("it was written");
     let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(report["outcome"]["kind"], "budget-spent");
     assert_eq!(report["parameters"].as_array().expect("a list").len(), 10);
     assert_eq!(report["counts"]["p_evaluations"], 4 * 301);
     assert_eq!(report["fit"]["optimizer"]["kind"], "sgd");
-    let absent = ["fit", "--model", "neural-regression", "--set", "model.data=gas", "--data", out];
-    assert_eq!(code(&absent), 1);
-    assert!(errors(&absent).contains("gas"));
 }
 
 /// Report without results: every experiment is shown with its missing jobs, and no claim is judged.
@@ -96,10 +102,7 @@ fn a_fit_is_written_with_names_and_counts() {
 fn a_report_can_be_drawn_before_anything_was_run() {
     let folder = folder("program-nothing");
     let out = folder.to_str().expect("a path in words");
-    assert_eq!(
-        code(&["figures", "cw/fig7-conditional-variance", "--preset", "quick", "--no-run", "--out", out]),
-        0
-    );
+    printed(&["figures", "cw/fig7-conditional-variance", "--preset", "quick", "--no-run", "--out", out]);
     let page = fs::read_to_string(folder.join("report/index.html")).expect("it was written");
     assert!(page.contains("576 of 576 jobs have not been run"), "what is missing is said");
     assert!(page.contains("not enough evidence") && page.contains("not reproducible"));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcsa_core::Seed;
 use serde_json::Value;
 
-use crate::process::{folder, run};
+use crate::process::{folder, run, words};
 
 /// An experiment of 32 jobs of unequal length.
 pub(crate) fn experiment(id: &str, steps: u64) -> String {
@@ -76,7 +76,7 @@ fn start(file: &str, shard: &str, out: &Path) -> Child {
         shard,
         "--out",
     ]);
-    command.arg(out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+    command.arg(out).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
 fn figures(file: &str, out: &Path, more: &[&str]) -> String {
@@ -117,8 +117,9 @@ fn killed_shards_lose_and_repeat_nothing() {
         let _ = child.wait();
         *child = start(&file, shard, &many);
     }
-    for (shard, mut child) in children {
-        assert!(child.wait().expect("it ends").success(), "{shard}");
+    for (shard, child) in children {
+        let ended = child.wait_with_output().expect("it ends");
+        assert!(ended.status.success(), "{shard}: {}", words(&ended.stderr));
     }
     assert_eq!(results(&many, id), expected);
     assert!(elsewhere.is_file(), "it is in use");
@@ -135,15 +136,4 @@ fn killed_shards_lose_and_repeat_nothing() {
     }
     let found = results(&some, id);
     assert!(found.len() < 32 && found.iter().all(|(name, text)| expected[name] == *text), "{}", found.len());
-}
-
-/// A shard that does not exist, and a shard with figures, are rejected.
-#[test]
-fn a_shard_is_run_without_figures() {
-    let file = written(&folder("sweep-wrong"), "wrong", 50);
-    for wrong in [&["--shard", "0/3", "--no-draw"][..], &["--shard", "4/3", "--no-draw"], &["--shard", "1/3"]]
-    {
-        let output = run(&[&["figures", &file], wrong].concat());
-        assert_eq!(output.status.code(), Some(2));
-    }
 }

@@ -1,23 +1,15 @@
-//! The verb `theory`, run as a program.
+//! The verb `theory`, and exact solutions of finite problems as JSON.
 
-use std::process::Output;
+use std::io::Write;
+use std::process::{Output, Stdio};
 
-use crate::process::run;
+use mcsa_bench_suite::instance::answer;
+use serde_json::Value;
+
+use crate::process::{program, run, words as text};
 
 fn theory(arguments: &[&str]) -> Output {
     run(&[&["theory"], arguments].concat())
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-#[test]
-fn an_unknown_claim_is_bad_usage_and_those_near_it_are_named() {
-    let answer = theory(&["--claim", "001-T-JSAA"]);
-    assert_eq!(answer.status.code(), Some(2));
-    let complaint = text(&answer.stderr);
-    assert!(complaint.contains("similar value") && complaint.contains("'001-T-JSA'"), "{complaint}");
 }
 
 #[test]
@@ -42,4 +34,188 @@ fn json_is_the_same_with_any_number_of_threads() {
     assert_eq!(judgements[0]["id"], "000-T2");
     assert_eq!(judgements[0]["printed"]["finding"]["standing"], "tight");
     assert_eq!(judgements[1]["printed"]["finding"]["standing"], "violated");
+}
+
+fn asked(question: &str) -> Output {
+    let mut asked = program(&["theory", "--instance", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    asked.stdin.take().unwrap().write_all(question.as_bytes()).unwrap();
+    asked.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_question_is_answered_in_json() {
+    let answer =
+        asked(r#"{"pi": ["1/2", "1/2"], "q": ["1/4", "3/4"], "s": [1, -1], "n": [2], "candidates": [2]}"#);
+    assert!(answer.status.success() && answer.stderr.is_empty());
+    let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(answer["estimators"]["2"]["seq_stationary"]["var"], 0.75);
+}
+
+#[test]
+fn a_question_that_is_not_understood_is_code_two() {
+    let refused = asked(r#"{"pi": ["1/2", "1/3"], "q": ["1/4", "3/4"], "s": [1, -1]}"#);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.starts_with("mcsa-bench: -: pi: the sum is 0.83333"), "{said}");
+}
+
+fn answered(question: &str) -> Value {
+    serde_json::from_str(&answer(question).unwrap()).unwrap()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+fn near(value: &Value, expected: f64) -> bool {
+    let found = value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
+    (found - expected).abs() <= 1e-14 * expected.abs()
+}
+
+const SMALL: &str =
+    r#"{"pi": ["1/2", "1/2"], "q": ["1/4", "3/4"], "s": ["1", "-1"], "n": [1, 2, 3], "candidates": [2, 3]}"#;
+
+#[test]
+fn every_key_is_there() {
+    let answer = answered(SMALL);
+    let expected = [
+        "w",
+        "wstar",
+        "r",
+        "kl",
+        "chi2_pearson",
+        "chi2_neyman",
+        "mu",
+        "sigma2",
+        "imh",
+        "barker",
+        "cis",
+        "estimators",
+        "bounds",
+    ];
+    let mut expected: Vec<&str> = expected.to_vec();
+    expected.sort_unstable();
+    assert_eq!(keys(&answer), expected);
+    assert_eq!(keys(&answer["imh"]), ["avg_reject", "n", "reject", "transition"]);
+    assert_eq!(keys(&answer["imh"]["n"]), ["1", "2", "3"]);
+    assert_eq!(keys(&answer["imh"]["n"]["2"]), ["kn_s", "lambda_n", "t", "tv"]);
+    assert_eq!(keys(&answer["barker"]), ["avg_reject", "reject", "transition"]);
+    assert_eq!(keys(&answer["cis"]), ["2", "3"]);
+    let cis = [
+        "avg_reject",
+        "full_var",
+        "rate",
+        "rb_mean",
+        "rb_var",
+        "reject_index",
+        "snis_mean",
+        "snis_var",
+        "transition",
+        "tv1",
+        "tv2",
+    ];
+    assert_eq!(keys(&answer["cis"]["2"]), cis);
+    let estimators = ["par_fixed", "par_stationary_var", "seq_fixed", "seq_stationary", "single_cis_fixed"];
+    assert_eq!(keys(&answer["estimators"]["2"]), estimators);
+    assert_eq!(keys(&answer["estimators"]["2"]["seq_fixed"]), ["bias", "cov", "diag", "var"]);
+    assert_eq!(keys(&answer["estimators"]["2"]["seq_stationary"]), ["cov", "diag", "var"]);
+    assert_eq!(keys(&answer["estimators"]["2"]["par_fixed"]), ["bias", "second_moment", "var"]);
+    assert_eq!(keys(&answer["estimators"]["2"]["single_cis_fixed"]), ["bias", "var"]);
+    assert_eq!(keys(&answer["bounds"]), ["1", "2", "3"]);
+}
+
+/// Fractions known from the papers' counterexamples.
+#[test]
+fn values_are_the_known_fractions() {
+    let answer = answered(SMALL);
+    assert_eq!((&answer["wstar"], &answer["r"]), (&Value::from(2.0), &Value::from(0.5)));
+    assert!(near(&answer["chi2_pearson"], 1.0 / 3.0) && near(&answer["chi2_neyman"], 0.25));
+    assert_eq!(answer["imh"]["transition"][0][0], 0.75);
+    assert_eq!(answer["imh"]["reject"], serde_json::json!([0.5, 0.0]));
+    assert_eq!(answer["imh"]["n"]["2"]["t"][0], 0.75);
+    assert_eq!(answer["imh"]["n"]["3"]["tv"][0], 0.0625);
+    let two = &answer["estimators"]["2"];
+    assert_eq!((&two["seq_stationary"]["var"], &two["seq_stationary"]["cov"]), (&0.75.into(), &0.25.into()));
+    assert_eq!(two["seq_fixed"]["bias"][0], 0.375);
+    // CIS with one candidate keeps the retained point.
+    assert_eq!(answer["estimators"]["1"]["single_cis_fixed"]["var"], serde_json::json!([0.0, 0.0]));
+    assert_eq!(answer["cis"]["2"]["transition"], answer["barker"]["transition"]);
+    assert!(near(&answer["cis"]["2"]["rate"], 0.75) && near(&answer["cis"]["3"]["rate"], 0.6));
+    let bounds = &answer["bounds"]["3"]["000-T1"];
+    assert!(near(&bounds["printed"], 2.0 * (1.0 - 3.0 / 4.0)) && near(&bounds["corrected"], 2.0 / 3.0));
+    assert_eq!(answer["bounds"]["2"]["003-P3"]["printed"][0], 0.5);
+}
+
+/// Counterexample: the fixed-start value is not the stationary one; conversion to doubles is only the last step.
+#[test]
+fn a_long_chain_in_doubles_meets_a_short_one_in_fractions() {
+    let question = |n: usize| {
+        format!(
+            r#"{{"pi": [0.2, 0.5, 0.3], "q": [0.3, 0.3, 0.4], "s": [1, 0, -2.5], "n": [{n}], "candidates": [9]}}"#
+        )
+    };
+    let (exact, doubles) = (answered(&question(64)), answered(&question(65)));
+    let variance = |answer: &Value, n: &str| {
+        answer["estimators"][n]["seq_stationary"]["var"].as_f64().unwrap() * n.parse::<f64>().unwrap()
+    };
+    let (a, b) = (variance(&exact, "64"), variance(&doubles, "65"));
+    assert!((a / b - 1.0).abs() < 1e-2 && a != b);
+    assert_ne!(
+        exact["estimators"]["64"]["seq_fixed"]["var"][0],
+        exact["estimators"]["64"]["seq_stationary"]["var"]
+    );
+}
+
+#[test]
+fn what_is_infinite_is_null() {
+    let answer = answered(r#"{"pi": [1, 0], "q": ["1/2", "1/2"], "s": [0, 1], "candidates": [2]}"#);
+    assert!(answer["chi2_neyman"].is_null());
+    assert!(answer["imh"]["n"]["1"]["t"][1].is_null());
+    assert_eq!(answer["wstar"], 2.0);
+}
+
+/// Every bound marked as valid holds at these instances; some printed one does not.
+#[test]
+fn corrected_bounds_hold_where_they_are_shown() {
+    let question =
+        r#"{"pi": [0.5, 0.3, 0.2], "q": [0.2, 0.3, 0.5], "s": [1, 0, -2], "n": [2, 4], "candidates": [2]}"#;
+    let answer = answered(question);
+    let worst = |value: &Value| {
+        value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap().abs()).fold(0.0, f64::max)
+    };
+    let mut printed_fails = 0;
+    for n in ["2", "4"] {
+        let (found, bounds) = (&answer["estimators"][n], &answer["bounds"][n]);
+        let after = &answer["imh"]["n"][n];
+        for (id, value) in [
+            ("000-T1", worst(&found["seq_fixed"]["bias"])),
+            ("000-T1-EQ29", worst(&found["seq_fixed"]["bias"])),
+            ("000-T2", worst(&found["par_fixed"]["bias"])),
+            ("000-T3", worst(&found["single_cis_fixed"]["bias"])),
+            ("000-T4", worst(&found["par_fixed"]["bias"])),
+            ("003-T1", worst(&found["seq_fixed"]["bias"])),
+            ("001-T-pMCSA-VAR", worst(&found["par_fixed"]["var"])),
+            ("001-T-pMCSA-MOMENT", worst(&found["par_fixed"]["second_moment"])),
+        ] {
+            let bound = |kind: &str| bounds[id][kind].as_f64().unwrap();
+            assert!(
+                value <= bound("corrected") * (1.0 + 1e-12),
+                "{id} {n}: {value} > {}",
+                bound("corrected")
+            );
+            printed_fails += usize::from(value > bound("printed") * (1.0 + 1e-12));
+        }
+        for z in 0..3 {
+            let t = after["t"][z].as_f64().unwrap();
+            assert!(t <= bounds["001-L2"]["corrected"][z].as_f64().unwrap() * (1.0 + 1e-12));
+            printed_fails +=
+                usize::from(t > bounds["001-L2"]["printed"][z].as_f64().unwrap() * (1.0 + 1e-12));
+        }
+    }
+    assert!(printed_fails > 0);
 }

@@ -1,39 +1,24 @@
 //! An experiment in a file of the user: from its text to the report, and refused files with their messages.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Output;
 
-use crate::process::{self, run};
+use crate::process::{made_folder as folder, printed, said};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/my_experiment.toml");
-
-/// Standard output of a run that succeeds.
-fn said(arguments: &[&str]) -> String {
-    let Output { status, stdout, stderr } = run(arguments);
-    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-    String::from_utf8(stdout).expect("words")
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = process::folder(name);
-    fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
 
 #[test]
 fn the_example_runs_and_its_claims_are_checked() {
     let folder = folder("example");
     let out = folder.to_str().expect("a path in words");
-    let listed = said(&["figures", EXAMPLE, "--list"]);
+    let listed = printed(&["figures", EXAMPLE, "--list"]);
     assert!(listed.starts_with("my-experiment: ") && listed.contains("user experiment, "), "{listed}");
     assert!(
         listed.contains("quick    16 jobs, 4 replicates, 1000 steps") && !listed.contains("paper"),
         "{listed}"
     );
-    assert!(said(&["figures", "--list"]).contains("figures my_experiment.toml"));
+    assert!(printed(&["figures", "--list"]).contains("figures my_experiment.toml"));
     let figures = ["figures", EXAMPLE, "--preset", "quick", "--out", out];
-    let first = said(&figures);
+    let first = printed(&figures);
     assert!(first.contains("my-experiment: 16 jobs, 16 to run"), "{first}");
     assert!(first.contains("claims: 2 agree, 1 disagree, 0 not enough evidence"), "{first}");
     // A lost result is the only one that is computed again.
@@ -45,7 +30,7 @@ fn the_example_runs_and_its_claims_are_checked() {
     let files = fs::read_dir(&results).expect("results").flatten().map(|file| file.path());
     let lost = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).min();
     fs::remove_file(lost.expect("a result")).expect("removed");
-    assert!(said(&figures).contains("my-experiment: 16 jobs, 1 to run"));
+    assert!(printed(&figures).contains("my-experiment: 16 jobs, 1 to run"));
     let report = folder.join("report");
     for name in ["kl.png", "kl.svg", "end.png", "ends.csv"] {
         assert!(report.join(format!("my-experiment-{name}")).is_file(), "{name}");
@@ -60,17 +45,16 @@ fn the_example_runs_and_its_claims_are_checked() {
     {
         assert!(page.contains(words), "{words}");
     }
-    let claims = said(&["claims", EXAMPLE, "--preset", "quick", "--out", out]);
+    let claims = printed(&["claims", EXAMPLE, "--preset", "quick", "--out", out]);
     assert!(claims.contains("  disagree             On the correlated Gaussian"), "{claims}");
     assert!(claims.contains("less that of SNIS, the greatest of 2, 90 % interval ["), "{claims}");
     // Beside ours, and refused at a preset that it does not have.
     assert!(
-        said(&["claims", EXAMPLE, "ours/gaussian", "--preset", "quick", "--out", out])
+        printed(&["claims", EXAMPLE, "ours/gaussian", "--preset", "quick", "--out", out])
             .contains("ours/gaussian: 0 rep")
     );
-    let refused = run(&["claims", EXAMPLE, "--preset", "paper", "--out", out]);
-    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(refused.status.code() == Some(2) && words.contains("[preset.paper] is missing"), "{words}");
+    let (code, words) = said(&["claims", EXAMPLE, "--preset", "paper", "--out", out]);
+    assert!(code == 2 && words.contains("[preset.paper] is missing"), "{words}");
 }
 
 /// Replaced text of the example, its replacement, and parts of the message.
@@ -148,9 +132,8 @@ fn a_malformed_file_is_refused_with_name_line_and_key() {
     for (from, to, parts) in MALFORMED {
         assert!(text.contains(from), "{from}");
         fs::write(&file, text.replacen(from, to, 1)).expect("written");
-        let Output { status, stderr, .. } = run(&["figures", path, "--list"]);
-        let words = String::from_utf8_lossy(&stderr).into_owned();
-        assert_eq!(status.code(), Some(2), "{to}: {words}");
+        let (code, words) = said(&["figures", path, "--list"]);
+        assert_eq!(code, 2, "{to}: {words}");
         assert!(words.contains(path), "{to}: {words}");
         for part in parts {
             assert!(words.contains(part), "{to}: {part}: {words}");
@@ -158,11 +141,10 @@ fn a_malformed_file_is_refused_with_name_line_and_key() {
     }
     // Not TOML, not text, not there, twice.
     fs::write(&file, "id = ").expect("written");
-    assert!(String::from_utf8_lossy(&run(&["figures", path]).stderr).contains("line 1"));
+    assert!(said(&["figures", path]).1.contains("line 1"));
     fs::write(&file, b"id = \xff").expect("written");
-    assert!(String::from_utf8_lossy(&run(&["figures", path]).stderr).contains("not text in UTF-8"));
+    assert!(said(&["figures", path]).1.contains("not text in UTF-8"));
     fs::remove_file(&file).expect("removed");
-    assert!(String::from_utf8_lossy(&run(&["figures", path]).stderr).contains("cannot be read"));
-    let twice = run(&["figures", EXAMPLE, EXAMPLE, "--list"]);
-    assert!(String::from_utf8_lossy(&twice.stderr).contains("is the name of another given file"));
+    assert!(said(&["figures", path]).1.contains("cannot be read"));
+    assert!(said(&["figures", EXAMPLE, EXAMPLE, "--list"]).1.contains("is the name of another given file"));
 }

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -15,18 +15,12 @@ use mcsa_bench_suite::runner::Runner;
 use mcsa_bench_suite::store::Store;
 use mcsa_data::Catalogue;
 
-fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
+use crate::process::{self, made_folder as folder, words};
 
-/// An empty folder for one test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ends").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder");
-    folder
+fn program(arguments: &[&str]) -> Command {
+    let mut command = process::program(arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
 fn send(signal: &str, child: &Child) {
@@ -53,15 +47,11 @@ fn is_listening(child: &Child) -> bool {
     mask & (1 << 14) != 0
 }
 
-fn words(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// An endless fit is asked to end: with a file for its checkpoint it can be resumed by the command that it prints.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_fit_that_is_interrupted_says_how_to_go_on() {
-    let folder = folder("a fit");
+    let folder = folder("ends a fit");
     let file = folder.join("its checkpoint").display().to_string();
     let endless =
         ["fit", "--model", "standard-gaussian", "--set", "steps=1000000000000", "--checkpoint", &file];
@@ -92,7 +82,7 @@ fn a_fit_that_is_interrupted_says_how_to_go_on() {
 /// A fit that ends leaves no checkpoint, and a checkpoint is refused for other arguments, with the difference named.
 #[test]
 fn a_checkpoint_is_used_up_by_its_fit_alone() {
-    let folder = folder("used up");
+    let folder = folder("ends-used-up");
     let (file, out) = (folder.join("c").display().to_string(), folder.join("fit.json").display().to_string());
     let fit = ["fit", "--model", "banana", "--set", "steps=20", "--checkpoint", &file, "--out", &out];
     fs::write(&file, "{}").expect("it is written");
@@ -106,7 +96,7 @@ fn a_checkpoint_is_used_up_by_its_fit_alone() {
 /// Interrupted `figures` keeps completed results, draws nothing, and prints the command without `--force`.
 #[test]
 fn figures_that_are_interrupted_draw_nothing() {
-    let folder = folder("figures");
+    let folder = folder("ends-figures");
     let out = folder.display().to_string();
     let figures = ["figures", "cw/fig7-conditional-variance", "--preset", "quick", "--force", "--out", &out];
     let child = program(&figures).spawn().expect("it starts");
@@ -156,7 +146,7 @@ fn a_run_ends_when_its_results_are_lost() {
     let entry = REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there");
     let experiment = entry.experiment().expect("it can be read");
     let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
-    let out = folder("lost");
+    let out = folder("ends-lost");
     let place = out.join(ID);
     fs::create_dir_all(place.parent().expect("a folder of its paper")).expect("a folder");
     fs::write(place, "a file in place of a folder").expect("a file");
@@ -167,4 +157,33 @@ fn a_run_ends_when_its_results_are_lost() {
         Runner { store: &store, catalogue: &catalogue, threads: 1, journal: &journal, interrupt: &interrupt };
     let ran = runner.run(&jobs).expect("threads");
     assert_eq!((ran.jobs, ran.errors.len()), (1, 1), "{:?}", ran.errors);
+}
+
+/// Code of a child process, not a test: ignores requests to stop.
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn deaf() {
+    let _interrupt = Interrupt::listen().expect("signals");
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Two signals at once count as one, as `timeout` sends them; a later one ends the program at once.
+#[test]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "a person presses a key twice, and not in the same moment")]
+fn a_second_signal_ends_at_once() {
+    let mut command = Command::new(std::env::current_exe().expect("a path"));
+    command.args(["--exact", "ends::deaf", "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    wait_until(|| is_listening(&child));
+    send("-TERM", &child);
+    send("-TERM", &child);
+    std::thread::sleep(Interrupt::GRACE / 2);
+    assert_eq!(child.try_wait().expect("a child"), None, "it was asked, not ended");
+    std::thread::sleep(2 * Interrupt::GRACE);
+    assert_eq!(child.try_wait().expect("a child"), None, "it still is");
+    send("-INT", &child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
 }

@@ -11,11 +11,8 @@ use mcsa_data::Catalogue;
 pub(crate) const SHAPES: &str = "
 id = 'shapes'
 title = 'Shapes'
-reproduces = []
 seed = 3
 preset.quick = { replicates = 1, steps = 30 }
-preset.default = { replicates = 1, steps = 30 }
-preset.paper = { replicates = 1, steps = 30 }
 [fits]
 metrics = 'reference'
 start = { kind = 'warm', mean = 0.5, scale = 1.5, steps = 10 }
@@ -52,11 +49,8 @@ samples = 4
 pub(crate) const CHAINS: &str = "
 id = 'chains'
 title = 'Chains'
-reproduces = []
 seed = 3
 preset.quick = { replicates = 1, steps = 1, draws = 12 }
-preset.default = { replicates = 1, steps = 1, draws = 12 }
-preset.paper = { replicates = 1, steps = 1, draws = 12 }
 [fits]
 metrics = { bound = { draws = 2 } }
 start = { kind = 'standard' }
@@ -90,14 +84,13 @@ chains = 40
 /// Methods of inference on a Student t, each within forty budgets.
 fn benchmarks() -> String {
     let budgets: Vec<u64> = (300..340).collect();
-    let preset = |name: &str| format!("preset.{name} = {{ replicates = 1, steps = 40 }}\n");
     format!(
-        "id = 'benchmarks'\ntitle = 'Benchmarks'\nseed = 3\n{}[benchmarks]\nbudgets = {budgets:?}\n\
+        "id = 'benchmarks'\ntitle = 'Benchmarks'\nseed = 3\n\
+         preset.quick = {{ replicates = 1, steps = 40 }}\n[benchmarks]\nbudgets = {budgets:?}\n\
          [[benchmarks.case]]\nkind = 'student'\ndim = 2\nfreedom = 5.0\n\
          [[benchmarks.method]]\nkind = 'moments'\nfamily = ['full-rank', 'mixture']\n\
          [[benchmarks.method]]\nkind = 'batch-match'\nsamples = 5\n\
-         [[benchmarks.method]]\nkind = 'nuts'\n",
-        ["quick", "default", "paper"].map(preset).concat()
+         [[benchmarks.method]]\nkind = 'nuts'\n"
     )
 }
 
