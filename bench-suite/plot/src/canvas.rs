@@ -9,9 +9,8 @@ use plotters::prelude::{
 };
 
 use super::clip::Point;
-use super::font::FAMILY;
+use super::drawing::FAMILY;
 use super::label::{Label, Level};
-use super::layer::Anchor;
 use super::style::{Color, Dash};
 
 /// Style of a line, lengths in units.
@@ -31,21 +30,27 @@ impl Pen {
     }
 }
 
+/// Alignment of a text relative to its position; its name is that of SVG.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
 /// Style of a line of text, lengths in units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Type {
     pub(super) size: f64,
     pub(super) anchor: Anchor,
     pub(super) color: Color,
-    /// Rotation about the anchor in degrees, clockwise.
-    pub(super) turn: i32,
-    /// True if a white outline is drawn around the letters.
-    pub(super) has_halo: bool,
+    /// True if the text reads upwards.
+    pub(super) reads_upwards: bool,
 }
 
 impl Type {
     pub(super) fn new(size: f64, anchor: Anchor) -> Self {
-        Self { size, anchor, color: Color::BLACK, turn: 0, has_halo: false }
+        Self { size, anchor, color: Color::BLACK, reads_upwards: false }
     }
 }
 
@@ -123,32 +128,19 @@ impl Canvas {
         if label.is_empty() {
             return;
         }
-        let anchor = match kind.anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
-        let Type { size, turn, .. } = kind;
-        let color = kind.color.hex();
+        let size = kind.size;
+        let (anchor, color) = (format!("{:?}", kind.anchor).to_lowercase(), kind.color.hex());
         let _ = write!(
             self.body,
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{size:.0}\" text-anchor=\"{anchor}\" fill=\"{color}\""
         );
-        if *turn != 0 {
-            let _ = write!(self.body, " transform=\"rotate({turn} {x} {y})\"");
-        }
-        if kind.has_halo {
-            let paper = Color::WHITE.hex();
-            let width = size * 0.35;
-            let _ = write!(
-                self.body,
-                " paint-order=\"stroke\" stroke=\"{paper}\" stroke-width=\"{width:.0}\" stroke-opacity=\"0.85\""
-            );
+        if kind.reads_upwards {
+            let _ = write!(self.body, " transform=\"rotate(-90 {x} {y})\"");
         }
         self.body.push_str(" xml:space=\"preserve\">");
         let mut level = Level::Base;
         for run in &label.runs {
-            let drop = drop_of(run.level, *size) - drop_of(level, *size);
+            let drop = drop_of(run.level, size) - drop_of(level, size);
             level = run.level;
             self.body.push_str("<tspan");
             if drop != 0 {
@@ -165,6 +157,11 @@ impl Canvas {
             self.body.push_str("</tspan>");
         }
         self.body.push_str("</text>\n");
+    }
+
+    /// Writes lines of text below each other, the first on a baseline at a point.
+    pub(super) fn lines(&mut self, (x, y): Point, line: i32, lines: &[Label], kind: &Type) {
+        (0..).zip(lines).for_each(|(at, label)| self.text((x, y + at * line), label, kind));
     }
 
     /// The complete document, `height` units high.

@@ -1,16 +1,12 @@
 //! Frame of a plot: axes, ticks, grid, labels, title.
 
-use super::canvas::{Canvas, Pen, Type};
-use super::label::Label;
-use super::layer::Anchor;
-use super::linear_ticks;
-use super::log_ticks;
-use super::panel::Panel;
-use super::plot::{Plot, Rect};
+use super::canvas::{Anchor, Canvas, Pen, Type};
+use super::clip::{Fractions, Point};
+use super::figure::{Axis, Panel};
+use super::label::{Label, Typesetter};
 use super::scale::Scale;
 use super::style::Color;
-use super::ticks::{Tick, Ticks, is_on_axis};
-use super::typesetter::Typesetter;
+use super::ticks::{Ticks, is_on_axis};
 
 const TICK_SIZE: f64 = 680.0;
 const TICK_LINE: i32 = 850;
@@ -23,8 +19,116 @@ const MAJOR: i32 = 310;
 const MINOR: i32 = 180;
 const AIR: i32 = 210;
 const AXIS_WIDTH: i32 = 65;
-/// Rotation in degrees of category names that do not fit side by side.
-const TURN: i32 = -38;
+/// Space between names side by side.
+const BETWEEN: f64 = 600.0;
+
+/// A rectangle in units; y increases downwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rect {
+    pub(super) left: i32,
+    pub(super) top: i32,
+    pub(super) width: i32,
+    pub(super) height: i32,
+}
+
+impl Rect {
+    pub(super) fn right(&self) -> i32 {
+        self.left + self.width
+    }
+
+    pub(super) fn bottom(&self) -> i32 {
+        self.top + self.height
+    }
+
+    pub(super) fn middle(&self) -> Point {
+        (self.left + self.width / 2, self.top + self.height / 2)
+    }
+}
+
+/// Map from values to positions on the sheet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Plot {
+    pub(super) rect: Rect,
+    pub(super) x: Scale,
+    pub(super) y: Scale,
+}
+
+impl Plot {
+    /// Position of a point as fractions of the axes.
+    pub(super) fn fractions(&self, x: f64, y: f64) -> Fractions {
+        (self.x.fraction(x), self.y.fraction(y))
+    }
+
+    /// Position of a point in or near the frame, rounded to units.
+    pub(super) fn units(&self, (x, y): Fractions) -> Point {
+        (self.across(x), self.down(y))
+    }
+
+    fn across(&self, fraction: f64) -> i32 {
+        self.rect.left + (fraction * f64::from(self.rect.width)).round() as i32
+    }
+
+    fn down(&self, fraction: f64) -> i32 {
+        self.rect.bottom() - (fraction * f64::from(self.rect.height)).round() as i32
+    }
+}
+
+/// Ticks of an axis with their names, and its label, broken into lines.
+#[derive(Debug, Clone, Default)]
+struct Marks {
+    ticks: Ticks,
+    names: Vec<Vec<Label>>,
+    label: Vec<Label>,
+    /// Width of the widest name.
+    width: i32,
+}
+
+impl Marks {
+    /// Marks of an axis whose names are at most `name` wide and whose label is at most `label` wide. Numbers have as many ticks
+    /// as the gaps allow: at least `least` units of an axis of length `length`, and for names side by side their widths.
+    fn new(
+        (axis, scale): (&Axis, &Scale),
+        setter: &Typesetter,
+        (length, least): (i32, f64),
+        (name, label): (f64, f64),
+        is_across: bool,
+    ) -> Self {
+        let widths = |ticks: &Ticks| -> Vec<f64> {
+            let width = |label: &String| setter.width(&Label::parse(label), TICK_SIZE);
+            ticks
+                .major
+                .iter()
+                .map(|(_, label)| if is_across { width(label) + BETWEEN } else { 0.0 })
+                .collect()
+        };
+        let fits = |ticks: &Ticks| {
+            let (gaps, widths) = (ticks.major.windows(2), widths(ticks));
+            gaps.zip(widths.windows(2)).all(|(pair, widths)| {
+                let step = (pair[1].0 - pair[0].0) * f64::from(length);
+                step >= least && step >= f64::midpoint(widths[0], widths[1])
+            })
+        };
+        let ticks = match axis.names() {
+            Some(names) => Ticks::of_names(scale, names),
+            None => Ticks::fitting(scale, fits),
+        };
+        let names = ticks.major.iter().map(|(_, text)| setter.wrap(&Label::parse(text), TICK_SIZE, name));
+        let names: Vec<_> = names.collect();
+        let text = match (axis.label.trim().is_empty(), ticks.common.as_str()) {
+            (_, "") => axis.label.clone(),
+            (true, common) => common.to_owned(),
+            (false, common) => format!("{} ({common})", axis.label),
+        };
+        let label = setter.wrap(&Label::parse(&text), LABEL_SIZE, label);
+        Self { width: setter.widest(names.iter().flatten(), TICK_SIZE), ticks, names, label }
+    }
+
+    /// Positions and lengths of all ticks, with the widths of their lines.
+    fn lines(&self) -> impl Iterator<Item = (f64, i32, i32)> {
+        let major = self.ticks.major.iter().map(|(fraction, _)| (*fraction, MAJOR, AXIS_WIDTH));
+        major.chain(self.ticks.minor.iter().map(|fraction| (*fraction, MINOR, 45)))
+    }
+}
 
 /// Frame of one plot, measured before its position is known.
 #[derive(Debug, Clone)]
@@ -34,17 +138,10 @@ pub(super) struct Frame<'a> {
     pub(super) y: Scale,
     pub(super) shows_x: bool,
     pub(super) shows_y: bool,
-    x_ticks: Ticks,
-    y_ticks: Ticks,
-    x_names: Vec<Vec<Label>>,
-    y_names: Vec<Vec<Label>>,
-    is_turned: bool,
-    x_label: Vec<Label>,
-    y_label: Vec<Label>,
+    across: Marks,
+    up: Marks,
     title: Vec<Label>,
-    /// Widths of the widest line of y labels and of the widest x label, and overhang of x labels beyond the plot.
-    y_width: i32,
-    x_width: i32,
+    /// Overhang of x names beyond the plot on either side.
     overhang: (i32, i32),
 }
 
@@ -52,85 +149,43 @@ impl<'a> Frame<'a> {
     /// Frame of a plot of height `height`, with category names no wider than `most`.
     pub(super) fn new(
         panel: &'a Panel,
-        scales: (Scale, Scale),
+        (x, y): (Scale, Scale),
         setter: &Typesetter,
         height: i32,
         most: i32,
     ) -> Self {
-        let (x, y) = scales;
-        let y_ticks = match panel.y.names() {
-            Some(names) => Ticks::of_names(&y, names),
-            None => fitting(&y, |ticks| is_apart(ticks, height, if y.is_log { 1500 } else { 2000 })),
-        };
-        let names = y_ticks.major.iter().map(|tick| Label::parse(&tick.label));
-        let y_names: Vec<_> = names.map(|name| setter.wrap(&name, TICK_SIZE, f64::from(most))).collect();
-        let y_width = widest(setter, y_names.iter().flatten(), TICK_SIZE);
-        let y_label = with_common(&panel.y.label, &y_ticks.common);
-        let y_label = setter.wrap(&y_label, LABEL_SIZE, f64::from(height.max(3000)) * 1.1);
-        Self {
-            panel,
-            x,
-            y,
-            shows_x: true,
-            shows_y: true,
-            x_ticks: Ticks::default(),
-            y_ticks,
-            x_names: Vec::new(),
-            y_names,
-            is_turned: false,
-            x_label: Vec::new(),
-            y_label,
-            title: Vec::new(),
-            y_width,
-            x_width: 0,
-            overhang: (0, 0),
-        }
+        let least = if y.is_log { 1500.0 } else { 2000.0 };
+        let widths = (f64::from(most), f64::from(height.max(3000)) * 1.1);
+        let up = Marks::new((&panel.y, &y), setter, (height, least), widths, false);
+        let (across, title) = (Marks::default(), Vec::new());
+        Self { panel, x, y, shows_x: true, shows_y: true, across, up, title, overhang: (0, 0) }
     }
 
-    /// Measures everything that depends on the width of the plot.
+    /// Measures everything that depends on the width of the plot; names of categories have the space between two ticks.
     pub(super) fn lay_across(&mut self, setter: &Typesetter, width: i32) {
-        let parsed = |ticks: &Ticks| -> Vec<Label> {
-            ticks.major.iter().map(|tick| Label::parse(&tick.label)).collect()
-        };
-        let fits = |ticks: &Ticks, least: i32| {
-            let widths: Vec<f64> = parsed(ticks).iter().map(|label| setter.width(label, TICK_SIZE)).collect();
-            let is_free = |(pair, widths): (&[Tick], &[f64])| {
-                let step = (pair[1].fraction - pair[0].fraction) * f64::from(width);
-                step >= (widths[0] + widths[1]) / 2.0 + 600.0 && step >= f64::from(least)
-            };
-            ticks.major.windows(2).zip(widths.windows(2)).all(is_free)
-        };
-        self.x_ticks = match self.panel.x.names() {
-            Some(names) => Ticks::of_names(&self.x, names),
-            None => fitting(&self.x, |ticks| fits(ticks, if self.x.is_log { 1500 } else { 2800 })),
-        };
-        self.is_turned = self.panel.x.names().is_some() && !fits(&self.x_ticks, 0);
-        let most = if self.is_turned { 9000.0 } else { f64::INFINITY };
-        self.x_names = parsed(&self.x_ticks).iter().map(|name| setter.wrap(name, TICK_SIZE, most)).collect();
-        self.x_width = widest(setter, self.x_names.iter().flatten(), TICK_SIZE);
-        self.overhang =
-            self.x_ticks.major.iter().zip(&self.x_names).fold((0, 0), |(left, right), (tick, name)| {
-                let own = f64::from(widest(setter, name, TICK_SIZE));
-                let (before, after) =
-                    if self.is_turned { (own * 0.79, 300.0) } else { (own / 2.0, own / 2.0) };
-                let at = tick.fraction * f64::from(width);
-                (left.max((before - at) as i32), right.max((at + after - f64::from(width)) as i32))
-            });
-        let x_label = with_common(&self.panel.x.label, &self.x_ticks.common);
-        self.x_label = setter.wrap(&x_label, LABEL_SIZE, f64::from(width) * 1.1);
-        self.title = setter.wrap(&Label::parse(&self.panel.title), TITLE_SIZE, f64::from(width));
+        let wide = f64::from(width);
+        let least = if self.x.is_log { 1500.0 } else { 2800.0 };
+        let slot = (wide / self.x.span() - BETWEEN).max(BETWEEN);
+        let name = if self.panel.x.names().is_some() { slot } else { f64::INFINITY };
+        self.across = Marks::new((&self.panel.x, &self.x), setter, (width, least), (name, wide * 1.1), true);
+        let named = self.across.ticks.major.iter().zip(&self.across.names);
+        self.overhang = named.fold((0, 0), |(left, right), ((fraction, _), name)| {
+            let (half, at) = (f64::from(setter.widest(name, TICK_SIZE)) / 2.0, fraction * wide);
+            (left.max((half - at) as i32), right.max((at + half - wide) as i32))
+        });
+        self.title = setter.wrap(&Label::parse(&self.panel.title), TITLE_SIZE, wide);
     }
 
     /// Space needed on the left.
     pub(super) fn left(&self) -> i32 {
-        let names = if self.shows_y { self.y_width + AIR } else { 0 };
-        let label = if self.shows_y { block(&self.y_label, LABEL_LINE, 500) } else { 0 };
-        (MAJOR + names + label).max(self.overhang.0)
+        let names =
+            if self.shows_y { self.up.width + AIR + block(&self.up.label, LABEL_LINE, 500) } else { 0 };
+        (MAJOR + names).max(self.overhang.0)
     }
 
     /// Space needed on the right.
     pub(super) fn right(&self) -> i32 {
-        if self.shows_x { self.overhang.1.max(0) } else { 0 }
+        if self.shows_x { self.overhang.1 } else { 0 }
     }
 
     /// Space needed above.
@@ -140,20 +195,12 @@ impl<'a> Frame<'a> {
 
     /// Space needed below.
     pub(super) fn bottom(&self) -> i32 {
-        if !self.shows_x {
-            return MAJOR;
-        }
-        self.names_height() + block(&self.x_label, LABEL_LINE, 330)
+        if self.shows_x { self.names_height() + block(&self.across.label, LABEL_LINE, 330) } else { MAJOR }
     }
 
-    /// Distance from the axis to the lower end of its labels.
+    /// Distance from the axis to the lower end of its names.
     fn names_height(&self) -> i32 {
-        let lines = self.x_names.iter().map(Vec::len).max().unwrap_or(0) as i32;
-        if self.is_turned {
-            let down = (f64::from(self.x_width) * 0.62) as i32;
-            return MAJOR + AIR + down + 500 + TICK_LINE * 8 / 10 * (lines - 1);
-        }
-        MAJOR + AIR + TICK_LINE * lines
+        MAJOR + AIR + TICK_LINE * self.across.names.iter().map(Vec::len).max().unwrap_or(0) as i32
     }
 
     /// Draws the grid, under the data.
@@ -163,14 +210,14 @@ impl<'a> Frame<'a> {
         let (right, bottom) = (plot.rect.right(), plot.rect.bottom());
         canvas.open("grid");
         if self.panel.x.names().is_none() {
-            for tick in &self.x_ticks.major {
-                let x = plot.across(tick.fraction);
+            for (fraction, _) in &self.across.ticks.major {
+                let x = plot.across(*fraction);
                 canvas.stroke(&[(x, bottom), (x, top)], &pen);
             }
         }
         // Categories are separated by lines between them, because several series share one category.
         let step = if self.panel.y.names().is_some() { 1.0 / self.y.span() } else { 0.0 };
-        let lines = self.y_ticks.major.iter().map(|tick| tick.fraction - step / 2.0);
+        let lines = self.up.ticks.major.iter().map(|(fraction, _)| fraction - step / 2.0);
         for fraction in lines.filter(|fraction| is_on_axis(*fraction) && (step == 0.0 || *fraction > 1e-9)) {
             let y = plot.down(fraction);
             canvas.stroke(&[(left, y), (right, y)], &pen);
@@ -180,114 +227,47 @@ impl<'a> Frame<'a> {
 
     /// Draws everything except the grid, over the data.
     pub(super) fn draw(&self, canvas: &mut Canvas, plot: &Plot) {
+        let Rect { left, top, .. } = plot.rect;
+        let ((middle, centre), right, bottom) = (plot.rect.middle(), plot.rect.right(), plot.rect.bottom());
+        let pen = |width| Pen::thin(Color::BLACK, width);
         canvas.open("axes");
-        self.draw_lines(canvas, plot);
+        canvas.stroke(&[(left, top), (left, bottom), (right, bottom)], &pen(AXIS_WIDTH));
+        for (fraction, length, width) in self.across.lines() {
+            let x = plot.across(fraction);
+            canvas.stroke(&[(x, bottom), (x, bottom + length)], &pen(width));
+        }
+        for (fraction, length, width) in self.up.lines() {
+            let y = plot.down(fraction);
+            canvas.stroke(&[(left, y), (left - length, y)], &pen(width));
+        }
         if self.shows_x {
-            self.write_x(canvas, plot);
+            let kind = Type::new(TICK_SIZE, Anchor::Middle);
+            for ((fraction, _), name) in self.across.ticks.major.iter().zip(&self.across.names) {
+                let baseline = bottom + MAJOR + AIR + (0.86 * TICK_SIZE) as i32;
+                canvas.lines((plot.across(*fraction), baseline), TICK_LINE, name, &kind);
+            }
+            let baseline = bottom + self.names_height() + 330 + (0.8 * LABEL_SIZE) as i32;
+            let kind = Type::new(LABEL_SIZE, Anchor::Middle);
+            canvas.lines((middle, baseline), LABEL_LINE, &self.across.label, &kind);
         }
         if self.shows_y {
-            self.write_y(canvas, plot);
+            let kind = Type::new(TICK_SIZE, Anchor::End);
+            for ((fraction, _), name) in self.up.ticks.major.iter().zip(&self.up.names) {
+                let middle = plot.down(*fraction) + (0.36 * TICK_SIZE) as i32;
+                let first = middle - TICK_LINE * (name.len() as i32 - 1) / 2;
+                canvas.lines((left - MAJOR - AIR, first), TICK_LINE, name, &kind);
+            }
+            let kind = Type { reads_upwards: true, ..Type::new(LABEL_SIZE, Anchor::Middle) };
+            for (at, line) in (0..).zip(self.up.label.iter().rev()) {
+                let aside = MAJOR + AIR + self.up.width + 500 + at * LABEL_LINE + (0.1 * LABEL_SIZE) as i32;
+                canvas.text((left - aside, centre), line, &kind);
+            }
         }
-        let (middle, _) = plot.rect.middle();
-        for (at, line) in (1..).zip(self.title.iter().rev()) {
-            let baseline = plot.rect.top - 330 - (at - 1) * TITLE_LINE;
-            canvas.text((middle, baseline), line, &Type::new(TITLE_SIZE, Anchor::Middle));
-        }
+        let above = 330 + (self.title.len() as i32 - 1) * TITLE_LINE;
+        let kind = Type::new(TITLE_SIZE, Anchor::Middle);
+        canvas.lines((middle, top - above), TITLE_LINE, &self.title, &kind);
         canvas.close();
     }
-
-    fn draw_lines(&self, canvas: &mut Canvas, plot: &Plot) {
-        let Rect { left, top, .. } = plot.rect;
-        let (right, bottom) = (plot.rect.right(), plot.rect.bottom());
-        let pen = |width| Pen::thin(Color::BLACK, width);
-        canvas.stroke(&[(left, top), (left, bottom), (right, bottom)], &pen(AXIS_WIDTH));
-        let majors =
-            |ticks: &Ticks| ticks.major.iter().map(|tick| (tick.fraction, MAJOR)).collect::<Vec<_>>();
-        let minors =
-            |ticks: &Ticks| ticks.minor.iter().map(|fraction| (*fraction, MINOR)).collect::<Vec<_>>();
-        for (fraction, length) in [majors(&self.x_ticks), minors(&self.x_ticks)].concat() {
-            let x = plot.across(fraction);
-            canvas.stroke(
-                &[(x, bottom), (x, bottom + length)],
-                &pen(if length == MAJOR { AXIS_WIDTH } else { 45 }),
-            );
-        }
-        for (fraction, length) in [majors(&self.y_ticks), minors(&self.y_ticks)].concat() {
-            let y = plot.down(fraction);
-            canvas.stroke(
-                &[(left, y), (left - length, y)],
-                &pen(if length == MAJOR { AXIS_WIDTH } else { 45 }),
-            );
-        }
-    }
-
-    fn write_x(&self, canvas: &mut Canvas, plot: &Plot) {
-        let bottom = plot.rect.bottom();
-        for (tick, name) in self.x_ticks.major.iter().zip(&self.x_names) {
-            let x = plot.across(tick.fraction);
-            for (at, line) in (0..).zip(name) {
-                let below = bottom + MAJOR + AIR;
-                if self.is_turned {
-                    let kind = Type { turn: TURN, ..Type::new(TICK_SIZE, Anchor::End) };
-                    let place = (x + 250 + at * TICK_LINE * 6 / 10, below + 350 + at * TICK_LINE * 8 / 10);
-                    canvas.text(place, line, &kind);
-                } else {
-                    let baseline = below + (0.86 * TICK_SIZE) as i32 + at * TICK_LINE;
-                    canvas.text((x, baseline), line, &Type::new(TICK_SIZE, Anchor::Middle));
-                }
-            }
-        }
-        let (middle, _) = plot.rect.middle();
-        for (at, line) in (0..).zip(&self.x_label) {
-            let baseline = bottom + self.names_height() + 330 + (0.8 * LABEL_SIZE) as i32 + at * LABEL_LINE;
-            canvas.text((middle, baseline), line, &Type::new(LABEL_SIZE, Anchor::Middle));
-        }
-    }
-
-    fn write_y(&self, canvas: &mut Canvas, plot: &Plot) {
-        let left = plot.rect.left;
-        for (tick, name) in self.y_ticks.major.iter().zip(&self.y_names) {
-            let middle = plot.down(tick.fraction) + (0.36 * TICK_SIZE) as i32;
-            let first = middle - TICK_LINE * (name.len() as i32 - 1) / 2;
-            for (at, line) in (0..).zip(name) {
-                canvas.text(
-                    (left - MAJOR - AIR, first + at * TICK_LINE),
-                    line,
-                    &Type::new(TICK_SIZE, Anchor::End),
-                );
-            }
-        }
-        let (_, middle) = plot.rect.middle();
-        let kind = Type { turn: -90, ..Type::new(LABEL_SIZE, Anchor::Middle) };
-        for (at, line) in (0..).zip(self.y_label.iter().rev()) {
-            let baseline =
-                left - MAJOR - AIR - self.y_width - 500 - at * LABEL_LINE - (0.1 * LABEL_SIZE) as i32;
-            canvas.text((baseline, middle), line, &kind);
-        }
-    }
-}
-
-/// Ticks of a numerical scale with as many labels as fit without overlap; `fits` returns true if they do.
-fn fitting(scale: &Scale, fits: impl Fn(&Ticks) -> bool) -> Ticks {
-    let of = if scale.is_log { log_ticks::of } else { linear_ticks::of };
-    let mut last = Ticks::default();
-    for most in (2..=9).rev() {
-        last = of(scale, most);
-        if fits(&last) {
-            break;
-        }
-    }
-    last
-}
-
-/// Returns true if adjacent labels of a vertical axis do not overlap.
-fn is_apart(ticks: &Ticks, length: i32, least: i32) -> bool {
-    let step = |pair: &[Tick]| (pair[1].fraction - pair[0].fraction) * f64::from(length);
-    ticks.major.windows(2).all(|pair| step(pair) >= f64::from(least))
-}
-
-fn widest<'a>(setter: &Typesetter, lines: impl IntoIterator<Item = &'a Label>, size: f64) -> i32 {
-    lines.into_iter().map(|line| setter.width(line, size).ceil() as i32).max().unwrap_or(0)
 }
 
 /// Height of a block of lines with the space before it; 0 if all lines are empty.
@@ -295,10 +275,17 @@ fn block(lines: &[Label], line: i32, air: i32) -> i32 {
     if lines.iter().all(Label::is_empty) { 0 } else { air + line * lines.len() as i32 }
 }
 
-fn with_common(label: &str, common: &str) -> Label {
-    Label::parse(&match (label.trim().is_empty(), common.is_empty()) {
-        (_, true) => label.to_string(),
-        (true, false) => common.to_string(),
-        (false, false) => format!("{label} ({common})"),
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decade_is_a_fixed_length() {
+        let rect = Rect { left: 100, top: 50, width: 3000, height: 2000 };
+        let plot = Plot { rect, x: Scale::log(1.0, 1e3), y: Scale::linear(0.0, 4.0) };
+        let place = |x, y| plot.units(plot.fractions(x, y));
+        assert_eq!(place(1.0, 0.0), (100, 2050));
+        assert_eq!(place(10.0, 1.0), (1100, 1550));
+        assert_eq!(place(1000.0, 4.0), (3100, 50));
+    }
 }

@@ -1,8 +1,7 @@
 //! Layers of a panel: data with shape, style and name.
 
-use super::error::DrawError;
+use super::figure::DrawError;
 use super::style::{Dash, Style};
-use super::summary::Summary;
 
 /// Direction of the values of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,18 +12,17 @@ pub enum Direction {
     Vertical,
 }
 
-/// Alignment of a text relative to its position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
-    /// Text to the right.
-    Start,
-    /// Text centred.
-    Middle,
-    /// Text to the left.
-    End,
+impl Direction {
+    /// A point from its position on the other axis and its value.
+    pub(super) fn laid(self, at: f64, value: f64) -> (f64, f64) {
+        match self {
+            Self::Vertical => (at, value),
+            Self::Horizontal => (value, at),
+        }
+    }
 }
 
-/// Shape with its data. Values that cannot be drawn are left out and noted; see [`super::Reason`].
+/// Shape with its data. Values that cannot be drawn are left out and counted; see [`super::Missing`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// A line through points in the given order, with a gap at values that cannot be drawn.
@@ -63,14 +61,10 @@ pub enum Shape {
         /// Upper ends of the bars.
         high: Vec<f64>,
     },
-    /// Box plots.
+    /// Box plots along y, half a unit of x wide.
     Boxes {
-        /// Direction of the values.
-        direction: Direction,
-        /// Positions on the other axis.
-        at: Vec<f64>,
-        /// Width in units of that axis.
-        width: f64,
+        /// Abscissae.
+        x: Vec<f64>,
         /// One summary per box.
         summaries: Vec<Summary>,
     },
@@ -87,17 +81,6 @@ pub enum Shape {
         direction: Direction,
         /// Position at which it crosses the other axis.
         at: f64,
-    },
-    /// Text at a point.
-    Text {
-        /// Abscissa.
-        x: f64,
-        /// Ordinate.
-        y: f64,
-        /// Text with markup.
-        text: String,
-        /// Alignment relative to the point.
-        anchor: Anchor,
     },
 }
 
@@ -146,10 +129,9 @@ impl Layer {
         Self::of(Shape::Intervals { direction: Direction::Vertical, at, value, low, high })
     }
 
-    /// Box plots along y, half a unit wide; [`Layer::horizontal`] lays them along x.
-    pub fn boxes(at: impl Into<Vec<f64>>, summaries: impl Into<Vec<Summary>>) -> Self {
-        let (at, summaries) = (at.into(), summaries.into());
-        Self::of(Shape::Boxes { direction: Direction::Vertical, at, width: 0.5, summaries })
+    /// Box plots along y.
+    pub fn boxes(x: impl Into<Vec<f64>>, summaries: impl Into<Vec<Summary>>) -> Self {
+        Self::of(Shape::Boxes { x: x.into(), summaries: summaries.into() })
     }
 
     /// Bars between given edges.
@@ -167,11 +149,6 @@ impl Layer {
         Self::of(Shape::Rule { direction: Direction::Horizontal, at }).styled(Style::reference())
     }
 
-    /// Text at a point.
-    pub fn text(x: f64, y: f64, text: impl Into<String>, anchor: Anchor) -> Self {
-        Self::of(Shape::Text { x, y, text: text.into(), anchor }).styled(Style::reference())
-    }
-
     /// A layer in the style of the first series and without a name.
     pub fn of(shape: Shape) -> Self {
         Self { shape, style: Style::series(0).solid(), name: None }
@@ -187,25 +164,21 @@ impl Layer {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// Intervals or boxes laid along x; other shapes are unchanged.
+    /// Intervals laid along x; other shapes are unchanged.
     pub fn horizontal(mut self) -> Self {
-        if let Shape::Intervals { direction, .. } | Shape::Boxes { direction, .. } = &mut self.shape {
+        if let Shape::Intervals { direction, .. } = &mut self.shape {
             *direction = Direction::Horizontal;
         }
         self
     }
 
-    /// Shifts intervals or boxes so that several series at the same positions are side by side: the slot of series `index` of
+    /// Shifts intervals so that several series at the same positions are side by side: the slot of series `index` of
     /// `series`. Other shapes are unchanged.
     pub fn dodged(mut self, index: usize, series: usize) -> Self {
         const ROOM: f64 = 0.74; // of a unit; the rest keeps neighbouring places apart
-        let share = ROOM / series.max(1) as f64;
-        let shift = (index as f64 + 0.5) * share - ROOM / 2.0;
-        if let Shape::Intervals { at, .. } | Shape::Boxes { at, .. } = &mut self.shape {
+        let shift = (index as f64 + 0.5) * ROOM / series.max(1) as f64 - ROOM / 2.0;
+        if let Shape::Intervals { at, .. } = &mut self.shape {
             at.iter_mut().for_each(|at| *at += shift);
-        }
-        if let Shape::Boxes { width, .. } = &mut self.shape {
-            *width = 0.8 * share;
         }
         self
     }
@@ -220,16 +193,14 @@ impl Layer {
             Shape::Boxes { .. } => "boxes",
             Shape::Bars { .. } => "bars",
             Shape::Rule { .. } => "rule",
-            Shape::Text { .. } => "text",
         }
     }
 
-    /// Name in notes and errors.
+    /// Name of the series.
     pub(super) fn title(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.kind().into())
     }
 
-    /// Refuses columns of unequal length.
     pub(super) fn check(&self) -> Result<(), DrawError> {
         let (expected, columns) = match &self.shape {
             Shape::Line { x, y } | Shape::Points { x, y } => (x.len(), vec![("y", y.len())]),
@@ -237,16 +208,19 @@ impl Layer {
             Shape::Intervals { at, value, low, high, .. } => {
                 (at.len(), vec![("value", value.len()), ("low", low.len()), ("high", high.len())])
             }
-            Shape::Boxes { at, summaries, .. } => (at.len(), vec![("summaries", summaries.len())]),
+            Shape::Boxes { x, summaries } => (x.len(), vec![("summaries", summaries.len())]),
             // No edges and no heights is an empty histogram.
             Shape::Bars { edges, heights } => {
                 (edges.len().saturating_sub(1), vec![("heights", heights.len())])
             }
-            Shape::Rule { .. } | Shape::Text { .. } => (0, Vec::new()),
+            Shape::Rule { .. } => (0, Vec::new()),
         };
         match columns.into_iter().find(|(_, found)| *found != expected) {
-            Some((column, found)) => Err(DrawError::Lengths { layer: self.title(), expected, column, found }),
             None => Ok(()),
+            Some((column, found)) => Err(DrawError(format!(
+                "layer `{}`: {expected} values in its first column, but {found} in `{column}`",
+                self.title()
+            ))),
         }
     }
 
@@ -256,6 +230,70 @@ impl Layer {
             Shape::Line { .. } | Shape::Rule { .. } => self.style.dash,
             _ => Dash::Solid,
         }
+    }
+}
+
+/// Data of a box plot after Tukey: the box from the first to the third quartile, the whiskers to the outermost values within
+/// 1.5 box lengths of it, and every value beyond as an outlier.
+///
+/// Quartiles interpolate linearly between order statistics (type 7 of Hyndman and Fan). Values that are not finite are
+/// counted in `not_finite` and otherwise ignored.
+///
+/// ```
+/// use mcsa_plot::Summary;
+/// let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 99.0, f64::NAN]);
+/// assert_eq!((summary.first_quartile, summary.median, summary.third_quartile), (2.0, 3.0, 4.0));
+/// assert_eq!((summary.low_whisker, summary.high_whisker), (1.0, 4.0));
+/// assert_eq!((summary.outliers, summary.not_finite), (vec![99.0], 1));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Smallest value that is not an outlier.
+    pub low_whisker: f64,
+    /// First quartile.
+    pub first_quartile: f64,
+    /// Median.
+    pub median: f64,
+    /// Third quartile.
+    pub third_quartile: f64,
+    /// Largest value that is not an outlier.
+    pub high_whisker: f64,
+    /// Values beyond the whiskers, in order.
+    pub outliers: Vec<f64>,
+    /// Number of NaN and infinite values.
+    pub not_finite: usize,
+}
+
+impl Summary {
+    /// Summarises a sample; if it is empty, every number is NaN and nothing is drawn.
+    pub fn of(values: &[f64]) -> Self {
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let not_finite = values.len() - sorted.len();
+        let [first_quartile, median, third_quartile] =
+            [0.25, 0.5, 0.75].map(|level| quantile(&sorted, level));
+        let reach = 1.5 * (third_quartile - first_quartile);
+        let (least, most) = (first_quartile - reach, third_quartile + reach);
+        let is_near = |value: &f64| *value >= least && *value <= most;
+        let low_whisker = sorted.iter().copied().find(is_near).unwrap_or(f64::NAN).min(first_quartile);
+        let high_whisker = sorted.iter().copied().rev().find(is_near).unwrap_or(f64::NAN).max(third_quartile);
+        let outliers = sorted.iter().copied().filter(|value| !is_near(value)).collect();
+        Self { low_whisker, first_quartile, median, third_quartile, high_whisker, outliers, not_finite }
+    }
+
+    /// The five numbers in order.
+    pub(super) fn numbers(&self) -> [f64; 5] {
+        [self.low_whisker, self.first_quartile, self.median, self.third_quartile, self.high_whisker]
+    }
+}
+
+fn quantile(sorted: &[f64], level: f64) -> f64 {
+    let place = level * sorted.len().saturating_sub(1) as f64;
+    let (below, share) = (place.floor() as usize, place.fract());
+    match (sorted.get(below), sorted.get(below + 1)) {
+        (Some(low), Some(high)) if share > 0.0 => low * (1.0 - share) + high * share,
+        (Some(low), _) => *low,
+        _ => f64::NAN,
     }
 }
 
@@ -273,7 +311,7 @@ mod tests {
             Layer::boxes([], [Summary::of(&[1.0])]),
         ];
         for layer in layers {
-            assert!(matches!(layer.check(), Err(DrawError::Lengths { .. })), "{layer:?}");
+            assert!(layer.check().is_err(), "{layer:?}");
         }
         assert!(Layer::bars([], []).check().is_ok());
         let message = Layer::line([1.0], []).named("JSA").check().map_err(|error| error.to_string());
@@ -282,12 +320,27 @@ mod tests {
 
     #[test]
     fn dodged_series_share_a_place_evenly() {
-        let place = |index| match Layer::boxes([2.0], [Summary::of(&[])]).dodged(index, 3).shape {
-            Shape::Boxes { at, width, .. } => (at[0], width),
-            _ => (f64::NAN, f64::NAN),
+        let place = |index| match Layer::intervals([2.0], [], [], []).dodged(index, 3).shape {
+            Shape::Intervals { at, .. } => at[0],
+            _ => f64::NAN,
         };
-        assert!((place(1).0 - 2.0).abs() < 1e-12);
-        assert!((place(0).0 + place(2).0 - 4.0).abs() < 1e-12);
-        assert!(place(0).0 + place(0).1 < place(1).0);
+        assert!((place(1) - 2.0).abs() < 1e-12);
+        assert!((place(0) + place(2) - 4.0).abs() < 1e-12 && place(0) < place(1));
+    }
+
+    #[test]
+    fn quartiles_interpolate() {
+        let summary = Summary::of(&[4.0, 1.0, 3.0, 2.0]);
+        assert_eq!(summary.numbers(), [1.0, 1.75, 2.5, 3.25, 4.0]);
+        assert!(summary.outliers.is_empty());
+    }
+
+    #[test]
+    fn degenerate_samples_are_summarised() {
+        assert!(Summary::of(&[]).numbers().iter().all(|number| number.is_nan()));
+        assert_eq!(Summary::of(&[7.0]).numbers(), [7.0; 5]);
+        assert_eq!(Summary::of(&[f64::INFINITY]).not_finite, 1);
+        let constant = Summary::of(&[1.0, 1.0, 1.0, 1.0, 5.0]);
+        assert_eq!((constant.numbers(), constant.outliers), ([1.0; 5], vec![5.0]));
     }
 }

@@ -1,12 +1,11 @@
 //! Legends: entries, and blocks of entries.
 
-use super::canvas::{Canvas, Pen, Type};
+use super::canvas::{Anchor, Canvas, Pen, Type};
 use super::clip::Point;
-use super::label::Label;
-use super::layer::{Anchor, Layer, Shape};
-use super::mark::{BAND, BOX, draw_glyph, units};
+use super::label::{Label, Typesetter};
+use super::layer::{Layer, Shape};
+use super::pencil::{BAND, BOX, draw_glyph, units};
 use super::style::{Dash, Style};
-use super::typesetter::Typesetter;
 
 const SIZE: f64 = 680.0;
 const LINE: i32 = 1020;
@@ -17,8 +16,8 @@ const BETWEEN: i32 = 1300;
 /// One name with its style.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
-    name: String,
-    style: Style,
+    pub(super) name: String,
+    pub(super) style: Style,
     has_line: bool,
     has_band: bool,
     has_box: bool,
@@ -26,26 +25,6 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Returns true if two entries look the same.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
-        self.name == other.name && self.style == other.style
-    }
-
-    fn add(&mut self, layer: &Layer) {
-        match layer.shape {
-            Shape::Line { .. } | Shape::Rule { .. } => self.has_line = true,
-            Shape::Band { .. } => self.has_band = true,
-            Shape::Boxes { .. } | Shape::Bars { .. } => self.has_box = true,
-            Shape::Points { .. } => self.has_glyph = true,
-            Shape::Intervals { .. } => {
-                self.has_glyph = true;
-                self.has_line = true;
-                self.style.dash = Dash::Solid;
-            }
-            Shape::Text { .. } => {}
-        }
-    }
-
     /// Draws the sample of the style. Strokes are a little thicker than in the plot, so that a short piece shows its colour.
     fn draw_swatch(&self, canvas: &mut Canvas, (x, middle): Point) {
         let style = self.style.tamed();
@@ -65,10 +44,8 @@ impl Entry {
         if self.has_box {
             let corners = side(270);
             canvas.fill(&corners, style.color, BOX);
-            canvas.stroke(
-                &[&corners[..], &corners[..1]].concat(),
-                &Pen { width: 70, dash: Dash::Solid, ..pen },
-            );
+            let pen = Pen { width: 70, dash: Dash::Solid, ..pen };
+            canvas.stroke(&[&corners[..], &corners[..1]].concat(), &pen);
         } else if self.has_line {
             canvas.stroke(&[(x, middle), (x + SWATCH, middle)], &pen);
         }
@@ -97,23 +74,26 @@ pub(super) fn entries<'a>(layers: impl IntoIterator<Item = &'a Layer>) -> Vec<En
         };
         let at = entries.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
             let [has_line, has_band, has_box, has_glyph] = [false; 4];
-            entries.push(Entry {
-                name: name.into(),
-                style: layer.style,
-                has_line,
-                has_band,
-                has_box,
-                has_glyph,
-            });
+            let (name, style) = (name.into(), layer.style);
+            entries.push(Entry { name, style, has_line, has_band, has_box, has_glyph });
             entries.len() - 1
         });
-        entries[at].add(layer);
+        let entry = &mut entries[at];
+        match layer.shape {
+            Shape::Line { .. } | Shape::Rule { .. } => entry.has_line = true,
+            Shape::Band { .. } => entry.has_band = true,
+            Shape::Boxes { .. } | Shape::Bars { .. } => entry.has_box = true,
+            Shape::Points { .. } => entry.has_glyph = true,
+            Shape::Intervals { .. } => {
+                (entry.has_glyph, entry.has_line, entry.style.dash) = (true, true, Dash::Solid);
+            }
+        }
     }
     entries
 }
 
 /// Entries laid out in columns.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Block {
     items: Vec<(Point, Entry, Vec<Label>)>,
     pub(super) width: i32,
@@ -121,34 +101,26 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Entries in one column, no wider than `most`.
-    pub(super) fn upright(setter: &Typesetter, entries: &[Entry], most: i32) -> Self {
-        Self::in_columns(setter, entries, 1, most)
-    }
-
     /// Entries in as many columns as fit into `most`.
-    pub(super) fn flowing(setter: &Typesetter, entries: &[Entry], most: i32) -> Self {
+    pub(super) fn of(setter: &Typesetter, entries: &[Entry], most: i32) -> Self {
         let blocks =
             (1..=entries.len()).rev().map(|columns| Self::in_columns(setter, entries, columns, most));
-        let mut last = Self { items: Vec::new(), width: 0, height: 0 };
+        let mut last = Self::default();
         for block in blocks {
-            if block.width <= most {
-                return block;
-            }
             last = block;
+            if last.width <= most {
+                break;
+            }
         }
         last
     }
 
     fn in_columns(setter: &Typesetter, entries: &[Entry], columns: usize, most: i32) -> Self {
         let beside = SWATCH + GAP;
-        let lines: Vec<Vec<Label>> = entries
-            .iter()
-            .map(|entry| setter.wrap(&Label::parse(&entry.name), SIZE, f64::from((most - beside).max(1000))))
-            .collect();
-        let wide = |lines: &Vec<Label>| {
-            lines.iter().map(|line| setter.width(line, SIZE).ceil() as i32).max().unwrap_or(0)
-        };
+        let room = f64::from((most - beside).max(1000));
+        let lines: Vec<Vec<Label>> =
+            entries.iter().map(|entry| setter.wrap(&Label::parse(&entry.name), SIZE, room)).collect();
+        let wide = |lines: &Vec<Label>| setter.widest(lines, SIZE);
         let widths: Vec<i32> = (0..columns)
             .map(|column| beside + lines.iter().skip(column).step_by(columns).map(wide).max().unwrap_or(0))
             .collect();
@@ -165,11 +137,12 @@ impl Block {
         Self { items, width, height: y }
     }
 
-    /// Draws the block with its upper left corner at a point.
-    pub(super) fn draw(&self, canvas: &mut Canvas, (left, top): Point) {
+    /// Draws the block in the middle of the space from `left` that is `room` wide.
+    pub(super) fn draw(&self, canvas: &mut Canvas, (left, top): Point, room: i32) {
         if self.items.is_empty() {
             return;
         }
+        let left = left + (room - self.width) / 2;
         canvas.open("legend");
         for ((x, y), entry, lines) in &self.items {
             let (x, middle) = (left + x, top + y + LINE / 2);
@@ -201,16 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flowing_block_fits_and_keeps_every_entry() {
+    fn a_block_fits_and_keeps_every_entry() {
         let setter = Typesetter::new();
         let layers: Vec<Layer> = (0..9).map(|at| Layer::line([], []).named(format!("series {at}"))).collect();
         let entries = entries(&layers);
-        for most in [5_000, 12_000, 24_000, 48_000] {
-            let block = Block::flowing(&setter, &entries, most);
+        for (most, height) in [(5_000, 9), (12_000, 5), (24_000, 3), (90_000, 1)] {
+            let block = Block::of(&setter, &entries, most);
             assert!(block.width <= most && block.items.len() == 9, "{most}: {block:?}");
+            assert_eq!(block.height, height * LINE, "{most}");
         }
-        let (narrow, wide) =
-            (Block::upright(&setter, &entries, 9_000), Block::flowing(&setter, &entries, 90_000));
-        assert!(narrow.height == 9 * LINE && wide.height == LINE);
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! A [`Figure`] holds [`Panel`]s, a panel two [`Axis`]es and [`Layer`]s, a layer data in a [`Shape`] and a [`Style`].
 //! [`Figure::draw`] is a pure function to a [`Drawing`]: equal figures give equal bytes on every machine, whatever fonts it
-//! has. Values are never refused: those that have no position on an axis are left out, counted in [`Drawing::notes`] and
-//! mentioned under the figure.
+//! has. Values are no errors: those that have no position on an axis are left out and counted under the figure.
 //!
 //! Labels have markup: `KL(*q* ∥ *p*)` sets italics, `10^{−2}` and `m_{f}` are super- and subscripts, a backslash escapes a
 //! markup character. Text is set in DejaVu Sans: Latin, Greek, Cyrillic and mathematics; characters it lacks become empty
 //! boxes in the PNG.
+//!
+//! Each thing has a fixed place, so that the layout needs no search: a legend common to all panels is above them, any other
+//! legend below its panel; names of categories are wrapped into the room between ticks.
 //!
 //! # Use of plotters
 //!
@@ -24,39 +26,21 @@
 //!
 //! Deliberately absent: contours, three dimensions, animation, a second axis on the right.
 
-mod axis;
 mod canvas;
 mod clip;
 mod drawing;
-mod error;
-mod extent;
 mod figure;
-mod font;
 mod frame;
 mod label;
 mod layer;
-mod layout;
 mod legend;
-mod linear_ticks;
-mod log_ticks;
-mod mark;
-mod note;
 mod page;
-mod panel;
-mod placing;
-mod plot;
+mod pencil;
 mod scale;
 mod style;
-mod summary;
 mod ticks;
-mod typesetter;
 
-pub use axis::{Axis, Spacing};
-pub use drawing::Drawing;
-pub use error::DrawError;
-pub use figure::Figure;
-pub use layer::{Anchor, Direction, Layer, Shape};
-pub use note::{Note, Reason};
-pub use panel::{Legend, Panel, Place};
+pub use drawing::{Drawing, Missing};
+pub use figure::{Axis, DrawError, Figure, Panel, Spacing};
+pub use layer::{Direction, Layer, Shape, Summary};
 pub use style::{Color, Dash, Marker, PALETTE, Style};
-pub use summary::Summary;

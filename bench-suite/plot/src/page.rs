@@ -1,31 +1,28 @@
 //! Page of a figure: title, legend, rows of panels, caption.
 
-use super::canvas::{Canvas, Type};
-use super::drawing::Drawing;
-use super::error::DrawError;
-use super::extent;
-use super::figure::Figure;
-use super::label::Label;
-use super::layer::Anchor;
-use super::layout::{Layout, MARGIN};
-use super::legend::{self, Block, Entry};
-use super::mark::{self, Mark};
-use super::note::Note;
-use super::panel::{Legend, Panel, Place};
-use super::placing;
-use super::plot::Plot;
+use std::collections::BTreeMap;
+
+use super::canvas::{Anchor, Canvas, Type};
+use super::drawing::{Drawing, Missing};
+use super::figure::{DrawError, Figure, Panel};
+use super::frame::{Frame, Plot, Rect};
+use super::label::{Label, Typesetter};
+use super::layer::Shape;
+use super::legend::{Block, Entry, entries};
+use super::pencil::Pencil;
+use super::scale;
 use super::style::Color;
-use super::typesetter::Typesetter;
 
 const TITLE_SIZE: f64 = 860.0;
 const TITLE_LINE: i32 = 1200;
 const CAPTION_SIZE: f64 = 580.0;
 const CAPTION_LINE: i32 = 800;
-/// Number of notes that the caption states in full.
-const MOST_NOTES: usize = 2;
-
-/// Marks of one panel, for each layer in order.
-type Ink = Vec<Vec<Mark>>;
+/// Margin of the page, and space between columns and between rows.
+const MARGIN: i32 = 200;
+const BETWEEN_COLUMNS: i32 = 1200;
+const BETWEEN_ROWS: i32 = 500;
+/// Default height of a plot divided by the width of its cell.
+const ASPECT: f64 = 0.56;
 
 impl Figure {
     /// Draws the figure. A pure function: equal figures give equal bytes.
@@ -34,222 +31,183 @@ impl Figure {
     /// If columns have unequal lengths, or a range or a size of the page is invalid; never because of values.
     pub fn draw(&self) -> Result<Drawing, DrawError> {
         self.check()?;
-        Ok(draw(self))
+        let width = (self.width_mm * Canvas::UNITS_PER_MM).round() as i32;
+        let (canvas, setter) = (Canvas::new(width), Typesetter::new());
+        let mut page = Page { figure: self, setter, canvas, width, y: MARGIN, missing: Missing::default() };
+        let legends = page.head();
+        page.rows(&legends);
+        page.foot();
+        let Page { canvas, y, missing, .. } = page;
+        Ok(Drawing { svg: canvas.finish(y + MARGIN), missing })
     }
 }
 
-/// Draws a figure that has been checked.
-fn draw(figure: &Figure) -> Drawing {
-    let setter = Typesetter::new();
-    let scales = extent::scales(figure);
-    let width = (figure.width_mm * Canvas::UNITS_PER_MM).round() as i32;
-    let mut canvas = Canvas::new(width);
-    let top = draw_head(figure, &setter, &mut canvas, width);
-
-    let mut below: Vec<bool> = figure.panels.iter().map(|panel| panel.legend == Legend::Below).collect();
-    let (mut layout, mut ink, mut notes, mut places);
-    loop {
-        layout = Layout::of(figure, &setter, &scales, &below, top);
-        (ink, notes) = inked(figure, &layout.plots);
-        places = Vec::new();
-        for (panel, (plot, ink)) in figure.panels.iter().zip(layout.plots.iter().zip(&ink)) {
-            places.push(place(figure, panel, &setter, plot, ink));
-        }
-        // A legend without a free position goes below the plot; this moves the rows and changes the size of no plot.
-        let lost = |index: &usize| matches!(places[*index], Found::Nowhere) && !below[*index];
-        let lost: Vec<usize> = (0..below.len()).filter(lost).collect();
-        if lost.is_empty() {
-            break;
-        }
-        lost.into_iter().for_each(|index| below[index] = true);
-    }
-
-    for (index, (frame, plot)) in layout.frames.iter().zip(&layout.plots).enumerate() {
-        canvas.open("panel");
-        frame.draw_grid(&mut canvas, plot);
-        draw_layers(&figure.panels[index], &ink[index], plot, &mut canvas);
-        frame.draw(&mut canvas, plot);
-        if let Found::Here(block, at) = &places[index] {
-            block.draw(&mut canvas, *at);
-        }
-        if let Some((block, at)) = &layout.below[index] {
-            block.draw(&mut canvas, *at);
-        }
-        canvas.close();
-    }
-    let height = draw_foot(figure, &notes, &setter, &mut canvas, layout.bottom, layout.width);
-    Drawing { svg: canvas.finish(height), notes }
-}
-
-/// Draws title and shared legend; returns their lower end.
-fn draw_head(figure: &Figure, setter: &Typesetter, canvas: &mut Canvas, width: i32) -> i32 {
-    let room = f64::from(width - 2 * MARGIN);
-    let mut y = MARGIN;
-    let title = Label::parse(&figure.title);
-    if !title.is_empty() {
-        canvas.open("title");
-        for line in setter.wrap(&title, TITLE_SIZE, room) {
-            canvas.text(
-                (width / 2, y + (0.85 * TITLE_SIZE) as i32),
-                &line,
-                &Type::new(TITLE_SIZE, Anchor::Middle),
-            );
-            y += TITLE_LINE;
-        }
-        canvas.close();
-    }
-    if shares_legend(figure) {
-        let entries = legend::entries(figure.panels.iter().flat_map(|panel| &panel.layers));
-        if !entries.is_empty() {
-            let block = Block::flowing(setter, &entries, width - 2 * MARGIN);
-            block.draw(canvas, ((width - block.width) / 2, y));
-            y += block.height + 300;
-        }
-    }
-    y
-}
-
-/// Returns true if one legend serves all panels: on request, or if the legends of several panels would be equal.
-fn shares_legend(figure: &Figure) -> bool {
-    let is_repeated = || {
-        let mut legends = figure.panels.iter().map(|panel| legend::entries(&panel.layers));
-        let first = legends.next().unwrap_or_default();
-        let like = |other: Vec<Entry>| {
-            other.len() == first.len() && other.iter().zip(&first).all(|(a, b)| a.is_like(b))
-        };
-        figure.panels.len() > 1 && legends.all(like)
-    };
-    figure.shares_legend || (figure.panels.iter().all(|panel| panel.legend == Legend::Auto) && is_repeated())
-}
-
-/// Marks and notes of every panel.
-fn inked(figure: &Figure, plots: &[Plot]) -> (Vec<Ink>, Vec<Note>) {
-    let mut notes = Vec::new();
-    let mut ink = Vec::new();
-    for (index, (panel, plot)) in figure.panels.iter().zip(plots).enumerate() {
-        let layers = panel.layers.iter().map(|layer| {
-            let (marks, missing) = mark::of_layer(layer, plot, index);
-            notes.extend(missing);
-            marks
-        });
-        ink.push(layers.collect());
-    }
-    (ink, notes)
-}
-
-/// Position of a panel's legend in its plot.
-enum Found {
-    Here(Block, (i32, i32)),
-    Nowhere,
-    NotWanted,
-}
-
-fn place(figure: &Figure, panel: &Panel, setter: &Typesetter, plot: &Plot, ink: &Ink) -> Found {
-    if shares_legend(figure) || matches!(panel.legend, Legend::Hidden | Legend::Below) {
-        return Found::NotWanted;
-    }
-    let entries = legend::entries(&panel.layers);
-    if entries.is_empty() {
-        return Found::NotWanted;
-    }
-    let block = Block::upright(setter, &entries, plot.rect.width * 6 / 10);
-    let here = |place: Place| {
-        let rect = place.rect(&plot.rect, block.width, block.height);
-        Found::Here(block.clone(), (rect.left, rect.top))
-    };
-    match panel.legend {
-        Legend::At(place) => here(place),
-        _ => placing::best(&plot.rect, block.width, block.height, &ink.concat()).map_or(Found::Nowhere, here),
-    }
-}
-
-fn draw_layers(panel: &Panel, ink: &Ink, plot: &Plot, canvas: &mut Canvas) {
-    for (layer, marks) in panel.layers.iter().zip(ink) {
-        canvas.open(layer.kind());
-        marks.iter().for_each(|mark| mark.draw(canvas));
-        canvas.close();
-    }
-    if ink.iter().all(Vec::is_empty) {
-        let kind = Type { color: Color::GREY, ..Type::new(CAPTION_SIZE, Anchor::Middle) };
-        canvas.text(plot.rect.middle(), &Label::parse("*nothing to draw*"), &kind);
-    }
-}
-
-/// Draws caption and notes; returns the height of the page.
-fn draw_foot(
-    figure: &Figure,
-    notes: &[Note],
-    setter: &Typesetter,
-    canvas: &mut Canvas,
-    top: i32,
+/// A page that is drawn from top to bottom.
+struct Page<'a> {
+    figure: &'a Figure,
+    setter: Typesetter,
+    canvas: Canvas,
     width: i32,
-) -> i32 {
-    let text = format!("{} {}", figure.caption.trim(), missing(notes));
-    let label = Label::parse(text.trim());
-    let mut y = top;
-    if !label.is_empty() {
-        y += 500;
-        canvas.open("caption");
-        for line in setter.wrap(&label, CAPTION_SIZE, f64::from(width - 2 * MARGIN)) {
+    /// Lower end of what is drawn.
+    y: i32,
+    missing: Missing,
+}
+
+impl<'a> Page<'a> {
+    /// Draws lines of text below each other.
+    fn text(&mut self, class: &str, label: &Label, line: i32, x: i32, kind: &Type) {
+        self.canvas.open(class);
+        let lines = self.setter.wrap(label, kind.size, f64::from(self.width - 2 * MARGIN));
+        // Titles, which are larger than captions, have more space above.
+        let above = if kind.size > CAPTION_SIZE { 0.85 } else { 0.8 } * kind.size;
+        self.canvas.lines((x, self.y + above as i32), line, &lines, kind);
+        self.y += line * lines.len() as i32;
+        self.canvas.close();
+    }
+
+    /// Draws the title, and the legend if it is common to all panels; returns the legends of single panels otherwise.
+    fn head(&mut self) -> Vec<Vec<Entry>> {
+        let Figure { title, panels, shares_legend, .. } = self.figure;
+        let title = Label::parse(title);
+        if !title.is_empty() {
+            self.text("title", &title, TITLE_LINE, self.width / 2, &Type::new(TITLE_SIZE, Anchor::Middle));
+        }
+        let legends: Vec<Vec<Entry>> = panels.iter().map(|panel| entries(&panel.layers)).collect();
+        let look = |legend: &[Entry]| -> Vec<_> {
+            legend.iter().map(|entry| (entry.name.clone(), entry.style)).collect()
+        };
+        let is_common = legends.windows(2).all(|pair| look(&pair[0]) == look(&pair[1]));
+        if !(*shares_legend || is_common) {
+            return legends;
+        }
+        let room = self.width - 2 * MARGIN;
+        let all = entries(panels.iter().flat_map(|panel| &panel.layers));
+        let block = Block::of(&self.setter, &all, room);
+        block.draw(&mut self.canvas, (MARGIN, self.y), room);
+        if !all.is_empty() {
+            self.y += block.height + 300;
+        }
+        vec![Vec::new(); legends.len()]
+    }
+
+    /// Draws the panels. Heights of plots are computed first, because they determine the vertical ticks and thereby the left
+    /// margin; then the widths, which determine the horizontal ticks and the space below.
+    fn rows(&mut self, legends: &[Vec<Entry>]) {
+        let (figure, width) = (self.figure, self.width);
+        let columns = figure.columns.min(figure.panels.len());
+        let cell = width / columns as i32;
+        let height =
+            |row: &[Panel]| row.iter().map(|panel| self.wish(panel, cell)).max().unwrap_or(0).max(2000);
+        let heights: Vec<i32> = figure.panels.chunks(columns).map(height).collect();
+        let frame = |((index, panel), scales): ((usize, &'a Panel), _)| {
+            let (height, most) = (heights[index / columns], width * 36 / 100 / columns as i32);
+            let mut frame = Frame::new(panel, scales, &self.setter, height, most);
+            frame.shows_x = !figure.shares_x || index + columns >= figure.panels.len();
+            frame.shows_y = !figure.shares_y || index.is_multiple_of(columns);
+            frame
+        };
+        let mut frames: Vec<Frame<'_>> =
+            figure.panels.iter().enumerate().zip(scale::scales(figure)).map(frame).collect();
+        let (lefts, plot_width) = self.across(&mut frames, columns);
+        let mut marked = BTreeMap::<(usize, String), Missing>::new();
+        for (row, frames) in frames.chunks(columns).enumerate() {
+            let most = |side: &dyn Fn(&Frame<'_>) -> i32| frames.iter().map(side).max().unwrap_or(0);
+            let (top, height) = (self.y + most(&|frame| frame.top()), heights[row]);
+            let foot = top + height + most(&|frame| frame.bottom());
+            self.y = foot;
+            for ((column, frame), left) in frames.iter().enumerate().zip(&lefts) {
+                let index = row * columns + column;
+                let rect = Rect { left: *left, top, width: plot_width, height };
+                self.panel(index, frame, &Plot { rect, x: frame.x, y: frame.y }, &mut marked);
+                let block = Block::of(&self.setter, &legends[index], plot_width);
+                block.draw(&mut self.canvas, (*left, foot + 400), plot_width);
+                self.canvas.close();
+                if !legends[index].is_empty() {
+                    self.y = self.y.max(foot + 400 + block.height);
+                }
+            }
+            self.y += if (row + 1) * columns < figure.panels.len() { BETWEEN_ROWS } else { 0 };
+        }
+        self.missing = marked.into_values().fold(self.missing, |all, some| all.joined(some, |a, b| a + b));
+    }
+
+    /// Height of a plot for a panel by itself.
+    fn wish(&self, panel: &Panel, cell: i32) -> i32 {
+        match (self.figure.aspect, panel.y.names()) {
+            (None, Some(names)) => {
+                let is_interval =
+                    |shape: &Shape| matches!(shape, Shape::Intervals { .. } | Shape::Boxes { .. });
+                let series = panel.layers.iter().filter(|layer| is_interval(&layer.shape)).count();
+                1350.max(480 * series.min(40) as i32) * names.len().clamp(2, 1000) as i32
+            }
+            (aspect, _) => (aspect.unwrap_or(ASPECT) * f64::from(cell)) as i32,
+        }
+    }
+
+    /// Left sides of the plots in each column, and the common width of all plots.
+    fn across(&self, frames: &mut [Frame<'_>], columns: usize) -> (Vec<i32>, i32) {
+        let mut plot_width = self.width / columns as i32;
+        let mut lefts = Vec::new();
+        // Margins determine the width, and the width the ticks, on which margins depend.
+        for _ in 0..3 {
+            let most = |column: usize, side: &dyn Fn(&Frame<'_>) -> i32| {
+                frames.iter().skip(column).step_by(columns).map(side).max().unwrap_or(0)
+            };
+            let margins: Vec<(i32, i32)> = (0..columns)
+                .map(|column| (most(column, &|frame| frame.left()), most(column, &|frame| frame.right())))
+                .collect();
+            let gaps = 2 * MARGIN + BETWEEN_COLUMNS * (columns as i32 - 1);
+            let taken = gaps + margins.iter().map(|(left, right)| left + right).sum::<i32>();
+            plot_width = ((self.width - taken) / columns as i32).max(1500);
+            lefts.clear();
+            let mut x = MARGIN;
+            for (left, right) in margins {
+                lefts.push(x + left);
+                x += left + plot_width + right + BETWEEN_COLUMNS;
+            }
+            frames.iter_mut().for_each(|frame| frame.lay_across(&self.setter, plot_width));
+        }
+        (lefts, plot_width)
+    }
+
+    /// Opens the group of a panel and draws its frame and layers.
+    fn panel(
+        &mut self,
+        index: usize,
+        frame: &Frame<'_>,
+        plot: &Plot,
+        marked: &mut BTreeMap<(usize, String), Missing>,
+    ) {
+        let canvas = &mut self.canvas;
+        canvas.open("panel");
+        frame.draw_grid(canvas, plot);
+        let mut is_blank = true;
+        for layer in &self.figure.panels[index].layers {
+            canvas.open(layer.kind());
+            let Pencil { missing, is_blank: is_without, .. } = Pencil::draw(layer, plot, canvas);
+            is_blank &= is_without;
+            let known = marked.entry((index, layer.title())).or_default();
+            *known = known.joined(missing, usize::max);
+            canvas.close();
+        }
+        if is_blank {
+            let kind = Type { color: Color::GREY, ..Type::new(CAPTION_SIZE, Anchor::Middle) };
+            canvas.text(plot.rect.middle(), &Label::parse("*nothing to draw*"), &kind);
+        }
+        frame.draw(canvas, plot);
+    }
+
+    /// Draws the caption with the counts of missing values.
+    fn foot(&mut self) {
+        let missing = match self.missing == Missing::default() {
+            true => String::new(),
+            false => format!("Not drawn: {}.", self.missing),
+        };
+        let label = Label::parse(format!("{} {missing}", self.figure.caption.trim()).trim());
+        if !label.is_empty() {
+            self.y += 500;
             let kind = Type { color: Color::GREY, ..Type::new(CAPTION_SIZE, Anchor::Start) };
-            canvas.text((MARGIN, y + (0.8 * CAPTION_SIZE) as i32), &line, &kind);
-            y += CAPTION_LINE;
+            self.text("caption", &label, CAPTION_LINE, MARGIN, &kind);
         }
-        canvas.close();
-    }
-    y + MARGIN
-}
-
-/// Notes of all panels as one sentence. Layers of one name in a panel are one series, such as a line with its markers, and
-/// miss the same values; counts of different panels are added.
-fn missing(notes: &[Note]) -> String {
-    let mut series: Vec<Note> = Vec::new();
-    for note in notes {
-        let is_same = |known: &&mut Note| Note { count: note.count, ..(*known).clone() } == *note;
-        match series.iter_mut().find(is_same) {
-            Some(known) => known.count = known.count.max(note.count),
-            None => series.push(note.clone()),
-        }
-    }
-    let mut merged: Vec<Note> = Vec::new();
-    for note in series {
-        match merged.iter_mut().find(|known| known.layer == note.layer && known.reason == note.reason) {
-            Some(known) => known.count += note.count,
-            None => merged.push(note),
-        }
-    }
-    if merged.is_empty() {
-        return String::new();
-    }
-    // A reason common to several series is stated once, with the total count.
-    let mut reasons: Vec<Vec<Note>> = Vec::new();
-    for note in merged {
-        match reasons.iter_mut().find(|known| known[0].reason == note.reason) {
-            Some(known) => known.push(note),
-            None => reasons.push(vec![note]),
-        }
-    }
-    let told = |notes: &Vec<Note>| match notes.len() {
-        ..=MOST_NOTES => notes.iter().map(Note::to_string).collect::<Vec<_>>().join("; "),
-        many => {
-            let count = notes.iter().map(|note| note.count).sum();
-            Note { count, layer: format!("{many} series"), ..notes[0].clone() }.to_string()
-        }
-    };
-    format!("Not drawn: {}.", reasons.iter().map(told).collect::<Vec<_>>().join("; "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::note::Reason;
-
-    #[test]
-    fn the_caption_counts_a_series_once_and_adds_up_panels() {
-        let note = |panel, count| Note { panel, layer: "JSA".into(), reason: Reason::Outside, count };
-        assert_eq!(missing(&[note(0, 2), note(0, 3), note(1, 4)]), "Not drawn: 7 outside the axes (JSA).");
-        assert_eq!(missing(&[]), "");
-        let many: Vec<Note> = (0..9).map(|at| Note { layer: at.to_string(), ..note(0, 1) }).collect();
-        assert_eq!(missing(&many), "Not drawn: 9 outside the axes (9 series).");
     }
 }

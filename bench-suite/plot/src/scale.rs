@@ -1,4 +1,7 @@
-//! Scales: map from values to positions on an axis.
+//! Scales: maps from values to positions on an axis, and the ranges of the axes of a figure.
+
+use super::figure::{Axis, Figure, Panel, Spacing};
+use super::layer::{Direction, Layer, Shape};
 
 /// A map from values to fractions of an axis, 0 at its low end and 1 at its high end.
 ///
@@ -57,6 +60,163 @@ impl Scale {
     }
 }
 
+/// Padding beside points, in axis lengths.
+const PAD: f64 = 0.045;
+
+/// One of the two axes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    X,
+    Y,
+}
+
+/// Horizontal and vertical scale of every panel.
+pub(super) fn scales(figure: &Figure) -> Vec<(Scale, Scale)> {
+    let all: Vec<&Panel> = figure.panels.iter().collect();
+    let of = |panel: &Panel, side: Side, is_shared: bool| {
+        let axis = axis_of(panel, side);
+        if is_shared {
+            // Only axes with the same kind of scale can share a range.
+            let kind = std::mem::discriminant(&axis.spacing);
+            let alike = |other: &&&Panel| std::mem::discriminant(&axis_of(other, side).spacing) == kind;
+            let sharing: Vec<&Panel> = all.iter().filter(alike).copied().collect();
+            scale(axis, &sharing, side)
+        } else {
+            scale(axis, &[panel], side)
+        }
+    };
+    let both = |panel: &Panel| (of(panel, Side::X, figure.shares_x), of(panel, Side::Y, figure.shares_y));
+    figure.panels.iter().map(both).collect()
+}
+
+fn axis_of(panel: &Panel, side: Side) -> &Axis {
+    match side {
+        Side::X => &panel.x,
+        Side::Y => &panel.y,
+    }
+}
+
+fn scale(axis: &Axis, panels: &[&Panel], side: Side) -> Scale {
+    if let Spacing::Categories(_) = axis.spacing {
+        let most = panels.iter().filter_map(|panel| axis_of(panel, side).names()).map(<[String]>::len).max();
+        let last = most.unwrap_or(0).max(1) as f64 - 0.5;
+        let (low, high) = axis.range.unwrap_or((-0.5, last));
+        return Scale { is_reversed: side == Side::Y, ..Scale::linear(low, high) };
+    }
+    if let Some((low, high)) = axis.range {
+        return if axis.is_log() { Scale::log(low, high) } else { Scale::linear(low, high) };
+    }
+    let is_tight = side == Side::X && panels.iter().all(|panel| panel.layers.iter().all(is_flush));
+    let Some((low, high)) = panels.iter().filter_map(|panel| span(panel, side)).reduce(united) else {
+        return if axis.is_log() { Scale::log(1.0, 10.0) } else { Scale::linear(0.0, 1.0) };
+    };
+    let pad = if is_tight { 0.0 } else { PAD };
+    if axis.is_log() {
+        log_scale(low, high, pad)
+    } else {
+        linear_scale(low, high, pad, has_bars(panels, side))
+    }
+}
+
+fn united(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+fn has_bars(panels: &[&Panel], side: Side) -> bool {
+    let is_bars = |layer: &Layer| matches!(layer.shape, Shape::Bars { .. });
+    side == Side::Y && panels.iter().any(|panel| panel.layers.iter().any(is_bars))
+}
+
+/// Returns true if a layer may touch the frame: lines may, markers may not.
+fn is_flush(layer: &Layer) -> bool {
+    !matches!(layer.shape, Shape::Points { .. } | Shape::Intervals { .. } | Shape::Boxes { .. })
+}
+
+/// Padded linear scale; bars stand on the axis without padding.
+fn linear_scale(low: f64, high: f64, pad: f64, is_standing: bool) -> Scale {
+    let bare = Scale::linear(low, high);
+    let room = pad * (bare.high / 2.0 - bare.low / 2.0) * 2.0;
+    let free = |at: f64, room: f64| if is_standing && at == 0.0 { at } else { at + room };
+    let (low, high) = (free(bare.low, -room), free(bare.high, room));
+    Scale::linear(low.max(-f64::MAX), high.min(f64::MAX))
+}
+
+/// Logarithmic scale, padded in logarithms; an end close to a power of ten is moved to it.
+fn log_scale(low: f64, high: f64, pad: f64) -> Scale {
+    const SHORT: f64 = 0.12;
+    let scale = Scale::log(low, high);
+    let (least, greatest) = (scale.low, scale.high);
+    if pad == 0.0 {
+        return scale;
+    }
+    let room = pad * scale.span();
+    let (low, high) = (scale.low - room, scale.high + room);
+    // Also if this moves the end towards the data, as long as all data stay inside.
+    let is_near = |end: f64| scale.span() > 0.8 && (end - end.round()).abs() < SHORT;
+    let low = if is_near(low) && low.round() <= least { low.round() } else { low };
+    let high = if is_near(high) && high.round() >= greatest { high.round() } else { high };
+    Scale { low, high, ..scale }
+}
+
+/// Smallest and largest value that can be drawn.
+fn span(panel: &Panel, side: Side) -> Option<(f64, f64)> {
+    let accepts = |axis: &Axis, value: f64| value.is_finite() && (value > 0.0 || !axis.is_log());
+    let within = |axis: &Axis, value: f64| {
+        accepts(axis, value) && axis.range.is_none_or(|(low, high)| (low..=high).contains(&value))
+    };
+    let mut span = None;
+    let mut visit = |x: Option<f64>, y: Option<f64>| {
+        let (own, other) = if side == Side::X { (x, y) } else { (y, x) };
+        let (axis, across) = if side == Side::X { (&panel.x, &panel.y) } else { (&panel.y, &panel.x) };
+        let is_seen = other.is_none_or(|value| within(across, value));
+        if let Some(value) = own.filter(|value| accepts(axis, *value) && is_seen) {
+            span = Some(span.map_or((value, value), |known| united(known, (value, value))));
+        }
+    };
+    panel.layers.iter().for_each(|layer| visit_points(layer, &mut visit));
+    span
+}
+
+/// Visits every point of a layer.
+fn visit_points(layer: &Layer, visit: &mut impl FnMut(Option<f64>, Option<f64>)) {
+    match &layer.shape {
+        Shape::Line { x, y } | Shape::Points { x, y } => {
+            x.iter().zip(y).for_each(|(x, y)| visit(Some(*x), Some(*y)));
+        }
+        Shape::Band { x, low, high } => {
+            for ((x, low), high) in x.iter().zip(low).zip(high) {
+                visit(Some(*x), Some(*low));
+                visit(Some(*x), Some(*high));
+            }
+        }
+        Shape::Intervals { direction, at, value, low, high } => {
+            for (((at, value), low), high) in at.iter().zip(value).zip(low).zip(high) {
+                for (x, y) in [value, low, high].map(|end| direction.laid(*at, *end)) {
+                    visit(Some(x), Some(y));
+                }
+            }
+        }
+        Shape::Boxes { x, summaries } => {
+            for (x, summary) in x.iter().zip(summaries) {
+                for value in summary.numbers().iter().chain(&summary.outliers) {
+                    visit(Some(x - 0.25), Some(*value));
+                    visit(Some(x + 0.25), Some(*value));
+                }
+            }
+        }
+        Shape::Bars { edges, heights } => {
+            for (pair, height) in edges.windows(2).zip(heights) {
+                for edge in pair {
+                    visit(Some(*edge), Some(0.0));
+                    visit(Some(*edge), Some(*height));
+                }
+            }
+        }
+        Shape::Rule { direction: Direction::Vertical, at } => visit(Some(*at), None),
+        Shape::Rule { direction: Direction::Horizontal, at } => visit(None, Some(*at)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +254,44 @@ mod tests {
     fn a_reversed_scale_begins_on_top() {
         let scale = Scale { is_reversed: true, ..Scale::linear(0.0, 4.0) };
         assert_eq!((scale.fraction(0.0), scale.fraction(3.0)), (1.0, 0.25));
+    }
+
+    fn scales_of(panel: Panel) -> (Scale, Scale) {
+        scales(&Figure::new(vec![panel]))[0]
+    }
+
+    #[test]
+    fn lines_touch_the_frame_and_points_do_not() {
+        let panel = || Panel::new(Axis::linear("x"), Axis::linear("y"));
+        let (x, y) = scales_of(panel().with(Layer::line([0.0, 10.0], [1.0, 2.0])));
+        assert_eq!((x.low, x.high), (0.0, 10.0));
+        assert!(y.low < 1.0 && y.high > 2.0);
+        let (x, _) = scales_of(panel().with(Layer::points([0.0, 10.0], [1.0, 2.0])));
+        assert!(x.low < 0.0 && x.high > 10.0);
+        let (_, y) = scales_of(panel().with(Layer::bars([0.0, 1.0], [5.0])));
+        assert!(y.low == 0.0 && y.high > 5.0);
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_spans_nothing() {
+        let panel = Panel::new(Axis::log("x"), Axis::log("y"));
+        let data = ([1.0, 10.0, f64::NAN, 100.0], [-1.0, 1.0, 7e9, f64::INFINITY]);
+        let (x, _) = scales_of(panel.with(Layer::line(data.0, data.1)).with(Layer::vertical_rule(100.0)));
+        assert_eq!((x.low, x.high), (1.0, 2.0));
+    }
+
+    #[test]
+    fn a_given_range_hides_the_rest_from_the_other_axis() {
+        let panel = Panel::new(Axis::linear("x").spanning(0.0, 1.0), Axis::linear("y"));
+        let (_, y) = scales_of(panel.with(Layer::line([0.0, 1.0, 2.0], [0.0, 1.0, 1e9])));
+        assert!(y.high < 1.1);
+    }
+
+    #[test]
+    fn shared_axes_span_all_panels() {
+        let panel =
+            |top| Panel::new(Axis::linear(""), Axis::linear("")).with(Layer::line([0.0, 1.0], [0.0, top]));
+        let scales = scales(&Figure::new(vec![panel(1.0), panel(9.0)]).as_multiples(2));
+        assert_eq!(scales[0], scales[1]);
     }
 }

@@ -132,20 +132,6 @@ impl Style {
         }
     }
 
-    /// Style of member number `member` of `members` in an ordered group, in the colour of series `index` from light to dark,
-    /// all solid: for an ordered quantity such as the number of chains.
-    pub fn shade(index: usize, member: usize, members: usize) -> Self {
-        let steps = members.saturating_sub(1).max(1) as f64;
-        let strength = 0.35 + 0.65 * (member as f64 / steps).min(1.0);
-        let style = Self::series(index);
-        Self {
-            color: style.color.lighter(strength),
-            dash: Dash::Solid,
-            marker: Marker::ALL[member % Marker::ALL.len()],
-            ..style
-        }
-    }
-
     /// A thin grey dashed line for true values, bounds and floors.
     pub fn reference() -> Self {
         Self { color: Color::GREY, dash: Dash::Short, width: 0.8, ..Self::series(0) }
@@ -193,13 +179,5 @@ mod tests {
                 assert_ne!((a.color, a.dash), (b.color, b.dash), "{first} {second}");
             }
         }
-    }
-
-    #[test]
-    fn shades_darken() {
-        let red = |member| Style::shade(1, member, 5).color.1;
-        assert!((1..5).all(|member| red(member) < red(member - 1)));
-        assert_eq!(Style::shade(1, 4, 5).color, PALETTE[1]);
-        assert_eq!(Style::shade(1, 0, 1).color, Style::shade(1, 0, 0).color);
     }
 }

@@ -1,11 +1,86 @@
-//! Positions of graphical elements.
+//! Figures show data at the correct positions, and no input breaks drawing.
 
-use crate::sheet::{Point, Sheet};
-use mcsa_plot::{
-    Anchor, Axis, DrawError, Drawing, Figure, Layer, Legend, Note, Panel, Place, Reason, Spacing, Style,
-    Summary,
-};
+use mcsa_plot::{Axis, Drawing, Figure, Layer, Missing, Panel, Spacing, Style, Summary};
+use proptest::prelude::*;
+use resvg::usvg::roxmltree::{Document, Node};
 use resvg::{tiny_skia, usvg};
+
+/// A point in units of the picture.
+type Point = (f64, f64);
+
+/// Graphical elements of a figure.
+#[derive(Debug, Default)]
+struct Sheet {
+    /// Size of the page in units.
+    size: Point,
+    /// Every text, without its markup.
+    texts: Vec<String>,
+    /// Every polyline by the class of its group.
+    polylines: Vec<(String, Vec<Point>)>,
+    /// Every filled polygon by the class of its group.
+    polygons: Vec<(String, Vec<Point>)>,
+    /// Every disc by the class of its group.
+    discs: Vec<(String, Point)>,
+}
+
+impl Sheet {
+    /// Parses a drawing.
+    fn of(drawing: &Drawing) -> Self {
+        let document = Document::parse(&drawing.svg).expect("a drawing is XML");
+        let root = document.root_element();
+        let view: Vec<f64> = numbers(root.attribute("viewBox").expect("a page has a size"));
+        let mut sheet = Self { size: (view[2], view[3]), ..Self::default() };
+        sheet.read(root, "");
+        sheet
+    }
+
+    fn read(&mut self, node: Node<'_, '_>, class: &str) {
+        let class = node.attribute("class").unwrap_or(class);
+        let number = |name: &str| node.attribute(name).and_then(|text| text.parse::<f64>().ok());
+        match node.tag_name().name() {
+            "text" => self
+                .texts
+                .push(node.descendants().filter_map(|part| part.is_text().then(|| part.text())?).collect()),
+            "polyline" => self.polylines.push((class.into(), points(node))),
+            "polygon" => self.polygons.push((class.into(), points(node))),
+            "circle" => {
+                let at = number("cx").zip(number("cy")).expect("a disc has a place");
+                self.discs.push((class.into(), at));
+            }
+            _ => {}
+        }
+        node.children().filter(Node::is_element).for_each(|child| self.read(child, class));
+    }
+
+    /// The polylines of one class.
+    fn lines(&self, class: &str) -> Vec<&[Point]> {
+        self.polylines.iter().filter(|(of, _)| of == class).map(|(_, points)| &points[..]).collect()
+    }
+
+    /// Left, top, right and bottom of the first plot, from its axis lines.
+    fn frame(&self) -> [f64; 4] {
+        let lines = self.lines("axes");
+        let corner = lines.iter().find(|line| line.len() == 3).expect("two axes meet in a corner");
+        [corner[0].0, corner[0].1, corner[2].0, corner[2].1]
+    }
+
+    /// Every coordinate.
+    fn coordinates(&self) -> impl Iterator<Item = Point> + '_ {
+        let paths =
+            self.polylines.iter().chain(&self.polygons).flat_map(|(_, points)| points.iter().copied());
+        paths.chain(self.discs.iter().map(|(_, at)| *at))
+    }
+}
+
+fn points(node: Node<'_, '_>) -> Vec<Point> {
+    let values = numbers(node.attribute("points").expect("a path has points"));
+    values.chunks(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    let words = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
+    words.map(|word| word.parse().expect("coordinates are numbers")).collect()
+}
 
 fn draw(panel: Panel) -> Drawing {
     Figure::new(vec![panel]).draw().expect("the figure can be drawn")
@@ -75,7 +150,7 @@ fn the_same_figure_gives_the_same_bytes() {
 }
 
 #[test]
-fn values_that_cannot_be_drawn_are_gaps_and_notes() {
+fn values_that_cannot_be_drawn_are_gaps_and_are_counted() {
     let y = [1.0, 2.0, f64::NAN, 4.0, 5.0, -1.0, f64::INFINITY, 8.0];
     let x: Vec<f64> = (1..9).map(f64::from).collect();
     let panel = Panel::new(Axis::linear("x"), Axis::log("y")).with(Layer::line(x, y).named("JSA"));
@@ -83,10 +158,9 @@ fn values_that_cannot_be_drawn_are_gaps_and_notes() {
     let sheet = Sheet::of(&drawing);
     assert_eq!(sheet.lines("line").len(), 2);
     assert_eq!(sheet.discs.len(), 1, "the point between two gaps is a dot");
-    let note = |reason, count| Note { panel: 0, layer: "JSA".into(), reason, count };
-    assert_eq!(drawing.notes, [note(Reason::NotFinite, 2), note(Reason::NotPositive, 1)]);
+    assert_eq!(drawing.missing, Missing { not_finite: 2, not_positive: 1, ..Missing::default() });
     let caption = sheet.texts.last().unwrap();
-    assert_eq!(caption, "Not drawn: 2 not finite (JSA); 1 not positive on a log axis (JSA).");
+    assert_eq!(caption, "Not drawn: 2 not finite; 1 not positive on a log axis.");
 }
 
 #[test]
@@ -97,7 +171,19 @@ fn a_band_below_zero_goes_to_the_foot_of_a_log_axis() {
     let [left, _, right, bottom] = sheet.frame();
     let (_, area) = &sheet.polygons[0];
     assert!(area.contains(&(f64::midpoint(left, right).round(), bottom)), "{area:?} {bottom}");
-    assert_eq!(drawing.notes[0].reason, Reason::CutAtAxis);
+    assert_eq!(drawing.missing, Missing { cut_at_axis: 1, ..Missing::default() });
+}
+
+/// A line with its markers misses its values once; panels are added up.
+#[test]
+fn a_series_is_counted_once_and_panels_add_up() {
+    let panel = |high: f64| {
+        let (x, y) = ([0.0, 1.0, 2.0], [0.0, high, high]);
+        let panel = Panel::new(Axis::linear("x"), Axis::linear("y").spanning(-1.0, 1.0));
+        panel.with(Layer::line(x, y).named("JSA")).with(Layer::points(x, y).named("JSA"))
+    };
+    let drawing = Figure::new(vec![panel(9.0), panel(9.0), panel(0.0)]).draw().unwrap();
+    assert_eq!(drawing.missing, Missing { outside: 4, ..Missing::default() });
 }
 
 #[test]
@@ -144,17 +230,18 @@ fn names_are_text_and_not_markup_of_the_document() {
 #[test]
 fn what_no_page_can_hold_is_refused() {
     let panel = || Panel::new(Axis::linear("x"), Axis::log("y"));
-    let refused = |figure: Figure| figure.draw().unwrap_err();
-    assert_eq!(refused(Figure::new(Vec::new())), DrawError::NoPanels);
+    let refused = |figure: Figure| figure.draw().unwrap_err().to_string();
+    assert_eq!(refused(Figure::new(Vec::new())), "a figure needs at least one panel");
     let range =
         |low, high| refused(Figure::new(vec![Panel { y: Axis::log("y").spanning(low, high), ..panel() }]));
     for (low, high) in [(1.0, 1.0), (2.0, 1.0), (0.0, 1.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)] {
-        assert!(matches!(range(low, high), DrawError::Range { .. }), "{low} {high}");
+        assert!(range(low, high).starts_with("axis `y`: the range "), "{low} {high}");
     }
     for width in [0.0, -5.0, f64::NAN, 1e9] {
-        assert!(matches!(refused(Figure::new(vec![panel()]).wide(width)), DrawError::Measure { .. }));
+        let message = refused(Figure::new(vec![panel()]).wide(width));
+        assert_eq!(message, format!("the width in millimetres is {width}, out of what a page can have"));
     }
-    assert!(matches!(draw(panel()).png(0.0), Err(DrawError::Measure { .. })));
+    assert!(draw(panel()).png(0.0).is_err());
 }
 
 #[test]
@@ -227,10 +314,11 @@ fn no_text_lies_on_another_or_off_the_page() {
             let at = [0.0, 1.0, 2.0]
                 .map(|at| if matches!(x.spacing, Spacing::Categories(_)) { at } else { low + at * high });
             let panel = Panel::new(x.clone(), y.clone()).titled(long);
+            // Legends of different panels are below them.
+            let other = if columns == 4 { format!("short {}", x.label) } else { "short".to_owned() };
             panel
                 .with(Layer::line(at, at.map(|at| at + 1.0)).named(long))
-                .with(Layer::points(at, at).styled(Style::series(1)).named("short"))
-                .legend(if columns == 4 { Legend::Below } else { Legend::Auto })
+                .with(Layer::points(at, at).styled(Style::series(1)).named(other))
         });
         let mut figure = Figure::new(panels.collect()).titled(long).captioned(long.repeat(3)).wide(width);
         figure.columns = columns;
@@ -240,7 +328,7 @@ fn no_text_lies_on_another_or_off_the_page() {
         for (words, ink) in &boxes {
             assert!(ink.left() >= 0.0 && ink.right() <= page + 1.0, "{width} {columns}: {words} {ink:?}");
         }
-        // Bounding boxes of rotated names are larger than the names.
+        // Names of several lines may touch on a vertical axis that is too short for them.
         let is_name = |text: &str| names.iter().any(|name| name.contains(text));
         let pairs = collisions(&boxes);
         let wrong: Vec<_> = pairs.iter().filter(|(one, other)| !(is_name(one) && is_name(other))).collect();
@@ -250,10 +338,12 @@ fn no_text_lies_on_another_or_off_the_page() {
 
 #[test]
 fn texts_on_each_other_are_caught() {
-    let panel =
-        Panel::new(Axis::linear("x"), Axis::linear("y")).with(Layer::text(0.5, 0.5, "one", Anchor::Middle));
-    let drawing = draw(panel.with(Layer::text(0.5, 0.5, "two", Anchor::Start)));
-    assert_eq!(collisions(&text_boxes(&drawing)), [("one".into(), "two".into())]);
+    let drawing = draw(Panel::new(Axis::linear("one"), Axis::linear("")).titled("two"));
+    let mut boxes = text_boxes(&drawing);
+    boxes.retain(|(words, _)| ["one", "two"].contains(&words.as_str()));
+    assert!(boxes.len() == 2 && collisions(&boxes).is_empty());
+    boxes[0].1 = boxes[1].1;
+    assert_eq!(collisions(&boxes).len(), 1);
 }
 
 /// Pairs of texts whose boxes overlap.
@@ -269,35 +359,122 @@ fn collisions(boxes: &[(String, usvg::Rect)]) -> Vec<(String, String)> {
     pairs
 }
 
+/// A common legend is above the plots, different ones are below theirs.
 #[test]
-fn a_legend_stands_where_it_is_told() {
-    let panel = |legend| {
-        let layer = Layer::points([0.0, 1.0], [0.0, 1.0]).named("name");
-        Panel::new(Axis::linear("x"), Axis::linear("y")).with(layer).legend(legend)
+fn a_legend_is_above_or_below_the_plots() {
+    let panel = |name: &str| {
+        Panel::new(Axis::linear("x"), Axis::linear("y")).with(Layer::points([0.5], [0.5]).named(name))
     };
-    let swatch = |legend| {
-        let sheet = Sheet::of(&draw(panel(legend)));
-        let [left, top, right, bottom] = sheet.frame();
-        let place = |at: Point| ((at.0 - left) / (right - left), (bottom - at.1) / (bottom - top));
-        sheet.discs.iter().find(|(class, _)| class == "legend").map(|(_, at)| place(*at))
+    let swatches = |figure: Figure| {
+        let sheet = Sheet::of(&figure.draw().unwrap());
+        let [_, top, _, bottom] = sheet.frame();
+        let legend = sheet.discs.iter().filter(|(class, _)| class == "legend");
+        legend
+            .map(|(_, at)| {
+                if at.1 < top {
+                    "above"
+                } else if at.1 > bottom {
+                    "below"
+                } else {
+                    "in"
+                }
+            })
+            .collect()
     };
-    let found = |legend| swatch(legend).expect("a legend is drawn");
-    assert!(matches!(found(Legend::At(Place::BottomRight)), (0.6..=1.0, 0.0..=0.3)));
-    assert!(matches!(found(Legend::At(Place::TopLeft)), (0.0..=0.3, 0.7..=1.0)));
-    assert!(found(Legend::Below).1 < 0.0);
-    assert!(matches!(found(Legend::Auto), (0.0..=0.3, 0.7..=1.0)), "the diagonal leaves the upper left free");
-    assert_eq!(swatch(Legend::Hidden), None);
+    let found: Vec<[Vec<&str>; 3]> = [("a", "a"), ("a", "b")]
+        .map(|(a, b)| {
+            let both = Figure::new(vec![panel(a), panel(b)]);
+            [swatches(Figure::new(vec![panel(a)])), swatches(both.clone()), swatches(both.as_multiples(2))]
+        })
+        .into();
+    assert_eq!(found[0], [vec!["above"], vec!["above"], vec!["above"]]);
+    assert_eq!(found[1], [vec!["above"], vec!["below"; 2], vec!["above"; 2]]);
 }
 
-#[test]
-fn words_stand_at_their_point() {
-    let panel = Panel::new(Axis::linear("x").spanning(0.0, 1.0), Axis::linear("y").spanning(0.0, 1.0));
-    let drawing = draw(panel.with(Layer::text(0.5, 0.5, "*here*", Anchor::Middle)).with(Layer::text(
-        2.0,
-        0.0,
-        "no",
-        Anchor::End,
-    )));
-    assert!(Sheet::of(&drawing).texts.contains(&"here".to_string()));
-    assert_eq!((drawing.notes.len(), drawing.notes[0].reason), (1, Reason::Outside));
+/// Ordinary numbers and extreme ones.
+fn value() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => -10.0..10.0f64,
+        2 => any::<f64>(),
+        1 => prop_oneof![
+            Just(f64::NAN), Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(0.0), Just(-0.0), Just(1e300),
+            Just(-1e300), Just(1e-300), Just(f64::MAX), Just(f64::MIN), Just(5e-324), Just(1.0),
+        ],
+    ]
+}
+
+fn axis() -> impl Strategy<Value = Axis> {
+    let range = prop::option::of((-2.0..2.0f64, 1e-3..5.0f64));
+    let spacing = prop_oneof![
+        Just(Axis::linear("*x*_{i}")),
+        Just(Axis::log("10^{2} & <")),
+        prop::collection::vec(".{0,12}", 0..4).prop_map(|names| Axis::categories("", names)),
+    ];
+    (spacing, range).prop_map(|(axis, range)| match range {
+        Some((low, width)) if axis == Axis::log("10^{2} & <") => {
+            axis.spanning(low.exp(), low.exp() * (1.0 + width))
+        }
+        Some((low, width)) => axis.spanning(low, low + width),
+        None => axis,
+    })
+}
+
+fn layer() -> impl Strategy<Value = Layer> {
+    let column = || prop::collection::vec(value(), 6);
+    let columns = (0..6usize, column(), column(), column(), column());
+    let shape = (columns, 0..9usize, value()).prop_map(|((length, a, b, c, d), kind, lone)| {
+        let [a, b, c, d] = [a, b, c, d].map(|column| column[..length].to_vec());
+        match kind {
+            0 => Layer::line(a, b),
+            1 => Layer::band(a, b, c),
+            2 => Layer::points(a, b),
+            3 => Layer::intervals(a, b, c, d),
+            4 => Layer::intervals(a, b, c, d).horizontal().dodged(1, 3),
+            5 => Layer::boxes(a, vec![Summary::of(&b); length]),
+            6 => Layer::bars(a, b.into_iter().skip(1).collect::<Vec<_>>()),
+            7 => Layer::vertical_rule(lone),
+            _ => Layer::horizontal_rule(lone),
+        }
+    });
+    (shape, ".{0,20}", 0..40usize)
+        .prop_map(|(layer, name, series)| layer.styled(Style::series(series)).named(name))
+}
+
+fn panel() -> impl Strategy<Value = Panel> {
+    let layers = prop::collection::vec(layer(), 0..4);
+    (axis(), axis(), layers, ".{0,30}")
+        .prop_map(|(x, y, layers, title)| Panel { layers, ..Panel::new(x, y).titled(title) })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_figure_is_drawn_on_the_page(panels in prop::collection::vec(panel(), 1..4), shares in any::<bool>()) {
+        let mut figure = Figure::new(panels).captioned("*T* = 10^{4}");
+        if shares {
+            figure = figure.as_multiples(2);
+        }
+        let drawing = figure.draw().expect("bad values are no reason");
+        let sheet = Sheet::of(&drawing);
+        let (width, height) = sheet.size;
+        for (x, y) in sheet.coordinates() {
+            // Markers at the frame extend a little beyond it.
+            prop_assert!((-500.0..=width + 500.0).contains(&x) && (-500.0..=height + 500.0).contains(&y), "{x} {y}");
+        }
+        prop_assert_eq!(figure.draw(), Ok(drawing));
+    }
+
+    #[test]
+    fn a_cloud_is_drawn_or_counted(data in prop::collection::vec((value(), value()), 0..40), log in any::<bool>()) {
+        let (x, y): (Vec<f64>, Vec<f64>) = data.iter().copied().unzip();
+        let axis = if log { Axis::log("y") } else { Axis::linear("y") };
+        let points = Layer::points(x, y).styled(Style::series(0).faint(0.5)); // faint points are not merged
+        let drawing = Figure::new(vec![Panel::new(Axis::linear("x"), axis).with(points)]).draw().unwrap();
+        let drawn = Sheet::of(&drawing).discs.len();
+        let Missing { not_finite, not_positive, cut_at_axis, outside } = drawing.missing;
+        prop_assert_eq!(drawn + not_finite + not_positive, data.len());
+        prop_assert_eq!(not_finite, data.iter().filter(|(x, y)| !(x.is_finite() && y.is_finite())).count());
+        prop_assert_eq!((cut_at_axis, outside), (0, 0), "an automatic range holds all that can be drawn");
+    }
 }
