@@ -4,7 +4,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Climbing", "Density", "Fitted", "Fitting", "Model", "__version__"]
+__all__ = ["AscentState", "Density", "FitResult", "FitState", "Model", "__version__"]
 __version__: str
 
 _Floats = NDArray[np.float64]
@@ -89,7 +89,7 @@ class Model:
     def log_likelihood(self, z: _Floats) -> _Floats: ...
 
 @final
-class Fitting:
+class FitState:
     """State of a fit between its stages."""
 
     def __new__(
@@ -105,15 +105,15 @@ class Fitting:
         checkpoint: str | None,
     ) -> Self: ...
     @staticmethod
-    def load(target: Density | Model, path: str) -> Fitting: ...
+    def load(target: Density | Model, path: str) -> FitState: ...
     @property
     def stage(self) -> str: ...
     def run(self, after: Callable[[str], object] | None = None) -> bool: ...
-    def result(self) -> Fitted | None: ...
+    def result(self) -> FitResult | None: ...
     def save(self, path: str) -> None: ...
 
 @final
-class Climbing:
+class AscentState:
     """State of an ascent."""
 
     def __new__(
@@ -124,11 +124,11 @@ class Climbing:
     @property
     def ended(self) -> str | None: ...
     def run(self, steps: int, after: Callable[[str], object] | None = None) -> bool: ...
-    def result(self, count: int) -> Fitted: ...
+    def result(self, count: int) -> FitResult: ...
     def save(self, path: str) -> None: ...
 
 @final
-class Fitted:
+class FitResult:
     """Weighted draws of a fit, with what was found about them."""
 
     @staticmethod
@@ -142,7 +142,7 @@ class Fitted:
         family: str,
         params: list[float],
         handover: tuple[_Floats, list[float], _Floats] | None,
-    ) -> Fitted: ...
+    ) -> FitResult: ...
     @property
     def draws(self) -> _Floats: ...
     @property

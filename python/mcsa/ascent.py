@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ._mcsa import Climbing, Model
+from ._mcsa import AscentState, Model
 from .arguments import numbers, whole
 from .fit import Batch, Description, Line, Part, Parts, described
 from .result import Result
@@ -97,12 +97,12 @@ class Ascent:
         start = _vector("mean", mean, sides), _vector("scale", scale, sides)
         self._draws = whole("draws", draws, 1)
         self._checkpoint = None if checkpoint is None else os.fspath(checkpoint)
-        self._climbing = Climbing(target, json.dumps(plan, default=float), *start, self._checkpoint)
+        self._state = AscentState(target, json.dumps(plan, default=float), *start, self._checkpoint)
 
     @property
     def step(self) -> int:
         """Number of steps made."""
-        return self._climbing.step
+        return self._state.step
 
     def run(self, steps: int = 10_000, *, progress: bool = False) -> Result:
         """Runs to ``steps`` steps in all and returns the result.
@@ -114,9 +114,9 @@ class Ascent:
         line = Line() if progress else None
         try:
             is_done = True
-            while is_done and self.step < steps and self._climbing.ended is None:
+            while is_done and self.step < steps and self._state.ended is None:
                 # A checkpoint is due every 10,000 steps.
-                is_done = self._climbing.run(min(steps, self.step + 10_000), line)
+                is_done = self._state.run(min(steps, self.step + 10_000), line)
                 if self._checkpoint is not None:
                     self.save(self._checkpoint)
         finally:
@@ -124,20 +124,20 @@ class Ascent:
                 line.close()
         if not is_done:
             warnings.warn(f"interrupted at step {self.step}; run() goes on", RuntimeWarning, stacklevel=2)
-        elif self._climbing.ended is not None:
-            warnings.warn(f"ended at step {self.step}: {self._climbing.ended}", RuntimeWarning, stacklevel=2)
+        elif self._state.ended is not None:
+            warnings.warn(f"ended at step {self.step}: {self._state.ended}", RuntimeWarning, stacklevel=2)
         return self.result()
 
     def result(self) -> Result:
         """Weighted draws at the parameters reached, without a verdict."""
-        return Result(self._climbing.result(self._draws), self._labels)
+        return Result(self._state.result(self._draws), self._labels)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the state. ``Ascent(..., checkpoint=path)`` with the same target and settings continues from it, with the same bits."""
-        self._climbing.save(os.fspath(path))
+        self._state.save(os.fspath(path))
 
     def __repr__(self) -> str:
-        return repr(self._climbing)
+        return repr(self._state)
 
 
 def ascend(

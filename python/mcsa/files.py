@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._mcsa import Fitted
+from ._mcsa import FitResult
 from .arguments import unmasked
 from .result import Labels, Result
 
@@ -77,7 +77,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     try:
         arrays, text = _read(path)
         verdict = None if text["verdict"] is None else tuple(text["verdict"])
-        fitted = Fitted.restored(
+        fitted = FitResult.restored(
             (arrays["draws"], arrays["values"], arrays["log_p"], arrays["log_q"]),
             text["names"],
             arrays["numbers"].tolist() if text["has_numbers"] else None,

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from ._mcsa import Density, Fitting, Model
+from ._mcsa import Density, FitState, Model
 from .arguments import known, unmasked, whole
 from .models import observed_data
 from .result import Labels, Result
@@ -89,7 +89,7 @@ class Fit:
         **description: Unpack[Description],
     ) -> None:
         target, self._labels = described(Fit, log_density, dim, gradient, description)
-        self._fitting = Fitting(
+        self._fitting = FitState(
             target,
             seed=whole("seed", seed),
             draws=whole("draws", draws, 1),
@@ -136,7 +136,7 @@ class Fit:
         """The fit that :meth:`save` wrote, with the options in the file. Another target is an error."""
         self = cls.__new__(cls)
         target, self._labels = described(cls.load, log_density, dim, gradient, description)
-        self._fitting = Fitting.load(target, os.fspath(path))
+        self._fitting = FitState.load(target, os.fspath(path))
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:

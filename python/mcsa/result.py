@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._mcsa import Fitted
+from ._mcsa import FitResult
 from .arguments import numbers, whole
 
 __all__ = ["Result", "Summary"]
@@ -70,7 +70,7 @@ class Result:
     Averages over the posterior are averages over ``draws`` with ``weights``; ``resampled`` gives points with equal weights.
     """
 
-    def __init__(self, fitted: Fitted, labels: Labels) -> None:
+    def __init__(self, fitted: FitResult, labels: Labels) -> None:
         self._fitted = fitted
         self._labels = labels
 

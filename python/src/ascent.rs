@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 use mcsa::core::{Counted, Error, Gradient, Seed};
-use mcsa::estimators::{Ascent, Draws, DynState, AscentState, Outcome, Run, StateFile, Stop, View};
+use mcsa::estimators::{Ascent, Draws, DynState, Outcome, Run, StateFile, Stop, View};
 use mcsa::families::GaussianFamily;
 use mcsa_catalogue::{
     AnyEstimator, BuiltFamily, FamilyConfig, KernelConfig, Method, OptimizerConfig, OptimizerState, Views,
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::value_error;
-use crate::fitted::Fitted;
+use crate::fit_result::FitResult;
 use crate::source::Source;
 
 /// First words of a file; the number is the version of the format.
@@ -36,7 +36,7 @@ struct Plan {
 
 /// State of an ascent; it can be saved, resumed and interrupted.
 #[pyclass(frozen, module = "mcsa._mcsa")]
-pub(crate) struct Climbing {
+pub(crate) struct AscentState {
     source: Source,
     plan: Plan,
     built: BuiltFamily,
@@ -62,7 +62,7 @@ struct State {
 }
 
 #[pymethods]
-impl Climbing {
+impl AscentState {
     #[new]
     fn new(
         target: &Bound<'_, PyAny>,
@@ -128,7 +128,7 @@ impl Climbing {
     }
 
     /// Weighted draws of q.
-    fn result(&self, py: Python<'_>, count: usize) -> PyResult<Fitted> {
+    fn result(&self, py: Python<'_>, count: usize) -> PyResult<FitResult> {
         let state = self.lock()?;
         let drawn = py.detach(|| {
             let lane = Seed::new(self.plan.seed).named("draws").stream(0, state.step);
@@ -138,7 +138,7 @@ impl Climbing {
         let drawn = drawn.map_err(value_error)?;
         let evaluations = (state.density + count as u64, state.gradient);
         let family = self.built.family.config();
-        Ok(Fitted::of_draws(py, drawn, self.source.density())?.with_q(
+        Ok(FitResult::of_draws(py, drawn, self.source.density())?.with_q(
             family,
             state.params.clone(),
             evaluations,
@@ -186,7 +186,7 @@ fn read(path: PathBuf, begun: State) -> PyResult<State> {
     }
 }
 
-impl Climbing {
+impl AscentState {
     fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.try_lock().map_err(|_| PyRuntimeError::new_err("this ascent is running in another thread"))
     }
@@ -210,7 +210,7 @@ impl Climbing {
         let (target, family): (&dyn Gradient, _) = (&counted, &*self.built.family);
         let (optimizer, seed) = (self.plan.optimizer.clone(), Seed::new(self.plan.seed));
         let ascent = Ascent { target, family, estimator: self.estimator()?, optimizer, seed };
-        let mut fit: AscentState<DynState, OptimizerState> = match &state.fit {
+        let mut fit: mcsa::estimators::AscentState<DynState, OptimizerState> = match &state.fit {
             Some(text) => serde_json::from_str(text).map_err(|error| Error::invalid(error.to_string()))?,
             None => ascent.start(state.start.clone())?,
         };

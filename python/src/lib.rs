@@ -3,8 +3,8 @@
 mod ascent;
 mod callback;
 mod errors;
-mod fitted;
-mod fitting;
+mod fit_result;
+mod fit_state;
 mod model;
 mod source;
 mod sparse;
@@ -17,7 +17,7 @@ fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<callback::Density>()?;
     module.add_class::<model::Model>()?;
-    module.add_class::<fitting::Fitting>()?;
-    module.add_class::<fitted::Fitted>()?;
-    module.add_class::<ascent::Climbing>()
+    module.add_class::<fit_state::FitState>()?;
+    module.add_class::<fit_result::FitResult>()?;
+    module.add_class::<ascent::AscentState>()
 }

@@ -11,7 +11,7 @@ use crate::errors::value_error;
 
 /// Result of a fit.
 #[pyclass(frozen, module = "mcsa._mcsa")]
-pub(crate) struct Fitted {
+pub(crate) struct FitResult {
     weighted: Draws,
     /// Draws of q, one per row.
     #[pyo3(get)]
@@ -71,7 +71,7 @@ pub(crate) fn rows<'py>(py: Python<'py>, columns: MatRef<'_, f64>) -> PyResult<B
     values.into_pyarray(py).reshape([columns.ncols(), columns.nrows()])
 }
 
-impl Fitted {
+impl FitResult {
     /// The result of a fit in one call.
     pub(crate) fn of_fit(py: Python<'_>, outcome: Outcome, target: &dyn LogDensity) -> PyResult<Self> {
         let handover = outcome.sampler_start().ok();
@@ -141,7 +141,7 @@ impl Fitted {
 }
 
 #[pymethods]
-impl Fitted {
+impl FitResult {
     /// A result from its numbers: draws, values, log p and log q as arrays, the others as they were read.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "the fields of a result")]

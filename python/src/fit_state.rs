@@ -10,12 +10,12 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::value_error;
-use crate::fitted::Fitted;
+use crate::fit_result::FitResult;
 use crate::source::Source;
 
 /// State of a fit between its stages; it can be saved, resumed and interrupted.
 #[pyclass(frozen, module = "mcsa._mcsa")]
-pub(crate) struct Fitting {
+pub(crate) struct FitState {
     source: Source,
     /// `None` after an exception of a callable: the state is not that of any uninterrupted fit.
     state: Mutex<Option<State>>,
@@ -29,7 +29,7 @@ enum End {
 }
 
 #[pymethods]
-impl Fitting {
+impl FitState {
     #[new]
     #[pyo3(signature = (target, *, seed, draws, starts, evaluations, seconds, share, checkpoint))]
     #[expect(clippy::too_many_arguments, reason = "named arguments of Python")]
@@ -87,7 +87,7 @@ impl Fitting {
     }
 
     /// The result; before the end of the fit one without checks, whose verdict is no, or `None` if there is no q yet.
-    fn result(&self, py: Python<'_>) -> PyResult<Option<Fitted>> {
+    fn result(&self, py: Python<'_>) -> PyResult<Option<FitResult>> {
         let guard = self.lock()?;
         let state = guard.as_ref().ok_or_else(ended)?;
         let fitted = py.detach(|| {
@@ -98,7 +98,7 @@ impl Fitting {
         });
         self.source.raised()?;
         match fitted.map_err(value_error)? {
-            Some(fitted) => Fitted::of_fit(py, fitted, self.source.density()).map(Some),
+            Some(fitted) => FitResult::of_fit(py, fitted, self.source.density()).map(Some),
             None => Ok(None),
         }
     }
@@ -151,7 +151,7 @@ fn ended() -> PyErr {
     )
 }
 
-impl Fitting {
+impl FitState {
     /// The state. Waiting for it would lock up Python, because a running fit needs the interpreter.
     fn lock(&self) -> PyResult<MutexGuard<'_, Option<State>>> {
         self.state.try_lock().map_err(|_| PyRuntimeError::new_err("this fit is running in another thread"))
