@@ -26,13 +26,13 @@
 use std::io::Read;
 use std::process::ExitCode;
 
-use mcsa_annealed::Surrogate;
 use mcsa_annealed::dais::{Base, Dais, DaisGradient, Mass, Shape};
+use mcsa_annealed::{Along, PathPoint, Surrogate};
 use mcsa_core::numeric::dot;
 use mcsa_core::numeric::scalar::{log_sigmoid, sigmoid};
 use mcsa_core::{Error, StepSizes};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     let mut text = String::new();
@@ -59,52 +59,37 @@ pub(crate) struct Replay {
     /// Log weight of the path, an estimate of the bound.
     pub(crate) elbo: f64,
     /// Derivatives by the names of the parameters, shaped as they are.
-    pub(crate) grad: Map<String, Value>,
+    pub(crate) grad: Value,
     /// Points `z_0 .. z_K`.
     pub(crate) z: Vec<Vec<f64>>,
     /// Numbers of clipped step sizes.
-    pub(crate) step_sizes: StepSizes,
+    step_sizes: StepSizes,
 }
 
 /// Replays the path of a JSON text.
 ///
 /// # Errors
-/// If the text is not understood; the place is named.
+/// If the text is no replay, or a parameter that the method needs is missing, has the wrong shape or lies outside its range.
 pub(crate) fn answer(text: &str) -> Result<Replay, Error> {
-    Replay::of(&Question::read(text)?)
+    let not_a_replay = |error| Error::invalid(format!("not a replay: {error}"));
+    let question: Question = serde_json::from_str(text).map_err(not_a_replay)?;
+    question.check()?;
+    let replay = question.replay()?;
+    let given: Value = serde_json::from_str(text).map_err(not_a_replay)?;
+    match given["params"].as_object().into_iter().flatten().find(|(name, _)| replay.grad.get(name).is_none())
+    {
+        None => Ok(replay),
+        Some((name, _)) => {
+            let reason = "is not a parameter of this problem and method";
+            Err(Error::invalid(format!("params.{name} {reason}")))
+        }
+    }
 }
 
 impl Replay {
-    /// Replays a path.
-    ///
-    /// # Errors
-    /// If a parameter that the method needs is missing, has the wrong shape or lies outside its range.
-    pub(crate) fn of(question: &Question) -> Result<Self, Error> {
-        let Question { problem, case, params } = question;
-        let dais = dais(case, params)?;
-        let guide = Joint { prior: prior(problem), likelihood: guide(problem, case, params)? };
-        let share = problem.rows as f64 / case.end_rows.len() as f64;
-        let weights = vec![share; case.end_rows.len()];
-        let end = rows(problem, params, &case.end_rows, &weights)?;
-        let target = Joint { prior: prior(problem), likelihood: Likelihood::Rows(end) };
-        let noise = [&case.eps0[..], &case.nu.concat()].concat();
-        let path = dais.path(&guide, &guide.own(), &noise);
-        let (mut slope, mut of_target) = (vec![0.0; problem.dim], [0.0]);
-        let elbo = target.value_and_gradient(path.end(), &mut slope, &mut of_target) - path.log_q;
-        let gradient = dais.gradient(&guide, &guide.own(), &noise, &slope, -1.0);
-        let grad = named(question, &guide.likelihood, &gradient, of_target[0]);
-        if let Some((name, _)) = params.optional().iter().find(|(name, is)| *is && !grad.contains_key(*name))
-        {
-            return Err(Error::invalid(format!(
-                "params.{name} is not a parameter of this problem and method"
-            )));
-        }
-        Ok(Self { elbo, grad, z: path.points, step_sizes: dais.step_sizes() })
-    }
-
     /// JSON with the keys `elbo`, `grad` and `z`; null stands for a number that is not finite.
-    pub(crate) fn json(&self) -> String {
-        json!({"elbo": self.elbo, "grad": self.grad, "z": self.z}).to_string()
+    pub(crate) fn json(&self) -> Value {
+        json!({"elbo": self.elbo, "grad": self.grad, "z": self.z})
     }
 
     /// Report of clipped step sizes, if any.
@@ -114,159 +99,10 @@ impl Replay {
     }
 }
 
-fn prior(problem: &Problem) -> Prior {
-    let mean = problem.prior_mean.clone().unwrap_or_else(|| vec![0.0; problem.dim]);
-    Prior { mean, scale: problem.prior_scale }
-}
-
-fn dais(case: &Case, params: &Params) -> Result<Dais, Error> {
-    let d = params.mu.len();
-    let (shape, scale) = match case.base {
-        BaseForm::Mf => (Shape::Diagonal, needed("params.sigma", &params.sigma)?.clone()),
-        BaseForm::Mvn => (Shape::Lower, matrix("params.L", needed("params.L", &params.factor)?, d, d)?),
-    };
-    let dais = Dais {
-        base: Base::new(params.mu.clone(), shape, scale).map_err(|error| error.within("params"))?,
-        step_size: params.eta0,
-        kappa: params.kappa,
-        longest: case.eta_max,
-        gamma: params.gamma,
-        betas: params.beta.clone(),
-        mass: params.mass.clone(),
-        law: if case.convention == Convention::Paper { Mass::Variance } else { Mass::Deviation },
-    };
-    dais.check().map_err(|error| error.within("params"))?;
-    Ok(dais)
-}
-
-/// Likelihood of the rows of the data with the given indices and weights.
-fn rows(problem: &Problem, params: &Params, chosen: &[usize], weights: &[f64]) -> Result<Rows, Error> {
-    let x = chosen.iter().flat_map(|&n| problem.x[n].iter().copied()).collect();
-    let labels = || chosen.iter().map(|&n| problem.y[n]);
-    let likelihood = match problem.kind {
-        Kind::Logistic => Terms::Logistic {
-            positive: labels().zip(weights).map(|(y, weight)| y * weight).collect(),
-            negative: labels().zip(weights).map(|(y, weight)| (1.0 - y) * weight).collect(),
-        },
-        Kind::Linreg => {
-            let deviation = *needed("sigma_obs", &params.sigma_obs.or(problem.sigma_obs))?;
-            positive("sigma_obs", deviation)?;
-            Terms::Normal { y: labels().collect(), weights: weights.to_vec(), deviation }
-        }
-    };
-    Ok(Rows { x, likelihood })
-}
-
-/// Likelihood that guides the path.
-fn guide(problem: &Problem, case: &Case, params: &Params) -> Result<Likelihood, Error> {
-    let (all, d): (Vec<usize>, _) = ((0..problem.rows).collect(), problem.dim);
-    let rows = match case.algo {
-        Algorithm::Dais => rows(problem, params, &all, &vec![1.0; all.len()])?,
-        Algorithm::Ns => {
-            let chosen = needed("case.J", &case.guide_rows)?;
-            indices("case.J", chosen, problem.rows)?;
-            let share = problem.rows as f64 / chosen.len() as f64;
-            rows(problem, params, chosen, &vec![share; chosen.len()])?
-        }
-        Algorithm::SlRand => {
-            let chosen = needed("case.surr_idx", &case.surr_idx)?;
-            indices("case.surr_idx", chosen, problem.rows)?;
-            let weights = needed("params.omega", &params.omega)?;
-            length("params.omega", weights, chosen.len())?;
-            rows(problem, params, chosen, weights)?
-        }
-        Algorithm::SlPmFix | Algorithm::SlPmLearn => {
-            if problem.kind == Kind::Linreg {
-                return Err(Error::invalid("case.algo: weights for both labels need a logistic problem"));
-            }
-            let (place, covariates) = match case.algo {
-                Algorithm::SlPmFix => ("case.x_surr", &case.x_surr),
-                _ => ("params.x_surr", &params.x_surr),
-            };
-            let covariates = needed(place, covariates)?;
-            let x = matrix(place, covariates, covariates.len(), d)?;
-            let (positive, negative) = (
-                needed("params.omega_pos", &params.omega_pos)?.clone(),
-                needed("params.omega_neg", &params.omega_neg)?.clone(),
-            );
-            length("params.omega_pos", &positive, covariates.len())?;
-            length("params.omega_neg", &negative, covariates.len())?;
-            Rows { x, likelihood: Terms::Logistic { positive, negative } }
-        }
-        Algorithm::SlQuad => {
-            let a = needed("params.a", &params.a)?.clone();
-            length("params.a", &a, d)?;
-            let b = matrix("params.B", needed("params.B", &params.b)?, d, d)?;
-            return Ok(Likelihood::Quadratic { a, b });
-        }
-    };
-    Ok(Likelihood::Rows(rows))
-}
-
-/// Derivatives for the parameters that the question names.
-fn named(
-    question: &Question,
-    guide: &Likelihood,
-    gradient: &DaisGradient,
-    of_target: f64,
-) -> Map<String, Value> {
-    let Question { problem, case, params } = question;
-    let d = problem.dim;
-    let square = |flat: &[f64]| json!(flat.chunks(d).collect::<Vec<_>>());
-    let mut grad = Map::new();
-    let mut put = |name: &str, value: Value| drop(grad.insert(name.to_owned(), value));
-    put("mu", json!(gradient.mean));
-    match case.base {
-        BaseForm::Mf => put("sigma", json!(gradient.scale)),
-        BaseForm::Mvn => put("L", square(&gradient.scale)),
-    }
-    put("eta0", json!(gradient.step_size));
-    put("kappa", json!(gradient.kappa));
-    put("gamma", json!(gradient.gamma));
-    put("M", json!(gradient.mass));
-    put("beta", json!(gradient.betas));
-    let mut deviation = of_target;
-    let mut flat = gradient.psi.clone();
-    match guide {
-        Likelihood::Quadratic { .. } => {
-            put("a", json!(flat[..d]));
-            put("B", square(&flat[d..]));
-        }
-        Likelihood::Rows(rows) => {
-            let bars = rows.params(&mut flat);
-            if let Terms::Normal { .. } = rows.likelihood {
-                deviation += bars.second[0];
-            }
-            match (case.algo, &case.surr_idx) {
-                (Algorithm::SlRand, Some(chosen)) if problem.kind == Kind::Logistic => {
-                    // A weight counts for the label of its row.
-                    let of_label = |(k, &n): (usize, &usize)| {
-                        if problem.y[n] == 1.0 { bars.first[k] } else { bars.second[k] }
-                    };
-                    put("omega", json!(chosen.iter().enumerate().map(of_label).collect::<Vec<f64>>()));
-                }
-                (Algorithm::SlRand, _) => put("omega", json!(bars.first)),
-                (Algorithm::SlPmFix | Algorithm::SlPmLearn, _) => {
-                    put("omega_pos", json!(bars.first));
-                    put("omega_neg", json!(bars.second));
-                    if case.algo == Algorithm::SlPmLearn {
-                        put("x_surr", square(bars.x));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    if params.sigma_obs.is_some() && problem.kind == Kind::Linreg {
-        put("sigma_obs", json!(deviation));
-    }
-    grad
-}
-
 /// A problem, the random numbers of one path, and the parameters.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Question {
+struct Question {
     problem: Problem,
     case: Case,
     params: Params,
@@ -369,32 +205,10 @@ struct Params {
     sigma_obs: Option<f64>,
 }
 
-impl Params {
-    /// Names of the parameters that only some methods have, and whether they are given.
-    fn optional(&self) -> [(&'static str, bool); 9] {
-        [
-            ("sigma", self.sigma.is_some()),
-            ("L", self.factor.is_some()),
-            ("omega", self.omega.is_some()),
-            ("omega_pos", self.omega_pos.is_some()),
-            ("omega_neg", self.omega_neg.is_some()),
-            ("x_surr", self.x_surr.is_some()),
-            ("a", self.a.is_some()),
-            ("B", self.b.is_some()),
-            ("sigma_obs", self.sigma_obs.is_some()),
-        ]
-    }
-}
-
 impl Question {
-    /// Parses JSON, and checks the shapes that all methods share.
-    ///
-    /// # Errors
-    /// If the text is not such JSON, a key is unknown or missing, or a length is wrong; the place is named.
-    pub(crate) fn read(text: &str) -> Result<Self, Error> {
-        let question: Self =
-            serde_json::from_str(text).map_err(|error| Error::invalid(format!("not a replay: {error}")))?;
-        let Self { problem, case, params } = &question;
+    /// Checks the shapes that all methods share; the place of a fault is named.
+    fn check(&self) -> Result<(), Error> {
+        let Self { problem, case, params } = self;
         let d = problem.dim;
         if d == 0 || problem.rows == 0 {
             return Err(Error::invalid("problem: N and D are at least 1"));
@@ -415,7 +229,154 @@ impl Question {
         if problem.kind == Kind::Logistic && !problem.y.iter().all(labels) {
             return Err(Error::invalid("problem.y: labels are 0 or 1"));
         }
-        Ok(question)
+        Ok(())
+    }
+
+    fn replay(&self) -> Result<Replay, Error> {
+        let Self { problem, case, params } = self;
+        let dais = self.dais()?;
+        let guide = Joint { problem, likelihood: self.guide()? };
+        let end = self.rows(&case.end_rows, &vec![problem.share(&case.end_rows); case.end_rows.len()])?;
+        let noise = [&case.eps0[..], &case.nu.concat()].concat();
+        let path = dais.path(&guide, &vec![0.0; guide.num_params()], &noise);
+        let mut slope = vec![0.0; problem.dim];
+        let (log_joint, of_deviation) = end.log_joint(problem, path.end(), &mut slope);
+        let gradient = dais.gradient(&guide, &vec![0.0; guide.num_params()], &noise, &slope, -1.0);
+        let mut grad = self.named(&guide.likelihood, &gradient);
+        if params.sigma_obs.is_some() && problem.kind == Kind::Linreg {
+            let of_guide = match &guide.likelihood {
+                Likelihood::Rows(rows) => rows.split(&gradient.psi)[2][0],
+                Likelihood::Quadratic { .. } => 0.0,
+            };
+            grad["sigma_obs"] = json!(of_deviation + of_guide);
+        }
+        Ok(Replay { elbo: log_joint - path.log_q, grad, z: path.points, step_sizes: dais.step_sizes() })
+    }
+
+    fn dais(&self) -> Result<Dais, Error> {
+        let Self { case, params, .. } = self;
+        let d = params.mu.len();
+        let (shape, scale) = match case.base {
+            BaseForm::Mf => (Shape::Diagonal, needed("params.sigma", &params.sigma)?.clone()),
+            BaseForm::Mvn => (Shape::Lower, matrix("params.L", needed("params.L", &params.factor)?, d, d)?),
+        };
+        let dais = Dais {
+            base: Base::new(params.mu.clone(), shape, scale).map_err(|error| error.within("params"))?,
+            step_size: params.eta0,
+            kappa: params.kappa,
+            longest: case.eta_max,
+            gamma: params.gamma,
+            betas: params.beta.clone(),
+            mass: params.mass.clone(),
+            law: if case.convention == Convention::Paper { Mass::Variance } else { Mass::Deviation },
+        };
+        dais.check().map_err(|error| error.within("params"))?;
+        Ok(dais)
+    }
+
+    /// Likelihood of the rows of the data with the given indices and weights.
+    fn rows(&self, chosen: &[usize], weights: &[f64]) -> Result<Rows, Error> {
+        let Self { problem, params, .. } = self;
+        let x = chosen.iter().flat_map(|&n| problem.x[n].iter().copied()).collect();
+        let y: Vec<f64> = chosen.iter().map(|&n| problem.y[n]).collect();
+        if problem.kind == Kind::Linreg {
+            let deviation = *needed("sigma_obs", &params.sigma_obs.or(problem.sigma_obs))?;
+            positive("sigma_obs", deviation)?;
+            return Ok(Rows { x, first: weights.to_vec(), second: y, deviation: Some(deviation) });
+        }
+        let of = |label: f64| y.iter().zip(weights).map(|(y, w)| (1.0 - (y - label).abs()) * w).collect();
+        Ok(Rows { x, first: of(1.0), second: of(0.0), deviation: None })
+    }
+
+    /// Likelihood that guides the path.
+    fn guide(&self) -> Result<Likelihood, Error> {
+        let Self { problem, case, params } = self;
+        let d = problem.dim;
+        let rows = match case.algo {
+            Algorithm::Dais => {
+                let all: Vec<usize> = (0..problem.rows).collect();
+                self.rows(&all, &vec![1.0; all.len()])?
+            }
+            Algorithm::Ns => {
+                let chosen = needed("case.J", &case.guide_rows)?;
+                indices("case.J", chosen, problem.rows)?;
+                self.rows(chosen, &vec![problem.share(chosen); chosen.len()])?
+            }
+            Algorithm::SlRand => {
+                let chosen = needed("case.surr_idx", &case.surr_idx)?;
+                indices("case.surr_idx", chosen, problem.rows)?;
+                let weights = needed("params.omega", &params.omega)?;
+                length("params.omega", weights, chosen.len())?;
+                self.rows(chosen, weights)?
+            }
+            Algorithm::SlPmFix | Algorithm::SlPmLearn => {
+                if problem.kind == Kind::Linreg {
+                    let reason = "case.algo: weights for both labels need a logistic problem";
+                    return Err(Error::invalid(reason));
+                }
+                let (place, covariates) = match case.algo {
+                    Algorithm::SlPmFix => ("case.x_surr", &case.x_surr),
+                    _ => ("params.x_surr", &params.x_surr),
+                };
+                let covariates = needed(place, covariates)?;
+                let weights = |place: &str, weights: &Option<Vec<f64>>| -> Result<Vec<f64>, Error> {
+                    let weights = needed(place, weights)?;
+                    length(place, weights, covariates.len())?;
+                    Ok(weights.clone())
+                };
+                let x = matrix(place, covariates, covariates.len(), d)?;
+                let first = weights("params.omega_pos", &params.omega_pos)?;
+                let second = weights("params.omega_neg", &params.omega_neg)?;
+                Rows { x, first, second, deviation: None }
+            }
+            Algorithm::SlQuad => {
+                let a = needed("params.a", &params.a)?.clone();
+                length("params.a", &a, d)?;
+                let b = matrix("params.B", needed("params.B", &params.b)?, d, d)?;
+                return Ok(Likelihood::Quadratic { a, b });
+            }
+        };
+        Ok(Likelihood::Rows(rows))
+    }
+
+    /// Derivatives for the parameters by their names, but for that of the standard deviation.
+    fn named(&self, guide: &Likelihood, gradient: &DaisGradient) -> Value {
+        let Self { problem, case, .. } = self;
+        let square = |flat: &[f64]| json!(flat.chunks(problem.dim).collect::<Vec<_>>());
+        let mut grad = json!({
+            "mu": gradient.mean, "eta0": gradient.step_size, "kappa": gradient.kappa, "gamma": gradient.gamma,
+            "M": gradient.mass, "beta": gradient.betas,
+        });
+        match case.base {
+            BaseForm::Mf => grad["sigma"] = json!(gradient.scale),
+            BaseForm::Mvn => grad["L"] = square(&gradient.scale),
+        }
+        let rows = match guide {
+            Likelihood::Quadratic { a, .. } => {
+                let (of_a, of_b) = gradient.psi.split_at(a.len());
+                (grad["a"], grad["B"]) = (json!(of_a), square(of_b));
+                return grad;
+            }
+            Likelihood::Rows(rows) => rows,
+        };
+        let [x, first, second] = rows.split(&gradient.psi);
+        match (case.algo, &case.surr_idx) {
+            (Algorithm::SlRand, Some(chosen)) if problem.kind == Kind::Logistic => {
+                // A weight counts for the label of its row.
+                let of_label =
+                    |(k, &n): (usize, &usize)| if problem.y[n] == 1.0 { first[k] } else { second[k] };
+                grad["omega"] = json!(chosen.iter().enumerate().map(of_label).collect::<Vec<f64>>());
+            }
+            (Algorithm::SlRand, _) => grad["omega"] = json!(first),
+            (Algorithm::SlPmFix | Algorithm::SlPmLearn, _) => {
+                (grad["omega_pos"], grad["omega_neg"]) = (json!(first), json!(second));
+                if case.algo == Algorithm::SlPmLearn {
+                    grad["x_surr"] = square(x);
+                }
+            }
+            _ => {}
+        }
+        grad
     }
 }
 
@@ -459,22 +420,25 @@ fn needed<'a, T>(place: &str, value: &'a Option<T>) -> Result<&'a T, Error> {
     value.as_ref().ok_or_else(|| Error::invalid(format!("{place} is missing")))
 }
 
-/// Prior `N(mean, scale^2 I)`.
-#[derive(Debug, Clone, PartialEq)]
-struct Prior {
-    mean: Vec<f64>,
-    scale: f64,
+impl Problem {
+    /// Distance of z from the mean of the prior.
+    fn from_mean<'a>(&'a self, z: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        z.iter().enumerate().map(|(i, z)| z - self.prior_mean.as_ref().map_or(0.0, |mean| mean[i]))
+    }
+
+    /// `N/B`.
+    fn share(&self, rows: &[usize]) -> f64 {
+        self.rows as f64 / rows.len() as f64
+    }
 }
 
-/// Prior and log likelihood of a path's guide or target.
-#[derive(Debug, Clone, PartialEq)]
-struct Joint {
-    prior: Prior,
+/// Prior of a problem and the log likelihood that guides the path.
+struct Joint<'a> {
+    problem: &'a Problem,
     likelihood: Likelihood,
 }
 
 /// Log likelihood, or a function in place of it.
-#[derive(Debug, Clone, PartialEq)]
 enum Likelihood {
     /// Weighted rows.
     Rows(Rows),
@@ -483,56 +447,36 @@ enum Likelihood {
 }
 
 /// The parameters are those that the value itself holds, on their constrained scale; `psi` is not read.
-impl Surrogate for Joint {
+impl Surrogate for Joint<'_> {
     fn dim(&self) -> usize {
-        self.prior.mean.len()
+        self.problem.dim
     }
 
     fn num_params(&self) -> usize {
         match &self.likelihood {
-            Likelihood::Rows(rows) => rows.num_params(),
+            Likelihood::Rows(rows) => rows.lengths().iter().sum(),
             Likelihood::Quadratic { a, b } => a.len() + b.len(),
         }
     }
 
-    fn gradient_into(
-        &self,
-        _: &[f64],
-        _: &[f64],
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-        _: &mut [f64],
-    ) {
-        let precision = 1.0 / (self.prior.scale * self.prior.scale);
-        for (g, (z, mean)) in gradient.iter_mut().zip(z.iter().zip(&self.prior.mean)) {
-            *g = -precision * (z - mean);
-        }
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {
+        let precision = 1.0 / (self.problem.prior_scale * self.problem.prior_scale);
+        gradient.iter_mut().zip(self.problem.from_mean(at.z)).for_each(|(g, z)| *g = -precision * z);
         match &self.likelihood {
-            Likelihood::Rows(rows) => rows.add_gradient(z, gradient),
+            Likelihood::Rows(rows) => rows.add_gradient(at.z, gradient, |_| ()),
             Likelihood::Quadratic { a, b } => {
                 gradient.iter_mut().zip(a).for_each(|(g, a)| *g += a);
-                add_symmetric(b, z, -1.0, gradient);
+                add_symmetric(b, at.z, -1.0, gradient);
             }
         }
     }
 
-    fn add_second(
-        &self,
-        _: &[f64],
-        _: &[f64],
-        _: &[f64],
-        z: &[f64],
-        u: &[f64],
-        scale: f64,
-        product: &mut [f64],
-        params: &mut [f64],
-        _: &mut [f64],
-    ) {
-        let precision = 1.0 / (self.prior.scale * self.prior.scale);
+    fn add_second(&self, along: Along<'_>, product: &mut [f64], params: &mut [f64], _: &mut [f64]) {
+        let Along { at: PathPoint { z, .. }, u, scale, .. } = along;
+        let precision = 1.0 / (self.problem.prior_scale * self.problem.prior_scale);
         product.iter_mut().zip(u).for_each(|(p, u)| *p -= scale * precision * u);
         match &self.likelihood {
-            Likelihood::Rows(rows) => rows.add_second(z, u, scale, product, &mut rows.params(params)),
+            Likelihood::Rows(rows) => rows.add_second(z, u, scale, product, params),
             Likelihood::Quadratic { a, b } => {
                 add_symmetric(b, u, -scale, product);
                 let d = a.len();
@@ -557,158 +501,103 @@ fn add_symmetric(b: &[f64], x: &[f64], scale: f64, out: &mut [f64]) {
     }
 }
 
-impl Joint {
-    /// Numbers in place of psi, which is not read.
-    fn own(&self) -> Vec<f64> {
-        vec![0.0; self.num_params()]
-    }
-
-    /// Log joint density with its gradient; `params` is its derivative for the deviation of a linear regression.
-    fn value_and_gradient(&self, z: &[f64], gradient: &mut [f64], params: &mut [f64]) -> f64 {
-        params.fill(0.0);
-        let (scale, mean) = (self.prior.scale, &self.prior.mean);
-        let squares: f64 = z.iter().zip(mean).map(|(z, mean)| (z - mean) * (z - mean)).sum();
-        let log_scale = scale.ln() + 0.5 * std::f64::consts::TAU.ln();
-        let log_prior = -0.5 * squares / (scale * scale) - z.len() as f64 * log_scale;
-        match &self.likelihood {
-            Likelihood::Rows(rows) => {
-                for (g, (z, mean)) in gradient.iter_mut().zip(z.iter().zip(mean)) {
-                    *g = -(z - mean) / (scale * scale);
-                }
-                log_prior + rows.add_value(z, gradient, params)
-            }
-            Likelihood::Quadratic { a, b } => {
-                self.gradient_into(&[], &[], z, gradient, &mut [], &mut []);
-                let d = z.len();
-                let bent: f64 = (0..d).map(|i| z[i] * dot(&b[i * d..(i + 1) * d], z)).sum();
-                log_prior + dot(a, z) - 0.5 * bent
-            }
-        }
-    }
-}
-
 /// Log likelihood `sum_n l_n(x_n . z)` over rows.
-#[derive(Debug, Clone, PartialEq)]
 struct Rows {
     /// Covariates, one row of length d after another.
     x: Vec<f64>,
-    likelihood: Terms,
+    /// `w+`, or the weights of a linear regression.
+    first: Vec<f64>,
+    /// `w-`, or the responses.
+    second: Vec<f64>,
+    /// Standard deviation of a linear regression: `l_n = w_n log N(y_n; t, s^2)`. None: `l_n = w+_n log sg(t) + w-_n log sg(-t)`, where
+    /// a row with label y and weight w has `w+ = w y` and `w- = w (1 - y)`.
+    deviation: Option<f64>,
 }
 
-/// Terms of a log likelihood in the predictor t.
-#[derive(Debug, Clone, PartialEq)]
-enum Terms {
-    /// `l_n = w+_n log sg(t) + w-_n log sg(-t)`; a row with label y and weight w has `w+ = w y` and `w- = w (1 - y)`.
-    Logistic { positive: Vec<f64>, negative: Vec<f64> },
-    /// `l_n = w_n log N(y_n; t, s^2)`.
-    Normal { y: Vec<f64>, weights: Vec<f64>, deviation: f64 },
-}
-
-/// Derivatives for the parameters of [`Rows`]: covariates, then `w+` and `w-`, or weights and deviation.
-struct RowParams<'a> {
-    x: &'a mut [f64],
-    first: &'a mut [f64],
-    second: &'a mut [f64],
+/// One `l_n(t)` with its derivatives.
+struct Term {
+    value: f64,
+    slope: f64,
+    /// `-l_n''`.
+    curvature: f64,
+    /// Derivative of the slope in the first parameter, and in the second one or the deviation, as fractions.
+    of_params: [(f64, f64); 2],
+    /// `dl_n/ds`.
+    of_deviation: f64,
 }
 
 impl Rows {
-    /// Number of rows.
-    fn len(&self) -> usize {
-        match &self.likelihood {
-            Terms::Logistic { positive, .. } => positive.len(),
-            Terms::Normal { y, .. } => y.len(),
+    /// Numbers of derivatives: for covariates, first parameters, and second ones or the deviation.
+    fn lengths(&self) -> [usize; 3] {
+        let count = self.first.len();
+        [self.x.len(), count, if self.deviation.is_some() { 1 } else { count }]
+    }
+
+    fn split<'a>(&self, flat: &'a [f64]) -> [&'a [f64]; 3] {
+        let [x, first, _] = self.lengths();
+        [&flat[..x], &flat[x..x + first], &flat[x + first..]]
+    }
+
+    fn term(&self, n: usize, t: f64) -> Term {
+        let (a, b) = (self.first[n], self.second[n]);
+        let Some(s) = self.deviation else {
+            let (up, down) = (sigmoid(t), sigmoid(-t));
+            return Term {
+                value: a * log_sigmoid(t) + b * log_sigmoid(-t),
+                slope: a * down - b * up,
+                curvature: (a + b) * up * down,
+                of_params: [(down, 1.0), (-up, 1.0)],
+                of_deviation: 0.0,
+            };
+        };
+        let (e, precision) = ((b - t) / s, a / (s * s));
+        let slope = precision * (b - t);
+        Term {
+            value: -a * (0.5 * e * e + s.ln() + 0.5 * std::f64::consts::TAU.ln()),
+            slope,
+            curvature: precision,
+            of_params: [(b - t, s * s), (-2.0 * slope, s)],
+            of_deviation: a * (e * e - 1.0) / s,
         }
     }
 
-    /// Number of parameters.
-    fn num_params(&self) -> usize {
-        let second = if let Terms::Logistic { .. } = self.likelihood { self.len() } else { 1 };
-        self.x.len() + self.len() + second
-    }
-
-    fn params<'a>(&self, flat: &'a mut [f64]) -> RowParams<'a> {
-        let (x, rest) = flat.split_at_mut(self.x.len());
-        let (first, second) = rest.split_at_mut(self.len());
-        RowParams { x, first, second }
-    }
-
-    fn row(&self, n: usize, d: usize) -> &[f64] {
-        &self.x[n * d..(n + 1) * d]
-    }
-
-    /// `l_n(t)`.
-    fn value(&self, n: usize, t: f64) -> f64 {
-        match &self.likelihood {
-            Terms::Logistic { positive, negative } => {
-                positive[n] * log_sigmoid(t) + negative[n] * log_sigmoid(-t)
-            }
-            Terms::Normal { y, weights, deviation } => {
-                let e = (y[n] - t) / deviation;
-                -weights[n] * (0.5 * e * e + deviation.ln() + 0.5 * std::f64::consts::TAU.ln())
-            }
+    /// `gradient += sum_n l_n'(t_n) x_n`; `accept` has each term.
+    fn add_gradient(&self, z: &[f64], gradient: &mut [f64], mut accept: impl FnMut(&Term)) {
+        for (n, x) in self.x.chunks_exact(z.len()).enumerate() {
+            let term = self.term(n, dot(x, z));
+            gradient.iter_mut().zip(x).for_each(|(g, x)| *g += term.slope * x);
+            accept(&term);
         }
     }
 
-    /// `l_n'(t)` and `-l_n''(t)`.
-    fn slope_and_curvature(&self, n: usize, t: f64) -> (f64, f64) {
-        match &self.likelihood {
-            Terms::Logistic { positive, negative } => {
-                let (up, down) = (sigmoid(t), sigmoid(-t));
-                (positive[n] * down - negative[n] * up, (positive[n] + negative[n]) * up * down)
-            }
-            Terms::Normal { y, weights, deviation } => {
-                let precision = weights[n] / (deviation * deviation);
-                (precision * (y[n] - t), precision)
-            }
-        }
-    }
-
-    /// Log likelihood; adds its gradient to `gradient`, and its derivative for the deviation to `deviation_bar`.
-    fn add_value(&self, z: &[f64], gradient: &mut [f64], deviation_bar: &mut [f64]) -> f64 {
-        let mut value = 0.0;
-        for n in 0..self.len() {
-            let t = dot(self.row(n, z.len()), z);
-            value += self.value(n, t);
-            if let (Terms::Normal { y, weights, deviation }, Some(bar)) =
-                (&self.likelihood, deviation_bar.first_mut())
-            {
-                let e = (y[n] - t) / deviation;
-                *bar += weights[n] * (e * e - 1.0) / deviation;
-            }
-        }
-        self.add_gradient(z, gradient);
-        value
-    }
-
-    /// `gradient += sum_n l_n'(t_n) x_n`.
-    fn add_gradient(&self, z: &[f64], gradient: &mut [f64]) {
-        for n in 0..self.len() {
-            let x = self.row(n, z.len());
-            let (slope, _) = self.slope_and_curvature(n, dot(x, z));
-            gradient.iter_mut().zip(x).for_each(|(g, x)| *g += slope * x);
-        }
+    /// Log joint density with its gradient, and its derivative for the deviation of a linear regression.
+    fn log_joint(&self, problem: &Problem, z: &[f64], gradient: &mut [f64]) -> (f64, f64) {
+        let scale = problem.prior_scale;
+        let squares: f64 = problem.from_mean(z).map(|z| z * z).sum();
+        let log_scale = scale.ln() + 0.5 * std::f64::consts::TAU.ln();
+        let log_prior = -0.5 * squares / (scale * scale) - z.len() as f64 * log_scale;
+        gradient.iter_mut().zip(problem.from_mean(z)).for_each(|(g, z)| *g = -z / (scale * scale));
+        let (mut value, mut of_deviation) = (0.0, 0.0);
+        self.add_gradient(z, gradient, |term| {
+            value += term.value;
+            of_deviation += term.of_deviation;
+        });
+        (log_prior + value, of_deviation)
     }
 
     /// Adds `scale` times the product of the second derivatives with u, and the derivatives of `scale * u . gradient`.
-    fn add_second(&self, z: &[f64], u: &[f64], scale: f64, product: &mut [f64], bars: &mut RowParams<'_>) {
-        let d = z.len();
-        for n in 0..self.len() {
-            let x = self.row(n, d);
-            let (t, along) = (dot(x, z), dot(x, u));
-            let (slope, curvature) = self.slope_and_curvature(n, t);
-            for i in 0..d {
+    fn add_second(&self, z: &[f64], u: &[f64], scale: f64, product: &mut [f64], params: &mut [f64]) {
+        let [covariates, count, _] = self.lengths();
+        for (n, x) in self.x.chunks_exact(z.len()).enumerate() {
+            let along = dot(x, u);
+            let Term { slope, curvature, of_params, .. } = self.term(n, dot(x, z));
+            for i in 0..z.len() {
                 product[i] -= scale * curvature * along * x[i];
-                bars.x[n * d + i] += scale * (slope * u[i] - curvature * along * z[i]);
+                params[n * z.len() + i] += scale * (slope * u[i] - curvature * along * z[i]);
             }
-            match &self.likelihood {
-                Terms::Logistic { .. } => {
-                    bars.first[n] += scale * sigmoid(-t) * along;
-                    bars.second[n] -= scale * sigmoid(t) * along;
-                }
-                Terms::Normal { y, deviation, .. } => {
-                    bars.first[n] += scale * (y[n] - t) / (deviation * deviation) * along;
-                    bars.second[0] -= scale * 2.0 * slope / deviation * along;
-                }
+            let second = if self.deviation.is_some() { 0 } else { n };
+            for (at, (top, bottom)) in [n, count + second].into_iter().zip(of_params) {
+                params[covariates + at] += scale * top / bottom * along;
             }
         }
     }

@@ -36,24 +36,18 @@
 //! Deliberately absent: other proposals along the path than Hamiltonian ones, and learned transitions.
 
 pub mod dais;
-mod joint_bound;
-mod learnable_rows;
 mod local_latents;
-mod local_minibatched;
 mod minibatched;
 mod sparse_gp;
-mod subset;
 pub mod surrogate;
 
-pub use joint_bound::JointBound;
-pub use learnable_rows::LearnableRows;
 pub use local_latents::{LocalFamily, LocalLatents, LocalMinibatch};
-pub use local_minibatched::LocalMinibatched;
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, FlowElbo, Run};
-pub use minibatched::{Minibatched, Rows};
+pub use minibatched::{
+    JointBound, LearnableRows, LocalMinibatched, Minibatched, Rows, draw_subset, seen_len,
+};
 pub use sparse_gp::{
     InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior, SparseSurrogate,
 };
-pub use subset::{draw_subset, seen_len};
-pub use surrogate::Surrogate;
+pub use surrogate::{Along, PathPoint, Surrogate};

@@ -1,5 +1,6 @@
 //! Models with global parameters and one local latent point per datum, and families for them.
 
+use crate::minibatched::checked_rows;
 use mcsa_core::{Error, Gradient, LogDensity, Parametric, Pushforward};
 use mcsa_models::LocalRobustRegression;
 
@@ -64,12 +65,7 @@ impl<'a, M: LocalLatents + ?Sized> LocalMinibatch<'a, M> {
     /// # Errors
     /// If there is no row, or a row is not less than the number of data.
     pub fn new(model: &'a M, rows: &'a [usize]) -> Result<Self, Error> {
-        let data = model.num_data();
-        match rows.iter().find(|&&row| row >= data) {
-            Some(row) => Err(Error::invalid(format!("row {row} of a minibatch: the model has {data} data"))),
-            None if rows.is_empty() => Err(Error::invalid("a minibatch has at least one row")),
-            None => Ok(Self { model, rows }),
-        }
+        Ok(Self { model, rows: checked_rows("model", model.num_data(), rows)? })
     }
 }
 

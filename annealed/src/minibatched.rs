@@ -1,11 +1,10 @@
-//! Bounds estimated from minibatches of the data.
+//! Bounds estimated from minibatches of the data, and the models and random subsets that they need.
 
-use crate::{draw_subset, seen_len};
-
-use mcsa_core::{Error, Estimator, Minibatch, Stream, Subsampled, same_length};
+use mcsa_core::{Error, Estimator, Gradient, Minibatch, Pushforward, Stream, Subsampled, same_length};
+use mcsa_estimators::{ElboInfo, FlowElbo};
 use serde::{Deserialize, Serialize};
 
-use mcsa_estimators::ElboInfo;
+use crate::{LocalFamily, LocalLatents, LocalMinibatch};
 
 /// Evidence lower bound of a separable target, from a fresh minibatch in every step.
 ///
@@ -50,19 +49,19 @@ impl<E> Minibatched<E> {
 /// Rows of the last minibatch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
-    pub(crate) rows: Vec<usize>,
+    rows: Vec<usize>,
     #[serde(skip)]
     seen: Vec<usize>,
 }
 
 impl Rows {
     /// The first `batch` rows.
-    pub(crate) fn first(batch: usize) -> Self {
+    fn first(batch: usize) -> Self {
         Self { rows: (0..batch).collect(), seen: vec![0; seen_len(batch)] }
     }
 
     /// Checks that as many rows as a batch can be drawn from `data`.
-    pub(crate) fn check(&self, batch: usize, data: usize) -> Result<(), Error> {
+    fn check(&self, batch: usize, data: usize) -> Result<(), Error> {
         same_length("rows of the minibatch", batch, self.rows.len())?;
         if batch > data {
             return Err(Error::invalid(format!("{batch} rows a batch, the target has {data}")));
@@ -71,10 +70,141 @@ impl Rows {
     }
 
     /// Draws the rows anew, of `data`.
-    pub(crate) fn draw(&mut self, stream: &mut Stream, data: usize) {
+    fn draw(&mut self, stream: &mut Stream, data: usize) {
         self.seen.resize(seen_len(self.rows.len()), 0);
         draw_subset(data, &mut self.rows, &mut self.seen, |count| stream.index(count).unwrap_or(0));
     }
+}
+
+/// Evidence lower bound of a model with local latents, from a fresh minibatch in every step.
+///
+/// ```text
+/// I: B of N data, uniform without replacement
+/// log p(theta) - log q(theta) + N/B sum_{n in I} [l_n(w_n; theta) - log q_n(w_n)]
+/// ```
+/// Parameters of data outside the minibatch have derivative zero in that step; an optimiser with momentum moves them on
+/// (SL-DAIS, App. A).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalMinibatched {
+    /// Number B of rows per step.
+    pub batch: usize,
+    /// Estimator of the bound.
+    pub elbo: FlowElbo,
+}
+
+impl LocalMinibatched {
+    /// The bound from minibatches of this size and one draw.
+    pub const fn new(batch: usize) -> Self {
+        Self { batch, elbo: FlowElbo::new(1) }
+    }
+}
+
+/// Ascent on the bound of `log p(y; theta)` in lambda and theta together, from minibatches. The family's points are `(theta, z)`, with
+/// theta at a point of its parameters ([`WithTheta`](mcsa_families::WithTheta)).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JointBound {
+    /// The bound at one theta.
+    pub bound: Minibatched<FlowElbo>,
+}
+
+/// Model with parameters theta whose minibatches are densities of parameters and latent point together.
+///
+/// ```text
+/// log p(z; theta) + N/B sum_{n in rows} l_n(z; theta)   at the point (theta, z)
+/// ```
+/// A model with data in memory that depends on theta, such as a Gaussian process, computes that memory once per call for the chosen
+/// rows. [`Subsampled`](mcsa_core::Subsampled) is the trait for models without parameters.
+pub trait LearnableRows: Send + Sync {
+    /// The density of a minibatch, whose points are theta followed by z.
+    type On<'a>: Gradient
+    where
+        Self: 'a;
+
+    /// The number N of data.
+    fn num_data(&self) -> usize;
+
+    /// The density for these rows.
+    ///
+    /// # Errors
+    /// If there is no row, or a row is not less than the number of data.
+    fn on<'a>(&'a self, rows: &'a [usize]) -> Result<Self::On<'a>, Error>;
+}
+
+/// Rows, if there are some and all are below the number of data; `what` has these data.
+pub(crate) fn checked_rows<'a>(what: &str, data: usize, rows: &'a [usize]) -> Result<&'a [usize], Error> {
+    match rows.iter().find(|&&row| row >= data) {
+        Some(row) => Err(Error::invalid(format!("row {row} of a minibatch: the {what} has {data} data"))),
+        None if rows.is_empty() => Err(Error::invalid("a minibatch has at least one row")),
+        None => Ok(rows),
+    }
+}
+
+/// Methods of [`Estimator`] by the bound `$elbo` of a minibatch of `$batch` rows that is drawn anew in every step; `$on` and `$part`
+/// are the target and the family of its rows.
+macro_rules! bound_of_minibatches {
+    (
+        $name:literal, $Model:ty, $Family:ty, $this:ident => ($batch:expr, $elbo:expr),
+        ($model:ident, $rows:ident) => $on:expr, $family:ident => $part:expr
+    ) => {
+        type State = Rows;
+        type Info = ElboInfo;
+
+        fn num_params(&$this, $model: &$Model, $family: &$Family) -> usize {
+            let $rows = &[0][..];
+            $on.map_or(0, |target| $elbo.num_params(&target, $part))
+        }
+
+        fn check_params(&$this, $model: &$Model, $family: &$Family, params: &[f64]) -> Result<(), Error> {
+            let $rows = &[0][..];
+            $elbo.check_params(&$on?, $part, params)
+        }
+
+        fn work_len(&$this, $model: &$Model, $family: &$Family) -> usize {
+            let $rows = &vec![0; $batch][..];
+            $on.map_or(0, |target| $elbo.work_len(&target, $part))
+        }
+
+        fn init(
+            &$this,
+            $model: &$Model,
+            $family: &$Family,
+            params: &[f64],
+            lanes: &mut [Stream],
+        ) -> Result<Rows, Error> {
+            let state = Rows::first($batch);
+            state.check($batch, $model.num_data()).map_err(|error| error.within($name))?;
+            {
+                let $rows = &state.rows[..];
+                let target = $on.map_err(|error| error.within($name))?;
+                $elbo.init(&target, $part, params, &mut lanes[1..])?;
+            }
+            Ok(state)
+        }
+
+        fn check(&$this, $model: &$Model, $family: &$Family, state: &Rows) -> Result<(), Error> {
+            state.check($batch, $model.num_data())?;
+            let $rows = &state.rows[..];
+            $elbo.check(&$on?, $part, &())
+        }
+
+        fn ascent_direction(
+            &$this,
+            $model: &$Model,
+            $family: &$Family,
+            params: &[f64],
+            state: &mut Rows,
+            lanes: &mut [Stream],
+            direction: &mut [f64],
+            work: &mut [f64],
+        ) -> Result<ElboInfo, Error> {
+            let (own, lanes) = lanes.split_at_mut(1);
+            state.draw(&mut own[0], $model.num_data());
+            let $rows = &state.rows[..];
+            $elbo.ascent_direction(&$on?, $part, params, &mut (), lanes, direction, work)
+        }
+    };
 }
 
 impl<P, F, E> Estimator<P, F> for Minibatched<E>
@@ -83,8 +213,10 @@ where
     F: ?Sized,
     E: for<'a> Estimator<Minibatch<'a, P>, F, State = (), Info = ElboInfo>,
 {
-    type State = Rows;
-    type Info = ElboInfo;
+    bound_of_minibatches!(
+        "Minibatched", P, F, self => (self.batch, self.elbo),
+        (target, rows) => Minibatch::new(target, rows), family => family
+    );
 
     fn config(&self) -> String {
         format!("Minibatched {{ batch: {}, {} }}", self.batch, self.elbo.config())
@@ -94,57 +226,136 @@ where
         self.elbo.family_config(family)
     }
 
-    fn num_params(&self, target: &P, family: &F) -> usize {
-        on_first(target, |target| self.elbo.num_params(target, family)).unwrap_or(0)
-    }
-
-    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        on_first(target, |target| self.elbo.check_params(target, family, params))?
-    }
-
     fn lanes(&self) -> usize {
         self.elbo.lanes() + 1
     }
+}
 
-    fn work_len(&self, target: &P, family: &F) -> usize {
-        let rows = vec![0; self.batch];
-        Minibatch::new(target, &rows).map_or(0, |target| self.elbo.work_len(&target, family))
+impl<M: LocalLatents + ?Sized, F: LocalFamily> Estimator<M, F> for LocalMinibatched {
+    bound_of_minibatches!(
+        "LocalMinibatched", M, F, self => (self.batch, self.elbo),
+        (model, rows) => same_length("data of the family", model.num_data(), family.num_data())
+            .and_then(|()| LocalMinibatch::new(model, rows)),
+        family => &family.on(rows)
+    );
+
+    fn config(&self) -> String {
+        format!("{self:?}")
     }
 
-    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Rows, Error> {
-        let state = Rows::first(self.batch);
-        state.check(self.batch, target.num_data()).map_err(|error| error.within("Minibatched"))?;
-        let target = Minibatch::new(target, &state.rows).map_err(|error| error.within("Minibatched"))?;
-        self.elbo.init(&target, family, params, &mut lanes[1..])?;
-        Ok(state)
+    fn family_config(&self, family: &F) -> String {
+        family.config()
     }
 
-    fn check(&self, target: &P, family: &F, state: &Rows) -> Result<(), Error> {
-        state.check(self.batch, target.num_data())?;
-        self.elbo.check(&Minibatch::new(target, &state.rows)?, family, &())
-    }
-
-    fn ascent_direction(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        state: &mut Rows,
-        lanes: &mut [Stream],
-        direction: &mut [f64],
-        work: &mut [f64],
-    ) -> Result<ElboInfo, Error> {
-        let (own, lanes) = lanes.split_at_mut(1);
-        state.draw(&mut own[0], target.num_data());
-        let target = Minibatch::new(target, &state.rows)?;
-        self.elbo.ascent_direction(&target, family, params, &mut (), lanes, direction, work)
+    fn lanes(&self) -> usize {
+        2
     }
 }
 
-/// Calls `f` with the minibatch of the first row.
-fn on_first<P, T>(target: &P, f: impl FnOnce(&Minibatch<'_, P>) -> T) -> Result<T, Error>
-where
-    P: Subsampled + ?Sized,
-{
-    Minibatch::new(target, &[0]).map(|target| f(&target))
+impl<M: LearnableRows + ?Sized, F: Pushforward + ?Sized> Estimator<M, F> for JointBound {
+    bound_of_minibatches!(
+        "JointBound", M, F, self => (self.bound.batch, self.bound.elbo),
+        (model, rows) => model.on(rows), family => family
+    );
+
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn family_config(&self, family: &F) -> String {
+        family.config()
+    }
+
+    fn lanes(&self) -> usize {
+        2
+    }
+}
+
+/// Length of the table `seen` that [`draw_subset`] needs for this number of rows: a hash table at most half full.
+pub fn seen_len(rows: usize) -> usize {
+    (2 * rows).next_power_of_two()
+}
+
+/// Inserts a row into the hash table `seen`; false if it is there.
+fn insert(seen: &mut [usize], row: usize) -> bool {
+    let mut at = row & (seen.len() - 1);
+    while seen[at] != 0 {
+        if seen[at] == row + 1 {
+            return false;
+        }
+        at = (at + 1) & (seen.len() - 1);
+    }
+    seen[at] = row + 1;
+    true
+}
+
+/// Uniform random subset of `0..data`, written to `rows` in no order (Floyd's algorithm; Bentley & Floyd 1987); `index(n)` is
+/// uniform on `0..n`, such as [`Stream::index`](mcsa_core::Stream::index).
+///
+/// ```
+/// use mcsa_annealed::{draw_subset, seen_len};
+/// use mcsa_core::Seed;
+/// let (mut stream, mut rows) = (Seed::new(1).stream(0, 0), [0; 3]);
+/// let mut seen = vec![0; seen_len(3)];
+/// draw_subset(10, &mut rows, &mut seen, |count| stream.index(count).unwrap_or(0));
+/// assert!(rows.iter().all(|&row| row < 10) && rows[0] != rows[1] && rows[1] != rows[2] && rows[2] != rows[0]);
+/// ```
+///
+/// # Panics
+/// If there are more rows than data, or `seen` is shorter than [`seen_len`] says.
+pub fn draw_subset(
+    data: usize,
+    rows: &mut [usize],
+    seen: &mut [usize],
+    mut index: impl FnMut(usize) -> usize,
+) {
+    seen.fill(0);
+    let first = data - rows.len();
+    for (row, last) in rows.iter_mut().zip(first..) {
+        let candidate = index(last + 1);
+        *row = if insert(seen, candidate) { candidate } else { last };
+        insert(seen, *row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn subsets(with_replacement: bool) -> BTreeMap<Vec<usize>, f64> {
+        let branches = mcsa_core::enumerate(1, 1000, |lanes| {
+            let mut index = |count| lanes[0].index(count).expect("a count above 0");
+            let mut rows = vec![0; 3];
+            if with_replacement {
+                rows.fill_with(|| index(5));
+            } else {
+                draw_subset(5, &mut rows, &mut vec![0; seen_len(3)], index);
+            }
+            rows.sort_unstable();
+            rows
+        });
+        let mut total = BTreeMap::new();
+        for branch in branches.expect("discrete decisions") {
+            *total.entry(branch.outcome).or_insert(0.0) += branch.probability;
+        }
+        total
+    }
+
+    /// All ten subsets of three out of five, with equal probabilities; drawing with replacement is not that.
+    #[test]
+    fn subsets_are_equally_likely() {
+        let total = subsets(false);
+        assert_eq!(total.len(), 10);
+        assert!(total.values().all(|p| (p - 0.1).abs() < 1e-14));
+        assert!(subsets(true).len() > 10);
+    }
+
+    #[test]
+    fn everything_is_a_subset() {
+        let mut rows = vec![0; 40];
+        draw_subset(40, &mut rows, &mut vec![0; seen_len(40)], |count| count / 2);
+        rows.sort_unstable();
+        assert!(rows.into_iter().eq(0..40));
+    }
 }

@@ -16,11 +16,9 @@ pub mod fixed_point;
 mod instance;
 mod number;
 mod pair;
-mod spectrum;
 mod square;
 
 pub use instance::{Conditional, Instance, Moments, Parts, SelfNormalised};
 pub use number::{Number, Rational, dot, rational, total};
 pub use pair::Pair;
-pub use spectrum::{Spectrum, decay, mixing_time};
-pub use square::{Square, total_variation};
+pub use square::{Spectrum, Square, decay, mixing_time, total_variation};

@@ -5,17 +5,17 @@ use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
     Backprop, Columns, ColumnsMut, Error, Parametric, Pushforward, StepSizes, Stream, all_finite, borrow,
-    same_length,
+    each_column, numeric, same_length,
 };
 
-use super::base::{Base, Shape, unpacked};
-use super::chain::{Chain, Mass, Slope};
-use super::constrained::{Constrained, Form, Layout};
+use super::base::{self, Base, Shape, unpacked};
+use super::chain::{Bars, Chain, Mass, Noise, Slope, Tape};
 use super::fixed::Dais;
-use super::forward::Noise;
-use super::tape::Tape;
-use mcsa_core::each_column;
 use mcsa_families::{FullRank, Link, MeanField};
+use mcsa_numeric::linear::packed;
+
+/// Largest `|logit gamma|`: nearer to 1 the derivative of the refresh overflows.
+const LOGIT: f64 = 15.0;
 
 /// Annealed importance sampling as a variational family: the end `z_K` of a path that starts at a Gaussian and follows a surrogate
 /// posterior.
@@ -108,9 +108,7 @@ impl<S: Surrogate> Annealed<S> {
             "a noise per density"
         );
         assert_eq!((ends.nrows(), ends.ncols()), (self.dim(), log_q.len()), "an end per density");
-        let constrained =
-            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
-        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
+        let (chain, tape) = (self.constrained(params, &mut work).chain, borrow(&mut work, self.tape_len()));
         let (mut tape, psi) = (Tape::of(&self.surrogate, self.steps, tape), &params[self.layout().psi()..]);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let (end, noise) = (ends.column(j), noise.column(j).split_at(self.steps * self.dim()));
@@ -125,8 +123,9 @@ impl<S: Surrogate> Annealed<S> {
     pub fn chain(&self, params: &[f64]) -> Result<Dais, Error> {
         self.check(params)?;
         let (layout, mut memory) = (self.layout(), vec![0.0; self.layout().constrained_len()]);
-        let constrained = Constrained::of(self.form(), params, &mut memory);
-        let Chain { base, step_size, kappa, longest, gamma, betas, .. } = constrained.chain(params);
+        let mut memory = &mut memory[..];
+        let Chain { base, step_size, kappa, longest, gamma, betas, .. } =
+            self.constrained(params, &mut memory).chain;
         let scale = match self.shape {
             Shape::Diagonal => base.scales.to_vec(),
             Shape::Lower => unpacked(layout.dim, base.scales, base.triangle),
@@ -143,9 +142,11 @@ impl<S: Surrogate> Annealed<S> {
         })
     }
 
-    fn form(&self) -> Form {
+    /// Constrained values at `params`, in lent memory.
+    fn constrained<'a, 'w: 'a>(&self, params: &'a [f64], work: &mut &'w mut [f64]) -> Constrained<'a> {
         let &Self { shape, link, longest, law, slope, .. } = self;
-        Form { layout: self.layout(), shape, link, longest, law, slope }
+        let form = Form { layout: self.layout(), shape, link, longest, law, slope };
+        Constrained::of(form, params, borrow(work, form.layout.constrained_len()))
     }
 
     fn layout(&self) -> Layout {
@@ -186,12 +187,11 @@ impl<S: Surrogate> Annealed<S> {
     /// Adds the gradient of `cotangent . z_K + weight * log q` for one column.
     #[expect(
         clippy::too_many_arguments,
-        reason = "parameters twice, chance, two factors, tape, result, memory"
+        reason = "parameters twice, noise, two factors, tape, result, memory"
     )]
     fn add_gradient(
         &self,
         constrained: &Constrained<'_>,
-        chain: &Chain<'_>,
         params: &[f64],
         noise: &[f64],
         bar: (&[f64], f64),
@@ -206,6 +206,7 @@ impl<S: Surrogate> Annealed<S> {
         let (gradient, psi_bar) = gradient.split_at_mut(layout.psi());
         let psi = &params[layout.psi()..];
         let mut bars = layout.bars(gradient, self.shape, bars_memory);
+        let chain = &constrained.chain;
         chain.add_gradient(&self.surrogate, psi, noise, bar, &tape, &mut bars, psi_bar, work);
         let scalars = (bars.step_size, bars.kappa, bars.gamma);
         constrained.pull_back(scalars, bars_memory, gradient);
@@ -272,9 +273,7 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
     ) {
         assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
         assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a point per column");
-        let constrained =
-            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
-        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
+        let (chain, tape) = (self.constrained(params, &mut work).chain, borrow(&mut work, self.tape_len()));
         for (j, log_q) in log_q.iter_mut().enumerate() {
             *log_q = self.simulate(&chain, params, noise.column(j), z.column_mut(j), tape, work);
         }
@@ -296,14 +295,13 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
             "a cotangent per column"
         );
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let constrained =
-            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
-        let (chain, tape) = (constrained.chain(params), borrow(&mut work, self.tape_len()));
+        let constrained = self.constrained(params, &mut work);
+        let tape = borrow(&mut work, self.tape_len());
         for (j, &weight) in weights.iter().enumerate() {
             let (end, rest) = work.split_at_mut(self.dim());
-            self.simulate(&chain, params, noise.column(j), end, tape, rest);
+            self.simulate(&constrained.chain, params, noise.column(j), end, tape, rest);
             let bar = (cotangents.column(j), weight);
-            self.add_gradient(&constrained, &chain, params, noise.column(j), bar, tape, gradient, work);
+            self.add_gradient(&constrained, params, noise.column(j), bar, tape, gradient, work);
         }
     }
 
@@ -320,20 +318,18 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
     ) {
         assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let constrained =
-            Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()));
-        let (chain, len) = (constrained.chain(params), self.tape_len());
+        let (constrained, len) = (self.constrained(params, &mut work), self.tape_len());
         let tapes = borrow(&mut work, len * log_q.len());
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let tape = &mut tapes[j * len..(j + 1) * len];
-            *log_q = self.simulate(&chain, params, noise.column(j), z.column_mut(j), tape, work);
+            *log_q = self.simulate(&constrained.chain, params, noise.column(j), z.column_mut(j), tape, work);
         }
         if !pull(z.as_ref(), log_q, cotangents.rb_mut()) {
             return;
         }
         for (j, &weight) in log_q.iter().enumerate() {
             let (bar, tape) = ((cotangents.as_ref().column(j), weight), &mut tapes[j * len..(j + 1) * len]);
-            self.add_gradient(&constrained, &chain, params, noise.column(j), bar, tape, gradient, work);
+            self.add_gradient(&constrained, params, noise.column(j), bar, tape, gradient, work);
         }
     }
 
@@ -353,8 +349,163 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
     }
 
     fn step_sizes(&self, params: &[f64], mut work: &mut [f64]) -> StepSizes {
-        Constrained::of(self.form(), params, borrow(&mut work, self.layout().constrained_len()))
-            .chain(params)
-            .step_sizes()
+        self.constrained(params, &mut work).chain.step_sizes()
     }
+}
+
+/// Layout of lambda, `[base; u; kappa; w; log M; b; psi]`.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    dim: usize,
+    base: usize,
+    steps: usize,
+}
+
+impl Layout {
+    /// Index of the first log mass.
+    const fn mass(self) -> usize {
+        self.base + 3
+    }
+
+    /// Index of the first temperature.
+    const fn betas(self) -> usize {
+        self.mass() + self.dim
+    }
+
+    /// Index of the first entry of psi.
+    const fn psi(self) -> usize {
+        self.betas() + self.steps
+    }
+
+    const fn constrained_len(self) -> usize {
+        6 * self.dim + self.steps
+    }
+
+    /// Length of the memory of [`bars`](Self::bars).
+    const fn bars_len(self) -> usize {
+        3 * self.dim + self.steps
+    }
+
+    /// Derivatives: of mean and triangle in place in the gradient of lambda, of the rest, which is zeroed, in `memory`.
+    fn bars<'a>(self, gradient: &'a mut [f64], shape: Shape, mut memory: &'a mut [f64]) -> Bars<'a> {
+        memory.fill(0.0);
+        let (mean, rest) = gradient[..self.base].split_at_mut(self.dim);
+        let triangle = if shape == Shape::Lower { rest } else { &mut [] };
+        Bars {
+            base: base::Bars { mean, scales: borrow(&mut memory, self.dim), triangle },
+            step_size: 0.0,
+            kappa: 0.0,
+            gamma: 0.0,
+            inverse_mass: borrow(&mut memory, self.dim),
+            deviation: borrow(&mut memory, self.dim),
+            betas: borrow(&mut memory, self.steps),
+        }
+    }
+}
+
+/// Layout of lambda and the maps of its parts.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    layout: Layout,
+    shape: Shape,
+    link: Link,
+    longest: f64,
+    law: Mass,
+    slope: Slope,
+}
+
+/// Constrained values at one lambda.
+#[derive(Debug)]
+struct Constrained<'a> {
+    form: Form,
+    chain: Chain<'a>,
+    /// `d scale / d rho`.
+    derivatives: &'a [f64],
+}
+
+impl<'a> Constrained<'a> {
+    fn of(form: Form, params: &'a [f64], mut memory: &'a mut [f64]) -> Self {
+        let Form { layout, shape, link, longest, law, slope } = form;
+        let d = layout.dim;
+        let [scales, inverse, derivatives, inverse_mass, deviation, precision] =
+            [(); 6].map(|()| borrow(&mut memory, d));
+        for i in 0..d {
+            inverse[i] = params[d + rho_at(shape, d, i)];
+        }
+        link.scales_into(inverse, scales);
+        link.derivatives_into(inverse, derivatives);
+        inverse.iter_mut().zip(&*scales).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
+
+        numeric::exp_into(&params[layout.mass()..layout.betas()], precision);
+        for i in 0..d {
+            let mass = precision[i];
+            inverse_mass[i] = 1.0 / mass;
+            deviation[i] = law.deviation(mass);
+            precision[i] = 1.0 / (deviation[i] * deviation[i]);
+        }
+
+        let betas = borrow(&mut memory, layout.steps);
+        numeric::exp_into(&params[layout.betas()..layout.psi()], betas);
+        let mut sum = 0.0;
+        for beta in betas.iter_mut() {
+            sum += *beta;
+            *beta = sum;
+        }
+        betas.iter_mut().for_each(|beta| *beta /= sum);
+
+        let sigmoid = numeric::scalar::sigmoid;
+        let factor = if slope == Slope::Plain { 1.0 } else { longest };
+        let (mean, rest) = params[..layout.base].split_at(d);
+        let triangle = if shape == Shape::Lower { rest } else { &[] };
+        let chain = Chain {
+            base: base::View { shape, mean, scales, inverse, triangle },
+            step_size: longest * sigmoid(params[layout.base]),
+            kappa: factor * params[layout.base + 1],
+            longest,
+            gamma: sigmoid(params[layout.base + 2].clamp(-LOGIT, LOGIT)),
+            betas,
+            inverse_mass,
+            deviation,
+            precision,
+        };
+        Self { form, chain, derivatives }
+    }
+
+    /// Adds the derivatives in lambda that belong to those of step size, kappa and gamma, and to those in `memory`; psi apart.
+    fn pull_back(
+        &self,
+        (step_size, kappa, gamma): (f64, f64, f64),
+        mut memory: &mut [f64],
+        gradient: &mut [f64],
+    ) {
+        let Form { layout, shape, longest, law, slope, .. } = self.form;
+        let (d, chain) = (layout.dim, &self.chain);
+        let [scales, inverse_mass, deviation] = [(); 3].map(|()| borrow(&mut memory, d));
+        let betas = borrow(&mut memory, layout.steps);
+        // dM/d(log M) = M, and M ds/dM is s / 2 or s.
+        let share = if law == Mass::Variance { 0.5 } else { 1.0 };
+        for i in 0..d {
+            gradient[d + rho_at(shape, d, i)] += scales[i] * self.derivatives[i];
+            let mass = &mut gradient[layout.mass() + i];
+            *mass += share * chain.deviation[i] * deviation[i] - chain.inverse_mass[i] * inverse_mass[i];
+        }
+        gradient[layout.base] += step_size * chain.step_size * (1.0 - chain.step_size / longest);
+        gradient[layout.base + 1] += if slope == Slope::Plain { kappa } else { kappa * longest };
+        // Beyond the cut of its logit gamma is constant.
+        if chain.gamma.max(1.0 - chain.gamma) < numeric::scalar::sigmoid(LOGIT) {
+            gradient[layout.base + 2] += gamma * chain.gamma * (1.0 - chain.gamma);
+        }
+        let mean: f64 = numeric::dot(chain.betas, betas);
+        let mut later = 0.0;
+        for j in (0..layout.steps).rev() {
+            later += betas[j];
+            let before = if j == 0 { 0.0 } else { chain.betas[j - 1] };
+            gradient[layout.betas() + j] += (chain.betas[j] - before) * (later - mean);
+        }
+    }
+}
+
+/// Index of `rho_i` behind the mean, in the lambda of a mean-field or full-rank base.
+fn rho_at(shape: Shape, dim: usize, i: usize) -> usize {
+    if shape == Shape::Diagonal { i } else { packed::start(dim, i) }
 }

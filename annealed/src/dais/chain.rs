@@ -1,8 +1,10 @@
-//! Annealed chain at given parameters, and the law of its momentum.
+//! Annealed chain at given parameters: its law of the momentum, its sweeps forward and backward, and the reverse sweep.
 
-use mcsa_core::StepSizes;
+use mcsa_core::numeric::dot;
+use mcsa_core::{StepSizes, borrow};
 
 use super::base;
+use crate::{Along, PathPoint, Surrogate};
 
 /// Law of the momentum, given the diagonal mass M.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +67,67 @@ pub(super) struct Bars<'a> {
     pub(super) deviation: &'a mut [f64],
 }
 
+/// Tape of one path, as slices of lent memory. A row has d numbers.
+#[derive(Debug)]
+pub(super) struct Tape<'a> {
+    /// `z_0 .. z_K`.
+    pub(super) points: &'a mut [f64],
+    /// `h_1 .. h_K`, where the momentum is kicked.
+    pub(super) halves: &'a mut [f64],
+    /// `v_0 .. v_{K-1}`.
+    pub(super) before: &'a mut [f64],
+    /// `v^_1 .. v^_K`.
+    pub(super) after: &'a mut [f64],
+    /// `L^-1 (h_k - mean)`.
+    pub(super) whitened: &'a mut [f64],
+    /// Gradients of `log q_0` at the halves.
+    pub(super) base: &'a mut [f64],
+    /// Gradients of the surrogate at the halves.
+    pub(super) guide: &'a mut [f64],
+    /// Memory that the surrogate prepares once per path.
+    pub(super) memory: &'a mut [f64],
+    /// Tape of the surrogate, step after step.
+    pub(super) kept: &'a mut [f64],
+}
+
+impl<'a> Tape<'a> {
+    /// Length of the memory of a path of `steps` steps.
+    pub(super) fn len<S: Surrogate + ?Sized>(surrogate: &S, steps: usize) -> usize {
+        (7 * steps + 1) * surrogate.dim() + surrogate.memory_len() + steps * surrogate.tape_len()
+    }
+
+    pub(super) fn of<S: Surrogate + ?Sized>(surrogate: &S, steps: usize, mut lent: &'a mut [f64]) -> Self {
+        let d = surrogate.dim();
+        Self {
+            points: borrow(&mut lent, (steps + 1) * d),
+            halves: borrow(&mut lent, steps * d),
+            before: borrow(&mut lent, steps * d),
+            after: borrow(&mut lent, steps * d),
+            whitened: borrow(&mut lent, steps * d),
+            base: borrow(&mut lent, steps * d),
+            guide: borrow(&mut lent, steps * d),
+            memory: borrow(&mut lent, surrogate.memory_len()),
+            kept: borrow(&mut lent, steps * surrogate.tape_len()),
+        }
+    }
+}
+
+/// Normal numbers of one path: `eps` (d), `nu` (K rows of d), and those of the surrogate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Noise<'a> {
+    pub(super) eps: &'a [f64],
+    pub(super) nu: &'a [f64],
+    pub(super) own: &'a [f64],
+}
+
+impl<'a> Noise<'a> {
+    pub(super) fn split(noise: &'a [f64], dim: usize, steps: usize) -> Self {
+        let (eps, rest) = noise.split_at(dim);
+        let (nu, own) = rest.split_at(steps * dim);
+        Self { eps, nu, own }
+    }
+}
+
 impl Chain<'_> {
     pub(super) fn dim(&self) -> usize {
         self.base.mean.len()
@@ -75,18 +138,221 @@ impl Chain<'_> {
     }
 
     /// Step size `eta_k = clip(eta_0 + kappa beta_k, 0, eta_max)`, and true if it is strictly between its clips.
-    pub(super) fn eta(&self, k: usize) -> (f64, bool) {
+    fn eta(&self, k: usize) -> (f64, bool) {
         let raw = self.step_size + self.kappa * self.betas[k];
         (raw.clamp(0.0, self.longest), raw > 0.0 && raw < self.longest)
     }
+
     /// Numbers of clipped step sizes.
     pub(super) fn step_sizes(&self) -> StepSizes {
         let mut sizes = StepSizes { steps: self.num_steps(), ..StepSizes::default() };
-        for k in 0..self.num_steps() {
-            let raw = self.step_size + self.kappa * self.betas[k];
+        for beta in self.betas {
+            let raw = self.step_size + self.kappa * beta;
             sizes.zero += usize::from(raw <= 0.0);
             sizes.longest += usize::from(raw >= self.longest);
         }
         sizes
+    }
+
+    /// `sqrt(1 - gamma^2)`.
+    fn refresh(&self) -> f64 {
+        (1.0 - self.gamma * self.gamma).sqrt()
+    }
+
+    /// Momentum `gamma earlier + sqrt(1 - gamma^2) S nu`, or `S nu` for the first one.
+    fn draw_momentum(&self, earlier: Option<&[f64]>, nu: &[f64], momentum: &mut [f64]) {
+        let refresh = self.refresh();
+        for (i, v) in momentum.iter_mut().enumerate() {
+            let fresh = self.deviation[i] * nu[i];
+            *v = earlier.map_or(fresh, |earlier| self.gamma * earlier[i] + refresh * fresh);
+        }
+    }
+
+    /// Writes the gradients of base and surrogate at the half step k to the tape.
+    fn slopes<S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        k: usize,
+        tape: &mut Tape<'_>,
+        work: &mut [f64],
+    ) {
+        let (row, kept) = (k * self.dim()..(k + 1) * self.dim(), surrogate.tape_len());
+        let half = &tape.halves[row.clone()];
+        self.base.slope_into(half, &mut tape.whitened[row.clone()], &mut tape.base[row.clone()]);
+        let at = PathPoint { psi, memory: tape.memory, z: half };
+        let kept = &mut tape.kept[k * kept..(k + 1) * kept];
+        surrogate.gradient_into(at, &mut tape.guide[row], kept, work);
+    }
+
+    /// Simulates a path onto the tape and returns the log ratio of forward and backward densities,
+    /// `log q_0(z_0) - sum_k [log N(v^_k; 0, S^2) - log N(v_{k-1}; 0, S^2)]`. `work` is lent to the surrogate and holds at least d
+    /// numbers.
+    pub(super) fn simulate<S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        noise: Noise<'_>,
+        tape: &mut Tape<'_>,
+        work: &mut [f64],
+    ) -> f64 {
+        let d = self.dim();
+        surrogate.prepare(psi, noise.own, tape.memory);
+        self.base.draw(noise.eps, &mut tape.points[..d]);
+        let mut log_ratio = 0.0;
+        for k in 0..self.num_steps() {
+            let row = k * d..(k + 1) * d;
+            let earlier = (k > 0).then(|| &tape.after[(k - 1) * d..][..d]);
+            self.draw_momentum(earlier, &noise.nu[row.clone()], &mut tape.before[row.clone()]);
+            let ((eta, _), beta) = (self.eta(k), self.betas[k]);
+            for i in row.clone() {
+                let velocity = tape.before[i] * self.inverse_mass[i - k * d];
+                tape.halves[i] = tape.points[i] + 0.5 * eta * velocity;
+            }
+            self.slopes(surrogate, psi, k, tape, work);
+            for (i, at) in row.enumerate() {
+                let before = tape.before[at];
+                let kick = (1.0 - beta) * tape.base[at] + beta * tape.guide[at];
+                let after = before + eta * kick;
+                tape.after[at] = after;
+                tape.points[at + d] = tape.halves[at] + 0.5 * eta * (after * self.inverse_mass[i]);
+                log_ratio += 0.5 * self.precision[i] * (before * before - after * after);
+            }
+        }
+        self.base.log_density(noise.eps, &mut work[..d]) - log_ratio
+    }
+
+    /// Simulates the path backward from `end`: fresh momenta, inverse steps. Fills points and momenta of the tape and returns the log
+    /// ratio of [`simulate`](Self::simulate) along this path. `nu` holds K rows of d normal numbers, the last row that of the last
+    /// momentum.
+    ///
+    /// ```text
+    /// v^_K = S nu_K;  for k = K..1:
+    ///   h_k = z_k - eta_k/2 M^-1 v^_k,   v_{k-1} = v^_k - eta_k kick(h_k),   z_{k-1} = h_k - eta_k/2 M^-1 v_{k-1}
+    ///   v^_{k-1} = gamma v_{k-1} + sqrt(1 - gamma^2) S nu_{k-1}
+    /// ```
+    pub(super) fn simulate_back<S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        end: &[f64],
+        (nu, own): (&[f64], &[f64]),
+        tape: &mut Tape<'_>,
+        work: &mut [f64],
+    ) -> f64 {
+        let (d, steps) = (self.dim(), self.num_steps());
+        surrogate.prepare(psi, own, tape.memory);
+        tape.points[steps * d..].copy_from_slice(end);
+        let mut log_ratio = 0.0;
+        for k in (0..steps).rev() {
+            let row = k * d..(k + 1) * d;
+            let later = (k + 1 < steps).then(|| &tape.before[(k + 1) * d..][..d]);
+            self.draw_momentum(later, &nu[row.clone()], &mut tape.after[row.clone()]);
+            let ((eta, _), beta) = (self.eta(k), self.betas[k]);
+            for i in row.clone() {
+                let velocity = tape.after[i] * self.inverse_mass[i - k * d];
+                tape.halves[i] = tape.points[i + d] - 0.5 * eta * velocity;
+            }
+            self.slopes(surrogate, psi, k, tape, work);
+            for (i, at) in row.enumerate() {
+                let after = tape.after[at];
+                let kick = (1.0 - beta) * tape.base[at] + beta * tape.guide[at];
+                let before = after - eta * kick;
+                tape.before[at] = before;
+                tape.points[at] = tape.halves[at] - 0.5 * eta * (before * self.inverse_mass[i]);
+                log_ratio += 0.5 * self.precision[i] * (before * before - after * after);
+            }
+        }
+        let (whitened, logs) = work.split_at_mut(d);
+        self.base.whiten(&tape.points[..d], whitened);
+        self.base.log_density(whitened, &mut logs[..d]) - log_ratio
+    }
+
+    /// Length of `work` for [`add_gradient`](Self::add_gradient).
+    pub(super) fn work_len<S: Surrogate + ?Sized>(surrogate: &S) -> usize {
+        10 * surrogate.dim() + surrogate.work_len()
+    }
+
+    /// Adds the derivatives of `cotangent . z_K + share * log ratio`, with the log ratio that [`simulate`](Self::simulate) returned
+    /// for this tape. All derivatives are total: those for the base, the surrogate and the mass include every effect on the path.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "surrogate, psi, chance, two factors, tape, two results, memory"
+    )]
+    pub(super) fn add_gradient<S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        noise: Noise<'_>,
+        (cotangent, share): (&[f64], f64),
+        tape: &Tape<'_>,
+        bars: &mut Bars<'_>,
+        psi_bar: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (d, steps, kept) = (self.dim(), self.num_steps(), surrogate.tape_len());
+        let [z_bar, v_bar, after_bar, kick_bar, half_bar, s_bar] = [(); 6].map(|()| borrow(&mut work, d));
+        let room = borrow(&mut work, 4 * d);
+        z_bar.copy_from_slice(cotangent);
+        v_bar.fill(0.0);
+        s_bar.fill(0.0);
+        let refresh = self.refresh();
+        for k in (0..steps).rev() {
+            let row = k * d..(k + 1) * d;
+            let ((eta, free), beta) = (self.eta(k), self.betas[k]);
+            let (before, after) = (&tape.before[row.clone()], &tape.after[row.clone()]);
+            let (base, guide) = (&tape.base[row.clone()], &tape.guide[row.clone()]);
+            let mut eta_bar = 0.0;
+            if k + 1 < steps {
+                let fresh = &noise.nu[(k + 1) * d..][..d];
+                for i in 0..d {
+                    let (s, v) = (self.deviation[i], v_bar[i]);
+                    after_bar[i] = self.gamma * v;
+                    bars.gamma += v * (after[i] - self.gamma / refresh * s * fresh[i]);
+                    s_bar[i] += refresh * v * fresh[i];
+                }
+            } else {
+                after_bar.fill(0.0);
+            }
+            for i in 0..d {
+                // The log ratio contains |v^|^2 / (2 s^2); then the second drift.
+                let (z, w, scaled) = (z_bar[i], self.inverse_mass[i], share * after[i] * self.precision[i]);
+                after_bar[i] += scaled + 0.5 * eta * (w * z);
+                s_bar[i] -= scaled * after[i] / self.deviation[i];
+                eta_bar += 0.5 * z * (w * after[i]);
+                bars.inverse_mass[i] += 0.5 * eta * z * after[i];
+                kick_bar[i] = eta * after_bar[i];
+                eta_bar += after_bar[i] * ((1.0 - beta) * base[i] + beta * guide[i]);
+            }
+            let mut beta_bar = dot(kick_bar, guide) - dot(kick_bar, base);
+            half_bar.copy_from_slice(z_bar);
+            let at = (&tape.whitened[row.clone()], base);
+            self.base.add_second(at, (kick_bar, 1.0 - beta), half_bar, &mut bars.base, room);
+            let (half, kept) = (&tape.halves[row], &tape.kept[k * kept..(k + 1) * kept]);
+            let at = PathPoint { psi, memory: tape.memory, z: half };
+            let along = Along { at, tape: kept, u: kick_bar, scale: beta };
+            surrogate.add_second(along, half_bar, psi_bar, work);
+            for i in 0..d {
+                // The first drift; the log ratio contains -|v|^2 / (2 s^2).
+                let (h, w, scaled) =
+                    (half_bar[i], self.inverse_mass[i], share * before[i] * self.precision[i]);
+                z_bar[i] = h;
+                v_bar[i] = after_bar[i] + 0.5 * eta * (w * h) - scaled;
+                eta_bar += 0.5 * h * (w * before[i]);
+                bars.inverse_mass[i] += 0.5 * eta * h * before[i];
+                s_bar[i] += scaled * before[i] / self.deviation[i];
+            }
+            if free {
+                bars.step_size += eta_bar;
+                bars.kappa += beta * eta_bar;
+                beta_bar += self.kappa * eta_bar;
+            }
+            bars.betas[k] += beta_bar;
+        }
+        for i in 0..d {
+            let first = if steps > 0 { v_bar[i] * noise.nu[i] } else { 0.0 };
+            bars.deviation[i] += s_bar[i] + first;
+        }
+        self.base.add_draw(z_bar, noise.eps, share, &mut bars.base);
     }
 }

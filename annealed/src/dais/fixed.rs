@@ -5,9 +5,7 @@ use crate::Surrogate;
 use mcsa_core::{Error, StepSizes, same_length};
 
 use super::base::{self, Base, Shape, unpacked};
-use super::chain::{Bars, Chain, Mass};
-use super::forward::Noise;
-use super::tape::Tape;
+use super::chain::{Bars, Chain, Mass, Noise, Tape};
 
 /// Differentiable annealed importance sampling with K steps, at given parameters.
 ///
@@ -84,16 +82,6 @@ pub struct DaisGradient {
     pub psi: Vec<f64>,
 }
 
-/// Numbers that follow from the parameters.
-struct Derived {
-    scales: Vec<f64>,
-    inverse: Vec<f64>,
-    triangle: Vec<f64>,
-    inverse_mass: Vec<f64>,
-    deviation: Vec<f64>,
-    precision: Vec<f64>,
-}
-
 impl Dais {
     /// Number K of steps.
     pub fn num_steps(&self) -> usize {
@@ -139,8 +127,7 @@ impl Dais {
 
     /// Numbers of clipped step sizes.
     pub fn step_sizes(&self) -> StepSizes {
-        let derived = self.derived();
-        self.chain(&derived).step_sizes()
+        self.with_chain(|chain| chain.step_sizes())
     }
 
     /// Simulates the path of these normal numbers.
@@ -148,9 +135,8 @@ impl Dais {
     /// # Panics
     /// If lengths differ.
     pub fn path<S: Surrogate + ?Sized>(&self, surrogate: &S, psi: &[f64], noise: &[f64]) -> DaisPath {
-        let mut lent = self.lent(surrogate, psi, noise);
-        let (log_q, tape) = self.simulate(surrogate, psi, noise, &mut lent);
-        DaisPath { points: tape.points.chunks_exact(self.dim()).map(<[f64]>::to_vec).collect(), log_q }
+        let split = self.split(surrogate, psi, noise);
+        self.trace(surrogate, |chain, tape, work| chain.simulate(surrogate, psi, split, tape, work))
     }
 
     /// Simulates a path backward from its last point, with fresh momenta: a draw of the path given its end.
@@ -168,19 +154,12 @@ impl Dais {
         end: &[f64],
         noise: &[f64],
     ) -> DaisPath {
-        let (d, steps, derived) = (self.dim(), self.num_steps(), self.derived());
+        let (d, steps) = (self.dim(), self.num_steps());
         assert_eq!((surrogate.dim(), end.len()), (d, d), "dimensions of surrogate, end and chain");
-        assert_eq!(
-            (psi.len(), noise.len()),
-            (surrogate.num_params(), steps * d + surrogate.noise_dim()),
-            "psi and noise"
-        );
-        let mut lent = vec![0.0; Tape::len(surrogate, steps)];
-        let mut tape = Tape::of(surrogate, steps, &mut lent);
-        let mut work = vec![0.0; (2 * d).max(surrogate.work_len())];
-        let (chain, noise) = (self.chain(&derived), noise.split_at(steps * d));
-        let log_q = chain.simulate_back(surrogate, psi, end, noise, &mut tape, &mut work);
-        DaisPath { points: tape.points.chunks_exact(d).map(<[f64]>::to_vec).collect(), log_q }
+        let lengths = (surrogate.num_params(), steps * d + surrogate.noise_dim());
+        assert_eq!((psi.len(), noise.len()), lengths, "psi and noise");
+        let noise = noise.split_at(steps * d);
+        self.trace(surrogate, |chain, tape, work| chain.simulate_back(surrogate, psi, end, noise, tape, work))
     }
 
     /// Gradient of `cotangent . z_K + share * log q` along the path of these normal numbers. With the gradient of f at `z_K` as
@@ -198,103 +177,84 @@ impl Dais {
         cotangent: &[f64],
         share: f64,
     ) -> DaisGradient {
-        let (d, steps, derived) = (self.dim(), self.num_steps(), self.derived());
-        let mut lent = self.lent(surrogate, psi, noise);
-        let (_, tape) = self.simulate(surrogate, psi, noise, &mut lent);
-        let (mut mean, mut scales, mut triangle) =
-            (vec![0.0; d], vec![0.0; d], vec![0.0; derived.triangle.len()]);
-        let (mut betas, mut inverse_mass, mut deviation) = (vec![0.0; steps], vec![0.0; d], vec![0.0; d]);
-        let mut psi_bar = vec![0.0; psi.len()];
-        let mut bars = Bars {
-            base: base::Bars { mean: &mut mean, scales: &mut scales, triangle: &mut triangle },
-            step_size: 0.0,
-            kappa: 0.0,
-            gamma: 0.0,
-            betas: &mut betas,
-            inverse_mass: &mut inverse_mass,
-            deviation: &mut deviation,
-        };
+        let (d, steps) = (self.dim(), self.num_steps());
+        let noise = self.split(surrogate, psi, noise);
+        let mut lent = vec![0.0; Tape::len(surrogate, steps)];
+        let mut tape = Tape::of(surrogate, steps, &mut lent);
         let mut work = vec![0.0; Chain::work_len(surrogate)];
-        let (noise, bar) = (Noise::split(noise, d, steps), (cotangent, share));
-        self.chain(&derived).add_gradient(
-            surrogate,
-            psi,
-            noise,
-            bar,
-            &tape,
-            &mut bars,
-            &mut psi_bar,
-            &mut work,
-        );
-        let Bars { step_size, kappa, gamma, .. } = bars;
-        let mass = (0..d).map(|i| {
-            deviation[i] * self.law.slope(self.mass[i])
-                - inverse_mass[i] * (derived.inverse_mass[i] * derived.inverse_mass[i])
-        });
-        let mass = mass.collect();
-        let scale = match self.base.shape {
-            Shape::Diagonal => scales,
-            Shape::Lower => unpacked(d, &scales, &triangle),
-        };
-        DaisGradient { mean, scale, step_size, kappa, gamma, betas, mass, psi: psi_bar }
+        self.with_chain(|chain| {
+            chain.simulate(surrogate, psi, noise, &mut tape, &mut work);
+            let (mut mean, mut scales, mut triangle) =
+                (vec![0.0; d], vec![0.0; d], vec![0.0; chain.base.triangle.len()]);
+            let (mut betas, mut inverse_mass, mut deviation) = (vec![0.0; steps], vec![0.0; d], vec![0.0; d]);
+            let mut psi_bar = vec![0.0; psi.len()];
+            let mut bars = Bars {
+                base: base::Bars { mean: &mut mean, scales: &mut scales, triangle: &mut triangle },
+                step_size: 0.0,
+                kappa: 0.0,
+                gamma: 0.0,
+                betas: &mut betas,
+                inverse_mass: &mut inverse_mass,
+                deviation: &mut deviation,
+            };
+            let bar = (cotangent, share);
+            chain.add_gradient(surrogate, psi, noise, bar, &tape, &mut bars, &mut psi_bar, &mut work);
+            let Bars { step_size, kappa, gamma, .. } = bars;
+            let mass = (0..d).map(|i| {
+                let inverse = chain.inverse_mass[i];
+                deviation[i] * self.law.slope(self.mass[i]) - inverse_mass[i] * (inverse * inverse)
+            });
+            let mass = mass.collect();
+            let scale = match self.base.shape {
+                Shape::Diagonal => scales,
+                Shape::Lower => unpacked(d, &scales, &triangle),
+            };
+            DaisGradient { mean, scale, step_size, kappa, gamma, betas, mass, psi: psi_bar }
+        })
     }
 
-    fn derived(&self) -> Derived {
+    /// Calls `f` with the chain, in whose numbers all that follows from the parameters is computed.
+    fn with_chain<T>(&self, f: impl FnOnce(&Chain<'_>) -> T) -> T {
         let scales = self.base.diagonal();
+        let inverse: Vec<f64> = scales.iter().map(|scale| 1.0 / scale).collect();
         let deviation: Vec<f64> = self.mass.iter().map(|&mass| self.law.deviation(mass)).collect();
-        Derived {
-            inverse: scales.iter().map(|scale| 1.0 / scale).collect(),
-            scales,
-            triangle: self.base.triangle(),
-            inverse_mass: self.mass.iter().map(|mass| 1.0 / mass).collect(),
-            precision: deviation.iter().map(|s| 1.0 / (s * s)).collect(),
-            deviation,
-        }
-    }
-
-    fn chain<'a>(&'a self, derived: &'a Derived) -> Chain<'a> {
-        let base = base::View {
-            shape: self.base.shape,
-            mean: &self.base.mean,
-            scales: &derived.scales,
-            inverse: &derived.inverse,
-            triangle: &derived.triangle,
-        };
-        Chain {
-            base,
+        f(&Chain {
+            base: base::View {
+                shape: self.base.shape,
+                mean: &self.base.mean,
+                scales: &scales,
+                inverse: &inverse,
+                triangle: &self.base.triangle(),
+            },
             step_size: self.step_size,
             kappa: self.kappa,
             longest: self.longest,
             gamma: self.gamma,
             betas: &self.betas,
-            inverse_mass: &derived.inverse_mass,
-            deviation: &derived.deviation,
-            precision: &derived.precision,
-        }
+            inverse_mass: &self.mass.iter().map(|mass| 1.0 / mass).collect::<Vec<_>>(),
+            deviation: &deviation,
+            precision: &deviation.iter().map(|s| 1.0 / (s * s)).collect::<Vec<_>>(),
+        })
     }
 
-    fn lent<S: Surrogate + ?Sized>(&self, surrogate: &S, psi: &[f64], noise: &[f64]) -> Vec<f64> {
-        assert_eq!(surrogate.dim(), self.dim(), "dimensions of surrogate and chain");
-        assert_eq!(
-            (psi.len(), noise.len()),
-            (surrogate.num_params(), self.noise_len(surrogate)),
-            "psi and noise"
-        );
-        vec![0.0; Tape::len(surrogate, self.num_steps())]
-    }
-
-    fn simulate<'a, S: Surrogate + ?Sized>(
+    /// The path that `run` writes to a tape, and the log ratio that it returns.
+    fn trace<S: Surrogate + ?Sized>(
         &self,
         surrogate: &S,
-        psi: &[f64],
-        noise: &[f64],
-        lent: &'a mut [f64],
-    ) -> (f64, Tape<'a>) {
-        let (derived, steps) = (self.derived(), self.num_steps());
-        let mut tape = Tape::of(surrogate, steps, lent);
-        let mut work = vec![0.0; self.dim().max(surrogate.work_len())];
-        let noise = Noise::split(noise, self.dim(), steps);
-        let log_q = self.chain(&derived).simulate(surrogate, psi, noise, &mut tape, &mut work);
-        (log_q, tape)
+        run: impl FnOnce(&Chain<'_>, &mut Tape<'_>, &mut [f64]) -> f64,
+    ) -> DaisPath {
+        let mut lent = vec![0.0; Tape::len(surrogate, self.num_steps())];
+        let mut tape = Tape::of(surrogate, self.num_steps(), &mut lent);
+        let mut work = vec![0.0; (2 * self.dim()).max(surrogate.work_len())];
+        let log_q = self.with_chain(|chain| run(chain, &mut tape, &mut work));
+        DaisPath { points: tape.points.chunks_exact(self.dim()).map(<[f64]>::to_vec).collect(), log_q }
+    }
+
+    /// The parts of a path's noise, of which the lengths are checked.
+    fn split<'a, S: Surrogate + ?Sized>(&self, surrogate: &S, psi: &[f64], noise: &'a [f64]) -> Noise<'a> {
+        assert_eq!(surrogate.dim(), self.dim(), "dimensions of surrogate and chain");
+        let lengths = (surrogate.num_params(), self.noise_len(surrogate));
+        assert_eq!((psi.len(), noise.len()), lengths, "psi and noise");
+        Noise::split(noise, self.dim(), self.num_steps())
     }
 }

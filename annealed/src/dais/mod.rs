@@ -8,16 +8,10 @@
 //! [`Surrogate`](crate::Surrogate). [`SemiAnnealed`] has one path per datum, for models with local latents.
 
 mod annealed;
-mod backward;
 mod base;
 mod chain;
-mod constrained;
-
 mod fixed;
-mod forward;
-mod reverse;
 mod semi;
-mod tape;
 
 pub use annealed::Annealed;
 pub use base::{Base, Shape};

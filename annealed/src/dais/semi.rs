@@ -1,17 +1,16 @@
 //! Annealed paths for local latent points, and a mean-field Gaussian for global ones.
 
-use crate::{LocalFamily, LocalLatents, Surrogate};
+use crate::{Along, LocalFamily, LocalLatents, PathPoint, Surrogate};
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
     Columns, ColumnsMut, Error, Parametric, Pushforward, Reparameterised, StepSizes, Stream, all_finite,
-    batch, batch_mut, borrow, one, same_length,
+    batch, batch_mut, borrow, each_column, one, same_length,
 };
 
 use super::annealed::Annealed;
 use super::base::Shape;
 use super::chain::{Mass, Slope};
-use mcsa_core::each_column;
 use mcsa_families::{Drawn, Link, MeanField};
 
 /// Semi-DAIS: a mean-field Gaussian for the global latents theta, and for each datum an annealed path towards its local posterior
@@ -60,31 +59,14 @@ impl<M: LocalLatents> Surrogate for Local<'_, M> {
         self.model.num_globals()
     }
 
-    fn gradient_into(
-        &self,
-        psi: &[f64],
-        _: &[f64],
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-        _: &mut [f64],
-    ) {
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {
+        let PathPoint { psi, z, .. } = at;
         // An empty slice takes up no derivative for theta, which is zero.
         self.model.local_gradient_into(self.row, psi, z, gradient, 0.0, &mut []);
     }
 
-    fn add_second(
-        &self,
-        psi: &[f64],
-        _: &[f64],
-        _: &[f64],
-        z: &[f64],
-        u: &[f64],
-        scale: f64,
-        product: &mut [f64],
-        psi_bar: &mut [f64],
-        _: &mut [f64],
-    ) {
+    fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], _: &mut [f64]) {
+        let Along { at: PathPoint { psi, z, .. }, u, scale, .. } = along;
         self.model.add_local_second(self.row, psi, z, u, scale, product, psi_bar);
     }
 }

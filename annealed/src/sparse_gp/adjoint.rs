@@ -27,25 +27,17 @@
 use mcsa_core::{borrow, numeric};
 
 use super::average::BLOCK;
-use super::kernel::{Kernel, KernelSlopes};
-use super::process::LEAST;
-use super::{SparseGaussianProcess, SparsePosterior};
+use super::posterior::{Batch, SparsePosterior, chosen};
+use super::process::{Kernel, KernelSlopes, LEAST, SparseGaussianProcess};
 use mcsa_numeric::design::RowsRef;
 
 /// The function that is differentiated in theta.
 #[derive(Debug, Clone, Copy)]
-enum Of<'a> {
+pub(super) enum Of<'a> {
     /// The log density.
     Value,
     /// The product of its gradient in `u` with a vector.
     Along(&'a [f64]),
-}
-
-/// Data `at(0), .., at(count - 1)`, each with a factor.
-struct Batch<A, F> {
-    count: usize,
-    at: A,
-    factor: F,
 }
 
 impl SparseGaussianProcess {
@@ -77,20 +69,8 @@ impl SparsePosterior<'_> {
         work: &mut [f64],
     ) -> f64 {
         let prior = mcsa_core::Separable::log_prior(self, z, work);
-        let batch = Batch { count: rows.len(), at: |b: usize| rows[b], factor: |_| weight * scale };
-        prior + scale * self.add_theta(Of::Value, batch, z, weight, theta_bar, work)
-    }
-
-    /// As [`add_theta_gradient`](Self::add_theta_gradient) with all data in their order, each times `scale`, and weight 1.
-    pub(super) fn add_theta_gradient_of_all(
-        &self,
-        scale: f64,
-        z: &[f64],
-        theta_bar: &mut [f64],
-        work: &mut [f64],
-    ) {
-        let batch = Batch { count: self.memory.variances.len(), at: |n| n, factor: |_| scale };
-        self.add_theta(Of::Value, batch, z, 1.0, theta_bar, work);
+        let batch = chosen(rows, weight * scale);
+        prior + scale * self.add_theta(Of::Value, &batch, z, weight, theta_bar, work)
     }
 
     /// `theta_bar += weight d/dtheta (x . d/dz [log_prior(z) + scale sum_{n in rows} l_n(z)])`: what the reverse sweep of an annealed
@@ -109,30 +89,15 @@ impl SparsePosterior<'_> {
         theta_bar: &mut [f64],
         work: &mut [f64],
     ) {
-        let batch = Batch { count: rows.len(), at: |b: usize| rows[b], factor: |_| weight * scale };
-        self.add_theta(Of::Along(x), batch, z, weight, theta_bar, work);
-    }
-
-    /// As [`add_theta_cross`](Self::add_theta_cross) with all data, each times its factor, which includes the weight of the prior.
-    pub(super) fn add_theta_cross_of_all(
-        &self,
-        factor: impl Fn(usize) -> f64,
-        z: &[f64],
-        x: &[f64],
-        weight: f64,
-        theta_bar: &mut [f64],
-        work: &mut [f64],
-    ) {
-        let batch = Batch { count: self.memory.variances.len(), at: |n| n, factor };
-        self.add_theta(Of::Along(x), batch, z, weight, theta_bar, work);
+        self.add_theta(Of::Along(x), &chosen(rows, weight * scale), z, weight, theta_bar, work);
     }
 
     /// The derivative of the prior, weighted, plus those of the batch, each with its factor; returns the sum of the batch's log
     /// likelihoods.
-    fn add_theta(
+    pub(super) fn add_theta(
         &self,
         of: Of<'_>,
-        batch: Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
+        batch: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
         z: &[f64],
         weight: f64,
         theta_bar: &mut [f64],
@@ -144,7 +109,7 @@ impl SparsePosterior<'_> {
         let (k_bar, product) = (borrow(&mut work, m * m), borrow(&mut work, m * m));
         let points = borrow(&mut work, m * d);
         let mut bars = Bars { a, b, v, noise: [0.0; 2] };
-        let value = self.likelihood_bars(of, &batch, z, &mut bars);
+        let value = self.likelihood_bars(of, batch, z, &mut bars);
         let Bars { a, b, v, noise } = bars;
         let x = match of {
             Of::Value => None,
@@ -201,14 +166,14 @@ impl SparsePosterior<'_> {
     fn likelihood_bars(
         &self,
         of: Of<'_>,
-        Batch { count, at, factor }: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
+        batch: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
         z: &[f64],
         bars: &mut Bars<'_>,
     ) -> f64 {
-        let Bars { a, b, v, noise } = bars;
+        let (Batch { at, factor, .. }, Bars { a, b, v, noise }) = (batch, bars);
         [&mut **a, &mut **b, &mut **v].into_iter().for_each(|bar| bar.fill(0.0));
         let mut along = [0.0; BLOCK];
-        self.each_block(*count, at, true, z, |first, averages| {
+        self.each_block(batch, true, z, |first, averages| {
             if let Of::Along(x) = of {
                 self.basis().multiply_at(|b| at(first + b), x, &mut along[..averages.len()]);
             }
@@ -245,13 +210,6 @@ impl SparsePosterior<'_> {
                 basis.add_pull_back_at(|b| at(first + b), slopes, out);
             }
         }
-    }
-
-    /// `out <- K^-1 z`, or `L^-T z` in whitened coordinates.
-    fn prior_direction(&self, z: &[f64], out: &mut [f64], work: &mut [f64]) {
-        self.whiten(z, work);
-        out.fill(0.0);
-        self.memory.inverse.add_pull_back_at(|i| i, work, out);
     }
 
     /// Completes `K bar` from `sum_n v_n bar A_n A_n'`.

@@ -1,11 +1,46 @@
+//! Log likelihood of a datum, averaged over the field by Gauss-Hermite quadrature.
+
 use mcsa_core::numeric;
 
-use super::{LOG_WEIGHTS, NODES, POINTS};
 use mcsa_models::student_errors::{MOST, StudentErrors, freedom};
+
+/// Number of nodes of the quadrature.
+const NODES: usize = 16;
+
+/// Positive nodes `x_q` of the Gauss-Hermite rule for the weight `e^(-x^2)`, and `log(w_q / sqrt(pi))`. Newton's method in 50 digits.
+const HALF: [(f64, f64); NODES / 2] = [
+    (0.27348104613815244, -1.2497776047982965),
+    (0.8229514491446559, -1.843020936221368),
+    (1.3802585391988809, -3.051567395833779),
+    (1.9517879909162539, -4.924420313983549),
+    (2.5462021578474814, -7.55023800234077),
+    (3.176999161979956, -11.087655627444743),
+    (3.869447904860123, -15.848470719591079),
+    (4.688738939305819, -22.621843735297286),
+];
+
+/// Nodes `sqrt(2) x_q`: `E f(e) = sum_q e^LOG_WEIGHTS_q f(POINTS_q)` for `e ~ N(0, 1)` and polynomials of degree 31 or less.
+const POINTS: [f64; NODES] = both(true);
+
+/// Logarithms of the weights, which add up to 1.
+const LOG_WEIGHTS: [f64; NODES] = both(false);
+
+const fn both(points: bool) -> [f64; NODES] {
+    let mut out = [0.0; NODES];
+    let mut k = 0;
+    while k < NODES / 2 {
+        let (x, log_weight) = HALF[k];
+        let x = std::f64::consts::SQRT_2 * x;
+        (out[NODES / 2 + k], out[NODES / 2 - 1 - k]) =
+            if points { (x, -x) } else { (log_weight, log_weight) };
+        k += 1;
+    }
+    out
+}
 
 /// Density of a datum given the value `f` of the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Likelihood {
+pub(super) enum Likelihood {
     /// `P(y = 1) = 1/(1 + e^-f)`; the datum is the sign of the label.
     Logistic,
     /// `(y - f)/s ~ t_nu`, with parameters `log s` and `log(nu - 2)`.
@@ -13,26 +48,26 @@ pub(crate) enum Likelihood {
 }
 
 /// Number of rows whose averages are computed at once.
-pub(crate) const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 
 /// Log likelihood of a datum, averaged over `f ~ N(m, v)` by quadrature, `l(m, v) = log sum_q w_q p(y | m + sqrt(v) e_q)`, and its
 /// derivatives.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Average {
+pub(super) struct Average {
     /// `l`.
-    pub(crate) value: f64,
+    pub(super) value: f64,
     /// `dl/dm`.
-    pub(crate) slope: f64,
+    pub(super) slope: f64,
     /// `d^2 l/dm^2`.
-    pub(crate) bend: f64,
+    pub(super) bend: f64,
     /// `dl/dv`.
-    pub(crate) of_variance: f64,
+    pub(super) of_variance: f64,
     /// `d^2 l/dm dv`.
-    pub(crate) slope_of_variance: f64,
+    pub(super) slope_of_variance: f64,
     /// `dl/dnoise`.
-    pub(crate) of_noise: [f64; 2],
+    pub(super) of_noise: [f64; 2],
     /// `d^2 l/dm dnoise`.
-    pub(crate) slope_of_noise: [f64; 2],
+    pub(super) slope_of_noise: [f64; 2],
 }
 
 /// Derivatives of `log p(y | f)` at one node, in `f`, in the noise, and mixed.
@@ -45,7 +80,7 @@ struct Node {
 
 /// Likelihood with its noise, prepared for many data.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Prepared {
+pub(super) enum Prepared {
     Logistic,
     /// The errors, and `dnu/du`, `u = log(nu - 2)`.
     Student(StudentErrors, f64),
@@ -53,7 +88,7 @@ pub(crate) enum Prepared {
 
 impl Likelihood {
     /// Number of parameters of the noise.
-    pub(crate) fn num_params(self) -> usize {
+    pub(super) fn num_params(self) -> usize {
         match self {
             Self::Logistic => 0,
             Self::Student => 2,
@@ -61,7 +96,7 @@ impl Likelihood {
     }
 
     /// The likelihood with this noise; `None` if a parameter is out of range.
-    pub(crate) fn prepare(self, noise: &[f64]) -> Option<Prepared> {
+    pub(super) fn prepare(self, noise: &[f64]) -> Option<Prepared> {
         match (self, noise) {
             (Self::Logistic, _) => Some(Prepared::Logistic),
             (Self::Student, &[log_scale, u]) if log_scale.abs() <= MOST && u.abs() <= MOST => {
@@ -75,7 +110,7 @@ impl Likelihood {
 
 impl Prepared {
     /// Averages for at most [`BLOCK`] data with means and variances of the field; derivatives only if asked for.
-    pub(crate) fn averages(
+    pub(super) fn averages(
         self,
         derivatives: bool,
         y: impl Fn(usize) -> f64,
@@ -259,5 +294,20 @@ mod tests {
     fn overflow_is_minus_infinity() {
         assert_eq!(average(Likelihood::Student, 1e200, &[0.0, 0.0], 0.0, 1.0).value, f64::NEG_INFINITY);
         assert!(Likelihood::Student.prepare(&[301.0, 0.0]).is_none());
+    }
+
+    /// `E e^k` is 0 for odd k and `(k - 1)!!` for even k; degree 32 is beyond the rule.
+    #[test]
+    fn moments_of_the_normal() {
+        let moment = |k: i32| -> f64 {
+            POINTS.iter().zip(LOG_WEIGHTS).map(|(x, log_weight)| log_weight.exp() * x.powi(k)).sum()
+        };
+        let mut exact = 1.0;
+        for k in (0..32).step_by(2) {
+            assert!((moment(k) / exact - 1.0).abs() < 2e-14, "{k}: {}", moment(k));
+            assert!(moment(k + 1).abs() < 1e-13 * exact * f64::from(k + 1));
+            exact *= f64::from(k + 1);
+        }
+        assert!((moment(32) / exact - 1.0).abs() > 1e-4);
     }
 }

@@ -1,11 +1,28 @@
-use faer::{Mat, MatRef};
-use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Named, Separable, Subsampled, borrow, numeric};
+//! Densities of the inducing values of a sparse process at one theta, and of minibatches with theta as a part of the point.
 
-use super::average::BLOCK;
-use super::process::LEAST;
-use super::{Average, InducingCoordinates, Memory, SparseGaussianProcess};
+use faer::{Mat, MatRef};
+use mcsa_core::{
+    Columns, Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, borrow, numeric,
+};
+
+use super::adjoint::Of;
+use super::average::{Average, BLOCK};
+use super::process::{InducingCoordinates, LEAST, Memory, SparseGaussianProcess};
+use crate::minibatched::{LearnableRows, checked_rows};
 use mcsa_models::support::{HALF_LOG_TAU, decided};
 use mcsa_numeric::design::RowsRef;
+
+/// Data `at(0), .., at(count - 1)`, each with a factor.
+pub(super) struct Batch<A, F> {
+    pub(super) count: usize,
+    pub(super) at: A,
+    pub(super) factor: F,
+}
+
+/// The data in `rows`, each with the factor `scale`.
+pub(super) fn chosen(rows: &[usize], scale: f64) -> Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64> {
+    Batch { count: rows.len(), at: |b: usize| rows[b], factor: move |_| scale }
+}
 
 /// Posterior of the inducing values of a [`SparseGaussianProcess`] at one theta, given chosen rows of its data:
 ///
@@ -89,9 +106,19 @@ impl<'a> SparsePosterior<'a> {
         if self.is_whitened() {
             return out.copy_from_slice(z);
         }
+        self.prior_direction(z, out, work);
+    }
+
+    /// `out <- K^-1 z`, or `L^-T z` in whitened coordinates.
+    pub(super) fn prior_direction(&self, z: &[f64], out: &mut [f64], work: &mut [f64]) {
         self.whiten(z, work);
         out.fill(0.0);
         self.memory.inverse.add_pull_back_at(|i| i, work, out);
+    }
+
+    /// All data in their order, each with its factor.
+    pub(super) fn all<F: Fn(usize) -> f64>(&self, factor: F) -> Batch<impl Fn(usize) -> usize, F> {
+        Batch { count: self.rows.len(), at: |n| n, factor }
     }
 
     pub(super) fn prior(&self, white: &[f64]) -> f64 {
@@ -99,12 +126,11 @@ impl<'a> SparsePosterior<'a> {
         -0.5 * numeric::dot(white, white) - log_det - white.len() as f64 * HALF_LOG_TAU
     }
 
-    /// Calls `accept` with at most [`BLOCK`] data `at(0), .., at(count - 1)` at a time: the index of the first, and their averages;
-    /// returns the log likelihood.
-    pub(super) fn each_block(
+    /// Calls `accept` with at most [`BLOCK`] data of the batch at a time: the index of the first, and their averages; returns the log
+    /// likelihood.
+    pub(super) fn each_block<F>(
         &self,
-        count: usize,
-        at: impl Fn(usize) -> usize,
+        Batch { count, at, .. }: &Batch<impl Fn(usize) -> usize, F>,
         derivatives: bool,
         z: &[f64],
         mut accept: impl FnMut(usize, &[Average]),
@@ -114,7 +140,7 @@ impl<'a> SparsePosterior<'a> {
         };
         let (mut means, mut averages) = ([0.0; BLOCK], [Average::default(); BLOCK]);
         let mut total = 0.0;
-        for first in (0..count).step_by(BLOCK) {
+        for first in (0..*count).step_by(BLOCK) {
             let means = &mut means[..(count - first).min(BLOCK)];
             self.basis().multiply_at(|b| at(first + b), z, means);
             let y = |b: usize| self.process.datum(self.rows[at(first + b)]);
@@ -126,40 +152,48 @@ impl<'a> SparsePosterior<'a> {
         total
     }
 
-    /// Adds the gradients of the data `at(0), .., at(count - 1)`, each times its factor; returns the sum of the data's log likelihoods.
+    /// Log likelihood of the batch, without factors.
+    fn log_likelihood<F>(&self, batch: &Batch<impl Fn(usize) -> usize, F>, z: &[f64]) -> f64 {
+        self.each_block(batch, false, z, |_, _| ())
+    }
+
+    /// Adds the gradients of the batch, each times its factor; returns the sum of the data's log likelihoods.
     pub(super) fn add_gradient(
         &self,
-        count: usize,
-        at: impl Fn(usize) -> usize,
-        factor: impl Fn(usize) -> f64,
+        batch: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
         z: &[f64],
         gradient: &mut [f64],
     ) -> f64 {
         let mut slopes = [0.0; BLOCK];
-        self.each_block(count, &at, true, z, |first, averages| {
+        self.each_block(batch, true, z, |first, averages| {
             let slopes = &mut slopes[..averages.len()];
             for (b, (slope, average)) in slopes.iter_mut().zip(averages).enumerate() {
-                *slope = factor(first + b) * average.slope;
+                *slope = (batch.factor)(first + b) * average.slope;
             }
-            self.basis().add_pull_back_at(|b| at(first + b), slopes, gradient);
+            self.basis().add_pull_back_at(|b| (batch.at)(first + b), slopes, gradient);
         })
     }
 
-    fn add_hessian_vector(
+    /// Adds the product of the batch's second derivatives with `v`, each times its factor; `accept` has the index of each datum and
+    /// the product of `v` with its gradient, times the factor.
+    pub(super) fn add_hessian_vector(
         &self,
-        count: usize,
-        at: impl Fn(usize) -> usize,
-        scale: f64,
+        batch: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
         z: &[f64],
         v: &[f64],
         out: &mut [f64],
+        mut accept: impl FnMut(usize, f64),
     ) {
         let mut along = [0.0; BLOCK];
-        self.each_block(count, &at, true, z, |first, averages| {
+        self.each_block(batch, true, z, |first, averages| {
             let along = &mut along[..averages.len()];
-            self.basis().multiply_at(|b| at(first + b), v, along);
-            along.iter_mut().zip(averages).for_each(|(along, average)| *along *= scale * average.bend);
-            self.basis().add_pull_back_at(|b| at(first + b), along, out);
+            self.basis().multiply_at(|b| (batch.at)(first + b), v, along);
+            for (b, (along, average)) in along.iter_mut().zip(averages).enumerate() {
+                let factor = (batch.factor)(first + b);
+                accept(first + b, factor * average.slope * *along);
+                *along *= factor * average.bend;
+            }
+            self.basis().add_pull_back_at(|b| (batch.at)(first + b), along, out);
         });
     }
 
@@ -175,17 +209,11 @@ impl<'a> SparsePosterior<'a> {
         assert!(out.len() == self.rows.len(), "a number per datum");
         out.fill(f64::NEG_INFINITY);
         for s in 0..draws.ncols() {
-            self.each_block(
-                self.rows.len(),
-                |n| n,
-                false,
-                draws.column(s),
-                |first, averages| {
-                    for (out, average) in out[first..].iter_mut().zip(averages) {
-                        *out = numeric::log_sum_exp(&[*out, average.value]);
-                    }
-                },
-            );
+            self.each_block(&self.all(|_| 1.0), false, draws.column(s), |first, averages| {
+                for (out, average) in out[first..].iter_mut().zip(averages) {
+                    *out = numeric::log_sum_exp(&[*out, average.value]);
+                }
+            });
         }
         let log_count = (draws.ncols() as f64).ln();
         out.iter_mut().for_each(|out| *out -= log_count);
@@ -209,34 +237,23 @@ impl<'a> SparsePosterior<'a> {
         let log_weight = |x: f64| -0.5 * x * x - HALF_LOG_TAU - FINE.ln();
         let (mut logs, mut means) = (vec![0.0; places.len()], [0.0; BLOCK]);
         let mut error = 0.0;
-        self.each_block(
-            self.rows.len(),
-            |n| n,
-            false,
-            z,
-            |first, averages| {
-                self.basis().multiply_at(|b| first + b, z, &mut means[..averages.len()]);
-                for (b, average) in averages.iter().enumerate() {
-                    let (y, variance) = (self.process.datum(self.rows[first + b]), self.variance(first + b));
-                    let width = ((1.0 - share) * variance).sqrt();
-                    for (logs, places) in logs.chunks_mut(BLOCK).zip(places.chunks(BLOCK)) {
-                        let (mut at, mut found) = ([0.0; BLOCK], [Average::default(); BLOCK]);
-                        at.iter_mut().zip(places).for_each(|(at, x)| *at = means[b] + width * x);
-                        likelihood.averages(
-                            false,
-                            |_| y,
-                            &at[..places.len()],
-                            |_| share * variance,
-                            &mut found,
-                        );
-                        for ((log, x), average) in logs.iter_mut().zip(places).zip(found) {
-                            *log = log_weight(*x) + average.value;
-                        }
+        self.each_block(&self.all(|_| 1.0), false, z, |first, averages| {
+            self.basis().multiply_at(|b| first + b, z, &mut means[..averages.len()]);
+            for (b, average) in averages.iter().enumerate() {
+                let (y, variance) = (self.process.datum(self.rows[first + b]), self.variance(first + b));
+                let width = ((1.0 - share) * variance).sqrt();
+                for (logs, places) in logs.chunks_mut(BLOCK).zip(places.chunks(BLOCK)) {
+                    let (mut at, mut found) = ([0.0; BLOCK], [Average::default(); BLOCK]);
+                    at.iter_mut().zip(places).for_each(|(at, x)| *at = means[b] + width * x);
+                    let at = &at[..places.len()];
+                    likelihood.averages(false, |_| y, at, |_| share * variance, &mut found);
+                    for ((log, x), average) in logs.iter_mut().zip(places).zip(found) {
+                        *log = log_weight(*x) + average.value;
                     }
-                    error += average.value - numeric::log_sum_exp(&logs);
                 }
-            },
-        );
+                error += average.value - numeric::log_sum_exp(&logs);
+            }
+        });
         error
     }
 }
@@ -251,7 +268,7 @@ impl LogDensity for SparsePosterior<'_> {
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        let likelihood = self.each_block(self.rows.len(), |n| n, false, z, |_, _| ());
+        let likelihood = self.log_likelihood(&self.all(|_| 1.0), z);
         decided(self.log_prior(z, work) + likelihood, z)
     }
 
@@ -264,7 +281,7 @@ impl LogDensity for SparsePosterior<'_> {
 impl Gradient for SparsePosterior<'_> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let prior = self.prior_gradient_into(z, gradient, work);
-        let log_p = decided(prior + self.add_gradient(self.rows.len(), |n| n, |_| 1.0, z, gradient), z);
+        let log_p = decided(prior + self.add_gradient(&self.all(|_| 1.0), z, gradient), z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);
         }
@@ -275,7 +292,7 @@ impl Gradient for SparsePosterior<'_> {
 impl Curvature for SparsePosterior<'_> {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
         self.prior_hessian_vector_into(z, v, out, work);
-        self.add_hessian_vector(self.rows.len(), |n| n, 1.0, z, v, out);
+        self.add_hessian_vector(&self.all(|_| 1.0), z, v, out, |_, _| ());
     }
 }
 
@@ -291,7 +308,7 @@ impl Separable for SparsePosterior<'_> {
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        self.each_block(rows.len(), |b| rows[b], false, z, |_, _| ())
+        self.log_likelihood(&chosen(rows, 1.0), z)
     }
 }
 
@@ -313,7 +330,7 @@ impl Subsampled for SparsePosterior<'_> {
         gradient: &mut [f64],
         _: &mut [f64],
     ) -> f64 {
-        self.add_gradient(rows.len(), |b| rows[b], |_| scale, z, gradient)
+        self.add_gradient(&chosen(rows, scale), z, gradient)
     }
 
     fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
@@ -330,6 +347,92 @@ impl Subsampled for SparsePosterior<'_> {
         out: &mut [f64],
         _: &mut [f64],
     ) {
-        self.add_hessian_vector(rows.len(), |b| rows[b], scale, z, v, out);
+        self.add_hessian_vector(&chosen(rows, scale), z, v, out, |_, _| ());
+    }
+}
+
+/// Density of a minibatch of a [`SparseGaussianProcess`] as a function of its parameters and of the inducing values:
+///
+/// ```text
+/// log N(u; 0, K_ZZ) + N/B sum_{n in rows} log p(y_n | u)   at the point (theta, u)
+/// ```
+/// There is no prior on theta: the bound of a family that has theta at a point is a lower bound of `log p(y; theta)`, and its maximum a
+/// type II maximum likelihood estimate (SL-DAIS, Sec. 7.4). In whitened coordinates the point is `(theta, e)`.
+///
+/// `-inf`, with gradient 0, where a logarithm in theta is beyond +-300, `K_ZZ` has no Cholesky factor, or a square overflows.
+#[derive(Debug, Clone, Copy)]
+pub struct SparseMinibatch<'a> {
+    process: &'a SparseGaussianProcess,
+    rows: &'a [usize],
+}
+
+impl SparseMinibatch<'_> {
+    fn scale(&self) -> f64 {
+        self.process.num_data() as f64 / self.rows.len() as f64
+    }
+
+    /// Prepares the posterior in lent memory; `None` if theta is refused.
+    fn at<'b>(&'b self, theta: &'b [f64], memory: &'b mut [f64]) -> Option<SparsePosterior<'b>> {
+        self.process.prepare_into(theta, self.rows, memory).ok()?;
+        Some(self.process.posterior(theta, self.rows, memory))
+    }
+}
+
+impl LearnableRows for SparseGaussianProcess {
+    type On<'a> = SparseMinibatch<'a>;
+
+    fn num_data(&self) -> usize {
+        Self::num_data(self)
+    }
+
+    fn on<'a>(&'a self, rows: &'a [usize]) -> Result<SparseMinibatch<'a>, Error> {
+        let rows = checked_rows("process", Self::num_data(self), rows)?;
+        Ok(SparseMinibatch { process: self, rows })
+    }
+}
+
+impl LogDensity for SparseMinibatch<'_> {
+    fn dim(&self) -> usize {
+        self.process.num_thetas() + self.process.num_inducing()
+    }
+
+    fn work_len(&self, _: usize) -> usize {
+        let rows = self.rows.len();
+        self.process.memory_len(rows) + self.process.theta_work_len(rows).max(self.process.num_inducing())
+    }
+
+    fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
+        let memory = borrow(&mut work, self.process.memory_len(self.rows.len()));
+        let (theta, u) = z.split_at(self.process.num_thetas());
+        let Some(posterior) = self.at(theta, memory) else { return decided(f64::NAN, z) };
+        let white = borrow(&mut work, u.len());
+        posterior.whiten(u, white);
+        let likelihood = posterior.log_likelihood(&posterior.all(|_| 1.0), u);
+        decided(posterior.prior(white) + self.scale() * likelihood, z)
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        self.process.name_theta(z, out);
+        let inducing = &z[self.process.num_thetas()..];
+        out.vector("u", inducing.iter().copied());
+    }
+}
+
+impl Gradient for SparseMinibatch<'_> {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
+        let memory = borrow(&mut work, self.process.memory_len(self.rows.len()));
+        let (theta, u) = z.split_at(self.process.num_thetas());
+        gradient.fill(0.0);
+        let Some(posterior) = self.at(theta, memory) else { return decided(f64::NAN, z) };
+        let (of_theta, of_u) = gradient.split_at_mut(theta.len());
+        let (scale, all) = (self.scale(), posterior.all(|_| self.scale()));
+        let prior = posterior.prior_gradient_into(u, of_u, work);
+        let likelihood = posterior.add_gradient(&all, u, of_u);
+        posterior.add_theta(Of::Value, &all, u, 1.0, of_theta, work);
+        let log_p = decided(prior + scale * likelihood, z);
+        if log_p == f64::NEG_INFINITY {
+            gradient.fill(0.0);
+        }
+        log_p
     }
 }

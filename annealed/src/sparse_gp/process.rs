@@ -1,10 +1,10 @@
-use faer::MatRef;
-use mcsa_core::{Error, Named, all_finite, checksum, numeric, same_length};
+//! Sparse Gaussian process: its parameters, its kernel, and the quantities that are computed once at one theta.
 
-use super::average::Prepared;
-use super::memory::MemoryMut;
-use super::{Kernel, Layout, Likelihood};
-use mcsa_core::finite_matrix;
+use faer::MatRef;
+use mcsa_core::{Error, Named, all_finite, borrow, checksum, finite_matrix, numeric, same_length};
+use pulp::Arch;
+
+use super::average::{Likelihood, Prepared};
 use mcsa_models::student_errors::{MOST, freedom};
 use mcsa_models::support::zeros_and_ones;
 use mcsa_numeric::design::{Rows, RowsRef};
@@ -60,10 +60,10 @@ pub struct SparseGaussianProcess {
 }
 
 /// Variance added to the diagonal of `K_ZZ`. The paper does not state its own.
-pub(crate) const JITTER: f64 = 1e-6;
+pub(super) const JITTER: f64 = 1e-6;
 
 /// Smallest variance `v_n`, against rounding; there the derivative in `v_n` counts as zero.
-pub(crate) const LEAST: f64 = 1e-10;
+pub(super) const LEAST: f64 = 1e-10;
 
 impl SparseGaussianProcess {
     /// Classification: features `x` (one row per datum), labels 0 or 1, and the number of inducing points.
@@ -296,6 +296,176 @@ fn invert(factor: &[f64], inverse: &mut [f64], m: usize) {
         RowsRef::new(above, m).add_pull_back_at(|j| j, &row[..i], out);
         out[i] -= 1.0;
         out.iter_mut().for_each(|out| *out /= -row[i]);
+    }
+}
+
+/// Squared exponential kernel with one length per feature, `k(x, z_i) = c exp(-1/2 sum_k (x_k - z_ik)^2 / l_k^2)`, at inducing points.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kernel<'a> {
+    /// `log c`.
+    pub(super) log_amplitude: f64,
+    /// `1 / l_k`.
+    pub(super) rates: &'a [f64],
+    /// Inducing points divided by the lengths: all first features, then all second ones, and so on.
+    pub(super) scaled: &'a [f64],
+}
+
+/// Gradient in the parameters of the kernel, to which the pull-back adds.
+#[derive(Debug)]
+pub(super) struct KernelSlopes<'a> {
+    pub(super) log_amplitude: f64,
+    pub(super) log_lengths: &'a mut [f64],
+    /// As [`Kernel::scaled`].
+    pub(super) points: &'a mut [f64],
+}
+
+/// Number of partial sums.
+const LANES: usize = 8;
+
+impl Kernel<'_> {
+    /// `out_i <- k(x, z_i)` from the features of `x` divided by the lengths.
+    pub(super) fn values_into(self, x: impl Fn(usize) -> f64, out: &mut [f64]) {
+        Arch::new().dispatch(|| self.exponents_into(&x, out));
+        numeric::exp(out);
+    }
+
+    #[inline(always)]
+    fn exponents_into(self, x: &impl Fn(usize) -> f64, out: &mut [f64]) {
+        out.fill(0.0);
+        for (k, points) in self.scaled.chunks_exact(out.len()).enumerate() {
+            let x = x(k);
+            for (out, z) in out.iter_mut().zip(points) {
+                let apart = z - x;
+                *out += apart * apart;
+            }
+        }
+        out.iter_mut().for_each(|out| *out = self.log_amplitude - 0.5 * *out);
+    }
+
+    /// Adds to `slopes` the gradient of `sum_i bar_i k(x, z_i)` in amplitude, lengths and `times` that in the points; `weighted_i` is
+    /// `bar_i k(x, z_i)`.
+    pub(super) fn pull_back(
+        self,
+        x: impl Fn(usize) -> f64,
+        weighted: &[f64],
+        times: f64,
+        slopes: &mut KernelSlopes<'_>,
+    ) {
+        slopes.log_amplitude += numeric::sum(weighted);
+        Arch::new().dispatch(|| self.distances_back(&x, weighted, times, slopes));
+    }
+
+    #[inline(always)]
+    fn distances_back(
+        self,
+        x: &impl Fn(usize) -> f64,
+        weighted: &[f64],
+        times: f64,
+        slopes: &mut KernelSlopes<'_>,
+    ) {
+        let columns = self.scaled.chunks_exact(weighted.len());
+        let bars = slopes.points.chunks_exact_mut(weighted.len());
+        for (k, (points, bars)) in columns.zip(bars).enumerate() {
+            let (x, rate) = (x(k), times * self.rates[k]);
+            // Sums in eight parts, which do not wait for each other.
+            let mut squares = [0.0; LANES];
+            let (z, z_rest) = points.as_chunks::<LANES>();
+            let (w, w_rest) = weighted.as_chunks::<LANES>();
+            let (bars, bars_rest) = bars.as_chunks_mut::<LANES>();
+            for ((z, w), bar) in z.iter().zip(w).zip(bars) {
+                for i in 0..LANES {
+                    let pull = w[i] * (z[i] - x);
+                    squares[i] += pull * (z[i] - x);
+                    bar[i] -= rate * pull;
+                }
+            }
+            for (((z, w), bar), square) in z_rest.iter().zip(w_rest).zip(bars_rest).zip(&mut squares) {
+                let pull = w * (z - x);
+                *square += pull * (z - x);
+                *bar -= rate * pull;
+            }
+            slopes.log_lengths[k] += squares.iter().sum::<f64>();
+        }
+    }
+}
+
+/// Sizes of the memory of a sparse process at one theta.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) inducing: usize,
+    pub(super) features: usize,
+    pub(super) rows: usize,
+}
+
+/// Quantities of a sparse process at one theta, as views of one slice.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Memory<'a> {
+    /// `log det L`, `K_ZZ = L L'`.
+    pub(super) log_det: f64,
+    pub(super) rates: &'a [f64],
+    pub(super) scaled: &'a [f64],
+    /// `L`.
+    pub(super) factor: RowsRef<'a>,
+    /// `L^-1`.
+    pub(super) inverse: RowsRef<'a>,
+    /// `A_n = K_ZZ^-1 k_Zn`, one row per datum.
+    pub(super) weights: RowsRef<'a>,
+    /// `W_n = L^-1 k_Zn`, one row per datum.
+    pub(super) white: RowsRef<'a>,
+    /// `v_n`.
+    pub(super) variances: &'a [f64],
+}
+
+/// The same memory, to be written.
+pub(super) struct MemoryMut<'a> {
+    pub(super) log_det: &'a mut f64,
+    pub(super) rates: &'a mut [f64],
+    pub(super) scaled: &'a mut [f64],
+    pub(super) factor: &'a mut [f64],
+    pub(super) inverse: &'a mut [f64],
+    pub(super) weights: &'a mut [f64],
+    pub(super) white: &'a mut [f64],
+    pub(super) variances: &'a mut [f64],
+}
+
+impl Layout {
+    /// The lengths of the parts, in order.
+    fn lengths(self) -> [usize; 8] {
+        let Self { inducing: m, features: d, rows } = self;
+        [1, d, d * m, m * m, m * m, rows * m, rows * m, rows]
+    }
+
+    /// The length of the whole.
+    pub(super) fn len(self) -> usize {
+        self.lengths().iter().sum()
+    }
+
+    pub(super) fn read(self, memory: &[f64]) -> Memory<'_> {
+        let mut rest = memory;
+        let parts = self.lengths().map(|len| {
+            let (part, tail) = rest.split_at(len);
+            rest = tail;
+            part
+        });
+        let [log_det, rates, scaled, factor, inverse, weights, white, variances] = parts;
+        let rows = |part| RowsRef::new(part, self.inducing);
+        Memory {
+            log_det: log_det[0],
+            rates,
+            scaled,
+            factor: rows(factor),
+            inverse: rows(inverse),
+            weights: rows(weights),
+            white: rows(white),
+            variances,
+        }
+    }
+
+    pub(super) fn write(self, memory: &mut [f64]) -> MemoryMut<'_> {
+        let mut rest = memory;
+        let parts = self.lengths().map(|len| borrow(&mut rest, len));
+        let [log_det, rates, scaled, factor, inverse, weights, white, variances] = parts;
+        MemoryMut { log_det: &mut log_det[0], rates, scaled, factor, inverse, weights, white, variances }
     }
 }
 

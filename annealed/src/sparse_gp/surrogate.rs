@@ -1,8 +1,10 @@
-use crate::Surrogate;
+//! Surrogate posterior from a few data of a sparse process.
+
 use mcsa_core::{Error, borrow, checksum, numeric};
 
-use super::average::BLOCK;
+use super::adjoint::Of;
 use super::{SparseGaussianProcess, SparsePosterior};
+use crate::{Along, PathPoint, Surrogate};
 
 /// Surrogate posterior of the inducing values of a [`SparseGaussianProcess`]: its prior, and a weighted log likelihood of a few of
 /// its data. (SL-DAIS, Sec. 7.4 and 7.5)
@@ -151,59 +153,27 @@ impl Surrogate for SparseSurrogate {
         let _ = self.process.prepare_into(theta, &self.rows, memory);
     }
 
-    fn gradient_into(
-        &self,
-        psi: &[f64],
-        memory: &[f64],
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-        mut work: &mut [f64],
-    ) {
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], mut work: &mut [f64]) {
+        let PathPoint { psi, memory, z } = at;
         let (posterior, weights) = self.parts(psi, memory);
         posterior.precision(z, gradient, borrow(&mut work, z.len()));
         gradient.iter_mut().for_each(|g| *g = -*g);
-        posterior.add_gradient(weights.len(), |n| n, |n| weights[n], z, gradient);
+        posterior.add_gradient(&posterior.all(|n| weights[n]), z, gradient);
     }
 
-    fn add_second(
-        &self,
-        psi: &[f64],
-        memory: &[f64],
-        _: &[f64],
-        z: &[f64],
-        u: &[f64],
-        scale: f64,
-        product: &mut [f64],
-        psi_bar: &mut [f64],
-        mut work: &mut [f64],
-    ) {
+    fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], mut work: &mut [f64]) {
+        let Along { at: PathPoint { psi, memory, z }, u, scale, .. } = along;
         let (posterior, weights) = self.parts(psi, memory);
         let (theta_bar, weights_bar) = psi_bar.split_at_mut(self.num_thetas());
         let (along_prior, white) = (borrow(&mut work, u.len()), borrow(&mut work, u.len()));
         posterior.precision(u, along_prior, white);
         numeric::axpy(-scale, along_prior, product);
-        let mut along = [0.0; BLOCK];
-        posterior.each_block(
-            weights.len(),
-            |n| n,
-            true,
-            z,
-            |first, averages| {
-                let along = &mut along[..averages.len()];
-                posterior.basis().multiply_at(|b| first + b, u, along);
-                for (b, (along, average)) in along.iter_mut().zip(averages).enumerate() {
-                    let factor = scale * weights[first + b];
-                    if let Some(bar) = weights_bar.get_mut(first + b) {
-                        *bar += factor * average.slope * *along;
-                    }
-                    *along *= factor * average.bend;
-                }
-                posterior.basis().add_pull_back_at(|b| first + b, along, product);
-            },
-        );
+        let all = posterior.all(|n| scale * weights[n]);
+        posterior.add_hessian_vector(&all, z, u, product, |n, slope| {
+            weights_bar.get_mut(n).into_iter().for_each(|bar| *bar += slope);
+        });
         if self.fixed.is_none() {
-            posterior.add_theta_cross_of_all(|n| scale * weights[n], z, u, scale, theta_bar, work);
+            posterior.add_theta(Of::Along(u), &all, z, scale, theta_bar, work);
         }
     }
 }

@@ -1,8 +1,231 @@
-use faer::{Mat, MatRef};
-use mcsa_core::{Error, Stream, same_length};
+//! Clusters of rows (k-means), and coresets of a logistic regression.
 
-use super::clusters::Clusters;
+use faer::{Mat, MatRef};
+use mcsa_core::{Error, Stream, finite_matrix, same_length};
+
 use mcsa_models::support::{positive, zeros_and_ones};
+use mcsa_numeric::design::{GROUP, Panels, ROWS};
+
+/// Clusters of the rows of a matrix (k-means): each row belongs to one, and the centre of a cluster is the mean of its rows.
+///
+/// ```
+/// use mcsa_core::Seed;
+/// use mcsa_annealed::surrogate::Clusters;
+/// let x = faer::mat![[0.0], [0.2], [5.0], [5.2]];
+/// let clusters = Clusters::k_means(x.as_ref(), 2, 100, &mut Seed::new(1).stream(0, 0))?;
+/// assert!((clusters.inertia(x.as_ref()) - 0.04).abs() < 1e-12);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Clusters {
+    centres: Mat<f64>,
+    assignment: Vec<usize>,
+    sizes: Vec<usize>,
+}
+
+/// Rows of a matrix, one after the other.
+fn by_row(x: MatRef<'_, f64>) -> Vec<f64> {
+    (0..x.nrows()).flat_map(|n| (0..x.ncols()).map(move |k| x[(n, k)])).collect()
+}
+
+/// `|a - b|^2`.
+fn square(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+/// First index of the largest `a_i - b_i`, on whole panels; 0 if every difference is NaN.
+fn first_largest(a: &[f64], b: &[f64]) -> usize {
+    let mut lanes = [f64::NEG_INFINITY; ROWS];
+    for (a, b) in a.as_chunks::<ROWS>().0.iter().zip(b.as_chunks::<ROWS>().0) {
+        for ((most, a), b) in lanes.iter_mut().zip(a).zip(b) {
+            *most = if a - b > *most { a - b } else { *most };
+        }
+    }
+    let most = lanes.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    a.iter().zip(b).position(|(a, b)| a - b == most).unwrap_or(0)
+}
+
+fn check(x: MatRef<'_, f64>, clusters: usize) -> Result<(), Error> {
+    finite_matrix("rows", x)?;
+    if x.ncols() == 0 {
+        return Err(Error::invalid("the rows have no columns"));
+    }
+    if clusters == 0 || clusters > x.nrows() {
+        return Err(Error::invalid(format!("{clusters} clusters of {} rows", x.nrows())));
+    }
+    Ok(())
+}
+
+/// Rows at which k-means++ places the first centres (Arthur & Vassilvitskii 2007).
+///
+/// The first is uniform; each further one is row n with a probability proportional to the squared distance to its nearest
+/// centre, or uniform if all distances are 0.
+///
+/// # Errors
+/// If there are fewer rows than clusters, no cluster, no column, or a number is not finite.
+pub fn seed_clusters(x: MatRef<'_, f64>, clusters: usize, stream: &mut Stream) -> Result<Vec<usize>, Error> {
+    check(x, clusters).map_err(|error| error.within("k-means++"))?;
+    let rows = by_row(x);
+    let row = |n: usize| &rows[n * x.ncols()..(n + 1) * x.ncols()];
+    let mut seeds: Vec<usize> = stream.index(x.nrows()).into_iter().collect();
+    let mut nearest = vec![f64::INFINITY; x.nrows()];
+    while seeds.len() < clusters {
+        let centre = row(seeds[seeds.len() - 1]);
+        for (nearest, row) in nearest.iter_mut().zip(rows.chunks_exact(x.ncols())) {
+            *nearest = nearest.min(square(row, centre));
+        }
+        let total: f64 = nearest.iter().sum();
+        let cumulated = nearest.iter().scan(0.0, |sum, &square| {
+            *sum += square;
+            Some(*sum)
+        });
+        if total > 0.0 {
+            let u = total * stream.uniform_between(cumulated.clone().map(|sum| sum / total));
+            // The last row with a positive distance, should rounding leave u above all sums.
+            let last = nearest.iter().rposition(|&square| square > 0.0);
+            seeds.extend(cumulated.into_iter().position(|sum| u < sum).or(last));
+        } else {
+            seeds.extend(stream.index(x.nrows()));
+        }
+    }
+    Ok(seeds)
+}
+
+impl Clusters {
+    /// Clusters by k-means++ and at most `passes` Lloyd iterations, which end as soon as no row changes its cluster.
+    ///
+    /// # Errors
+    /// If there are fewer rows than clusters, no cluster, no column, no pass, or a number is not finite.
+    pub fn k_means(
+        x: MatRef<'_, f64>,
+        clusters: usize,
+        passes: usize,
+        stream: &mut Stream,
+    ) -> Result<Self, Error> {
+        let seeds = seed_clusters(x, clusters, stream)?;
+        Self::lloyd(x, Mat::from_fn(clusters, x.ncols(), |c, k| x[(seeds[c], k)]).as_ref(), passes)
+    }
+
+    /// Clusters by at most `passes` Lloyd iterations from these centres. An iteration assigns each row to the nearest centre, and
+    /// moves each centre to the mean of its rows; a centre without rows first takes the row that is farthest from its own.
+    ///
+    /// The sum of squared distances never rises. One pass costs one product of the rows with the centres.
+    ///
+    /// # Errors
+    /// If there are fewer rows than centres, no centre, no column, no pass, lengths differ, or a number is not finite.
+    pub fn lloyd(x: MatRef<'_, f64>, centres: MatRef<'_, f64>, passes: usize) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("k-means");
+        check(x, centres.nrows()).map_err(refuse)?;
+        finite_matrix("centres", centres).map_err(refuse)?;
+        same_length("row of the centres", x.ncols(), centres.ncols()).map_err(refuse)?;
+        if passes == 0 {
+            return Err(refuse(Error::parameter("passes", 0.0, "at least 1")));
+        }
+        let rows = by_row(x);
+        let mut clusters = Self {
+            centres: centres.to_owned(),
+            assignment: vec![usize::MAX; x.nrows()],
+            sizes: vec![0; centres.nrows()],
+        };
+        for _ in 0..passes {
+            let before = clusters.assignment.clone();
+            clusters.assign(&rows);
+            clusters.fill_empty(&rows);
+            if clusters.assignment == before {
+                break;
+            }
+            clusters.move_centres(&rows);
+        }
+        Ok(clusters)
+    }
+
+    /// Assigns each row to the nearest centre, the one of largest `c . x - |c|^2 / 2`.
+    fn assign(&mut self, rows: &[f64]) {
+        let (count, d) = (self.centres.nrows(), self.centres.ncols());
+        let centres = Panels::from_fn(count, d, |c, k| self.centres[(c, k)]);
+        let stride = centres.padded_rows();
+        let mut halves = vec![f64::INFINITY; stride];
+        for (c, half) in halves.iter_mut().enumerate().take(count) {
+            *half = 0.5 * mcsa_core::numeric::dot(centres.row(c), centres.row(c));
+        }
+        let (mut products, mut work) = (vec![0.0; stride * GROUP], vec![0.0; centres.multiply_work_len()]);
+        self.sizes.fill(0);
+        for (rows, assignment) in rows.chunks(d * GROUP).zip(self.assignment.chunks_mut(GROUP)) {
+            let products = &mut products[..stride * assignment.len()];
+            centres.multiply(rows.chunks_exact(d), products, &mut work);
+            for (products, assignment) in products.chunks_exact(stride).zip(assignment) {
+                let at = first_largest(products, &halves);
+                *assignment = at;
+                self.sizes[at] += 1;
+            }
+        }
+    }
+
+    /// Gives each empty cluster the row that is farthest from its centre, among clusters of several rows.
+    fn fill_empty(&mut self, rows: &[f64]) {
+        while let Some(empty) = self.sizes.iter().position(|&size| size == 0) {
+            let (mut far, mut farthest) = (-1.0, None);
+            for (n, row) in rows.chunks_exact(self.centres.ncols()).enumerate() {
+                let own = self.assignment[n];
+                let distance = self.square_to(own, row);
+                if self.sizes[own] > 1 && distance > far {
+                    (far, farthest) = (distance, Some(n));
+                }
+            }
+            // There are at least as many rows as clusters, so that a cluster of several rows exists.
+            let Some(n) = farthest else { return };
+            self.sizes[self.assignment[n]] -= 1;
+            self.sizes[empty] = 1;
+            self.assignment[n] = empty;
+            let d = self.centres.ncols();
+            (0..d).for_each(|k| self.centres[(empty, k)] = rows[n * d + k]);
+        }
+    }
+
+    fn move_centres(&mut self, rows: &[f64]) {
+        self.centres.fill(0.0);
+        let d = self.centres.ncols();
+        for (row, &c) in rows.chunks_exact(d).zip(&self.assignment) {
+            (0..d).for_each(|k| self.centres[(c, k)] += row[k]);
+        }
+        for (c, &size) in self.sizes.iter().enumerate() {
+            (0..d).for_each(|k| self.centres[(c, k)] /= size as f64);
+        }
+    }
+
+    /// Squared distance of a row from a centre.
+    fn square_to(&self, centre: usize, row: &[f64]) -> f64 {
+        (0..row.len()).map(|k| (row[k] - self.centres[(centre, k)]).powi(2)).sum()
+    }
+
+    /// Centres, one per row.
+    pub fn centres(&self) -> MatRef<'_, f64> {
+        self.centres.as_ref()
+    }
+
+    /// Cluster of each row.
+    pub fn assignment(&self) -> &[usize] {
+        &self.assignment
+    }
+
+    /// Number of rows of each cluster; none is 0.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Inertia: the sum of squared distances of the rows from the centres of their clusters.
+    ///
+    /// # Panics
+    /// If `x` does not have the shape that the clusters were made of.
+    pub fn inertia(&self, x: MatRef<'_, f64>) -> f64 {
+        assert!(
+            x.nrows() == self.assignment.len() && x.ncols() == self.centres.ncols(),
+            "the rows of the clusters"
+        );
+        let square = |n: usize, k: usize| (x[(n, k)] - self.centres[(self.assignment[n], k)]).powi(2);
+        (0..x.nrows()).map(|n| (0..x.ncols()).map(|k| square(n, k)).sum::<f64>()).sum()
+    }
+}
 
 /// Number of clusters and radius `a` of the ball, in units of the root mean squared distance (Huggins, Campbell & Broderick 2016).
 const CLUSTERS: usize = 6;

@@ -1,11 +1,13 @@
-use crate::Surrogate;
-use faer::MatRef;
-use mcsa_core::{Error, borrow, checksum, numeric, same_length};
+//! Surrogate of a logistic regression, its ansaetze (SL-DAIS, Sec. 4), and elementwise sweeps of a weighted logistic log likelihood.
 
-use super::sweep::{Weights, add_points};
-use mcsa_core::finite_matrix;
+use faer::{Mat, MatRef};
+use mcsa_core::{Error, Stream, borrow, checksum, finite_matrix, numeric, same_length};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::{Along, Clusters, Coreset, PathPoint, Surrogate};
+use crate::{draw_subset, seen_len};
 use mcsa_models::support::{positive, zeros_and_ones};
-use mcsa_numeric::design::{Panels, View, pack_into, padded};
+use mcsa_numeric::design::{Panels, ROWS, View, pack_into, padded};
 
 /// Surrogate of a Bayesian logistic regression: prior `N(0, s^2 I)` and a weighted log likelihood of a few points.
 ///
@@ -21,9 +23,8 @@ use mcsa_numeric::design::{Panels, View, pack_into, padded};
 /// [`add_second`](Surrogate::add_second) costs two products alone.
 ///
 /// ```
-/// use mcsa_annealed::Surrogate;
+/// use mcsa_annealed::surrogate::{LogisticSurrogate, PathPoint, Surrogate};
 /// use mcsa_core::Seed;
-/// use mcsa_annealed::surrogate::LogisticSurrogate;
 /// let x = faer::Mat::from_fn(100, 2, |i, k| if k == 0 { 1.0 } else { i as f64 / 50.0 - 1.0 });
 /// let labels: Vec<f64> = (0..100).map(|i| f64::from(u8::from(i > 40))).collect();
 /// let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 10, 1.0, &mut Seed::new(1).stream(0, 0))?;
@@ -33,7 +34,8 @@ use mcsa_numeric::design::{Panels, View, pack_into, padded};
 /// let (mut memory, mut tape) = (vec![0.0; surrogate.memory_len()], vec![0.0; surrogate.tape_len()]);
 /// let (mut work, mut gradient) = (vec![0.0; surrogate.work_len()], [0.0; 2]);
 /// surrogate.prepare(&psi, &[], &mut memory);
-/// surrogate.gradient_into(&psi, &memory, &[0.0, 0.0], &mut gradient, &mut tape, &mut work);
+/// let at = PathPoint { psi: &psi, memory: &memory, z: &[0.0, 0.0] };
+/// surrogate.gradient_into(at, &mut gradient, &mut tape, &mut work);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -265,15 +267,8 @@ impl Surrogate for LogisticSurrogate {
         }
     }
 
-    fn gradient_into(
-        &self,
-        _: &[f64],
-        memory: &[f64],
-        z: &[f64],
-        gradient: &mut [f64],
-        tape: &mut [f64],
-        mut work: &mut [f64],
-    ) {
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], tape: &mut [f64], mut work: &mut [f64]) {
+        let PathPoint { memory, z, .. } = at;
         let (weights, points) = self.parts(memory);
         let packed = borrow(&mut work, points.multiply_work_len());
         let slopes = borrow(&mut work, points.padded_rows());
@@ -284,18 +279,8 @@ impl Surrogate for LogisticSurrogate {
         numeric::axpy(-self.precision, z, gradient);
     }
 
-    fn add_second(
-        &self,
-        _: &[f64],
-        memory: &[f64],
-        tape: &[f64],
-        z: &[f64],
-        u: &[f64],
-        scale: f64,
-        product: &mut [f64],
-        psi_bar: &mut [f64],
-        mut work: &mut [f64],
-    ) {
+    fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], mut work: &mut [f64]) {
+        let Along { at: PathPoint { memory, z, .. }, tape, u, scale } = along;
         let (n, stride) = (self.points.rows(), self.points.padded_rows());
         let (weights, points) = self.parts(memory);
         let packed = borrow(&mut work, points.multiply_work_len());
@@ -320,6 +305,290 @@ impl Surrogate for LogisticSurrogate {
             let slopes = borrow(&mut work, stride);
             weights.slopes_into(tape, slopes);
             add_points(&slopes[..n], &along[..n], scale, u, z, of_points);
+        }
+    }
+}
+
+/// Largest number of Lloyd iterations.
+const PASSES: usize = 100;
+
+/// Rows of a matrix.
+fn rows_of(x: MatRef<'_, f64>, rows: &[usize]) -> Mat<f64> {
+    Mat::from_fn(rows.len(), x.ncols(), |n, k| x[(rows[n], k)])
+}
+
+/// Random rows without replacement.
+fn random(x: MatRef<'_, f64>, count: usize, stream: &mut Stream) -> Result<Vec<usize>, Error> {
+    if count > x.nrows() {
+        let reason = format!("{count} points of {} data", x.nrows());
+        return Err(Error::invalid(reason).within("LogisticSurrogate"));
+    }
+    let mut rows = vec![0; count];
+    draw_subset(x.nrows(), &mut rows, &mut vec![0; seen_len(count)], |count| {
+        stream.index(count).expect("a count above 0")
+    });
+    Ok(rows)
+}
+
+/// Labelled rows whose learned weights start at N / count.
+fn labelled(
+    x: MatRef<'_, f64>,
+    labels: &[f64],
+    rows: &[usize],
+    prior_scale: f64,
+) -> Result<LogisticSurrogate, Error> {
+    same_length("labels", x.nrows(), labels.len()).map_err(|error| error.within("LogisticSurrogate"))?;
+    let weights = vec![x.nrows() as f64 / rows.len() as f64; rows.len()];
+    let labels: Vec<f64> = rows.iter().map(|&n| labels[n]).collect();
+    LogisticSurrogate::from_rows(rows_of(x, rows).as_ref(), &labels, &weights, prior_scale)
+}
+
+/// Points whose two learned weights start at N / (2 count).
+fn both(points: MatRef<'_, f64>, data: usize, prior_scale: f64) -> Result<LogisticSurrogate, Error> {
+    let weights = vec![0.5 * data as f64 / points.nrows() as f64; points.nrows()];
+    LogisticSurrogate::from_points(points, &weights, &weights, prior_scale)
+}
+
+/// Constructors of [`LogisticSurrogate`], each with its own text.
+macro_rules! ansaetze {
+    ($(#[$attribute:meta])* ($x:ident, $labels:ident, $points:ident, $prior_scale:ident, $stream:ident);
+     $($(#[$doc:meta])+ $name:ident = $make:expr;)+) => {
+        $(#[$attribute])*
+        impl LogisticSurrogate {
+            $($(#[$doc])+
+            ///
+            /// # Errors
+            /// If there are more points than data (a coreset may have more draws), no point, lengths differ, a number is not finite, a
+            /// label is neither 0 nor 1, or `prior_scale` is not positive.
+            pub fn $name(
+                $x: MatRef<'_, f64>,
+                $labels: &[f64],
+                $points: usize,
+                $prior_scale: f64,
+                $stream: &mut Stream,
+            ) -> Result<Self, Error> {
+                // Not every ansatz uses labels.
+                let _ = $labels;
+                $make
+            })+
+        }
+    };
+}
+
+ansaetze! {
+    /// Ansaetze of (SL-DAIS, Sec. 4), from features `x` (one row per datum), labels 0 or 1 and the number of points.
+    ///
+    /// Learned weights start uniform, with the number N of data as their sum. The two of a point start equal, which the paper leaves
+    /// open (see [`with_class_rate`](Self::with_class_rate)). The eighth ansatz is [`NeuralSurrogate`](super::NeuralSurrogate).
+    (x, labels, points, prior_scale, stream);
+
+    /// RAND: random rows, one learned weight each.
+    rand = labelled(x, labels, &random(x, points, stream)?, prior_scale);
+
+    /// RAND+-: covariates of random rows, two learned weights each. Labels are not used.
+    rand_pm = both(rows_of(x, &random(x, points, stream)?).as_ref(), x.nrows(), prior_scale);
+
+    /// CS-INIT: rows of a [coreset](Coreset::logistic), one learned weight each. A coreset of `points` draws may have fewer rows.
+    cs_init = labelled(x, labels, &Coreset::logistic(x, labels, points, stream)?.rows, prior_scale);
+
+    /// CS-INIT+-: covariates of the rows of a [coreset](Coreset::logistic), two learned weights each.
+    cs_init_pm = {
+        let rows = Coreset::logistic(x, labels, points, stream)?.rows;
+        both(rows_of(x, &rows).as_ref(), x.nrows(), prior_scale)
+    };
+
+    /// CS-FIX: rows and weights of a [coreset](Coreset::logistic); nothing is learned.
+    cs_fix = {
+        let Coreset { rows, weights } = Coreset::logistic(x, labels, points, stream)?;
+        let labels: Vec<f64> = rows.iter().map(|&n| labels[n]).collect();
+        let learned = Self::from_rows(rows_of(x, &rows).as_ref(), &labels, &weights, prior_scale)?;
+        Ok(learned.with_fixed_weights())
+    };
+
+    /// KM-FIX+-: [cluster centres](Clusters::k_means) of the covariates, two learned weights each. Labels are not used.
+    km_fix_pm = both(Clusters::k_means(x, points, PASSES, stream)?.centres(), x.nrows(), prior_scale);
+
+    /// KM-INIT+-: [`km_fix_pm`](Self::km_fix_pm) with learned covariates, which start at the centres.
+    km_init_pm = Ok(Self::km_fix_pm(x, labels, points, prior_scale, stream)?.with_learned_points());
+}
+
+type Rows = [f64; ROWS];
+
+struct Slopes<'a> {
+    weights: [&'a [Rows]; 2],
+    sigmoids: &'a [Rows],
+    out: &'a mut [Rows],
+}
+
+impl WithSimd for Slopes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let points = self.weights[0].iter().zip(self.weights[1]).zip(self.sigmoids);
+        for (((positive, negative), s), out) in points.zip(self.out) {
+            let weights = S::as_simd_f64s(positive).0.iter().zip(S::as_simd_f64s(negative).0);
+            let points = weights.zip(S::as_simd_f64s(s).0);
+            for (((&positive, &negative), &s), out) in points.zip(S::as_mut_simd_f64s(out).0) {
+                *out = simd.negate_mul_add_e_f64s(simd.add_f64s(positive, negative), s, positive);
+            }
+        }
+    }
+}
+
+struct Seconds<'a> {
+    weights: [&'a [Rows]; 2],
+    sigmoids: &'a [Rows],
+    along: &'a mut [Rows],
+    gained: &'a mut [Rows],
+    lost: &'a mut [Rows],
+}
+
+impl WithSimd for Seconds<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (one, zero) = (simd.splat_f64s(1.0), simd.splat_f64s(0.0));
+        let points = self.weights[0].iter().zip(self.weights[1]).zip(self.sigmoids);
+        let out = self.along.iter_mut().zip(self.gained).zip(self.lost);
+        for (((positive, negative), s), ((along, gained), lost)) in points.zip(out) {
+            let weights = S::as_simd_f64s(positive).0.iter().zip(S::as_simd_f64s(negative).0);
+            let points = weights.zip(S::as_simd_f64s(s).0);
+            let out = S::as_mut_simd_f64s(along).0.iter_mut();
+            let out = out.zip(S::as_mut_simd_f64s(gained).0).zip(S::as_mut_simd_f64s(lost).0);
+            for (((&positive, &negative), &s), ((along, gained), lost)) in points.zip(out) {
+                let (rest, down) = (simd.sub_f64s(one, s), simd.mul_f64s(s, *along));
+                *gained = simd.mul_f64s(positive, simd.mul_f64s(rest, *along));
+                *lost = simd.negate_mul_add_e_f64s(negative, down, zero);
+                let both = simd.add_f64s(positive, negative);
+                *along = simd.negate_mul_add_e_f64s(both, simd.mul_f64s(rest, down), zero);
+            }
+        }
+    }
+}
+
+struct Points<'a> {
+    slopes: &'a [f64],
+    curved: &'a [f64],
+    scale: f64,
+    u: &'a [f64],
+    z: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Points<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (slopes, slopes_tail) = S::as_simd_f64s(self.slopes);
+        let (curved, curved_tail) = S::as_simd_f64s(self.curved);
+        for (out, (&u, &z)) in self.out.chunks_exact_mut(self.slopes.len()).zip(self.u.iter().zip(self.z)) {
+            let (u, z) = (simd.splat_f64s(self.scale * u), simd.splat_f64s(self.scale * z));
+            let (out, tail) = S::as_mut_simd_f64s(out);
+            for (out, (&slope, &curved)) in out.iter_mut().zip(slopes.iter().zip(curved)) {
+                *out = simd.mul_add_e_f64s(slope, u, simd.mul_add_e_f64s(curved, z, *out));
+            }
+            if !tail.is_empty() {
+                let (slope, curved) =
+                    (simd.partial_load_f64s(slopes_tail), simd.partial_load_f64s(curved_tail));
+                let sum = simd.mul_add_e_f64s(curved, z, simd.partial_load_f64s(tail));
+                simd.partial_store_f64s(tail, simd.mul_add_e_f64s(slope, u, sum));
+            }
+        }
+    }
+}
+
+/// Weights w+ and w- of the points, each on whole panels.
+#[derive(Clone, Copy)]
+struct Weights<'a> {
+    positive: &'a [f64],
+    negative: &'a [f64],
+}
+
+impl<'a> Weights<'a> {
+    fn rows(self) -> [&'a [Rows]; 2] {
+        [self.positive.as_chunks().0, self.negative.as_chunks().0]
+    }
+
+    /// Slopes `r = w+ (1 - s) - w- s` of the points.
+    fn slopes_into(self, sigmoids: &[f64], out: &mut [f64]) {
+        let (sigmoids, out) = (sigmoids.as_chunks().0, out.as_chunks_mut().0);
+        Arch::new().dispatch(Slopes { weights: self.rows(), sigmoids, out });
+    }
+
+    /// `along <- -(w+ + w-) s (1 - s) along`; from `along` as it was, `gained = w+ (1 - s) along` and `lost = -w- s along`.
+    fn seconds_into(self, sigmoids: &[f64], along: &mut [f64], gained: &mut [f64], lost: &mut [f64]) {
+        let (weights, sigmoids) = (self.rows(), sigmoids.as_chunks().0);
+        let (along, gained, lost) =
+            (along.as_chunks_mut().0, gained.as_chunks_mut().0, lost.as_chunks_mut().0);
+        Arch::new().dispatch(Seconds { weights, sigmoids, along, gained, lost });
+    }
+}
+
+/// Derivative for the covariates, stored column by column: `out_nk += scale (slopes_n u_k + curved_n z_k)`.
+fn add_points(slopes: &[f64], curved: &[f64], scale: f64, u: &[f64], z: &[f64], out: &mut [f64]) {
+    assert!(
+        slopes.len() == curved.len() && out.len() == slopes.len() * u.len(),
+        "a derivative per covariate"
+    );
+    Arch::new().dispatch(Points { slopes, curved, scale, u, z, out });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa_numeric::on_every_backend;
+
+    fn numbers(count: usize, step: usize) -> Vec<f64> {
+        (0..count).map(|i| (i * step % 11) as f64 / 7.0).collect()
+    }
+
+    #[test]
+    fn every_backend_sweeps() {
+        let (positive, negative, sigmoids) = (numbers(32, 3), numbers(32, 5), numbers(32, 7));
+        let weights = Weights { positive: &positive, negative: &negative };
+        let mut out = vec![f64::NAN; 32];
+        on_every_backend!(
+            Slopes { weights: weights.rows(), sigmoids: sigmoids.as_chunks().0, out: out.as_chunks_mut().0 },
+            for i in 0..32 {
+                let expected = positive[i] * (1.0 - sigmoids[i]) - negative[i] * sigmoids[i];
+                assert!((std::mem::replace(&mut out[i], f64::NAN) - expected).abs() < 1e-14);
+            }
+        );
+        let start = numbers(32, 2);
+        let (mut along, mut gained, mut lost) = (start.clone(), out.clone(), out.clone());
+        on_every_backend!(
+            Seconds {
+                weights: weights.rows(),
+                sigmoids: sigmoids.as_chunks().0,
+                along: along.as_chunks_mut().0,
+                gained: gained.as_chunks_mut().0,
+                lost: lost.as_chunks_mut().0,
+            },
+            for i in 0..32 {
+                let (s, e) = (sigmoids[i], std::mem::replace(&mut along[i], start[i]));
+                assert!((e + (positive[i] + negative[i]) * s * (1.0 - s) * start[i]).abs() < 1e-14);
+                assert!((gained[i] - positive[i] * (1.0 - s) * start[i]).abs() < 1e-14);
+                assert!((lost[i] + negative[i] * s * start[i]).abs() < 1e-14);
+            }
+        );
+    }
+
+    #[test]
+    fn every_backend_differentiates_points() {
+        for rows in [1, 8, 13] {
+            let (slopes, curved, u, z) = (numbers(rows, 3), numbers(rows, 5), numbers(3, 2), numbers(3, 4));
+            let mut out = vec![1.0; 3 * rows];
+            on_every_backend!(
+                Points { slopes: &slopes, curved: &curved, scale: 0.5, u: &u, z: &z, out: &mut out },
+                for (at, out) in out.iter_mut().enumerate() {
+                    let (k, n) = (at / rows, at % rows);
+                    let expected = 1.0 + 0.5 * (slopes[n] * u[k] + curved[n] * z[k]);
+                    assert!((std::mem::replace(out, 1.0) - expected).abs() < 1e-14);
+                }
+            );
         }
     }
 }

@@ -1,7 +1,6 @@
-use crate::Surrogate;
-use mcsa_core::{Error, Subsampled, borrow, numeric};
-
+use super::{Along, PathPoint, Surrogate};
 use crate::{draw_subset, seen_len};
+use mcsa_core::{Error, Subsampled, borrow, numeric};
 
 /// Posterior of a minibatch as the surrogate (naive subsampling, NS-DAIS).
 ///
@@ -115,31 +114,14 @@ impl<P: Subsampled> Surrogate for MinibatchSurrogate<P> {
         });
     }
 
-    fn gradient_into(
-        &self,
-        _: &[f64],
-        memory: &[f64],
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-        work: &mut [f64],
-    ) {
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], work: &mut [f64]) {
+        let PathPoint { memory, z, .. } = at;
         self.target.prior_gradient_into(z, gradient, work);
         self.target.add_gradient_at(self.rows(memory), self.factor(), z, gradient, work);
     }
 
-    fn add_second(
-        &self,
-        _: &[f64],
-        memory: &[f64],
-        _: &[f64],
-        z: &[f64],
-        u: &[f64],
-        scale: f64,
-        product: &mut [f64],
-        _: &mut [f64],
-        mut work: &mut [f64],
-    ) {
+    fn add_second(&self, along: Along<'_>, product: &mut [f64], _: &mut [f64], mut work: &mut [f64]) {
+        let Along { at: PathPoint { memory, z, .. }, u, scale, .. } = along;
         let along = borrow(&mut work, u.len());
         self.target.prior_hessian_vector_into(z, u, along, work);
         numeric::axpy(scale, along, product);

@@ -1,4 +1,4 @@
-use crate::Surrogate;
+use super::{Along, PathPoint, Surrogate};
 use mcsa_core::numeric::axpy;
 use mcsa_core::{Error, Stream, borrow};
 use pulp::{Arch, Simd, WithSimd};
@@ -177,15 +177,8 @@ impl Surrogate for NeuralSurrogate {
         format!("NeuralSurrogate(units {}, prior precision {:e})", self.units, self.precision)
     }
 
-    fn gradient_into(
-        &self,
-        psi: &[f64],
-        _: &[f64],
-        z: &[f64],
-        gradient: &mut [f64],
-        mut tape: &mut [f64],
-        work: &mut [f64],
-    ) {
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], mut tape: &mut [f64], work: &mut [f64]) {
+        let PathPoint { psi, z, .. } = at;
         let net = self.layers(psi);
         let [h_1, slope_1, h_2, slope_2, delta_2, back_1] =
             [(); KEPT].map(|()| borrow(&mut tape, self.units));
@@ -203,18 +196,8 @@ impl Surrogate for NeuralSurrogate {
         axpy(-self.precision, z, gradient);
     }
 
-    fn add_second(
-        &self,
-        psi: &[f64],
-        _: &[f64],
-        tape: &[f64],
-        z: &[f64],
-        u: &[f64],
-        scale: f64,
-        product: &mut [f64],
-        psi_bar: &mut [f64],
-        mut work: &mut [f64],
-    ) {
+    fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], mut work: &mut [f64]) {
+        let Along { at: PathPoint { psi, z, .. }, tape, u, scale } = along;
         let h = self.units;
         let (net, bar) = (self.layers(psi), self.layers_mut(psi_bar));
         let kept: [&[f64]; KEPT] = std::array::from_fn(|i| &tape[i * h..(i + 1) * h]);

@@ -1,4 +1,4 @@
-use crate::Surrogate;
+use super::{Along, PathPoint, Surrogate};
 use faer::MatRef;
 use mcsa_core::{Error, all_finite, checksum, numeric, same_length};
 
@@ -15,11 +15,11 @@ use mcsa_models::support::positive;
 /// `a = X^T y / sigma^2` and `B = X^T X / sigma^2`.
 ///
 /// ```
-/// use mcsa_annealed::Surrogate;
-/// use mcsa_annealed::surrogate::QuadraticSurrogate;
+/// use mcsa_annealed::surrogate::{PathPoint, QuadraticSurrogate, Surrogate};
 /// let surrogate = QuadraticSurrogate::new(&[1.0, 2.0], faer::mat![[3.0, 0.0], [0.0, 4.0]].as_ref(), vec![0.0; 2], 1.0)?;
 /// let mut gradient = [0.0; 2];
-/// surrogate.gradient_into(&surrogate.initial(), &[], &[1.0, 1.0], &mut gradient, &mut [], &mut []);
+/// let at = PathPoint { psi: &surrogate.initial(), memory: &[], z: &[1.0, 1.0] };
+/// surrogate.gradient_into(at, &mut gradient, &mut [], &mut []);
 /// assert_eq!(gradient, [-3.0, -3.0]);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -80,15 +80,8 @@ impl Surrogate for QuadraticSurrogate {
         format!("QuadraticSurrogate(data {:016x})", checksum(numbers.flat_map(|x| x.to_le_bytes())))
     }
 
-    fn gradient_into(
-        &self,
-        psi: &[f64],
-        _: &[f64],
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-        _: &mut [f64],
-    ) {
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {
+        let PathPoint { psi, z, .. } = at;
         let (a, b) = psi.split_at(z.len());
         for (((g, a), z), mean) in gradient.iter_mut().zip(a).zip(z).zip(&self.prior_mean) {
             *g = a - self.precision * (z - mean);
@@ -96,18 +89,8 @@ impl Surrogate for QuadraticSurrogate {
         subtract_product(b, z, 1.0, gradient);
     }
 
-    fn add_second(
-        &self,
-        psi: &[f64],
-        _: &[f64],
-        _: &[f64],
-        z: &[f64],
-        u: &[f64],
-        scale: f64,
-        product: &mut [f64],
-        psi_bar: &mut [f64],
-        _: &mut [f64],
-    ) {
+    fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], _: &mut [f64]) {
+        let Along { at: PathPoint { psi, z, .. }, u, scale, .. } = along;
         numeric::axpy(-scale * self.precision, u, product);
         subtract_product(&psi[u.len()..], u, scale, product);
         let (of_a, of_b) = psi_bar.split_at_mut(u.len());

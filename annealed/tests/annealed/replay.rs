@@ -41,8 +41,7 @@ fn distance(a: &Value, b: &Value) -> f64 {
 }
 
 fn far_from_answer(question: &Value, expected: &Value) -> f64 {
-    let found: Value = serde_json::from_str(&replay(question).json()).unwrap();
-    distance(&found, expected)
+    distance(&replay(question).json(), expected)
 }
 
 #[test]
@@ -76,7 +75,7 @@ fn numbers(place: &str, value: &Value, out: &mut Vec<String>) {
 
 /// Central differences of the bound for every parameter, against the reverse sweep.
 fn gradient_is_a_difference(question: &Value) {
-    let grad = Value::Object(replay(question).grad);
+    let grad = replay(question).grad;
     let mut places = vec![];
     numbers("", &question["params"], &mut places);
     for place in places {
@@ -101,8 +100,13 @@ fn gradient_is_a_difference(question: &Value) {
 }
 
 #[test]
-fn gradients_are_differences_on_the_examples() {
+fn gradients_are_differences() {
     examples().iter().for_each(|example| gradient_is_a_difference(&example["ask"]));
+    gradient_is_a_difference(&linear("dais", &json!({})));
+    gradient_is_a_difference(&linear("ns", &json!({})));
+    gradient_is_a_difference(&linear("sl_rand", &json!({"omega": [2.0, 3.1]})));
+    let quadratic = json!({"a": [1.0, -0.5], "B": [[4.0, 0.3], [0.3, 2.5]]});
+    gradient_is_a_difference(&linear("sl_quad", &quadratic));
 }
 
 /// A linear regression of five rows, whose guide is `algo` with the parameters `more`.
@@ -119,15 +123,6 @@ fn linear(algo: &str, more: &Value) -> Value {
         question["params"][key] = value.clone();
     }
     question
-}
-
-#[test]
-fn gradients_are_differences_on_linear_problems() {
-    gradient_is_a_difference(&linear("dais", &json!({})));
-    gradient_is_a_difference(&linear("ns", &json!({})));
-    gradient_is_a_difference(&linear("sl_rand", &json!({"omega": [2.0, 3.1]})));
-    let quadratic = json!({"a": [1.0, -0.5], "B": [[4.0, 0.3], [0.3, 2.5]]});
-    gradient_is_a_difference(&linear("sl_quad", &quadratic));
 }
 
 /// A logistic regression of the same rows, with two weights for each of two free covariates.
@@ -159,7 +154,7 @@ fn gradients_are_differences_on_weighted_points() {
             for convention in ["paper", "numpyro"] {
                 let question = weighted_points(algo, base, convention);
                 gradient_is_a_difference(&question);
-                assert_eq!(replay(&question).grad.contains_key("x_surr"), algo == "sl_pm_learn");
+                assert_eq!(replay(&question).grad.get("x_surr").is_some(), algo == "sl_pm_learn");
             }
         }
     }
@@ -215,7 +210,7 @@ fn full_surrogate_is_the_likelihood_bit_for_bit() {
         surrogate["params"]["omega"] = json!(vec![1.0; usize::try_from(rows).unwrap()]);
         let (full, mut surrogate) = (replay(&question), replay(&surrogate));
         assert_eq!(full.elbo.to_bits(), surrogate.elbo.to_bits());
-        surrogate.grad.remove("omega");
+        surrogate.grad.as_object_mut().unwrap().remove("omega");
         assert_eq!(full, surrogate);
     }
 }

@@ -13,9 +13,7 @@ use mcsa_testing::model::Case;
 
 use InducingCoordinates::{Plain, Whitened};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::altered::meter;
 
 fn normals(rows: usize, columns: usize, lane: u64, scale: f64) -> Mat<f64> {
     let mut stream = Seed::new(5).stream(lane, 0);

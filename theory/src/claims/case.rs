@@ -458,6 +458,11 @@ impl Numbers {
         Self { variables, values: values.iter().flat_map(|(_, _, copies)| copies.to_vec()).collect(), count }
     }
 
+    /// True if there is a variable of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.variables.iter().any(|(known, ..)| *known == name)
+    }
+
     /// All copies of a variable.
     ///
     /// # Panics

@@ -19,19 +19,15 @@ pub struct Paper {
     pub title: &'static str,
 }
 
-/// The paper MCMC-SE: score estimators from Markov chains.
-pub const MCMC_SE: Paper = Paper { number: "000", key: "MCMC-SE", title: "MCMC score estimators" };
-/// The paper pMCSA: Markov chain score ascent.
-pub const PMCSA: Paper = Paper { number: "001", key: "pMCSA", title: "Markov chain score ascent" };
-/// The paper MSC: Markovian score climbing.
-pub const MSC: Paper = Paper { number: "002", key: "MSC", title: "Markovian score climbing" };
-/// The paper CW: strategies for sequential and parallel chains.
-pub const CW: Paper = Paper { number: "003", key: "CW", title: "Chain wielding strategies" };
-/// The paper SL-DAIS: surrogate likelihoods.
-pub const SL_DAIS: Paper = Paper { number: "004", key: "SL-DAIS", title: "Surrogate likelihoods" };
-
-/// Statements of this workspace on running moments, which no paper printed.
-pub const MOMENTS: Paper = Paper { number: "005", key: "ours", title: "Running moments" };
+/// The papers; the last are statements of this workspace, which no paper printed.
+const PAPERS: [Paper; 6] = [
+    Paper { number: "000", key: "MCMC-SE", title: "MCMC score estimators" },
+    Paper { number: "001", key: "pMCSA", title: "Markov chain score ascent" },
+    Paper { number: "002", key: "MSC", title: "Markovian score climbing" },
+    Paper { number: "003", key: "CW", title: "Chain wielding strategies" },
+    Paper { number: "004", key: "SL-DAIS", title: "Surrogate likelihoods" },
+    Paper { number: "005", key: "ours", title: "Running moments" },
+];
 
 /// A statement of a paper as a test that can fail, with corrected statements where it fails. As a [`Judgement`] it holds the
 /// results of the tests.
@@ -54,9 +50,13 @@ pub struct Claim<S = Statement> {
 }
 
 impl Claim {
-    /// A claim without assumptions, remarks or corrections.
-    pub fn new(id: &'static str, paper: Paper, place: &'static str, printed: impl Into<Statement>) -> Self {
-        let printed = printed.into();
+    /// A claim without assumptions, remarks or corrections, of the paper whose number its name begins with.
+    ///
+    /// # Panics
+    /// If no paper has this number.
+    pub fn new(id: &'static str, place: &'static str, printed: impl Into<Statement>) -> Self {
+        let paper = PAPERS.into_iter().find(|paper| id.starts_with(paper.number));
+        let (paper, printed) = (paper.expect("a number of a paper"), printed.into());
         Self { id, paper, place, assumptions: "", remark: "", printed, corrected: Vec::new() }
     }
 
@@ -160,13 +160,8 @@ pub struct Statement {
 impl Statement {
     /// A statement whose two sides cannot be computed, for the given `reason`.
     pub fn not_checkable(formula: &str, reason: &'static str) -> Self {
-        let none = Finding { standing: Standing::NotCheckable, worst: None, examples: Vec::new(), tried: 0 };
-        Self {
-            formula: formula.into(),
-            method: reason,
-            trial: Box::new(move |_, _| none.clone()),
-            twin: None,
-        }
+        let trial = Box::new(|_, _| Finding::of(None, Vec::new(), 0));
+        Self { formula: formula.into(), method: reason, trial, twin: None }
     }
 
     /// Tests the statement.
@@ -303,6 +298,11 @@ impl Sides {
     /// `lhs = rhs`.
     pub fn equal(lhs: f64, rhs: f64) -> Self {
         Self { lhs, rhs, relation: Relation::Equal }
+    }
+
+    /// The sides that are farthest apart, by their [`badness`](Self::badness).
+    pub(super) fn farthest(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        all.into_iter().max_by(|a, b| a.badness().total_cmp(&b.badness()))
     }
 
     /// Distance of the case from refuting the claim: above 1 for inequalities (above 0 for identities) it refutes, up to rounding.

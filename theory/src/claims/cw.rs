@@ -2,7 +2,7 @@
 //! of candidates of a case.
 
 use crate::bounds::cw as bounds;
-use crate::claims::{Adaptive, Atoms, Bound, CW, Claim, Setting, Sides};
+use crate::claims::{Adaptive, Atoms, Bound, Claim, Setting, Sides};
 use crate::{Parts, dot, total_variation};
 
 /// All claims of the paper, in its order.
@@ -82,7 +82,7 @@ fn bias_sequential() -> Claim {
         let (bias, range) = sequential_bias(case)?;
         Some(Sides::at_most(bias, bounds::sequential_bias(range, case.w_star(), case.samples, case.steps)))
     });
-    Claim::new("003-T1", CW, "Theorem 1", printed.example(example))
+    Claim::new("003-T1", "Theorem 1", printed.example(example))
         .assuming("IMH, fixed lambda, |s| <= L/2, N >= 2")
         .remark("the average of r, .., r^N is not below r^N: the step from eq. 29 to eq. 30 bounds it from the wrong side")
         .corrected(corrected.twin_times(0.95))
@@ -94,7 +94,7 @@ fn single() -> Claim {
         let (bias, range) = sequential_bias(case)?;
         Some(Sides::at_most(bias, bounds::sequential_bias_as_printed(range, case.w_star(), 1, case.steps)))
     });
-    Claim::new("003-T1-N1", CW, "Theorem 1", printed.twin_times(0.95))
+    Claim::new("003-T1-N1", "Theorem 1", printed.twin_times(0.95))
         .assuming("IMH, fixed lambda, |s| <= L/2, N = 1")
 }
 
@@ -104,7 +104,7 @@ fn bias_parallel() -> Claim {
         let (bias, range) = sequential_bias(case)?;
         Some(Sides::at_most(bias, bounds::parallel_bias(range, case.w_star(), case.steps)))
     });
-    Claim::new("003-T2", CW, "Theorem 2", printed.twin_times(0.95)).assuming("IMH, fixed lambda, |s| <= L/2")
+    Claim::new("003-T2", "Theorem 2", printed.twin_times(0.95)).assuming("IMH, fixed lambda, |s| <= L/2")
 }
 
 /// TV distance after one step of each kernel in turn, against the product of their rates.
@@ -118,7 +118,7 @@ fn scheduled() -> Claim {
         }
         Some(Sides::at_most(total_variation(&law, case.problems[0].pi()), bound)).filter(|_| bound > 1e-4)
     });
-    Claim::new("003-T2-SCHEDULED", CW, "Theorem 2", printed.twin_times(0.95))
+    Claim::new("003-T2-SCHEDULED", "Theorem 2", printed.twin_times(0.95))
         .assuming("IMH, lambda moves on a path fixed in advance")
 }
 
@@ -138,17 +138,14 @@ fn adapted() -> Claim {
         Bound::<Adaptive>::new("TV_t <= (sup r)^t", settings.clone(), |case| sides(case, case.steps));
     let example = Adaptive::new(&[0.5, 0.5], &[vec![0.5, 0.5], vec![0.75, 0.25]], 3, 0);
     let corrected = Bound::<Adaptive>::new("TV_t <= sup r", settings, |case| sides(case, 1));
-    Claim::new("003-T2-ADAPTED", CW, "Theorem 2, eq. 26", printed.example(example))
+    Claim::new("003-T2-ADAPTED", "Theorem 2, eq. 26", printed.example(example))
         .assuming("IMH, lambda_(t-1) is a function of z_(t-1), as in the algorithm")
         .remark("each kernel keeps the target, but a kernel chosen by the state does not; only the last step counts")
         .corrected(corrected.twin("the square of the rate", |case| sides(case, 2)))
 }
 
 fn divergence() -> Claim {
-    let printed = Bound::<Atoms>::new("exp KL(p || q) <= w*", Setting::atoms(&[2, 3, 4]), |case| {
-        Some(Sides::at_most(case.problem.kl().exp(), case.w_star()))
-    });
-    Claim::new("003-P1", CW, "Proposition 1", printed.twin_times(0.95))
+    Claim::new("003-P1", "Proposition 1", super::largest_weight().twin_times(0.95))
 }
 
 // Claims on variance, for one chain and for parallel chains (CW, Sec. 4).
@@ -186,7 +183,7 @@ fn variance_sequential() -> Claim {
         let n = case.samples as f64;
         Some(Sides::equal(all, single / n + pairs / (n * n)))
     };
-    Claim::new("003-P2", CW, "Proposition 2", printed.example(example.clone()).example(example.samples(2)))
+    Claim::new("003-P2", "Proposition 2", printed.example(example.clone()).example(example.samples(2)))
         .assuming("IMH, the chain starts at the target")
         .remark("pairs count twice, and i = j is already in the first term")
         .corrected(corrected.twin("pairs counted once", twin))
@@ -222,7 +219,7 @@ fn expectation() -> Claim {
     };
     let printed =
         Bound::<Atoms>::new("E[f(z') | z] = E[alpha f_IS] + r f(z)", variance_candidates(), measure);
-    Claim::new("003-EQ6-7", CW, "eqs. 6, 7", printed.twin("alpha and f_IS as if independent", twin))
+    Claim::new("003-EQ6-7", "eqs. 6, 7", printed.twin("alpha and f_IS as if independent", twin))
         .assuming("CIS")
         .remark("z' = z is a rejection only where atoms have no mass; here the index counts")
 }
@@ -245,7 +242,7 @@ fn total_variance() -> Claim {
         variance_candidates(),
         |case| sides(case, 1.0),
     );
-    Claim::new("003-EQ8-10", CW, "eqs. 8-10", printed.twin("without the choice", |case| sides(case, 0.0)))
+    Claim::new("003-EQ8-10", "eqs. 8-10", printed.twin("without the choice", |case| sides(case, 0.0)))
         .assuming("CIS, p(z) > 0")
 }
 
@@ -326,7 +323,7 @@ fn selected() -> Claim {
         let found = w0 * case.problem.cis(case.samples).selected_variances[case.start];
         remainder(found, leading.selected, leading.selected_rest)
     });
-    Claim::new("003-T3", CW, "Theorem 3, eq. 11", printed.example(rare()))
+    Claim::new("003-T3", "Theorem 3, eq. 11", printed.example(rare()))
         .assuming("CIS, N fresh candidates, the variance given z")
         .remark(FORGOTTEN)
         .corrected(corrected.twin_times(0.5))
@@ -336,7 +333,7 @@ fn weighted() -> Claim {
     let printed = Bound::<Atoms>::new("V[g_RB | z] >= N^4/(w+N)^4 V[f_IS]", variance_candidates(), |case| {
         lower_bound(case, case.problem.cis(case.samples).weighted_variances[case.start])
     });
-    Claim::new("003-T3-RB", CW, "Theorem 3, eq. 11", printed.example(rare()))
+    Claim::new("003-T3-RB", "Theorem 3, eq. 11", printed.example(rare()))
         .assuming("CIS, N fresh candidates, the weighted average given z")
         .remark(FORGOTTEN)
         .corrected(weighted_leading_order())
@@ -350,7 +347,7 @@ fn stationary() -> Claim {
         let given = dot(case.problem.pi(), &case.problem.cis(case.samples).selected_variances);
         Some(Sides::at_most(given, case.problem.variance()))
     });
-    Claim::new("003-T3-STATIONARY", CW, "Theorem 3, eq. 51", printed.example(rare()))
+    Claim::new("003-T3-STATIONARY", "Theorem 3, eq. 51", printed.example(rare()))
         .assuming("CIS, N fresh candidates, the chain at the target")
         .remark(FORGOTTEN)
         .corrected(corrected.twin_times(0.95))
@@ -379,7 +376,7 @@ fn growth() -> Claim {
     }
     let formula = "V_RB <= N osc(f)^2 E_q (w/(w + w0))^2";
     let printed = Bound::<Atoms>::new(formula, variance_candidates(), |case| sides(case, fresh(case)));
-    Claim::new("003-EQ13-GROWTH", CW, "eq. 13", printed.twin("constant in N", |case| sides(case, 1)))
+    Claim::new("003-EQ13-GROWTH", "eq. 13", printed.twin("constant in N", |case| sides(case, 1)))
         .assuming("CIS, p(z) > 0")
         .remark("`grows like N`, as a bound that holds for every w0")
 }
@@ -399,7 +396,7 @@ fn nearness() -> Claim {
             Some(Sides::at_most((printed / found).max(found / printed), 10.0))
         }
     });
-    Claim::new("003-EQ13", CW, "eq. 13", printed.example(heavy()))
+    Claim::new("003-EQ13", "eq. 13", printed.example(heavy()))
         .assuming("CIS, w(z) >= 5 (N + 1)")
         .remark("wrong by an unbounded factor both ways: f at the retained point is left out; 003-T3-RB has the leading order")
         .corrected(weighted_leading_order())
@@ -434,7 +431,7 @@ fn variance_parallel() -> Claim {
             dot(tables.pi(), &inner) + tables.with_statistic(&kernel.apply(case.problem.s())).variance();
         Some(Sides::equal(shared, tables.variance() / case.samples as f64))
     };
-    Claim::new("003-PIMH", CW, "Section 4", printed.twin("one common start at the target, not given", twin))
+    Claim::new("003-PIMH", "Section 4", printed.twin("one common start at the target, not given", twin))
         .assuming("IMH, N chains given their start")
 }
 
@@ -449,7 +446,7 @@ fn cis() -> Claim {
         let rejection = case.problem.cis(case.samples).rejections[case.start];
         Some(Sides::at_most(bounds::cis_rejection(weight(case), fresh(case)), rejection))
     });
-    Claim::new("003-P3", CW, "Proposition 3", printed.twin_times(0.95)).assuming("CIS, N fresh candidates")
+    Claim::new("003-P3", "Proposition 3", printed.twin_times(0.95)).assuming("CIS, N fresh candidates")
 }
 
 fn cis_acceptance() -> Claim {
@@ -457,15 +454,12 @@ fn cis_acceptance() -> Claim {
         let rejection = case.problem.cis(case.samples).rejections[case.start];
         Some(Sides::at_most(1.0 - rejection, 1.0 - bounds::cis_rejection(weight(case), fresh(case))))
     });
-    Claim::new("003-EQ12", CW, "eq. 12", printed.twin_times(0.95)).assuming("CIS, N fresh candidates")
+    Claim::new("003-EQ12", "eq. 12", printed.twin_times(0.95)).assuming("CIS, N fresh candidates")
 }
 
 fn second_moment() -> Claim {
-    let printed = Bound::<Atoms>::new("exp KL(p || q) <= E_p w", Setting::atoms(&[2, 3, 4]), |case| {
-        let tables = &case.problem;
-        Some(Sides::at_most(tables.kl().exp(), 1.0 + tables.pearson()))
-    });
-    Claim::new("003-L1", CW, "Lemma 1", printed.twin_times(0.95)).assuming("Z = 1")
+    Claim::new("003-L1", "Lemma 1", super::second_weight("exp KL(p || q) <= E_p w").twin_times(0.95))
+        .assuming("Z = 1")
 }
 
 /// The mean weight `E_p w`, its variance, and the gap of Jensen's inequality for `w / (w + N)`.
@@ -494,7 +488,7 @@ fn mean() -> Claim {
         let rejection = dot(tables.pi(), &tables.cis(case.samples).rejections);
         Some(Sides::at_most(bounds::mean_rejection(tables.kl(), fresh(case), 0.0), rejection))
     };
-    Claim::new("003-T4", CW, "Theorem 4", printed.twin("without the gap", twin))
+    Claim::new("003-T4", "Theorem 4", printed.twin("without the gap", twin))
         .assuming("CIS, N fresh candidates")
 }
 
@@ -510,7 +504,7 @@ fn gap() -> Claim {
         let (mean, variance, gap) = weights(case);
         Some(Sides::at_most(gap, bounds::jensen_gap(mean, variance, fresh(case))))
     });
-    Claim::new("003-T4-GAP", CW, "Theorem 4", printed.example(lopsided()))
+    Claim::new("003-T4-GAP", "Theorem 4", printed.example(lopsided()))
         .assuming("CIS, N fresh candidates")
         .remark("(M - m) m < M is false for a mean weight m > 1")
         .corrected(corrected.twin_times(0.95))
@@ -522,7 +516,7 @@ fn gap_by_largest() -> Claim {
             let (mean, _, gap) = weights(case);
             Some(Sides::at_most(gap, bounds::jensen_gap_by_largest(mean, case.w_star(), fresh(case))))
         });
-    Claim::new("003-T4-GAP-LARGEST", CW, "Theorem 4, its proof", bound.twin_times(0.9))
+    Claim::new("003-T4-GAP-LARGEST", "Theorem 4, its proof", bound.twin_times(0.9))
         .assuming("CIS, N fresh candidates")
         .remark("the step before the one that fails")
 }
@@ -545,7 +539,7 @@ fn mean_by_gap() -> Claim {
             sides(case, bounds::jensen_gap(mean, variance, fresh(case)))
         },
     );
-    Claim::new("003-T4-MEAN", CW, "Theorem 4", printed.example(lopsided()))
+    Claim::new("003-T4-MEAN", "Theorem 4", printed.example(lopsided()))
         .assuming("CIS, N fresh candidates")
         .remark("the bound of the gap fails, and the theorem with it")
         .corrected(corrected.twin("half the gap", |case| {
@@ -559,7 +553,7 @@ fn imh() -> Claim {
         let rejection = case.problem.imh_rejections()[case.start];
         Some(Sides::at_most(bounds::imh_rejection(weight(case)), rejection))
     });
-    Claim::new("003-P4", CW, "Proposition 4", printed.twin_times(0.95)).assuming("IMH")
+    Claim::new("003-P4", "Proposition 4", printed.twin_times(0.95)).assuming("IMH")
 }
 
 fn far() -> Claim {
@@ -572,7 +566,7 @@ fn far() -> Claim {
     let printed = Bound::<Atoms>::new("r(z) <= TV(K(z, .), p)", settings.clone(), |case| sides(case, 0.0));
     let corrected = Bound::<Atoms>::new("r(z) <= TV(K(z, .), p) + p(z)", settings, |case| sides(case, 1.0));
     let example = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]);
-    Claim::new("003-WANG", CW, "Section 5", printed.example(example))
+    Claim::new("003-WANG", "Section 5", printed.example(example))
         .assuming("IMH")
         .remark("right where no atom has mass: there p(z) = 0")
         .corrected(corrected.twin_times(0.95))
@@ -593,7 +587,7 @@ fn peskun() -> Claim {
             Some(Sides::at_most(barker, metropolis))
         },
     );
-    Claim::new("003-PESKUN", CW, "Section 5", printed.twin_times(0.95)).assuming("two candidates")
+    Claim::new("003-PESKUN", "Section 5", printed.twin_times(0.95)).assuming("two candidates")
 }
 
 fn twice() -> Claim {
@@ -605,7 +599,7 @@ fn twice() -> Claim {
             Some(Sides::at_most(metropolis, 2.0 * barker))
         },
     );
-    Claim::new("003-PESKUN-TWICE", CW, "Section 5", bound.twin_times(0.95))
+    Claim::new("003-PESKUN-TWICE", "Section 5", bound.twin_times(0.95))
         .assuming("two candidates")
         .remark("how much `slightly` is")
 }
@@ -628,7 +622,7 @@ fn metropolis_variance() -> Claim {
     let corrected = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
         Some(Sides::at_most(jumps(case, &case.problem.barker()), jumps(case, &case.problem.imh())))
     });
-    Claim::new("003-PIMH-VARIANCE", CW, "Section 5", printed)
+    Claim::new("003-PIMH-VARIANCE", "Section 5", printed)
         .assuming("two candidates")
         .remark("moving more often concentrates the law once acceptance is above one half")
         .corrected(corrected.twin_times(0.9))

@@ -1,7 +1,8 @@
 //! Claims of MCMC-SE. `|s| <= L / 2` throughout.
 
 use crate::bounds::mcmc_se as bounds;
-use crate::claims::{Adaptive, Atoms, Bound, Claim, MCMC_SE, Setting, Sides};
+use crate::claims::case::normalised;
+use crate::claims::{Adaptive, Atoms, Bound, Claim, Setting, Sides};
 use crate::{Moments, Number, dot, total_variation};
 
 /// All claims of the paper, in its order.
@@ -28,7 +29,6 @@ pub(super) fn all() -> Vec<Claim> {
 
 // Claims on one transition of the chain (MCMC-SE, Sec. 3 and Lemmas 1 and 2).
 
-/// The bias from a random start is at most that from the worst start (MCMC-SE, Lemma 1).
 fn any_start() -> Claim {
     let settings = Setting::with_dims(&Setting::atoms(&[2, 3, 4]), &[2]);
     let printed =
@@ -38,7 +38,7 @@ fn any_start() -> Claim {
             let largest = means.iter().map(|&mean| bias(mean)).fold(0.0, f64::max);
             Some(Sides::at_most(bias(dot(&law, &means)), largest))
         });
-    Claim::new("000-L1", MCMC_SE, "Lemma 1", printed.twin_times(0.95))
+    Claim::new("000-L1", "Lemma 1", printed.twin_times(0.95))
         .assuming("K keeps p; eta any law of the start, here with logits 8 times the second score")
         .remark("Eq. 13 writes an equality sign for \"at most\".")
 }
@@ -46,19 +46,17 @@ fn any_start() -> Claim {
 /// Distribution of the start, from the second coordinate of the score.
 fn first_law(case: &Atoms) -> Vec<f64> {
     let logits: Vec<f64> = case.further[0].iter().map(|s| 8.0 * s).collect();
-    crate::claims::case::normalised(&logits)
+    normalised(&logits)
 }
 
-/// Accepted moves of independent Metropolis-Hastings in terms of the target (MCMC-SE, Lemma 2).
 fn acceptance() -> Claim {
     /// Both sides, for the move at which they differ most.
     fn sides(case: &Atoms, right: fn(f64, f64) -> f64) -> Option<Sides> {
         let (p, w) = (&case.problem, case.problem.w());
         let z = case.start;
-        let each = (0..p.len()).filter(|&y| w[y] > 0.0).map(|y| {
+        Sides::farthest((0..p.len()).filter(|&y| w[y] > 0.0).map(|y| {
             Sides::equal(p.q()[y] * (w[y] / w[z]).smaller(1.0), p.pi()[y] * right(1.0 / w[z], 1.0 / w[y]))
-        });
-        each.max_by(|a, b| a.badness().total_cmp(&b.badness()))
+        }))
     }
     let printed = Bound::<Atoms>::new(
         "q(z') min(1, w(z')/w(z)) = p(z') min(1/w(z), 1/w(z'))",
@@ -66,12 +64,11 @@ fn acceptance() -> Claim {
         |case| sides(case, f64::min),
     )
     .twin("with max for min on the right", |case| sides(case, f64::max));
-    Claim::new("000-L2", MCMC_SE, "Lemma 2", printed)
+    Claim::new("000-L2", "Lemma 2", printed)
         .assuming("w(z) > 0")
         .remark("Covers the accepted moves alone: what a rejection leaves at z is not in it.")
 }
 
-/// Ergodic rates over several steps with a guide that depends on the chain (MCMC-SE, Sec. 3).
 fn adaptation() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1], &[2, 3, 4]);
     let printed = Bound::<Adaptive>::new(
@@ -93,7 +90,7 @@ fn adaptation() -> Claim {
             (case.rate() > 0.05).then(|| Sides::at_most(distance, case.rate()))
         },
     );
-    Claim::new("000-AD", MCMC_SE, "Section 3, \"free to use ergodic rates\"", printed)
+    Claim::new("000-AD", "Section 3, \"free to use ergodic rates\"", printed)
         .remark(
             "One-step bounds given the past hold; powers of them do not, for the chain chooses its guide.",
         )
@@ -114,7 +111,6 @@ fn several() -> Vec<Setting> {
     Setting::grid(&[2, 3], &[1, 2, 3, 5, 8], &[1])
 }
 
-/// `Bias[g_seq] <= L (1 - N / (2 w*)) + O(w*^-2)` (MCMC-SE, Thm. 1), tested without its remainder.
 fn bias_sequential() -> Claim {
     let printed = Bound::<Atoms>::new("Bias[g_seq] <= L (1 - N/(2 w*))", several(), |case| {
         sequential_against(case, bounds::sequential_bias_as_printed)
@@ -125,23 +121,21 @@ fn bias_sequential() -> Claim {
         Bound::<Atoms>::new("Bias[g_seq] <= L (1 - (N+1)/(2 w*) + (N^2-1)/(6 w*^2))", several(), |case| {
             sequential_against(case, bounds::sequential_bias_series)
         });
-    Claim::new("000-T1", MCMC_SE, "Theorem 1", printed)
+    Claim::new("000-T1", "Theorem 1", printed)
         .assuming("IMH, |s| <= L/2, remainder O(w*^-2) left out")
         .remark("The remainder is (N^2-1)/6 L/w*^2: not uniform in N, and without it the bound is negative for N > 2 w*.")
         .corrected(corrected.twin_times(0.95))
 }
 
-/// The sum of rates before its expansion (MCMC-SE, eq. 29).
 fn sequential_sum() -> Claim {
     let printed = Bound::<Atoms>::new("Bias[g_seq] <= L (w*-1)/N (1 - r^N)", several(), |case| {
         sequential_against(case, bounds::sequential_bias)
     });
-    Claim::new("000-T1-EQ29", MCMC_SE, "eq. 29, in the proof of Theorem 1", printed.twin_times(0.95))
+    Claim::new("000-T1-EQ29", "eq. 29, in the proof of Theorem 1", printed.twin_times(0.95))
         .assuming("IMH, |s| <= L/2")
         .remark("Attained from the atom of w*, up to the factor 1 - p(z*).")
 }
 
-/// `Bias[g_par] <= L (1 - 1 / w*)` (MCMC-SE, Thm. 2).
 fn bias_parallel() -> Claim {
     let settings = Setting::with_dims(&Setting::atoms(&[2, 3, 4]), &[1, 2]);
     let printed = Bound::<Atoms>::new("Bias[g_par] <= L (1 - 1/w*)", settings, |case| {
@@ -149,12 +143,11 @@ fn bias_parallel() -> Claim {
         let bias = case.bias_under(case.problem.imh().row(case.start));
         Some(Sides::at_most(bias, bounds::parallel_bias(case.range(), case.w_star())))
     });
-    Claim::new("000-T2", MCMC_SE, "Theorem 2", printed.twin_times(0.95))
+    Claim::new("000-T2", "Theorem 2", printed.twin_times(0.95))
         .assuming("IMH, Euclidean norms, |s| <= L/2")
         .remark("In eq. 37 an equality sign stands for \"at most\". With |s|_inf <= L/2 a factor sqrt(D) is missing.")
 }
 
-/// `Bias[g_CIS] <= L (1 - (N - 1) / (2 w* + N - 2))` (MCMC-SE, Thm. 3).
 fn cis() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 3, 4, 6], &[1]);
     let printed = Bound::<Atoms>::new("Bias[g_CIS] <= L (1 - (N-1)/(2 w* + N - 2))", settings, |case| {
@@ -162,17 +155,13 @@ fn cis() -> Claim {
         let bias = (case.problem.cis(case.samples).means[case.start] - case.problem.mean()).abs();
         Some(Sides::at_most(bias, bounds::cis_bias(case.range(), case.w_star(), case.samples)))
     });
-    Claim::new("000-T3", MCMC_SE, "Theorem 3", printed.twin_times(0.95))
+    Claim::new("000-T3", "Theorem 3", printed.twin_times(0.95))
         .assuming("CIS with N candidates, the retained one included; |s| <= L/2")
         .remark("\"N > 2\" is not needed; with N fresh candidates it holds all the more.")
 }
 
-/// `exp KL(p || q) <= w*` (MCMC-SE, Prop. 1).
 fn smallest_weight() -> Claim {
-    let printed = Bound::<Atoms>::new("exp KL(p||q) <= w*", Setting::atoms(&[2, 3, 4]), |case| {
-        Some(Sides::at_most(case.problem.kl().exp(), case.w_star()))
-    });
-    Claim::new("000-P1", MCMC_SE, "Proposition 1", printed.twin_times(0.95))
+    Claim::new("000-P1", "Proposition 1", super::largest_weight().twin_times(0.95))
         .remark("Equality where w = w* on the support of p, as at p = q.")
 }
 
@@ -206,7 +195,6 @@ fn corrected() -> Bound<Atoms> {
     .twin_times(0.9)
 }
 
-/// `Bias <= C sqrt(chi^2 + r^2)`, `C = E_p s^2` (MCMC-SE, Thm. 4).
 fn printed() -> Claim {
     let formula = "Bias[g_par] <= C sqrt(chi_N^2 + (1 - 1/w*)^2), C = E_p[s^2]";
     let printed = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
@@ -217,7 +205,7 @@ fn printed() -> Claim {
         );
         Some(Sides::at_most(bias(case), bound))
     });
-    Claim::new("000-T4", MCMC_SE, "Theorem 4", printed.example(counterexample()))
+    Claim::new("000-T4", "Theorem 4", printed.example(counterexample()))
         .assuming("IMH; chi_N^2 = E_p (1/w - 1)^2")
         .remark(
             "C lacks a root, for its unit is that of s^2; and the score that a rejection keeps is left out.",
@@ -225,7 +213,6 @@ fn printed() -> Claim {
         .corrected(corrected())
 }
 
-/// The printed bound with `sqrt(C)`: the unit is right, but the score that a rejection keeps is still missing.
 fn with_the_root() -> Claim {
     let formula = "Bias[g_par] <= sqrt(E_p[s^2]) sqrt(chi_N^2 + (1 - 1/w*)^2)";
     let printed = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
@@ -236,18 +223,12 @@ fn with_the_root() -> Claim {
         );
         Some(Sides::at_most(bias(case), bound))
     });
-    Claim::new(
-        "000-T4-ROOT",
-        MCMC_SE,
-        "Theorem 4, read with the root of C",
-        printed.example(counterexample()),
-    )
-    .assuming("IMH")
-    .remark("The score that a rejection keeps is left out.")
-    .corrected(corrected())
+    Claim::new("000-T4-ROOT", "Theorem 4, read with the root of C", printed.example(counterexample()))
+        .assuming("IMH")
+        .remark("The score that a rejection keeps is left out.")
+        .corrected(corrected())
 }
 
-/// A step of the proof in which two errors cancel (MCMC-SE, eq. 53).
 fn inner_step() -> Claim {
     let formula = "E_p[(min(1/w(z), 1/w) - 1)^2] <= chi_N^2 + r^2";
     let printed = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
@@ -257,7 +238,7 @@ fn inner_step() -> Claim {
         let mean = p.pi().iter().zip(p.w()).filter(|(pi, _)| **pi > 0.0).map(|(pi, w)| pi * square(w));
         Some(Sides::at_most(mean.sum(), p.neyman()? + p.rate().powi(2)))
     });
-    Claim::new("000-T4-EQ53", MCMC_SE, "eq. 53, in the proof of Theorem 4", printed.twin_times(0.95))
+    Claim::new("000-T4-EQ53", "eq. 53, in the proof of Theorem 4", printed.twin_times(0.95))
         .assuming("w(z) > 0")
         .remark("The regions A and its complement are swapped and a square is bounded the wrong way; both cancel.")
 }
@@ -271,7 +252,6 @@ fn started_at_target(case: &Atoms, moments: &Moments<f64>) -> f64 {
     dot(p.pi(), &within) + p.with_statistic(&moments.means).variance()
 }
 
-/// `V[g_single] = sigma^2` for every kernel, here conditional importance sampling (MCMC-SE, Sec. 4).
 fn single() -> Claim {
     let settings = Setting::grid(&[2, 3, 4], &[2, 3], &[1]);
     let printed = Bound::<Atoms>::new("V[g_single] = sigma^2", settings, |case| {
@@ -285,18 +265,17 @@ fn single() -> Claim {
         let within: Vec<f64> = within.iter().map(|parts| parts.sum()).collect();
         Some(Sides::equal(dot(case.problem.pi(), &within), case.problem.variance()))
     });
-    Claim::new("000-V1", MCMC_SE, "Section 4, single state", printed)
+    Claim::new("000-V1", "Section 4, single state", printed)
         .assuming("stationary chain, any kernel that keeps p")
 }
 
-/// `V[g_par] = sigma^2 / N`, by enumeration of all `n^N` joint states of the chains (MCMC-SE, Sec. 4).
 fn variance_parallel() -> Claim {
     let printed =
         Bound::<Atoms>::new("V[g_par] = sigma^2 / N", Setting::grid(&[2, 3], &[1, 2, 3], &[1]), |case| {
             Some(Sides::equal(chains_variance(case), case.problem.variance() / case.samples as f64))
         })
         .twin("with sigma^2", |case| Some(Sides::equal(chains_variance(case), case.problem.variance())));
-    Claim::new("000-V2", MCMC_SE, "Section 4, parallel chains", printed)
+    Claim::new("000-V2", "Section 4, parallel chains", printed)
         .assuming("independent stationary chains, fixed lambda")
 }
 
@@ -317,7 +296,6 @@ fn chains_variance(case: &Atoms) -> f64 {
     second - first * first
 }
 
-/// "Always `O(1 / N)`, without stationarity" (MCMC-SE, Sec. 4), for chains with a common start.
 fn parallel_always() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 4, 8], &[1]);
     let printed = Bound::<Atoms>::new(
@@ -334,14 +312,13 @@ fn parallel_always() -> Claim {
         let bound = case.largest_norm().powi(2) / case.samples as f64;
         Some(Sides::at_most(together.variances[case.start].sum(), bound))
     });
-    Claim::new("000-V2-ALWAYS", MCMC_SE, "Section 4, \"always O(1/N)\"", printed
+    Claim::new("000-V2-ALWAYS", "Section 4, \"always O(1/N)\"", printed
         .example(Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]).samples(4)))
         .assuming("IMH; the common start has the law p")
         .remark("True given the chains' states. What couples the chains, a common start or lambda, does not average out.")
         .corrected(corrected.twin_times(0.95))
 }
 
-/// Variance of an average of successive states (MCMC-SE, eq. 10).
 fn variance_sequential() -> Claim {
     fn truth(case: &Atoms) -> f64 {
         started_at_target(case, &case.problem.sequential(&case.problem.imh(), case.samples))
@@ -365,7 +342,6 @@ fn variance_sequential() -> Claim {
     });
     Claim::new(
         "000-EQ10",
-        MCMC_SE,
         "eq. 10",
         printed.example(Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]).samples(2)),
     )
@@ -374,7 +350,6 @@ fn variance_sequential() -> Claim {
     .corrected(corrected)
 }
 
-/// Rejections make successive states positively correlated (MCMC-SE, Sec. 4).
 fn positively_correlated() -> Claim {
     fn covariance(case: &Atoms) -> f64 {
         let p = &case.problem;
@@ -392,7 +367,7 @@ fn positively_correlated() -> Claim {
         let variance = case.problem.variance();
         (variance > 1e-4).then(|| Sides::at_most(1.02 * variance - covariance(case), variance))
     });
-    Claim::new("000-V3", MCMC_SE, "Section 4, \"positively correlated\"", printed)
+    Claim::new("000-V3", "Section 4, \"positively correlated\"", printed)
         .assuming("stationary IMH")
         .remark("The kernel is a positive operator. Compared are sigma^2 - Cov and sigma^2.")
 }

@@ -24,8 +24,8 @@ mod sl_dais;
 
 pub use case::{Adaptive, AtWeight, Atoms, Domain, Numbers, Searchable, Setting};
 pub use claim::{
-    Bound, CW, Claim, Effort, Examined, Finding, Judgement, MCMC_SE, MOMENTS, MSC, Measure, PMCSA, Paper,
-    Relation, SL_DAIS, Sides, Standing, Statement, Witness,
+    Bound, Claim, Effort, Examined, Finding, Judgement, Measure, Paper, Relation, Sides, Standing, Statement,
+    Witness,
 };
 
 /// All claims, in the order of the papers; those of this workspace last.
@@ -34,4 +34,18 @@ pub fn all() -> Vec<Claim> {
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// `exp KL(p || q) <= w*`, which three papers state.
+fn largest_weight() -> Bound<Atoms> {
+    Bound::new("exp KL(p||q) <= w*", Setting::atoms(&[2, 3, 4]), |case| {
+        Some(Sides::at_most(case.problem.kl().exp(), case.w_star()))
+    })
+}
+
+/// `exp KL(p || q) <= E_p w = 1 + chi^2(p || q)`, in the words of a paper.
+fn second_weight(formula: &str) -> Bound<Atoms> {
+    Bound::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
+        Some(Sides::at_most(case.problem.kl().exp(), 1.0 + case.problem.pearson()))
+    })
 }

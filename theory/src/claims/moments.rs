@@ -5,7 +5,7 @@ use std::fmt;
 use mcsa_core::Stream;
 
 use crate::claims::case::{softmax, tuple};
-use crate::claims::{Atoms, Bound, Claim, MOMENTS, Searchable, Setting, Sides};
+use crate::claims::{Atoms, Bound, Claim, Searchable, Setting, Sides};
 use crate::{Instance, Square, dot};
 
 /// All claims of the paper, in its order.
@@ -129,8 +129,7 @@ impl fmt::Display for Line {
 
 /// Identity of two vectors, by the pair of entries that differ most.
 fn equal(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Sides> {
-    let sides = pairs.into_iter().map(|(lhs, rhs)| Sides::equal(lhs, rhs));
-    sides.max_by(|a, b| a.badness().total_cmp(&b.badness()))
+    Sides::farthest(pairs.into_iter().map(|(lhs, rhs)| Sides::equal(lhs, rhs)))
 }
 
 // Claims on the fixed point of running moments.
@@ -156,8 +155,9 @@ fn standstill() -> Claim {
         let even = vec![1.0 / case.target.len() as f64; case.target.len()];
         rest(case, &even, case.moments()?)
     };
-    Claim::new("005-FIXED", MOMENTS, "fixed point", printed.twin("from a uniform law of the chain", twin))
-        .assuming("q Gaussian, independent Metropolis-Hastings guided by q, a gain that does not depend on the step")
+    Claim::new("005-FIXED", "fixed point", printed.twin("from a uniform law of the chain", twin)).assuming(
+        "q Gaussian, independent Metropolis-Hastings guided by q, a gain that does not depend on the step",
+    )
 }
 
 /// Excess of `E_p[log q]` at the location and scale of the case over that at `(m, s)`.
@@ -175,7 +175,7 @@ fn optimum() -> Claim {
         let (mean, _) = case.moments()?;
         Some(Sides::at_most(excess(case, (mean, case.mean(|z| (z - mean).abs()))), 0.0))
     };
-    Claim::new("005-OPTIMUM", MOMENTS, "fixed point", printed.twin("at the mean absolute deviation", twin))
+    Claim::new("005-OPTIMUM", "fixed point", printed.twin("at the mean absolute deviation", twin))
         .assuming("q Gaussian")
 }
 
@@ -208,7 +208,7 @@ fn same_step() -> Claim {
     });
     let twin = |case: &Atoms| weighted_step(case, |_| dot(case.problem.q(), case.problem.s()));
     let example = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]);
-    Claim::new("005-GAIN", MOMENTS, "gain", printed.example(example))
+    Claim::new("005-GAIN", "gain", printed.example(example))
         .assuming("one chain of independent Metropolis-Hastings at p, fixed guide")
         .remark("atoms from which the chain moves often count more; hence the gain uses earlier steps alone")
         .corrected(corrected.twin("at E_q[T]", twin))
@@ -241,7 +241,7 @@ fn natural() -> Claim {
     let printed = printed
         .by("quadrature under q")
         .twin("EM without division by the weights", |case| directions(case, 0.0));
-    Claim::new("005-NATURAL", MOMENTS, "direction", printed)
+    Claim::new("005-NATURAL", "direction", printed)
         .assuming("m' = S_1/S_0, s'^2 = (S_2 - S_1^2/S_0)/S_0, S running means of u, u z, u z^2, u = (nu + 1)/(nu + r^2)")
         .remark("in d dimensions the factor is (nu + d)/(nu + d + 2), also for the step of nu")
 }
@@ -262,7 +262,7 @@ fn uphill() -> Claim {
     let formula = "a step of gain 1 with the weights of p does not decrease E_p[log q]";
     let printed = Bound::<Line>::new(formula, ASCENT_SETTINGS.to_vec(), |case| fall(case, true));
     let printed = printed.twin("with u = 1", |case| fall(case, false));
-    Claim::new("005-ASCENT", MOMENTS, "ascent", printed).assuming("fixed degrees of freedom")
+    Claim::new("005-ASCENT", "ascent", printed).assuming("fixed degrees of freedom")
 }
 
 // Claims on the error of running moments after several steps, by recursion over the atoms.
@@ -320,7 +320,7 @@ fn frozen() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1, 5], &[1, 3, 12, 60]);
     let printed = Bound::<Atoms>::new(formula, settings, |case| bounded(case, 2.0 * case.w_star() - 1.0));
     let printed = printed.twin("as of independent draws, without w*", |case| bounded(case, 1.0));
-    Claim::new("005-RATE", MOMENTS, "convergence", printed)
+    Claim::new("005-RATE", "convergence", printed)
         .assuming(
             "one chain of independent Metropolis-Hastings at p, fixed guide, rho_t = 1/(N + t/2 + 1), c_s the weight of step s",
         )
@@ -370,7 +370,7 @@ fn adapted() -> Claim {
         let even = vec![1.0 / case.target.len() as f64; case.target.len()];
         unbiased(case, &even, false)
     };
-    Claim::new("005-ADAPTED", MOMENTS, "convergence", printed.example(example))
+    Claim::new("005-ADAPTED", "convergence", printed.example(example))
         .assuming("one chain of independent Metropolis-Hastings at p, three steps, rho_t = 1/(t/2 + 2)")
         .remark("the guide has seen the state it moves next; the bias goes with the gain, and final answers come from a frozen q")
         .corrected(corrected.twin("from a uniform law of the chain", twin))

@@ -3,7 +3,8 @@
 use faer::Mat;
 
 use crate::bounds::pmcsa as bounds;
-use crate::claims::{AtWeight, Atoms, Bound, Claim, Domain, Numbers, PMCSA, Setting, Sides, Statement};
+use crate::claims::case::normalised;
+use crate::claims::{AtWeight, Atoms, Bound, Claim, Domain, Numbers, Setting, Sides, Statement};
 use crate::{Instance, Spectrum, Square, dot, total_variation};
 
 /// All claims of the paper, in its order.
@@ -54,6 +55,11 @@ pub(super) fn all() -> Vec<Claim> {
     ]
 }
 
+/// Two atoms of weights 2 and 2/3, where `r = 1/2`.
+fn small() -> Atoms {
+    Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0])
+}
+
 // Joint distributions of several states; the first state is the lowest digit of the index.
 
 /// Joint distribution of independent states, from the distribution of each.
@@ -77,7 +83,6 @@ fn path(first: &[f64], kernel: &Square<f64>, samples: usize) -> Vec<f64> {
 
 // Claims on the objective and the weights (pMCSA, Sec. 2).
 
-/// `E_Pi f = KL(p || q)` with `f = -1/N sum log q - H[p]` (pMCSA, Prop. 1).
 fn objective() -> Claim {
     fn cross_entropy(case: &Atoms) -> f64 {
         -case.problem.pi().iter().zip(case.problem.q()).map(|(p, q)| p * q.ln()).sum::<f64>()
@@ -89,7 +94,7 @@ fn objective() -> Claim {
         Some(Sides::equal(cross_entropy(case) - entropy(case), case.problem.kl()))
     })
     .twin("without the entropy", |case| Some(Sides::equal(cross_entropy(case), case.problem.kl())));
-    Claim::new("001-PK", PMCSA, "Proposition 1, value", printed).assuming("Pi has the marginals p")
+    Claim::new("001-PK", "Proposition 1, value", printed).assuming("Pi has the marginals p")
 }
 
 /// `E_Pi g = grad KL`, by finite differences in the logits of q (pMCSA, Prop. 1).
@@ -97,7 +102,7 @@ fn gradient() -> Claim {
     fn divergence_at(case: &Atoms, atom: usize, width: f64) -> f64 {
         let mut logits: Vec<f64> = case.problem.q().iter().map(|q| q.ln()).collect();
         logits[atom] += width;
-        let q = crate::claims::case::normalised(&logits);
+        let q = normalised(&logits);
         Instance::new(case.problem.pi(), &q, case.problem.s()).map_or(f64::NAN, |moved| moved.kl())
     }
     /// Fourth-order finite difference, whose error here is below 1e-11.
@@ -113,25 +118,20 @@ fn gradient() -> Claim {
         })
         .by("differences of fourth order")
         .twin("under q instead of p", |case| Some(Sides::equal(0.0, slope(case, case.start))));
-    Claim::new("001-PK-GRAD", PMCSA, "Proposition 1, gradient", printed).assuming("q by its logits")
+    Claim::new("001-PK-GRAD", "Proposition 1, gradient", printed).assuming("q by its logits")
 }
 
-/// `exp KL < w*`, strictly (pMCSA, Sec. 3).
 fn smallest_weight() -> Claim {
     let printed = Bound::<Atoms>::new("exp KL(p||q) < w*", Setting::atoms(&[2, 3, 4]), |case| {
         Some(Sides::below(case.problem.kl().exp(), case.w_star()))
     })
-    .example(Atoms::new(&[0.5, 0.5], &[0.5, 0.5], &[1.0, -1.0]))
+    .example(even(1))
     .example(Atoms::new(&[1.0, 0.0], &[0.5, 0.5], &[1.0, -1.0]));
-    let corrected = Bound::<Atoms>::new("exp KL(p||q) <= w*", Setting::atoms(&[2, 3, 4]), |case| {
-        Some(Sides::at_most(case.problem.kl().exp(), case.w_star()))
-    });
-    Claim::new("001-W", PMCSA, "Section 3, on w*", printed)
+    Claim::new("001-W", "Section 3, on w*", printed)
         .remark("Equal at p = q, and where q is p among other atoms.")
-        .corrected(corrected.twin_times(0.95))
+        .corrected(super::largest_weight().twin_times(0.95))
 }
 
-/// `V_q w = chi^2(p || q)`, Pearson's divergence (pMCSA, proof of Thm. 2).
 fn weight_variance() -> Claim {
     fn variance(case: &Atoms) -> f64 {
         let (q, w) = (case.problem.q(), case.problem.w());
@@ -142,16 +142,12 @@ fn weight_variance() -> Claim {
         Some(Sides::equal(variance(case), case.problem.pearson()))
     })
     .twin("with E_q w^2", |case| Some(Sides::equal(variance(case), case.problem.pearson() + 1.0)));
-    Claim::new("001-IWVAR", PMCSA, "proof of Theorem 2, variance of weights", printed)
+    Claim::new("001-IWVAR", "proof of Theorem 2, variance of weights", printed)
 }
 
-/// `exp KL - 1 <= chi^2(p || q)` (pMCSA, Sec. 3).
 fn divergences() -> Claim {
-    let printed =
-        Bound::<Atoms>::new("exp KL(p||q) - 1 <= chi^2(p||q)", Setting::atoms(&[2, 3, 4]), |case| {
-            Some(Sides::at_most(case.problem.kl().exp(), 1.0 + case.problem.pearson()))
-        });
-    Claim::new("001-CHI-KL", PMCSA, "Section 3, on divergences", printed.twin_times(0.95))
+    let printed = super::second_weight("exp KL(p||q) - 1 <= chi^2(p||q)");
+    Claim::new("001-CHI-KL", "Section 3, on divergences", printed.twin_times(0.95))
         .remark("By Jensen's inequality.")
 }
 
@@ -163,28 +159,25 @@ fn rejection_as_printed(p: &Instance<f64>, v: f64) -> f64 {
     each.map(|(pi, w)| pi * (1.0 - w / v)).sum()
 }
 
-/// `K^n(z, .) = T_n(max(w, w(z))) p + lambda(w(z))^n delta_z` (pMCSA, eq. 5).
 fn kernel() -> Claim {
     fn sides(case: &Atoms, rejection: fn(&Instance<f64>, f64) -> f64) -> Option<Sides> {
         let (p, z) = (&case.problem, case.start);
         let (power, v) = (p.imh().power(case.steps), p.w()[z]);
-        let each = (0..p.len()).filter_map(|y| {
+        Sides::farthest((0..p.len()).filter_map(|y| {
             let stays = if y == z { rejection(p, v).powi(case.steps as i32) } else { 0.0 };
             let moved = p.t_n(case.steps, &p.w()[y].max(v))? * p.pi()[y];
             Some(Sides::equal(power.row(z)[y], moved + stays))
-        });
-        each.max_by(|a, b| a.badness().total_cmp(&b.badness()))
+        }))
     }
     let settings = Setting::grid(&[2, 3, 4], &[1], &[1, 2, 3, 5]);
     let formula = "K^n(z, .) = T_n(max(w, w(z))) p + lambda(w(z))^n delta_z";
     let printed = Bound::<Atoms>::new(formula, settings, |case| sides(case, |p, v| p.rejection_at(&v)))
         .twin("with lambda as printed in eq. 6", |case| sides(case, rejection_as_printed));
-    Claim::new("001-KER", PMCSA, "eq. 5", printed)
+    Claim::new("001-KER", "eq. 5", printed)
         .assuming("IMH; lambda an integral over q")
         .remark("Smith & Tierney (1996).")
 }
 
-/// The rejection probability `lambda(w)` is an integral over the proposal distribution (pMCSA, eq. 6).
 fn rejection() -> Claim {
     let settings = Setting::atoms(&[2, 3, 4]);
     let formula = "rejection rate at w = int_{w' <= w} (1 - w'/w) p(dz')";
@@ -197,45 +190,37 @@ fn rejection() -> Claim {
             let (p, v) = (&case.problem, case.problem.w()[case.start]);
             Some(Sides::equal(p.imh_rejections()[case.start], p.rejection_at(&v)))
         });
-    Claim::new(
-        "001-LAM-DEF",
-        PMCSA,
-        "eq. 6",
-        printed.example(Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0])),
-    )
-    .assuming("IMH, w the weight of an atom")
-    .remark("The target stands where the guide belongs.")
-    .corrected(corrected)
+    Claim::new("001-LAM-DEF", "eq. 6", printed.example(small()))
+        .assuming("IMH, w the weight of an atom")
+        .remark("The target stands where the guide belongs.")
+        .corrected(corrected)
 }
 
-/// `max(1 - 1/w, 0) <= lambda(w)` (pMCSA, Lemma 1).
 fn rejection_below() -> Claim {
     let printed =
         Bound::<AtWeight>::new("max(1 - 1/v, 0) <= lambda(v)", Setting::atoms(&[2, 3, 4]), |case| {
             Some(Sides::at_most((1.0 - 1.0 / case.v).max(0.0), case.atoms.problem.rejection_at(&case.v)))
         });
-    Claim::new("001-L1-LOW", PMCSA, "Lemma 1, lower bound", printed.twin_times(0.95)).assuming("every v > 0")
+    Claim::new("001-L1-LOW", "Lemma 1, lower bound", printed.twin_times(0.95)).assuming("every v > 0")
 }
 
-/// `lambda(w) <= 1 - 1/w*` (pMCSA, Lemma 1).
 fn rejection_above() -> Claim {
     fn sides(case: &AtWeight) -> Option<Sides> {
         let rate = case.atoms.rate_to(1)?;
         Some(Sides::at_most(case.atoms.problem.rejection_at(&case.v), rate))
     }
     let printed = Bound::<AtWeight>::new("lambda(v) <= 1 - 1/w*", Setting::atoms(&[2, 3, 4]), sides)
-        .example(AtWeight { atoms: Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]), v: 4.0 });
+        .example(AtWeight { atoms: small(), v: 4.0 });
     let corrected =
         Bound::<AtWeight>::new("lambda(v) <= 1 - 1/w* for v <= w*", Setting::atoms(&[2, 3, 4]), |case| {
             sides(case).filter(|_| case.v <= case.atoms.w_star())
         });
-    Claim::new("001-L1-UP", PMCSA, "Lemma 1, upper bound", printed)
+    Claim::new("001-L1-UP", "Lemma 1, upper bound", printed)
         .assuming("every v > 0: Lemma 2 integrates beyond w*")
         .remark("Beyond w* it is 1 - 1/v.")
         .corrected(corrected.twin_times(0.95))
 }
 
-/// `T_n(w) <= (n/w) r^(n-1)` (pMCSA, Lemma 2).
 fn accepted() -> Claim {
     let settings = || Setting::grid(&[2, 3], &[1], &[1, 2, 3, 5]);
     fn sides(case: &AtWeight, bound: fn(f64, f64, usize) -> f64) -> Option<Sides> {
@@ -247,10 +232,10 @@ fn accepted() -> Claim {
     let printed = Bound::<AtWeight>::new("T_n(w) <= (n/w) r^(n-1)", settings(), |case| {
         sides(case, bounds::accepted_as_printed)
     });
-    let at_mode = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]).steps(2);
+    let at_mode = small().steps(2);
     let formula = "T_n(w) <= 1 - r^n + n r^(n-1) (1/w - 1/w*)";
     let corrected = Bound::<AtWeight>::new(formula, settings(), |case| sides(case, bounds::accepted));
-    Claim::new("001-L2", PMCSA, "Lemma 2", printed.example(AtWeight { atoms: at_mode, v: 2.0 }))
+    Claim::new("001-L2", "Lemma 2", printed.example(AtWeight { atoms: at_mode, v: 2.0 }))
         .assuming("IMH, w <= w*")
         .remark("True for n = 1, false at w* for every n >= 2: T_n tends to 1, the bound to 0.")
         .corrected(corrected.twin_times(0.95))
@@ -273,7 +258,6 @@ fn mean_sides(case: &Atoms, with_target: bool) -> Option<Sides> {
 
 const LEMMA_3: &str = "E_{K^n(z)} f <= n r^(n-1) E_q f + r^n f(z)";
 
-/// `E_{K^n(z)} f <= n r^(n-1) E_q f + r^n f(z)` for `f >= 0` (pMCSA, Lemma 3).
 fn mean_after() -> Claim {
     let settings = || Setting::grid(&[2, 3], &[1], &[1, 2, 3, 8]);
     let printed = Bound::<Atoms>::new(LEMMA_3, settings(), |case| mean_sides(case, false))
@@ -281,16 +265,15 @@ fn mean_after() -> Claim {
         .example(Atoms::new(&[0.5, 0.5], &[1.0 / 3.0, 2.0 / 3.0], &[1.0, 1.0]).steps(2));
     let formula = "E_{K^n(z)} f <= (1 - r^n - n r^(n-1)/w*) E_p f + n r^(n-1) E_q f + r^n f(z)";
     let corrected = Bound::<Atoms>::new(formula, settings(), |case| mean_sides(case, true));
-    Claim::new("001-L3", PMCSA, "Lemma 3", printed)
+    Claim::new("001-L3", "Lemma 3", printed)
         .assuming("IMH, f = |s| >= 0")
         .remark("Rests on Lemma 2. The right side vanishes with n, the left tends to E_p f.")
         .corrected(corrected.twin_times(0.95))
 }
 
-/// Lemma 3 for one step, where it holds.
 fn mean_after_one() -> Claim {
     let printed = Bound::<Atoms>::new(LEMMA_3, Setting::atoms(&[2, 3, 4]), |case| mean_sides(case, false));
-    Claim::new("001-L3-ONE", PMCSA, "Lemma 3, n = 1", printed.twin_times(0.95)).assuming("IMH, f = |s| >= 0")
+    Claim::new("001-L3-ONE", "Lemma 3, n = 1", printed.twin_times(0.95)).assuming("IMH, f = |s| >= 0")
 }
 
 // Lemmas shared by the proofs: products of distributions, second moments, bias by distance (pMCSA, Lemmas 4 to 6).
@@ -306,19 +289,17 @@ fn sum_of_differences(case: &Numbers) -> f64 {
     case.of("a").iter().zip(case.of("b")).map(|(a, b)| (a - b).abs()).sum()
 }
 
-/// `|prod p_i(A) - prod q_i(A)| <= sum |p_i(A) - q_i(A)|` (pMCSA, Lemma 4).
 fn rectangles() -> Claim {
     let printed =
         Bound::<Numbers>::new("|prod p_i(A) - prod q_i(A)| <= sum |p_i(A) - q_i(A)|", pairs(), |case| {
             let product = |name: &str| case.of(name).iter().product::<f64>();
             Some(Sides::at_most((product("a") - product("b")).abs(), sum_of_differences(case)))
         });
-    Claim::new("001-L4", PMCSA, "Lemma 4", printed.twin_times(0.95))
+    Claim::new("001-L4", "Lemma 4", printed.twin_times(0.95))
         .assuming("a_i = p_i(A), b_i = q_i(A)")
         .remark("Says something of rectangles alone; it is used for all sets, where it holds too.")
 }
 
-/// Lemma 4 for arbitrary sets, in total variation, on two atoms.
 fn any_sets() -> Claim {
     let printed = Bound::<Numbers>::new("TV(prod p_i, prod q_i) <= sum TV(p_i, q_i)", pairs(), |case| {
         let joint = |name: &str| {
@@ -327,7 +308,7 @@ fn any_sets() -> Claim {
         };
         Some(Sides::at_most(total_variation(&joint("a"), &joint("b")), sum_of_differences(case)))
     });
-    Claim::new("001-L4-TV", PMCSA, "Lemma 4, as it is used", printed.twin_times(0.95))
+    Claim::new("001-L4-TV", "Lemma 4, as it is used", printed.twin_times(0.95))
         .assuming("laws (a_i, 1 - a_i) and (b_i, 1 - b_i)")
 }
 
@@ -343,10 +324,9 @@ fn reached(case: &Atoms) -> Vec<f64> {
 
 /// Euclidean norm of the scores' means under `law`.
 fn mean_norm(case: &Atoms, law: &[f64]) -> f64 {
-    case.scores().map(|s| crate::dot(law, s).powi(2)).sum::<f64>().sqrt()
+    case.scores().map(|s| dot(law, s).powi(2)).sum::<f64>().sqrt()
 }
 
-/// `E|g|^2 <= V + B^2 + 2 B |mu| + |mu|^2` (pMCSA, Lemma 5).
 fn averages_second_moment() -> Claim {
     let formula = "E|g|^2 <= V[g] + B^2 + 2 B |mu| + |mu|^2";
     let printed = Bound::<Atoms>::new(formula, vectors(), |case| {
@@ -356,16 +336,15 @@ fn averages_second_moment() -> Claim {
         let mean = mean_norm(case, case.problem.pi());
         Some(Sides::at_most(second, bounds::second_moment(variance, case.bias_under(&law), mean)))
     });
-    Claim::new("001-L5", PMCSA, "Lemma 5", printed.twin_times(0.95))
+    Claim::new("001-L5", "Lemma 5", printed.twin_times(0.95))
         .assuming("B = |E g - mu|")
         .remark("The proofs of Theorems 2 to 4 write it with an equality sign.")
 }
 
-/// `Bias <= 2 sqrt(D) L TV`, with the bias defined as a mean distance (pMCSA, Lemma 6).
 fn averages_bias() -> Claim {
     let printed = Bound::<Atoms>::new("E|g - mu| <= 2 sqrt(D) L TV(law of z, p)", vectors(), |case| {
         let law = reached(case);
-        let means: Vec<f64> = case.scores().map(|s| crate::dot(case.problem.pi(), s)).collect();
+        let means: Vec<f64> = case.scores().map(|s| dot(case.problem.pi(), s)).collect();
         let off =
             |z: usize| case.scores().zip(&means).map(|(s, mean)| (s[z] - mean).powi(2)).sum::<f64>().sqrt();
         let found = (0..law.len()).map(|z| law[z] * off(z)).sum();
@@ -380,15 +359,12 @@ fn averages_bias() -> Claim {
         let distance = total_variation(&law, case.problem.pi());
         Some(Sides::at_most(case.bias_under(&law), bounds::bias(case.largest_norm(), distance)))
     });
-    Claim::new(
-        "001-L6",
-        PMCSA,
-        "Lemma 6",
-        printed.example(Atoms::new(&[0.5, 0.5], &[0.5, 0.5], &[1.0, -1.0])),
-    )
-    .assuming("|s| <= L; Bias defined as E|g - E_p g|")
-    .remark("A mean distance is no bias: it does not vanish under p itself. The root of D is superfluous.")
-    .corrected(corrected.twin_times(0.95))
+    Claim::new("001-L6", "Lemma 6", printed.example(even(1)))
+        .assuming("|s| <= L; Bias defined as E|g - E_p g|")
+        .remark(
+            "A mean distance is no bias: it does not vanish under p itself. The root of D is superfluous.",
+        )
+        .corrected(corrected.twin_times(0.95))
 }
 
 // Claims on conditional importance sampling with one selected candidate (pMCSA, Thm. 1).
@@ -404,8 +380,7 @@ fn candidates_mixing() -> Claim {
             rate.powi(case.steps as i32),
         ))
     });
-    Claim::new("001-T-MSC-MIX", PMCSA, "Theorem 1, rate", printed.twin_times(0.95))
-        .assuming("CIS with N candidates")
+    Claim::new("001-T-MSC-MIX", "Theorem 1, rate", printed.twin_times(0.95)).assuming("CIS with N candidates")
 }
 
 /// Second eigenvalue of conditional importance sampling.
@@ -425,7 +400,7 @@ fn spectrum() -> Claim {
     let printed = Bound::<Atoms>::new("|second eigenvalue| <= 1 - (N-1)/(2 w* + N - 2)", settings, |case| {
         eigenvalue_against(case, bounds::cis_rate)
     });
-    Claim::new("001-T-MSC-EIG", PMCSA, "Theorem 1, asymptotic rate", printed.twin_times(0.95))
+    Claim::new("001-T-MSC-EIG", "Theorem 1, asymptotic rate", printed.twin_times(0.95))
         .assuming("CIS with N candidates")
 }
 
@@ -436,7 +411,7 @@ fn candidates_variance() -> Claim {
         let second = (0..kernel.len()).map(|y| kernel.row(case.start)[y] * case.norm(y).powi(2)).sum();
         Some(Sides::at_most(second, case.largest_norm().powi(2)))
     });
-    Claim::new("001-T-MSC-VAR", PMCSA, "Theorem 1, second moment", printed.twin_times(0.95))
+    Claim::new("001-T-MSC-VAR", "Theorem 1, second moment", printed.twin_times(0.95))
         .assuming("|s| <= L")
         .remark("Equality where |s| = L everywhere.")
 }
@@ -446,7 +421,7 @@ fn looser_rate() -> Claim {
     let printed = Bound::<Atoms>::new("|second eigenvalue| <= 2 w*/(2 w* + N - 2)", settings, |case| {
         eigenvalue_against(case, bounds::cis_rate_as_printed)
     });
-    Claim::new("001-GAMMA", PMCSA, "Theorem 2, gamma", printed.twin_times(0.95))
+    Claim::new("001-GAMMA", "Theorem 2, gamma", printed.twin_times(0.95))
         .assuming("CIS with N candidates")
         .remark("Always above the rate of Theorem 1, (2 w* - 1)/(2 w* + N - 2); equal to it in the limit of large w*.")
 }
@@ -469,7 +444,6 @@ fn squared_error(case: &Atoms) -> f64 {
     step.weighted_variances[case.start] + (step.means[case.start] - case.problem.mean()).powi(2)
 }
 
-/// Bound on the mean squared error in the proof, with the best `eps`.
 fn error() -> Claim {
     let formula = "MSE <= 4 L^2 [(1 + e^2) chi^2/(N-1) + (1 + e^-2) (1 + w*)^2/N^2], every e";
     let printed = Bound::<Atoms>::new(formula, rao_blackwellised_settings(), |case| {
@@ -489,13 +463,12 @@ fn error() -> Claim {
             bounds::rao_blackwellised_error(case.largest_norm(), p.pearson(), case.w_star(), case.samples);
         Some(Sides::at_most(squared_error(case), bound))
     });
-    Claim::new("001-T-MSCRB-MSE", PMCSA, "proof of Theorem 2, mean squared error", printed.example(even(17)))
+    Claim::new("001-T-MSCRB-MSE", "proof of Theorem 2, mean squared error", printed.example(even(17)))
         .assuming("given the retained state; two atoms")
         .remark("V_q w stands where E_q w^2 is needed: no average of N draws is exact because q = p.")
         .corrected(corrected.twin_times(0.15))
 }
 
-/// Bound on the second moment, with the proof's remainder at `eps^2 = (N - 1)^(-1/2)` and long after the start.
 fn rao_blackwellised_second_moment() -> Claim {
     fn rao_blackwellised_settings() -> Vec<Setting> {
         Setting::grid(&[2], &[2, 8, 64, 400], &[1])
@@ -520,7 +493,7 @@ fn rao_blackwellised_second_moment() -> Claim {
         let cross = 2.0 * norm * bounds::rao_blackwellised_bias(norm, p.pearson(), case.w_star(), n, 1);
         Some(Sides::at_most(found(case), error + cross + p.mean().powi(2)))
     });
-    Claim::new("001-T-MSCRB", PMCSA, "Theorem 2, second moment", printed.example(even(400)))
+    Claim::new("001-T-MSCRB", "Theorem 2, second moment", printed.example(even(400)))
         .assuming("given the retained state, t large; two atoms")
         .remark(
             "As the error of the proof. Given the past the bias does not decay with t; 2 L Bias is 8 L^2/(N-1), printed 4.",
@@ -528,7 +501,6 @@ fn rao_blackwellised_second_moment() -> Claim {
         .corrected(corrected.twin_times(0.5))
 }
 
-/// `|E g_t - mu| <= 4 L / (N - 1) (chi^2 + 1 + w*) gamma^(t-1)` (pMCSA, Thm. 2).
 fn rao_blackwellised_bias() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 4, 6], &[1, 3]);
     let formula = "|E g_t - mu| <= 4 L/(N-1) (chi^2 + 1 + w*) gamma^(t-1)";
@@ -539,7 +511,7 @@ fn rao_blackwellised_bias() -> Claim {
             bounds::rao_blackwellised_bias(case.largest_norm(), p.pearson(), case.w_star(), case.samples, t);
         Some(Sides::at_most(case.bias_under(later.row(case.start)), bound))
     });
-    Claim::new("001-BIAS-RB", PMCSA, "Theorem 2, bias", printed.twin_times(0.15))
+    Claim::new("001-BIAS-RB", "Theorem 2, bias", printed.twin_times(0.15))
         .assuming("CIS with N candidates, fixed start, gamma = 2 w*/(2 w* + N - 2)")
 }
 
@@ -549,16 +521,11 @@ fn sequential_settings() -> Vec<Setting> {
     Setting::grid(&[2, 3], &[2, 3], &[1, 2, 3])
 }
 
-fn small() -> Atoms {
-    Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0])
-}
-
 /// Distribution of the `n`-th state of update `k`, counted from 1.
 fn marginal(kernel: &Square<f64>, case: &Atoms, n: usize) -> Vec<f64> {
     kernel.power(case.samples * (case.steps - 1) + n).row(case.start).to_vec()
 }
 
-/// Distance of the product of the marginals from the product of targets.
 fn product_kernel() -> Claim {
     let formula = "TV((x)_n K^(N(k-1)+n), p^N) <= r (1 - r^N)/(r^N (1 - r)) r^(k N)";
     let printed = Bound::<Atoms>::new(formula, sequential_settings(), |case| {
@@ -572,7 +539,6 @@ fn product_kernel() -> Claim {
     });
     Claim::new(
         "001-T-JSA-PRODUCT",
-        PMCSA,
         "Theorem 3, rate, of the product that is printed",
         printed.twin_times(0.95),
     )
@@ -580,7 +546,6 @@ fn product_kernel() -> Claim {
     .remark("True of the printed kernel, which is not that of JSA.")
 }
 
-/// Distance of JSA's states from independent draws and from a stationary path: successive states of one chain are dependent.
 fn sequential_mixing() -> Claim {
     fn jsa(case: &Atoms) -> Vec<f64> {
         let kernel = case.problem.imh();
@@ -602,13 +567,12 @@ fn sequential_mixing() -> Claim {
     });
     let examples = [2, 5, 10].map(|k| small().samples(2).steps(k));
     let printed = examples.into_iter().fold(printed, Bound::example);
-    Claim::new("001-T-JSA", PMCSA, "Theorem 3, rate", printed)
+    Claim::new("001-T-JSA", "Theorem 3, rate", printed)
         .assuming("IMH at a fixed lambda, n = k")
         .remark("Neighbours stay dependent: p^N is not invariant. The gradient under the path law is still that of KL.")
         .corrected(corrected.twin_times(0.95))
 }
 
-/// The printed `P^k` is not a power of `P`.
 fn power() -> Claim {
     let formula = "first state: (K)^2 = K^(N+1)";
     let printed = Bound::<Atoms>::new(formula, Setting::grid(&[2, 3], &[2, 3], &[1]), |case| {
@@ -636,15 +600,10 @@ fn power() -> Claim {
         let last = marginal(&kernel, case, case.samples);
         Some(Sides::equal(total_variation(&last, &kernel.push(&last)), 0.0))
     });
-    Claim::new(
-        "001-T-JSA-POWER",
-        PMCSA,
-        "Theorem 3, P^k as a power of P",
-        printed.example(small().samples(2)),
-    )
-    .assuming("the printed P = (x)_n K^n, which starts every state from its own predecessor")
-    .remark("With a moving lambda, K^(N(k-1)+n) is a product of the kernels of all updates.")
-    .corrected(corrected)
+    Claim::new("001-T-JSA-POWER", "Theorem 3, P^k as a power of P", printed.example(small().samples(2)))
+        .assuming("the printed P = (x)_n K^n, which starts every state from its own predecessor")
+        .remark("With a moving lambda, K^(N(k-1)+n) is a product of the kernels of all updates.")
+        .corrected(corrected)
 }
 
 /// Values of `w*` up to `highest`, so that the closed forms keep their digits.
@@ -652,7 +611,6 @@ fn weights(highest: f64) -> Vec<Numbers> {
     Numbers::settings(&[("w*", Domain::Between(1.0, highest), 1)], &[1, 2, 3, 5, 10])
 }
 
-/// `sum_{n <= N} (n r^(n-1) + r^n)` (pMCSA, proof of Thm. 3).
 fn sum() -> Claim {
     fn against(case: &Numbers, closed: fn(f64, usize) -> f64) -> Option<Sides> {
         let w_star = case.number("w*");
@@ -666,12 +624,11 @@ fn sum() -> Claim {
         Bound::<Numbers>::new(formula, weights(50.0), |case| against(case, bounds::sum_of_rates_closed))
             .twin("with a head of w*^2 + w*", |case| against(case, bounds::sum_of_rates_as_printed));
     let example = Numbers::example(&[("w*", Domain::Between(1.0, 50.0), &[2.0])], 1);
-    Claim::new("001-JSA-SUM", PMCSA, "proof of Theorem 3, sum", printed.example(example).by("closed form"))
+    Claim::new("001-JSA-SUM", "proof of Theorem 3, sum", printed.example(example).by("closed form"))
         .remark("The printed sum is 1 - r^N too large.")
         .corrected(corrected.by("closed form"))
 }
 
-/// Limit of the sum for large `w*`: `N^2/2 + 3N/2` (pMCSA, proof of Thm. 3).
 fn limit() -> Claim {
     let formula = "0 <= N^2/2 + 3N/2 - sum_n (n r^(n-1) + r^n) <= N(N+1)(2N+1)/(6 w*)";
     let printed = Bound::<Numbers>::new(formula, weights(1e4), |case| {
@@ -683,7 +640,6 @@ fn limit() -> Claim {
     });
     Claim::new(
         "001-JSA-LAURENT",
-        PMCSA,
         "proof of Theorem 3, limit of the sum",
         printed.twin_times(0.95).by("closed form"),
     )
@@ -702,7 +658,6 @@ fn sequential_moment_settings() -> Vec<Setting> {
     Setting::grid(&[2, 3], &[2, 3, 5, 10], &[1])
 }
 
-/// Diagonal part of the variance, bounded by Lemma 3.
 fn diagonal() -> Claim {
     let formula = "(1/N^2) sum_n V[s(z_n)] <= L^2 S_N, S_N = (1/N^2) sum_n (n r^(n-1) + r^n)";
     let printed = Bound::<Atoms>::new(formula, sequential_moment_settings(), |case| {
@@ -713,25 +668,19 @@ fn diagonal() -> Claim {
         Bound::<Atoms>::new("(1/N^2) sum_n V[s(z_n)] <= L^2/N", sequential_moment_settings(), |case| {
             Some(Sides::at_most(diagonal_of(case), case.largest_norm().powi(2) / case.samples as f64))
         });
-    Claim::new(
-        "001-JSA-VAR",
-        PMCSA,
-        "proof of Theorem 3, variance",
-        printed.example(Atoms::new(&[0.5, 0.5], &[0.5, 0.5], &[1.0, -1.0]).samples(2)),
-    )
-    .assuming("given the state before")
-    .remark("Rests on Lemma 3. A floor of 1/2 under the variance is of the bound, not of JSA.")
-    .corrected(corrected.twin_times(0.95))
+    Claim::new("001-JSA-VAR", "proof of Theorem 3, variance", printed.example(even(2)))
+        .assuming("given the state before")
+        .remark("Rests on Lemma 3. A floor of 1/2 under the variance is of the bound, not of JSA.")
+        .corrected(corrected.twin_times(0.95))
 }
 
-/// Diagonal part of the variance, against the limit of the printed bound for large `w*`.
 fn diagonal_limit() -> Claim {
     let formula = "(1/N^2) sum_n V[s(z_n)] <= L^2 (1/2 + 3/(2N))";
     let printed = Bound::<Atoms>::new(formula, sequential_moment_settings(), |case| {
         let n = case.samples as f64;
         Some(Sides::at_most(diagonal_of(case), case.largest_norm().powi(2) * (0.5 + 1.5 / n)))
     });
-    Claim::new("001-JSA-VAR-LIMIT", PMCSA, "Theorem 3, variance for large w*", printed.twin_times(0.35))
+    Claim::new("001-JSA-VAR-LIMIT", "Theorem 3, variance for large w*", printed.twin_times(0.35))
         .assuming("given the state before")
         .remark("True, and above L^2/N for every N.")
 }
@@ -755,7 +704,6 @@ fn moment_given_start() -> Bound<Atoms> {
     given.twin_times(0.8)
 }
 
-/// `E[|g|^2 | F] <= L^2 (1/2 + 3/(2N)) + C_cov + |mu|^2` (pMCSA, Thm. 3), tested also far from stationarity.
 fn sequential_second_moment() -> Claim {
     let formula = "E[|g|^2 | z] - C_cov <= L^2 (1/2 + 3/(2N)) + |mu|^2";
     let printed = Bound::<Atoms>::new(formula, sequential_moment_settings(), |case| {
@@ -772,14 +720,13 @@ fn sequential_second_moment() -> Claim {
         let bound = bounds::sequential_second_moment(norm, mean, 0.0, case.w_star(), case.samples, before);
         Some(Sides::at_most(diagonal + mean_found.powi(2), bound))
     });
-    Claim::new("001-T-JSA-MOMENT", PMCSA, "Theorem 3, second moment", printed.example(slow))
+    Claim::new("001-T-JSA-MOMENT", "Theorem 3, second moment", printed.example(slow))
         .assuming("given the state before, w* large and t long, so that no remainder is left")
         .remark("Given the past, the bias does not decay with t.")
         .corrected(moment_given_start())
         .corrected(from_start.twin_times(0.8))
 }
 
-/// The printed bound with the exact sum `S_N`, which needs no large `w*`.
 fn second_moment_by_sum() -> Claim {
     let printed = Bound::<Atoms>::new(
         "E[|g|^2 | z] - C_cov <= L^2 S_N + |mu|^2",
@@ -791,7 +738,7 @@ fn second_moment_by_sum() -> Claim {
         },
     );
     let slow = Atoms::new(&[0.5, 0.5], &[0.05, 0.95], &[1.0, -1.0]).samples(5);
-    Claim::new("001-T-JSA-MOMENT-SUM", PMCSA, "proof of Theorem 3, second moment", printed.example(slow))
+    Claim::new("001-T-JSA-MOMENT-SUM", "proof of Theorem 3, second moment", printed.example(slow))
         .assuming("given the state before, t long; S_N = (1/N^2) sum_n (n r^(n-1) + r^n)")
         .corrected(moment_given_start())
 }
@@ -813,7 +760,6 @@ fn later(case: &Atoms, before: usize) -> (f64, f64) {
     (diagonal, sum)
 }
 
-/// "In practice `C_cov` will be positive" (pMCSA, App. C), tested given the previous state.
 fn covariance() -> Claim {
     let settings = Setting::grid(&[3, 4], &[2, 3, 4, 8], &[1]);
     let printed = Bound::<Atoms>::new("C_cov >= 0 given z", settings, |case| {
@@ -825,12 +771,11 @@ fn covariance() -> Claim {
         (parts.diagonal > 1e-4)
             .then(|| Sides::at_most(1.02 * parts.diagonal - parts.covariance, parts.diagonal))
     });
-    Claim::new("001-CCOV", PMCSA, "Theorem 3, \"C_cov will be positive\"", printed)
+    Claim::new("001-CCOV", "Theorem 3, \"C_cov will be positive\"", printed)
         .assuming("given the state before")
         .remark("Never seen negative, and not proved. Compared are V - C and V, V the diagonal.")
 }
 
-/// The covariance of a single pair of states, `lag` steps apart.
 fn pair() -> Claim {
     /// `V - Cov` and `V`, with `V` the variance of the earlier state.
     fn sides(case: &Atoms, lag: usize) -> Option<Sides> {
@@ -853,7 +798,7 @@ fn pair() -> Claim {
     );
     let formula = "Cov(s(z_1), s(z_2) | z_0) >= 0";
     let corrected = Bound::<Atoms>::new(formula, Setting::atoms(&[3, 4]), |case| sides(case, 1));
-    Claim::new("001-CCOV-PAIR", PMCSA, "Theorem 3, covariances one by one", printed.example(known.start(1).steps(3)))
+    Claim::new("001-CCOV-PAIR", "Theorem 3, covariances one by one", printed.example(known.start(1).steps(3)))
         .assuming("given the state before")
         .remark("Pairs further apart can be negatively correlated; neighbours were never seen to be. Compared are V - Cov and V.")
         .corrected(corrected.twin_times(0.95))
@@ -873,7 +818,7 @@ fn parallel_mixing() -> Claim {
             bounds::parallel_distance(case.w_star(), case.samples, case.steps),
         ))
     });
-    Claim::new("001-T-pMCSA-MIX", PMCSA, "Theorem 4, rate", printed.twin_times(0.95))
+    Claim::new("001-T-pMCSA-MIX", "Theorem 4, rate", printed.twin_times(0.95))
         .assuming("IMH, a lambda that does not follow the chains")
 }
 
@@ -891,13 +836,12 @@ fn parallel_variance() -> Claim {
     let sharper = Bound::<Atoms>::new("V[g | z] <= L^2/N", settings, |case| {
         Some(Sides::at_most(variance_of(case), bounds::parallel_variance(case.largest_norm(), case.samples)))
     });
-    Claim::new("001-T-pMCSA-VAR", PMCSA, "Theorem 4, variance", printed.twin_times(0.95))
+    Claim::new("001-T-pMCSA-VAR", "Theorem 4, variance", printed.twin_times(0.95))
         .assuming("given the chains' states")
         .remark("Tight as r vanishes; the factor 1 + r is not needed.")
         .corrected(sharper.twin_times(0.95))
 }
 
-/// `E[|g|^2 | F] <= L^2/N (1 + r) + |mu|^2`, with all chains at one state.
 fn parallel_second_moment() -> Claim {
     fn settings() -> Vec<Setting> {
         Setting::grid(&[2, 3], &[2, 4, 8], &[1, 2])
@@ -926,8 +870,8 @@ fn parallel_second_moment() -> Claim {
             bounds::parallel_second_moment(case.largest_norm(), mean, case.w_star(), case.samples, before);
         Some(Sides::at_most(moments.second_moments()[case.start], bound))
     });
-    let slow = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]).samples(4);
-    Claim::new("001-T-pMCSA-MOMENT", PMCSA, "Theorem 4, second moment", printed.example(slow))
+    let slow = small().samples(4);
+    Claim::new("001-T-pMCSA-MOMENT", "Theorem 4, second moment", printed.example(slow))
         .assuming("given the chains' states, t long, so that no remainder is left")
         .remark("Given the past, the bias does not decay with t and is common to all chains.")
         .corrected(given.twin_times(0.7))
@@ -936,7 +880,6 @@ fn parallel_second_moment() -> Claim {
 
 // Claims in the LaTeX source of pMCSA that the paper does not print.
 
-/// Density of `K^t` with respect to the target.
 fn tail() -> Claim {
     let settings = || Setting::grid(&[2, 3], &[1], &[1, 2, 5, 20]);
     let printed = Bound::<Atoms>::new("K^t(z, y)/p(y) <= (t/eps) r^(t-1)", settings(), |case| {
@@ -952,15 +895,13 @@ fn tail() -> Claim {
         let (p, t) = (&case.problem, case.steps);
         case.rate_to(t)?;
         let power = p.imh().power(t);
-        let moved = (0..p.len()).filter(|&y| y != case.start && p.pi()[y] > 0.0).map(|y| {
-            let v = p.w()[y].max(p.w()[case.start]);
-            let bound = crate::bounds::pmcsa::accepted(v, case.w_star(), t);
+        Sides::farthest((0..p.len()).filter(|&y| y != case.start && p.pi()[y] > 0.0).map(|y| {
+            let bound = bounds::accepted(p.w()[y].max(p.w()[case.start]), case.w_star(), t);
             Sides::at_most(power.row(case.start)[y] / p.pi()[y], bound)
-        });
-        moved.max_by(|a, b| a.badness().total_cmp(&b.badness()))
+        }))
     });
-    let example = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]).steps(20);
-    Claim::new("001-R-TAIL", PMCSA, "LaTeX source, tail of IMH", printed.example(example))
+    let example = small().steps(20);
+    Claim::new("001-R-TAIL", "LaTeX source, tail of IMH", printed.example(example))
         .assuming("IMH, q >= eps p with eps = 1/w*, n = t")
         .remark("The ratio tends to 1, the bound to 0: the target is divided out twice.")
         .corrected(corrected.twin_times(0.95))
@@ -970,7 +911,6 @@ fn standard_normal(z: f64) -> f64 {
     (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt()
 }
 
-/// Log-concavity of a location-scale family in its parameters.
 fn concavity() -> Claim {
     let (real, positive) = (Domain::Real, Domain::Positive);
     let variables = [("z", real, 1), ("m", real, 2), ("C", positive, 2)];
@@ -994,7 +934,6 @@ fn concavity() -> Claim {
     });
     Claim::new(
         "001-R-CONCAVE",
-        PMCSA,
         "LaTeX source, log-concavity in (m, C)",
         printed.example(known).by("closed form"),
     )
@@ -1003,7 +942,6 @@ fn concavity() -> Claim {
     .corrected(corrected.twin_times(0.95).by("closed form"))
 }
 
-/// Bound on the score of a location-scale family, with `M` the largest squared singular value of `C^-1`.
 fn score() -> Claim {
     fn cases() -> Vec<Numbers> {
         Numbers::settings(&[("z", Domain::Real, 1), ("m", Domain::Real, 1), ("C", Domain::Positive, 1)], &[1])
@@ -1025,7 +963,7 @@ fn score() -> Claim {
         let (z, m, c) = (case.number("z"), case.number("m"), case.number("C"));
         Some(Sides::at_most(score(case), (z.abs() + m.abs()) / (c * c) + 2.0 / c))
     });
-    Claim::new("001-R-SCORE", PMCSA, "LaTeX source, bound of the score", printed.by("closed form"))
+    Claim::new("001-R-SCORE", "LaTeX source, bound of the score", printed.by("closed form"))
         .assuming("q Laplace with location m and scale C, D = L = 1, M = 1/C^2")
         .remark("-log|det C| is dropped, and sqrt(M) <= D M needs M >= 1/D^2.")
         .corrected(corrected.twin_times(0.6).by("closed form"))
@@ -1034,10 +972,9 @@ fn score() -> Claim {
 fn convergence() -> Claim {
     let reason = "an order of growth without constants; its derivation gives log T, not sqrt(log T)";
     let printed = Statement::not_checkable("regret = O(sqrt(log T) / sqrt(T))", reason);
-    Claim::new("001-R-RATE", PMCSA, "LaTeX source, convergence rate", printed)
+    Claim::new("001-R-RATE", "LaTeX source, convergence rate", printed)
 }
 
-/// Mixing times in terms of the Hellinger distance.
 fn repository_mixing() -> Claim {
     fn affinity(case: &Atoms) -> f64 {
         case.problem.pi().iter().zip(case.problem.q()).map(|(p, q)| (p * q).sqrt()).sum()
@@ -1055,7 +992,6 @@ fn repository_mixing() -> Claim {
         });
     Claim::new(
         "001-R-MIXING",
-        PMCSA,
         "LaTeX source, mixing time",
         printed.example(Atoms::new(&[1.0, 0.0], &[0.25, 0.75], &[1.0, -1.0])),
     )

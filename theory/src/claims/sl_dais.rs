@@ -10,7 +10,7 @@ use mcsa_core::{Seed, Stream};
 use mcsa_optim::deterministic::Lbfgs;
 
 use crate::claims::case::tuple;
-use crate::claims::{Bound, Claim, Domain, Numbers, SL_DAIS, Searchable, Sides, Statement};
+use crate::claims::{Bound, Claim, Domain, Numbers, Searchable, Sides, Statement};
 use crate::dais::{Gap, LinearDais, Normal, Quadratic};
 
 /// All claims of the paper, in its order.
@@ -66,53 +66,87 @@ fn linear_likelihood(case: &Numbers) -> Quadratic {
     Quadratic::scalar(case.number("a"), case.number("B"))
 }
 
-/// The chain with surrogate slope `a + da` and curvature `B + dB`, and the posterior.
-fn linear_chain(case: &Numbers) -> Option<(LinearDais, Normal)> {
-    let (prior, likelihood) = (prior(case), linear_likelihood(case));
-    let (slope, curvature) = (case.number("a") + case.number("da"), case.number("B") + case.number("dB"));
-    let surrogate = Quadratic::scalar(slope, curvature);
-    let (posterior, _) = prior.posterior(&likelihood).ok()?;
-    Some((LinearDais::from_prior(&prior, &surrogate, case.count, case.number("eta")), posterior))
+/// Chain, likelihood and posterior of a case, of [`linear_settings`] or [`matrix_settings`].
+struct Model {
+    chain: LinearDais,
+    likelihood: Quadratic,
+    posterior: Normal,
+    log_evidence: f64,
+}
+
+impl Model {
+    fn of(case: &Numbers) -> Option<Self> {
+        let (chain, likelihood) = if case.has("prior precision") {
+            let (slope, curvature) =
+                (case.number("a") + case.number("da"), case.number("B") + case.number("dB"));
+            let surrogate = Quadratic::scalar(slope, curvature);
+            let chain = LinearDais::from_prior(&prior(case), &surrogate, case.count, case.number("eta"));
+            (chain, linear_likelihood(case))
+        } else {
+            (matrix_chain(case)?, matrix_likelihood(case))
+        };
+        let (posterior, log_evidence) = chain.prior.posterior(&likelihood).ok()?;
+        Some(Self { chain, likelihood, posterior, log_evidence })
+    }
+
+    /// The parts of the gap.
+    fn gap(case: &Numbers) -> Option<Gap> {
+        let Self { chain, likelihood, .. } = Self::of(case)?;
+        Gap::of(&chain, &likelihood).ok()
+    }
 }
 
 // Claims on one surrogate for all data (SL-DAIS, Lemma 1, Props. 1 and 3).
 
-fn surrogate_weight() -> Claim {
+/// The mean weight is the evidence.
+fn weight(id: &'static str, formula: &str, settings: Vec<Numbers>, method: &'static str) -> Claim {
     fn sides(case: &Numbers, complete: bool) -> Option<Sides> {
-        let ((chain, _), likelihood) = (linear_chain(case)?, linear_likelihood(case));
-        let found = chain.log_mean_weight(&likelihood, complete)?;
-        Some(Sides::equal(found, chain.prior.posterior(&likelihood).ok()?.1))
+        let Model { chain, likelihood, log_evidence, .. } = Model::of(case)?;
+        Some(Sides::equal(chain.log_mean_weight(&likelihood, complete)?, log_evidence))
     }
-    let formula = "E[exp W] = p(D) for any potentials";
-    let printed = Bound::<Numbers>::new(formula, linear_settings(&[1, 2, 5]), |case| sides(case, true));
-    Claim::new(
-        "004-L1",
-        SL_DAIS,
-        "Lemma 1",
-        printed.by(LINEAR_METHOD).twin("without the momenta", |case| sides(case, false)),
-    )
-    .assuming("volume-preserving, reversible steps")
+    let printed = Bound::<Numbers>::new(formula, settings, |case| sides(case, true)).by(method);
+    Claim::new(id, "Lemma 1", printed.twin("without the momenta", |case| sides(case, false)))
+}
+
+/// The last distribution is at most as far from the posterior as the bound from the evidence.
+fn end(id: &'static str, formula: &str, settings: Vec<Numbers>, method: &'static str) -> Claim {
+    let printed = Bound::<Numbers>::new(formula, settings, |case| {
+        let Model { chain, posterior, .. } = Model::of(case)?;
+        let far = chain.end().law().ok()?.divergence(&posterior);
+        Some(Sides::at_most(far, chain.gap(&posterior))).filter(|sides| sides.rhs > 1e-6)
+    });
+    Claim::new(id, "Proposition 1", printed.by(method).twin_times(0.95))
+        .assuming("one surrogate for all samples")
+}
+
+/// The gap is the sum of its parts.
+fn parts(formula: &str, settings: Vec<Numbers>, method: &'static str) -> Bound<Numbers> {
+    let whole = Bound::<Numbers>::new(formula, settings, |case| {
+        Model::gap(case).map(|gap| Sides::equal(gap.whole, gap.sum()))
+    });
+    whole.by(method).twin("without the last term", |case| {
+        Model::gap(case).map(|gap| Sides::equal(gap.whole, gap.divergence + gap.own))
+    })
+}
+
+fn surrogate_weight() -> Claim {
+    weight("004-L1", "E[exp W] = p(D) for any potentials", linear_settings(&[1, 2, 5]), LINEAR_METHOD)
+        .assuming("volume-preserving, reversible steps")
 }
 
 fn bound() -> Claim {
     let formula = "exp L <= p(D) for any potentials";
     let printed = Bound::<Numbers>::new(formula, linear_settings(&[1, 2, 5, 20]), |case| {
-        let (chain, posterior) = linear_chain(case)?;
+        let Model { chain, posterior, .. } = Model::of(case)?;
         Some(Sides::at_most((-chain.gap(&posterior)).exp(), 1.0))
     });
-    Claim::new("004-L1-BOUND", SL_DAIS, "Lemma 1", printed.by(LINEAR_METHOD).twin_times(0.95))
+    Claim::new("004-L1-BOUND", "Lemma 1", printed.by(LINEAR_METHOD).twin_times(0.95))
         .assuming("volume-preserving, reversible steps")
 }
 
 fn surrogate_divergence() -> Claim {
     let formula = "KL(q(z_K) || p(z | D)) <= log p(D) - L";
-    let printed = Bound::<Numbers>::new(formula, linear_settings(&[1, 2, 5, 20]), |case| {
-        let (chain, posterior) = linear_chain(case)?;
-        let far = chain.end().law().ok()?.divergence(&posterior);
-        Some(Sides::at_most(far, chain.gap(&posterior))).filter(|sides| sides.rhs > 1e-6)
-    });
-    Claim::new("004-P1", SL_DAIS, "Proposition 1", printed.by(LINEAR_METHOD).twin_times(0.95))
-        .assuming("one surrogate for all samples")
+    end("004-P1", formula, linear_settings(&[1, 2, 5, 20]), LINEAR_METHOD)
 }
 
 /// `KL(surrogate posterior || posterior)` to second order in the errors.
@@ -123,24 +157,15 @@ fn surrogate_second_order(case: &Numbers, posterior: &Normal) -> f64 {
     0.5 * shift * shift * variance + 0.25 * curvature * curvature
 }
 
-/// Limit of the gap as `K` grows, with an identity that holds at every `K`.
 fn surrogate_limit() -> Claim {
     let lost = "the right-hand side is not in the text at hand";
     let printed = Statement::not_checkable("log p(D) - L <= O(K^(-1/2)) + terms in da, dB", lost);
     let formula = "log p(D) - L = KL(p_S || p) + gap_S(K) + (E_(p_S) - E_(z_K))[log l - log l_S]";
-    fn gap(case: &Numbers) -> Option<Gap> {
-        Gap::of(&linear_chain(case)?.0, &linear_likelihood(case)).ok()
-    }
-    let exact = Bound::<Numbers>::new(formula, linear_settings(&[1, 2, 5, 20]), |case| {
-        gap(case).map(|gap| Sides::equal(gap.whole, gap.sum()))
-    });
-    let exact = exact.by(LINEAR_METHOD).twin("without the last term", |case| {
-        gap(case).map(|gap| Sides::equal(gap.whole, gap.divergence + gap.own))
-    });
+    let exact = parts(formula, linear_settings(&[1, 2, 5, 20]), LINEAR_METHOD);
     fn small(case: &Numbers, factor: f64) -> Option<Sides> {
-        let (_, posterior) = linear_chain(case)?;
+        let posterior = Model::of(case)?.posterior;
         let relative = (case.number("dB") * posterior.covariance()[(0, 0)]).abs();
-        let (limit, rhs) = (gap(case)?.divergence, surrogate_second_order(case, &posterior));
+        let (limit, rhs) = (Model::gap(case)?.divergence, surrogate_second_order(case, &posterior));
         Some(Sides::at_most(limit, factor * rhs)).filter(|_| relative < 0.1 && rhs > 1e-7)
     }
     let formula =
@@ -148,7 +173,7 @@ fn surrogate_limit() -> Claim {
     let quadratic = Bound::<Numbers>::new(formula, linear_settings(&[1]), |case| small(case, 1.25));
     let quadratic = quadratic.by(LINEAR_METHOD).twin("0.9 of it", |case| small(case, 0.9));
     fn own(case: &Numbers, factor: f64) -> Option<Sides> {
-        let (chain, _) = linear_chain(case)?;
+        let chain = Model::of(case)?.chain;
         let (surrogate, _) = chain.prior.posterior(&chain.surrogate).ok()?;
         let gap = |steps: usize| {
             let step_size = (steps as f64).powf(-0.25);
@@ -160,7 +185,7 @@ fn surrogate_limit() -> Claim {
     let formula = "gap_S(16 K) <= gap_S(K) / 2 at eta = K^(-1/4)";
     let falls = Bound::<Numbers>::new(formula, linear_settings(&[64, 256, 1024]), |case| own(case, 0.5));
     let falls = falls.by(LINEAR_METHOD).twin("a quarter, the rate K^(-1/2)", |case| own(case, 0.25));
-    Claim::new("004-P3", SL_DAIS, "Proposition 3", printed)
+    Claim::new("004-P3", "Proposition 3", printed)
         .remark(
             "the gap goes to KL(p_S || p), second order in the surrogate's errors; more steps cannot mend it",
         )
@@ -169,11 +194,9 @@ fn surrogate_limit() -> Claim {
         .corrected(falls)
 }
 
-/// Fall of the gap with the number of steps, if the surrogate is the likelihood.
 fn steps() -> Claim {
     fn sides(case: &Numbers, is_exact: bool) -> Option<Sides> {
-        let (chain, posterior) = linear_chain(case)?;
-        let likelihood = linear_likelihood(case);
+        let Model { chain, likelihood, posterior, .. } = Model::of(case)?;
         let surrogate = if is_exact { &likelihood } else { &chain.surrogate };
         let gap = |steps: usize| {
             let step_size = (steps as f64).powf(-0.25);
@@ -184,7 +207,7 @@ fn steps() -> Claim {
     let formula = "gap(4 K) <= gap(K) at eta = K^(-1/4), if the surrogate is the likelihood";
     let printed = Bound::<Numbers>::new(formula, linear_settings(&[16, 64, 256]), |case| sides(case, true));
     let printed = printed.by(LINEAR_METHOD).twin("for any surrogate", |case| sides(case, false));
-    Claim::new("004-P3-STEPS", SL_DAIS, "Proposition 3", printed)
+    Claim::new("004-P3-STEPS", "Proposition 3", printed)
         .assuming("Assumption 1: base and prior agree, full refreshment, beta = k / K")
         .remark("with a poor surrogate few steps can have the smaller gap")
 }
@@ -270,36 +293,21 @@ fn matrix_chain(case: &Numbers) -> Option<LinearDais> {
 const SHAPES: [(usize, usize); 4] = [(1, 4), (2, 1), (2, 3), (3, 2)];
 
 fn chains_weight() -> Claim {
-    fn sides(case: &Numbers, complete: bool) -> Option<Sides> {
-        let (chain, likelihood) = (matrix_chain(case)?, matrix_likelihood(case));
-        let found = chain.log_mean_weight(&likelihood, complete)?;
-        Some(Sides::equal(found, chain.prior.posterior(&likelihood).ok()?.1))
-    }
     let formula = "E[exp W] = p(D) for any base, schedule, refreshment, mass M and momentum N(0, S^2)";
-    let printed = Bound::<Numbers>::new(formula, matrix_settings(&SHAPES), |case| sides(case, true));
-    let printed = printed.by(MATRIX_METHOD).twin("without the momenta", |case| sides(case, false));
-    Claim::new("004-L1-ANY", SL_DAIS, "Lemma 1", printed)
+    weight("004-L1-ANY", formula, matrix_settings(&SHAPES), MATRIX_METHOD)
         .assuming("diagonal M and S")
         .remark("M and S need not agree: the bound of numpyro, with S = M, is one too")
 }
 
 fn chains_divergence() -> Claim {
     let formula = "KL(q(z_K) || p(z | D)) <= log p(D) - L for any chain";
-    let printed = Bound::<Numbers>::new(formula, matrix_settings(&SHAPES), |case| {
-        let chain = matrix_chain(case)?;
-        let (posterior, _) = chain.prior.posterior(&matrix_likelihood(case)).ok()?;
-        let far = chain.end().law().ok()?.divergence(&posterior);
-        Some(Sides::at_most(far, chain.gap(&posterior))).filter(|sides| sides.rhs > 1e-6)
-    });
-    Claim::new("004-P1-ANY", SL_DAIS, "Proposition 1", printed.by(MATRIX_METHOD).twin_times(0.95))
-        .assuming("one surrogate for all samples")
+    end("004-P1-ANY", formula, matrix_settings(&SHAPES), MATRIX_METHOD)
 }
 
 fn still() -> Claim {
     /// The bound, and that of the base, `log p(D) - KL(q_0 || p)`, with the step sizes moved by `shift` times eta.
     fn sides(case: &Numbers, shift: f64) -> Option<Sides> {
-        let chain = matrix_chain(case)?;
-        let (posterior, _) = chain.prior.posterior(&matrix_likelihood(case)).ok()?;
+        let Model { chain, posterior, .. } = Model::of(case)?;
         // eta_0 + kappa beta_k is below zero for every k.
         let least = chain.betas.iter().copied().fold(1.0, f64::min);
         let kappa = -(chain.step_size + chain.kappa.abs()) / least;
@@ -312,15 +320,14 @@ fn still() -> Claim {
     let formula = "log p(D) - L = KL(q_0 || p) for any kappa, gamma, beta, M and surrogate, if every eta_k is clipped at 0";
     let printed = Bound::<Numbers>::new(formula, matrix_settings(&SHAPES), |case| sides(case, 0.0));
     let printed = printed.by(MATRIX_METHOD).twin("with a first step", |case| sides(case, 1.0));
-    Claim::new("004-STILL", SL_DAIS, "Section 3, step sizes", printed).remark(
+    Claim::new("004-STILL", "Section 3, step sizes", printed).remark(
         "so all parameters of the chain have derivative zero, and an ascent that comes there stays there",
     )
 }
 
 fn scale() -> Claim {
     fn sides(case: &Numbers, momentum: fn(f64) -> f64) -> Option<Sides> {
-        let chain = matrix_chain(case)?;
-        let (posterior, _) = chain.prior.posterior(&matrix_likelihood(case)).ok()?;
+        let Model { chain, posterior, .. } = Model::of(case)?;
         let gap = |c: f64| {
             let mass: Vec<f64> = chain.mass.iter().map(|m| c * c * m).collect();
             LinearDais {
@@ -338,25 +345,16 @@ fn scale() -> Claim {
     let formula = "L(c eta, c^2 M) = L(eta, M) for every c > 0, v ~ N(0, M)";
     let printed = Bound::<Numbers>::new(formula, matrix_settings(&SHAPES), |case| sides(case, f64::sqrt));
     let printed = printed.by(MATRIX_METHOD).twin("v ~ N(0, M^2)", |case| sides(case, |m| m));
-    Claim::new("004-SCALE", SL_DAIS, "Section 3, mass matrix", printed)
+    Claim::new("004-SCALE", "Section 3, mass matrix", printed)
         .assuming("step sizes that are not clipped, or an eta_max that scales too")
         .remark("the size of M matters only against eta_max; with v ~ N(0, M^2) it is a parameter of its own")
 }
 
-/// The gap in its parts.
 fn chains_parts() -> Claim {
-    fn gap(case: &Numbers) -> Option<Gap> {
-        Gap::of(&matrix_chain(case)?, &matrix_likelihood(case)).ok()
-    }
     let formula =
         "log p(D) - L = KL(p_S || p) + gap_S(K) + (E_(p_S) - E_(z_K))[log l - log l_S] for any chain";
-    let exact = Bound::<Numbers>::new(formula, matrix_settings(&SHAPES), |case| {
-        gap(case).map(|gap| Sides::equal(gap.whole, gap.sum()))
-    });
-    let exact = exact.by(MATRIX_METHOD).twin("without the last term", |case| {
-        gap(case).map(|gap| Sides::equal(gap.whole, gap.divergence + gap.own))
-    });
-    Claim::new("004-P3-ANY", SL_DAIS, "Proposition 3", exact).remark(
+    let exact = parts(formula, matrix_settings(&SHAPES), MATRIX_METHOD);
+    Claim::new("004-P3-ANY", "Proposition 3", exact).remark(
         "with the surrogate posterior p_S, and the gap gap_S(K) of the chain as one for the surrogate itself",
     )
 }
@@ -398,7 +396,7 @@ fn chains_second_order() -> Claim {
     let bound =
         Bound::<Numbers>::new(formula, matrix_settings(&[(1, 1), (2, 1), (3, 1)]), |case| sides(case, 2));
     let bound = bound.by(MATRIX_METHOD).twin("1 - r in place of (1 - r)^2", |case| sides(case, 1));
-    Claim::new("004-P3-SECOND", SL_DAIS, "Proposition 3", bound)
+    Claim::new("004-P3-SECOND", "Proposition 3", bound)
         .assuming("r < 1/10")
         .remark("good to 5 % up to r = 0.024; the dropped orders matter for a poor surrogate")
 }
@@ -460,7 +458,7 @@ fn batch_divergence() -> Claim {
         Some(Sides::at_most(far, gap)).filter(|_| gap > 1e-4)
     });
     let printed = printed.by("closed form and quadrature, linear Gaussian");
-    Claim::new("004-P1-BATCH", SL_DAIS, "Proposition 1", printed.twin_times(0.95))
+    Claim::new("004-P1-BATCH", "Proposition 1", printed.twin_times(0.95))
         .assuming("a batch for each sample, all data in the last term")
 }
 
@@ -485,7 +483,7 @@ fn aggregate() -> Claim {
         Some(Sides::at_most(aggregate, (1.0 + way) / (case.count as f64).sqrt()))
     });
     let printed = printed.by("closed form and quadrature, linear Gaussian");
-    Claim::new("004-P2", SL_DAIS, "Proposition 2", printed.twin("to the posterior", |case| {
+    Claim::new("004-P2", "Proposition 2", printed.twin("to the posterior", |case| {
         let (_, posterior, way) = ends(case)?;
         Some(Sides::at_most(posterior, (1.0 + way) / (case.count as f64).sqrt()))
     }))
@@ -565,14 +563,9 @@ fn subsets_limit() -> Claim {
         "KL(E_J q_J(z_K) || E_J p_J) <= (1 + E_J KL(p(z) || p_J)) / sqrt(K), p_J = p(z | D_J)^(N/B)";
     let printed = Bound::<Numbers>::new(formula, subsets_settings(1, &[16, 64]), |case| sides(case, false));
     let printed = printed.by("closed form and quadrature over all batches, four data");
-    Claim::new(
-        "004-P2-SUBSETS",
-        SL_DAIS,
-        "Proposition 2",
-        printed.twin("to the posterior", |case| sides(case, true)),
-    )
-    .assuming("two of four data in a batch, kept for all steps, eta = K^(-1/4)")
-    .remark("a limit, given a constant here; p_J has the likelihood of a batch to the power N/B")
+    Claim::new("004-P2-SUBSETS", "Proposition 2", printed.twin("to the posterior", |case| sides(case, true)))
+        .assuming("two of four data in a batch, kept for all steps, eta = K^(-1/4)")
+        .remark("a limit, given a constant here; p_J has the likelihood of a batch to the power N/B")
 }
 
 fn wide() -> Claim {
@@ -589,7 +582,7 @@ fn wide() -> Claim {
         let mixed = all.mean(|_, own| variance(own) + (along(own.mean()) - centre).powi(2));
         Some(Sides::at_most(variance(&all.posterior), mixed)).filter(|sides| sides.lhs > 1e-6)
     });
-    Claim::new("004-P2-WIDE", SL_DAIS, "Proposition 2", printed.by(SUBSETS_METHOD).twin_times(0.95))
+    Claim::new("004-P2-WIDE", "Proposition 2", printed.by(SUBSETS_METHOD).twin_times(0.95))
         .assuming("one, two or three of four data in a batch")
         .remark(
             "the mean precision is that of the posterior, and the inverse is convex; the centres add to it",
@@ -608,7 +601,7 @@ fn subsets_gap() -> Claim {
         sides(case, |all| all.mean(|_, own| own.divergence(&all.posterior)))
     });
     let printed = printed.by(SUBSETS_METHOD).twin("a gap that vanishes", |case| sides(case, |_| 0.0));
-    Claim::new("004-P2-GAP", SL_DAIS, "Proposition 2", printed)
+    Claim::new("004-P2-GAP", "Proposition 2", printed)
         .assuming("two of four data in a batch, all data in the last term, eta = K^(-1/4)")
         .remark("a limit, given a constant here; more steps do not mend what a batch misses")
 }
@@ -742,7 +735,6 @@ fn logistic_gap(case: &Numbers) -> Gap {
     })
 }
 
-/// The gap in its parts, for three data of a logistic regression.
 fn logistic_parts() -> Claim {
     let variables = [
         ("x", Domain::Between(-2.0, 2.0), 3),
@@ -764,7 +756,7 @@ fn logistic_parts() -> Claim {
         let gap = logistic_gap(case);
         Some(Sides::equal(gap.whole, gap.divergence + gap.own))
     });
-    Claim::new("004-P3-LOGISTIC", SL_DAIS, "Proposition 3", exact)
+    Claim::new("004-P3-LOGISTIC", "Proposition 3", exact)
         .assuming("three data in one dimension, a surrogate of their weights")
 }
 
@@ -994,7 +986,7 @@ fn mass() -> Claim {
         let gap = found.problem.gap(Momentum::Deviation, &case.point, &[1.0; ROWS])?;
         Some(Sides::at_most(5.0 * found.variance.0, gap))
     });
-    Claim::new("004-MASS", SL_DAIS, "Section 3, mass matrix", printed.by(LINEAR_METHOD).twin_times(0.4))
+    Claim::new("004-MASS", "Section 3, mass matrix", printed.by(LINEAR_METHOD).twin_times(0.4))
         .assuming("one linear regression of 40 data on three covariates of different scale, mean-field base, drift v / M")
         .remark("the best of three climbs stands for the minimum; on other data v ~ N(0, M^2) can have the smaller gap")
 }
@@ -1012,7 +1004,7 @@ fn rows() -> Claim {
     let printed = printed.by(LINEAR_METHOD).twin("ten rows of weight N / 10", |case| {
         sides(case, |_| (0..ROWS).map(|n| if n < 10 { 4.0 } else { 0.0 }).collect())
     });
-    Claim::new("004-ROWS", SL_DAIS, "Section 7.1", printed)
+    Claim::new("004-ROWS", "Section 7.1", printed)
         .assuming("a linear regression of 40 data on three covariates, nine rows and weights by Caratheodory's theorem")
         .remark("so the best surrogate of few rows is at least as good as all data at the same number of steps")
 }

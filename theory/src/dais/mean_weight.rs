@@ -2,9 +2,7 @@
 
 use faer::{Mat, Side};
 
-use super::chain::LinearDais;
-use super::phase::{Phase, Slope};
-use super::{Normal, Quadratic};
+use super::{LinearDais, Normal, Phase, Quadratic, Slope};
 
 impl LinearDais {
     /// `log E[exp W]` of the log weight `W = log p(D, z_K) - log q_0(z_0) + sum_k (|S^-1 v_{k-1}|^2 - |S^-1 v^_k|^2) / 2`, which

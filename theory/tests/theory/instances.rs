@@ -1,12 +1,14 @@
-//! Exact instances against production code: kernels and estimators are enumerated with a scripted stream.
+//! Exact instances against production code: kernels and estimators are enumerated with a scripted stream. Two facts on independent
+//! Metropolis-Hastings behind nearly all counterexamples.
 
 use faer::Mat;
-use mcsa_core::{Estimator, Stream, enumerate};
+use mcsa_core::{Estimator, Seed, Stream, enumerate};
 use mcsa_estimators::{ChainScore, jsa, msc, msc_rb, pmcsa, snis};
-use mcsa_families::Atoms;
+use mcsa_families::Atoms as Table;
 use mcsa_kernels::{Acceptance, Cis, Imh};
-use mcsa_testing::{Finite, FiniteGuide, Transition, transition_matrix};
-use mcsa_theory::{Instance, Square, dot};
+use mcsa_testing::{Finite, FiniteGuide, Transition, closed, transition_matrix};
+use mcsa_theory::claims::{Atoms, Searchable, Setting};
+use mcsa_theory::{Instance, Spectrum, Square, dot};
 
 const TOLERANCE: f64 = 1e-13;
 const LIMIT: usize = 2_000_000;
@@ -81,12 +83,12 @@ fn rejections_and_candidate_averages_are_those_of_the_kernels() {
 
 /// Mean and variance of `sum_k s_k direction_k + E_q[s]`, which estimates `E_pi[s]`: the score of a table at
 /// atom `z` is `1[k = z] - q_k`.
-fn moments<E: Estimator<Finite, Atoms>>(
+fn moments<E: Estimator<Finite, Table>>(
     estimator: &E,
     instance: &Instance<f64>,
     state: &dyn Fn() -> E::State,
 ) -> (f64, f64) {
-    let (target, family) = (target(instance), Atoms::on_line(instance.len()).unwrap());
+    let (target, family) = (target(instance), Table::on_line(instance.len()).unwrap());
     let logits: Vec<f64> = instance.q().iter().map(|q| q.ln()).collect();
     let guided = dot(instance.q(), instance.s());
     let mut work = vec![0.0; estimator.work_len(&target, &family)];
@@ -148,5 +150,77 @@ fn moments_are_those_of_the_candidate_estimators() {
             }
             assert!(close(moments(&snis(n), &instance, &|| ()), snis_exact.mean, snis_exact.variance));
         }
+    }
+}
+
+/// Cases that a search draws.
+fn cases(settings: &[Setting], seed: u64, draws: u64) -> Vec<Atoms> {
+    let each = settings.iter().enumerate();
+    each.flat_map(|(index, setting)| {
+        (0..draws).map(move |draw| Atoms::draw(setting, &mut Seed::new(seed).stream(index as u64, draw)))
+    })
+    .collect()
+}
+
+/// Largest difference between three computations of one matrix, over the cases that a search draws.
+fn largest_difference(imh: impl Fn(&Instance<f64>) -> Square<f64>) -> f64 {
+    let mut largest: f64 = 0.0;
+    for case in cases(&Setting::grid(&[2, 3, 4], &[2, 3, 4], &[1]), 11, 40) {
+        let (p, n) = (&case.problem, case.samples);
+        let production = enumerated(&Imh::default(), p);
+        largest = largest.max(differ(&production, &imh(p)));
+        largest = largest.max((&production.matrix - closed::imh(p.pi(), p.q())).norm_max());
+        let production = enumerated(&Cis { candidates: n }, p);
+        largest = largest.max(differ(&production, &p.cis(n).transition));
+        largest = largest.max((&production.matrix - closed::cis(p.pi(), p.q(), n)).norm_max());
+    }
+    largest
+}
+
+#[test]
+fn production_closed_and_generic_matrices_agree() {
+    let found = largest_difference(Instance::imh);
+    assert!(found < 1e-14, "{found:e}");
+}
+
+/// Barker's rule in place of Metropolis's must be detected.
+#[test]
+fn another_rule_is_seen() {
+    assert!(largest_difference(Instance::barker) > 0.1);
+}
+
+fn steps() -> Vec<Setting> {
+    Setting::grid(&[2, 3, 4], &[1], &[1, 2, 5])
+}
+
+/// `K^n(z*, .) = (1 - r^n) p + r^n delta_{z*}`, from the atom of the largest weight; from other atoms it differs.
+#[test]
+fn the_law_at_the_largest_weight() {
+    let error = |case: &Atoms, start: usize| {
+        let (p, kept) = (&case.problem, case.problem.rate().powi(case.steps as i32));
+        let law = p.imh().power(case.steps).row(start).to_vec();
+        let expected = |y: usize| (1.0 - kept) * p.pi()[y] + if y == start { kept } else { 0.0 };
+        law.iter().enumerate().map(|(y, found)| (found - expected(y)).abs()).fold(0.0, f64::max)
+    };
+    let mut elsewhere: f64 = 0.0;
+    for case in cases(&steps(), 7, 100) {
+        let mode = case.problem.mode();
+        assert!(error(&case, mode) < 1e-14, "{case}");
+        elsewhere = elsewhere.max(error(&case, (mode + 1) % case.problem.len()));
+    }
+    assert!(elsewhere > 0.1);
+}
+
+/// No eigenvalue is negative, and the second largest is `r`, if every atom has positive target probability.
+#[test]
+fn the_spectrum() {
+    for case in cases(&steps(), 7, 100).iter().filter(|case| case.problem.pi().iter().all(|p| *p > 1e-9)) {
+        let (p, kernel) = (&case.problem, case.problem.imh());
+        let matrix = Mat::from_fn(p.len(), p.len(), |z, y| kernel.row(z)[y]);
+        let spectrum = Spectrum::new(&matrix, p.pi()).unwrap();
+        assert!((spectrum.second() - p.rate()).abs() < 1e-9, "{case}");
+        // The trace is the sum of the eigenvalues: equal to the sum of moduli, if none is negative.
+        let trace: f64 = (0..p.len()).map(|z| kernel.row(z)[z]).sum();
+        assert!((spectrum.moduli.iter().sum::<f64>() - trace).abs() < 1e-9, "{case}");
     }
 }

@@ -3,6 +3,6 @@
 mod claims;
 mod curves;
 mod dais;
-mod errata;
+mod exact;
 mod instances;
 mod pairs;

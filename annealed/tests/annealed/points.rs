@@ -1,4 +1,4 @@
-//! Coresets, clusters and the ansaetze that use them, by enumeration and plain formulas.
+//! Points and weights that surrogates start from: coresets, clusters and the ansaetze that use them, by enumeration and plain formulas.
 
 use faer::{Mat, MatRef};
 use mcsa_annealed::Surrogate;
@@ -6,7 +6,7 @@ use mcsa_annealed::surrogate::{Clusters, Coreset, LogisticSurrogate, seed_cluste
 use mcsa_core::{Gradient, LogDensity, Seed, Stream, enumerate};
 use mcsa_models::LogisticRegression;
 
-use super::differences::{Lent, dot, labels, matrix, normals};
+use crate::surrogates::{Lent, dot, labels, matrix, normals};
 
 fn stream(number: u64) -> Stream {
     Seed::new(number).stream(0, 0)

@@ -1,8 +1,10 @@
-//! Claims of CW, with counterexamples in exact fractions.
+//! Counterexamples and identities behind claims of MSC, CW and SL-DAIS, in exact fractions and closed forms.
 
-use super::*;
-use Standing::{Holds, Tight, Violated};
-use mcsa_theory::{Instance, Number, Rational, dot, rational, total_variation};
+use mcsa_core::numeric::quadrature::integrate;
+use mcsa_theory::dais::{LinearDais, Normal, Quadratic};
+use mcsa_theory::{Instance, Number, Rational, Square, dot, rational, total_variation};
+
+use crate::claims::example;
 
 fn r(text: &str) -> Rational {
     rational(text).unwrap()
@@ -11,42 +13,6 @@ fn r(text: &str) -> Rational {
 fn instance(pi: &str, q: &str, s: &str) -> Instance<Rational> {
     let numbers = |text: &str| text.split(' ').map(r).collect::<Vec<_>>();
     Instance::new(&numbers(pi), &numbers(q), &numbers(s)).unwrap()
-}
-
-#[test]
-fn standings() {
-    regression(
-        "003",
-        &[
-            ("003-T1", Violated),
-            ("003-T1-N1", Tight),
-            ("003-T2", Tight),
-            ("003-T2-SCHEDULED", Tight),
-            ("003-T2-ADAPTED", Violated),
-            ("003-P1", Tight),
-            ("003-P2", Violated),
-            ("003-EQ6-7", Holds),
-            ("003-EQ8-10", Holds),
-            ("003-T3", Violated),
-            ("003-T3-RB", Violated),
-            ("003-T3-STATIONARY", Violated),
-            ("003-EQ13-GROWTH", Tight),
-            ("003-EQ13", Violated),
-            ("003-PIMH", Holds),
-            ("003-P3", Tight),
-            ("003-EQ12", Tight),
-            ("003-L1", Tight),
-            ("003-T4", Tight),
-            ("003-T4-GAP", Violated),
-            ("003-T4-GAP-LARGEST", Tight),
-            ("003-T4-MEAN", Violated),
-            ("003-P4", Tight),
-            ("003-WANG", Violated),
-            ("003-PESKUN", Tight),
-            ("003-PESKUN-TWICE", Tight),
-            ("003-PIMH-VARIANCE", Violated),
-        ],
-    );
 }
 
 /// 003-T1: two transitions at r = 1/2 leave a bias of (1/2 + 1/4)/2 times that of the start, which is 3/2 of 1 - p(z*).
@@ -179,4 +145,70 @@ fn a_rejection_can_exceed_the_distance() {
     let (rejection, far) = (case.imh_rejections()[0].clone(), total_variation(case.imh().row(0), case.pi()));
     assert_eq!((rejection.clone(), far.clone()), (r("1/2"), r("1/4")));
     assert!(rejection <= far + &case.pi()[0]);
+}
+
+/// 002-CIS in exact fractions, and importance resampling without the retained point, which must fail.
+#[test]
+fn the_target_is_kept_to_the_last_digit() {
+    let pi = [r("1/7"), r("2/7"), r("4/7")];
+    let case = Instance::new(&pi, &[r("1/2"), r("1/3"), r("1/6")], &[r("0/1"), r("1/1"), r("5/1")]).unwrap();
+    for candidates in 2..6 {
+        let kernel = case.cis(candidates).transition;
+        assert_eq!(kernel.push(&pi), pi);
+        for (z, y) in [(0, 1), (0, 2), (1, 2)] {
+            assert_eq!(pi[z].clone() * &kernel.row(z)[y], pi[y].clone() * &kernel.row(y)[z]);
+        }
+    }
+    let forgetful = Square::from_fn(3, |_, y| case.q()[y].clone());
+    assert_ne!(forgetful.push(&pi), pi);
+}
+
+/// 002-P2 with replacement: two data, batches of two, likelihoods (1/2, 1/4) and (1, 1/4), a flat prior. If batches are weighted
+/// by their probabilities the first atom has 9/10, if each set counts once 28/31.
+#[test]
+fn multiplicities_matter() {
+    let (at, other) = ([r("1/2"), r("1/1")], [r("1/4"), r("1/4")]);
+    let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
+    let share = |pairs: &[(usize, usize)]| {
+        let sum = |l: &[Rational; 2]| pairs.iter().fold(r("0/1"), |sum, &(i, j)| sum + l[i].clone() * &l[j]);
+        sum(&at) / (sum(&at) + sum(&other))
+    };
+    assert_eq!(share(&pairs), r("9/10"));
+    assert_eq!(share(&[pairs[0], pairs[1], pairs[3]]), r("28/31"));
+    let (found, _) = example("002-P2-REPLACED");
+    // The mean step of a softmax is the difference of the two.
+    assert!((found - (9.0 / 10.0 - 28.0 / 31.0_f64).abs()).abs() < 1e-15);
+}
+
+/// 002-ODE at q = N(lambda, 1), p = N(0, 1): the mean score is `-lambda`, so its negative leads away from the optimum 0.
+#[test]
+fn the_printed_flow_leaves_the_optimum() {
+    let normal = |z: f64| (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    for lambda in [-1.5, 0.25, 2.0] {
+        let mean_score = integrate(-12.0, 12.0, 1e-13, |z| (z - lambda) * normal(z));
+        assert!((mean_score.value + lambda).abs() < 1e-12 && mean_score.error < 1e-12);
+        let (printed, corrected) = (-mean_score.value, mean_score.value);
+        assert!(printed * lambda > 0.0 && corrected * lambda < 0.0);
+    }
+}
+
+/// With a wrong surrogate more steps reduce the gap to the divergence of the surrogate's posterior, and no further;
+/// with the likelihood itself they reduce it to zero.
+#[test]
+fn the_gap_goes_to_the_surrogates_divergence() {
+    let prior = Normal::scalar(0.0, 1.0).unwrap();
+    let (likelihood, wrong) = (Quadratic::scalar(2.0, 3.0), Quadratic::scalar(2.6, 3.8));
+    let posterior = |likelihood: &Quadratic| prior.posterior(likelihood).unwrap().0;
+    let limit = posterior(&wrong).divergence(&posterior(&likelihood));
+    let gaps = |surrogate: &Quadratic| {
+        [256, 4096, 65_536].map(|steps: usize| {
+            let step_size = (steps as f64).powf(-0.25);
+            LinearDais::from_prior(&prior, surrogate, steps, step_size).gap(&posterior(&likelihood))
+        })
+    };
+    let found = gaps(&wrong);
+    assert!(found.windows(2).all(|pair| pair[1] < pair[0]) && found[2] > limit);
+    assert!(found[2] - limit < 0.3 * (found[1] - limit));
+    let right = gaps(&likelihood);
+    assert!(right[2] < 0.3 * right[1] && right[1] < 0.4 * right[0] && limit > 1e-3);
 }

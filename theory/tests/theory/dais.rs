@@ -1,11 +1,10 @@
-//! Closed form of annealed chains on linear Gaussian models, against the chains of `mcsa-families`.
+//! Closed form of annealed chains on linear Gaussian models, against the chains of `mcsa-annealed`, right or with a mistake.
 
-mod code;
-mod expectation;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use code::{Code, Mistake, lower};
-use expectation::{expected, expected_gradient};
 use faer::Mat;
+use mcsa_annealed::dais::{Base, Dais, DaisGradient, Mass, Shape};
+use mcsa_annealed::{Along, PathPoint, Surrogate};
 use mcsa_core::{Seed, Stream};
 use mcsa_theory::dais::{LinearDais, Normal, Quadratic};
 
@@ -138,6 +137,201 @@ impl Case {
             true
         })
     }
+}
+
+/// Deliberate mistake of a chain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mistake {
+    /// None.
+    None,
+    /// The new noise of a refreshment is not multiplied by `sqrt(1 - gamma^2)`.
+    Refresh,
+    /// The last kick is twice as strong.
+    LastKick,
+    /// The momentum has the deviation of the other convention.
+    Mass,
+    /// The likelihood guides in place of the surrogate.
+    Target,
+}
+
+/// Entries of the lower half of a matrix.
+fn lower(d: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)))
+}
+
+/// Log prior and a quadratic log likelihood, `constant + a . z - z^T P z / 2`, with psi = (a, lower half of P) in a guide.
+struct Joint {
+    slope: Vec<f64>,
+    precision: Mat<f64>,
+    constant: f64,
+    /// Number of the call of the gradient that is doubled.
+    twice_at: usize,
+    calls: AtomicUsize,
+}
+
+impl Joint {
+    fn product(&self, u: &[f64], i: usize) -> f64 {
+        (0..u.len()).map(|j| self.precision[(i, j)] * u[j]).sum()
+    }
+}
+
+impl Joint {
+    fn gradient(&self, slope: &[f64], z: &[f64]) -> Vec<f64> {
+        (0..z.len()).map(|i| slope[i] - self.product(z, i)).collect()
+    }
+
+    fn psi(&self) -> Vec<f64> {
+        let half = lower(self.slope.len()).map(|(i, j)| self.precision[(i, j)]);
+        self.slope.iter().copied().chain(half).collect()
+    }
+
+    fn value(&self, z: &[f64]) -> f64 {
+        let term = |i: usize| z[i] * (self.slope[i] - 0.5 * self.product(z, i));
+        self.constant + (0..z.len()).map(term).sum::<f64>()
+    }
+}
+
+impl Surrogate for Joint {
+    fn dim(&self) -> usize {
+        self.slope.len()
+    }
+
+    fn num_params(&self) -> usize {
+        let d = self.slope.len();
+        d + d * (d + 1) / 2
+    }
+
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {
+        let PathPoint { psi, z, .. } = at;
+        let factor = if self.calls.fetch_add(1, Relaxed) + 1 == self.twice_at { 2.0 } else { 1.0 };
+        gradient.copy_from_slice(&self.gradient(&psi[..z.len()], z));
+        gradient.iter_mut().for_each(|g| *g *= factor);
+    }
+
+    fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], _: &mut [f64]) {
+        let Along { at: PathPoint { z, .. }, u, scale, .. } = along;
+        for i in 0..u.len() {
+            product[i] -= scale * self.product(u, i);
+            psi_bar[i] += scale * u[i];
+        }
+        let d = u.len();
+        for ((i, j), bar) in lower(d).zip(&mut psi_bar[d..]) {
+            *bar -= scale * if i == j { u[i] * z[i] } else { u[i] * z[j] + u[j] * z[i] };
+        }
+    }
+}
+
+/// Chain with guide and target.
+struct Code {
+    dais: Dais,
+    guide: Joint,
+    target: Joint,
+    mistake: Mistake,
+}
+
+impl Code {
+    fn of(case: &Case, mistake: Mistake) -> Self {
+        let d = case.mean.len();
+        let (shape, scale) = match case.full {
+            true => (Shape::Lower, (0..d * d).map(|k| case.scale[(k / d, k % d)]).collect()),
+            false => (Shape::Diagonal, (0..d).map(|i| case.scale[(i, i)]).collect()),
+        };
+        let precision = case.prior.precision();
+        let prior = |i: usize| -> f64 { (0..d).map(|j| precision[(i, j)] * case.prior.mean()[j]).sum() };
+        let joint = |slope: &[f64], curvature: &Mat<f64>| Joint {
+            slope: (0..d).map(|i| slope[i] + prior(i)).collect(),
+            precision: curvature + &precision,
+            constant: case.likelihood.constant + case.prior.log_density(&vec![0.0; d]),
+            twice_at: 0,
+            calls: AtomicUsize::new(0),
+        };
+        let target = joint(&case.likelihood.slope, &case.likelihood.curvature);
+        let guide = match mistake {
+            Mistake::Target => joint(&case.likelihood.slope, &case.likelihood.curvature),
+            _ => joint(&case.slope, &case.curvature),
+        };
+        let twice_at = if mistake == Mistake::LastKick { case.betas.len() } else { 0 };
+        let dais = Dais {
+            base: Base::new(case.mean.clone(), shape, scale).unwrap(),
+            step_size: case.step_size,
+            kappa: case.kappa,
+            longest: LONGEST,
+            gamma: case.gamma,
+            betas: case.betas.clone(),
+            mass: case.mass.clone(),
+            law: if case.numpyro != (mistake == Mistake::Mass) { Mass::Deviation } else { Mass::Variance },
+        };
+        dais.check().unwrap();
+        Self { dais, guide: Joint { twice_at, ..guide }, target, mistake }
+    }
+
+    fn noise_len(&self) -> usize {
+        self.dais.noise_len(&self.guide)
+    }
+
+    /// Log weight of the path that the normal numbers `noise` draw.
+    fn log_weight(&self, noise: &[f64]) -> f64 {
+        let mut noise = noise.to_vec();
+        if self.mistake == Mistake::Refresh {
+            let factor = (1.0 - self.dais.gamma * self.dais.gamma).sqrt();
+            noise.iter_mut().skip(2 * self.dais.dim()).for_each(|x| *x /= factor);
+        }
+        self.guide.calls.store(0, Relaxed);
+        let path = self.dais.path(&self.guide, &self.guide.psi(), &noise);
+        self.target.value(path.end()) - path.log_q
+    }
+
+    /// Gradient of the log weight: mean, temperatures, mass, slope of the surrogate, step size, kappa, gamma, lower halves of
+    /// the curvature and of the scale.
+    fn gradient(&self, noise: &[f64]) -> Vec<f64> {
+        let d = self.dais.dim();
+        let psi = self.guide.psi();
+        let path = self.dais.path(&self.guide, &psi, noise);
+        let cotangent = self.target.gradient(&self.target.slope, path.end());
+        let gradient = self.dais.gradient(&self.guide, &psi, noise, &cotangent, -1.0);
+        let DaisGradient { mean, scale, step_size, kappa, gamma, betas, mass, psi } = gradient;
+        let scale: Vec<f64> = match scale.len() == d * d {
+            true => lower(d).map(|(i, j)| scale[i * d + j]).collect(),
+            false => scale,
+        };
+        let (slope, half) = psi.split_at(d);
+        [&mean[..], &betas, &mass, slope, &[step_size, kappa, gamma], half, &scale].concat()
+    }
+}
+
+/// Mean of `f(x)`, quadratic in d standard normal numbers x: the average over the points `±sqrt(d) e_i`, which have the moments of
+/// the normal distribution up to the third.
+fn mean(dim: usize, mut f: impl FnMut(&[f64]) -> Vec<f64>) -> Vec<f64> {
+    let (mut point, mut total) = (vec![0.0; dim], Vec::new());
+    for i in 0..dim {
+        for sign in [1.0, -1.0] {
+            point[i] = sign * (dim as f64).sqrt();
+            let found = f(&point);
+            total.resize(found.len(), 0.0);
+            total.iter_mut().zip(&found).for_each(|(total, x)| *total += x / (2 * dim) as f64);
+        }
+        point[i] = 0.0;
+    }
+    total
+}
+
+/// Expected log weight of a chain.
+fn expected(code: &Code) -> f64 {
+    mean(code.noise_len(), |noise| vec![code.log_weight(noise)])[0]
+}
+
+/// Expected gradient of the log weight.
+fn expected_gradient(code: &Code) -> Vec<f64> {
+    mean(code.noise_len(), |noise| code.gradient(noise))
+}
+
+#[test]
+fn quadratic_has_its_trace() {
+    let f = |x: &[f64]| vec![3.0 + x[0] - 2.0 * x[1] + x[0] * x[1] + 0.5 * x[0] * x[0] + 2.0 * x[2] * x[2]];
+    assert!((mean(3, f)[0] - 5.5).abs() < 1e-14);
+    // The twin: a fourth power is not quadratic, and its mean of 3 is missed.
+    assert!((mean(3, |x| vec![x[0].powi(4)])[0] - 3.0).abs() < 1e-14);
+    assert!((mean(2, |x| vec![x[0].powi(4)])[0] - 3.0).abs() > 0.5);
 }
 
 /// Relative distance of two numbers.

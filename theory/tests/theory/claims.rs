@@ -1,0 +1,337 @@
+//! All claims of the papers, tested with brief effort and compared with the known standings and counterexamples; the book of errata.
+
+use std::fs;
+use std::path::Path;
+
+use Standing::{Holds, NotCheckable, Tight, Violated};
+use mcsa_theory::claims::{self, Claim, Effort, Judgement, Standing};
+
+/// The claim of this name, tested.
+fn judged(id: &str) -> Judgement {
+    claim(id).examine(Effort::BRIEF)
+}
+
+fn claim(id: &str) -> Claim {
+    claims::all().into_iter().find(|claim| claim.id == id).unwrap_or_else(|| panic!("no claim {id}"))
+}
+
+/// Checks that standings are as expected, corrections hold and twins are refuted; the panic message lists the exceptions.
+fn regression(paper: &str, expected: &[(&str, Standing)]) {
+    let mut complaints = String::new();
+    let found: Vec<Claim> = claims::all().into_iter().filter(|claim| claim.paper.number == paper).collect();
+    assert!(found.iter().map(|claim| claim.id).eq(expected.iter().map(|(id, _)| *id)), "{paper}");
+    for (claim, (id, standing)) in found.iter().zip(expected) {
+        let judgement = claim.examine(Effort::BRIEF);
+        let finding = &judgement.printed.finding;
+        if finding.standing != *standing {
+            complaints += &format!("{id}: expected {standing}, found {finding:?}\n");
+        }
+        if *standing == Standing::Violated && !finding.search_refutes() {
+            complaints += &format!("{id}: the search found no counterexample: {finding:?}\n");
+        }
+        if finding.examples.iter().any(|example| !example.refutes) {
+            complaints += &format!("{id}: an example refutes nothing: {finding:?}\n");
+        }
+        if *standing == Standing::Violated && judgement.corrected.is_empty() {
+            complaints += &format!("{id}: violated and not corrected\n");
+        }
+        let checkable = *standing != Standing::NotCheckable;
+        if checkable && *standing != Standing::Violated && judgement.printed.twin.is_none() {
+            complaints += &format!("{id}: holds and has no twin\n");
+        }
+        for statement in std::iter::once(&judgement.printed).chain(&judgement.corrected) {
+            if checkable && statement.finding.tried < 900 {
+                complaints += &format!("{id}: only {} cases\n", statement.finding.tried);
+            }
+            if !statement.twin_is_refuted() {
+                complaints +=
+                    &format!("{id}: the twin of {} stands: {:?}\n", statement.formula, statement.twin);
+            }
+        }
+        for corrected in judgement.corrected.iter().filter(|corrected| !corrected.finding.holds()) {
+            complaints += &format!("{id}: the correction falls: {corrected:?}\n");
+        }
+    }
+    assert!(complaints.is_empty(), "{complaints}");
+}
+
+/// The two sides of the example that refutes a claim.
+pub(super) fn example(id: &str) -> (f64, f64) {
+    let judgement = judged(id);
+    let witness = &judgement.printed.finding.examples[0];
+    assert!(witness.refutes, "{id}: {witness:?}");
+    (witness.lhs, witness.rhs)
+}
+
+#[test]
+fn names_are_unique_and_ordered() {
+    let ids: Vec<&str> = claims::all().iter().map(|claim| claim.id).collect();
+    let mut unique = ids.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), ids.len());
+    let papers: Vec<&str> = claims::all().iter().map(|claim| claim.paper.number).collect();
+    assert!(papers.is_sorted());
+    assert!(claims::all().iter().all(|claim| claim.id.starts_with(claim.paper.number)));
+}
+
+/// The result depends on the claim alone: not on other claims, threads or earlier calls.
+#[test]
+fn judgements_are_repeatable() {
+    let once = judged("000-T1");
+    let again = std::thread::spawn(|| judged("000-T1")).join().unwrap();
+    assert_eq!(once, again);
+}
+
+#[test]
+fn standings_of_mcmc_se() {
+    let known = [
+        ("000-L1", Tight),
+        ("000-L2", Holds),
+        ("000-AD", Violated),
+        ("000-T1", Violated),
+        ("000-T1-EQ29", Tight),
+        ("000-T2", Tight),
+        ("000-T3", Tight),
+        ("000-P1", Tight),
+        ("000-T4", Violated),
+        ("000-T4-ROOT", Violated),
+        ("000-T4-EQ53", Tight),
+        ("000-V1", Holds),
+        ("000-V2", Holds),
+        ("000-V2-ALWAYS", Violated),
+        ("000-EQ10", Violated),
+        ("000-V3", Tight),
+    ];
+    regression("000", &known);
+}
+
+#[test]
+fn standings_of_pmcsa() {
+    let known = [
+        ("001-PK", Holds),
+        ("001-PK-GRAD", Holds),
+        ("001-W", Violated),
+        ("001-IWVAR", Holds),
+        ("001-CHI-KL", Tight),
+        ("001-KER", Holds),
+        ("001-LAM-DEF", Violated),
+        ("001-L1-LOW", Tight),
+        ("001-L1-UP", Violated),
+        ("001-L2", Violated),
+        ("001-L3", Violated),
+        ("001-L3-ONE", Tight),
+        ("001-L4", Tight),
+        ("001-L4-TV", Tight),
+        ("001-L5", Tight),
+        ("001-L6", Violated),
+        ("001-T-MSC-MIX", Tight),
+        ("001-T-MSC-EIG", Tight),
+        ("001-T-MSC-VAR", Tight),
+        ("001-GAMMA", Tight),
+        ("001-T-MSCRB-MSE", Violated),
+        ("001-T-MSCRB", Violated),
+        ("001-BIAS-RB", Holds),
+        ("001-T-JSA-PRODUCT", Tight),
+        ("001-T-JSA", Violated),
+        ("001-T-JSA-POWER", Violated),
+        ("001-JSA-SUM", Violated),
+        ("001-JSA-LAURENT", Tight),
+        ("001-JSA-VAR", Violated),
+        ("001-JSA-VAR-LIMIT", Holds),
+        ("001-T-JSA-MOMENT", Violated),
+        ("001-T-JSA-MOMENT-SUM", Violated),
+        ("001-CCOV", Tight),
+        ("001-CCOV-PAIR", Violated),
+        ("001-T-pMCSA-MIX", Tight),
+        ("001-T-pMCSA-VAR", Tight),
+        ("001-T-pMCSA-MOMENT", Violated),
+        ("001-R-TAIL", Violated),
+        ("001-R-CONCAVE", Violated),
+        ("001-R-SCORE", Violated),
+        ("001-R-RATE", NotCheckable),
+        ("001-R-MIXING", Violated),
+    ];
+    regression("001", &known);
+}
+
+#[test]
+fn standings_of_msc() {
+    let known = [
+        ("002-CIS", Holds),
+        ("002-CIS-REVERSIBLE", Holds),
+        ("002-P1", NotCheckable),
+        ("002-ODE", Violated),
+        ("002-P2", Holds),
+        ("002-P2-REPLACED", Violated),
+        ("002-P2-WHOLE", Holds),
+        ("002-FIG1", Tight),
+        ("002-FIG1-MEAN", Tight),
+    ];
+    regression("002", &known);
+}
+
+#[test]
+fn standings_of_cw() {
+    let known = [
+        ("003-T1", Violated),
+        ("003-T1-N1", Tight),
+        ("003-T2", Tight),
+        ("003-T2-SCHEDULED", Tight),
+        ("003-T2-ADAPTED", Violated),
+        ("003-P1", Tight),
+        ("003-P2", Violated),
+        ("003-EQ6-7", Holds),
+        ("003-EQ8-10", Holds),
+        ("003-T3", Violated),
+        ("003-T3-RB", Violated),
+        ("003-T3-STATIONARY", Violated),
+        ("003-EQ13-GROWTH", Tight),
+        ("003-EQ13", Violated),
+        ("003-PIMH", Holds),
+        ("003-P3", Tight),
+        ("003-EQ12", Tight),
+        ("003-L1", Tight),
+        ("003-T4", Tight),
+        ("003-T4-GAP", Violated),
+        ("003-T4-GAP-LARGEST", Tight),
+        ("003-T4-MEAN", Violated),
+        ("003-P4", Tight),
+        ("003-WANG", Violated),
+        ("003-PESKUN", Tight),
+        ("003-PESKUN-TWICE", Tight),
+        ("003-PIMH-VARIANCE", Violated),
+    ];
+    regression("003", &known);
+}
+
+#[test]
+fn standings_of_sl_dais() {
+    let known = [
+        ("004-L1", Holds),
+        ("004-L1-BOUND", Tight),
+        ("004-P1", Tight),
+        ("004-L1-ANY", Holds),
+        ("004-P1-ANY", Tight),
+        ("004-STILL", Holds),
+        ("004-SCALE", Holds),
+        ("004-P1-BATCH", Holds),
+        ("004-P2", Holds),
+        ("004-P2-SUBSETS", Holds),
+        ("004-P2-WIDE", Tight),
+        ("004-P2-GAP", Holds),
+        ("004-P3", NotCheckable),
+        ("004-P3-ANY", Holds),
+        ("004-P3-LOGISTIC", Holds),
+        ("004-P3-SECOND", Tight),
+        ("004-P3-STEPS", Holds),
+        ("004-MASS", Holds),
+        ("004-ROWS", Holds),
+    ];
+    regression("004", &known);
+}
+
+#[test]
+fn standings_of_running_moments() {
+    let known = [
+        ("005-FIXED", Holds),
+        ("005-OPTIMUM", Holds),
+        ("005-GAIN", Violated),
+        ("005-NATURAL", Holds),
+        ("005-ASCENT", Holds),
+        ("005-RATE", Tight),
+        ("005-ADAPTED", Violated),
+    ];
+    regression("005", &known);
+}
+
+/// The two sides of each example are these fractions, up to the last bits of a double.
+#[test]
+fn counterexamples_are_the_known_fractions() {
+    let known = [
+        ("000-AD", 5.0 / 32.0, 1.0 / 8.0),
+        ("000-T1", 35.0 / 64.0, 0.5),
+        ("000-T4", 3.0 / 8.0, 0.25 * (1.0_f64 / 12.0 + 0.25).sqrt()),
+        ("000-T4-ROOT", 3.0 / 8.0, 0.5 * (1.0_f64 / 12.0 + 0.25).sqrt()),
+        ("000-V2-ALWAYS", 7.0 / 16.0, 0.25),
+        ("000-EQ10", 3.0 / 4.0, 11.0 / 16.0),
+        ("001-W", 1.0, 1.0),
+        ("001-LAM-DEF", 0.5, 1.0 / 3.0),
+        ("001-L1-UP", 0.75, 0.5),
+        ("001-L2", 0.75, 0.5),
+        ("001-L3", 1.0, 7.0 / 8.0),
+        ("001-L6", 1.0, 0.0),
+        ("001-T-MSCRB-MSE", 1.0 / 17.0, 16.0 / 289.0),
+        ("001-T-JSA", 0.25, 3.0 / 16.0),
+        ("001-T-JSA-POWER", 5.0 / 8.0, 9.0 / 16.0),
+        ("001-JSA-SUM", 1.5, 2.0),
+        ("001-JSA-VAR", 0.5, 0.25),
+        ("001-R-MIXING", 1.0, 0.75),
+        ("001-R-SCORE", 2.0_f64.sqrt() / 9.0, 10.0 / 81.0),
+        ("001-R-CONCAVE", (0.5 / std::f64::consts::TAU).sqrt(), 2.0 / 3.0 / std::f64::consts::TAU.sqrt()),
+        ("001-T-pMCSA-MOMENT", 7.0 / 16.0, 3.0 / 8.0),
+        // Two atoms with T = 1 and -1, the second proposed three times as often: proposals are accepted with probabilities 1/2 and 1,
+        // so E_p[a T] / E_p[a] is -1/3, and so is the step at the mean 0.
+        ("005-GAIN", -1.0 / 3.0, 0.0),
+    ];
+    for (id, lhs, rhs) in known {
+        let found = example(id);
+        assert!((found.0 - lhs).abs() < 1e-15 && (found.1 - rhs).abs() < 1e-15, "{id}: {found:?}");
+    }
+}
+
+/// Further examples of a claim, and examples that are not exact in doubles.
+#[test]
+fn counterexamples_are_the_known_numbers() {
+    let examples = |id: &str| judged(id).printed.finding.examples;
+    let near =
+        |found: f64, known: f64, digits: f64| assert!((found - known).abs() < digits, "{found} {known}");
+    near(examples("001-W")[1].lhs, 2.0, 1e-15);
+    near(examples("001-L3")[1].rhs, 7.0 / 9.0, 1e-15);
+    let jsa = examples("001-T-JSA");
+    for (witness, k) in jsa.iter().zip([2, 5, 10]) {
+        near(witness.lhs, 0.25, 1e-15);
+        near(witness.rhs, 3.0 * 0.25_f64.powi(k), 1e-15);
+    }
+    let pair = examples("001-CCOV-PAIR");
+    near(pair[0].rhs - pair[0].lhs, -2731.0 / 167_081_850.0, 1e-17);
+    let even = examples("001-T-MSCRB");
+    near(even[0].lhs, 0.0025, 1e-12);
+    near(even[0].rhs, 0.002097, 1e-6);
+    let slow = examples("001-T-JSA-MOMENT");
+    near(slow[0].lhs, 0.9064, 5e-5);
+    near(slow[0].rhs, 0.65, 1e-15);
+    let slow = examples("001-T-JSA-MOMENT-SUM");
+    near(slow[0].lhs, 0.63228, 5e-6);
+    near(slow[0].rhs, 0.60448, 5e-6);
+    let tail = examples("001-R-TAIL");
+    near(tail[0].lhs, 1.000_001, 1e-7);
+    near(tail[0].rhs, 7.6e-5, 1e-6);
+}
+
+/// The chapters of the errata, or `None` in a package, which has no book.
+fn chapters() -> Option<String> {
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/src/errata");
+    let files = fs::read_dir(book).ok()?.map(|entry| entry.expect("a readable folder").path());
+    Some(files.map(|file| fs::read_to_string(file).expect("a readable chapter")).collect())
+}
+
+#[test]
+fn every_corrected_claim_of_a_paper_is_in_the_book() {
+    let Some(text) = chapters() else { return };
+    let all = claims::all();
+    let printed = |claim: &&claims::Claim| claim.paper.key != "ours" && !claim.corrected.is_empty();
+    for claim in all.iter().filter(printed) {
+        assert!(text.contains(&format!("`{}`", claim.id)), "{} is missing", claim.id);
+    }
+}
+
+#[test]
+fn the_book_names_claims_that_exist() {
+    let Some(text) = chapters() else { return };
+    let ids: Vec<&str> = claims::all().iter().map(|claim| claim.id).collect();
+    let is_name = |word: &&str| word.starts_with("00") && word.contains('-');
+    for name in text.split('`').filter(is_name) {
+        assert!(ids.contains(&name), "there is no claim {name}");
+    }
+}
