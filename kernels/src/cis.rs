@@ -1,14 +1,13 @@
 //! Conditional importance sampling kernel (i-SIR).
 
-use faer::{Mat, MatRef};
+use faer::Mat;
 use mcsa_core::{
-    ChainState, Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, bits, borrow,
-    fits_in_memory, same_length,
+    Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, borrow, fits_in_memory,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Reversible;
 use crate::weights::{log_add, log_weight, normalise, record_log_weights};
+use crate::{Reversible, WeightedState};
 
 /// Conditional importance sampling (i-SIR): one retained point competes with `candidates - 1` fresh draws of the proposal.
 ///
@@ -45,19 +44,6 @@ impl Cis {
     }
 }
 
-/// The state of [`Cis`]: the chains, and the weighted candidates of the last step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CisState {
-    /// The chains.
-    pub chains: Ensemble,
-    /// The fresh candidates, chain by chain, then the retained point of each chain.
-    #[serde(with = "bits::matrix")]
-    candidates: Mat<f64>,
-    /// Weights of the candidates; their sum over all chains is one.
-    #[serde(with = "bits::vector")]
-    weights: Vec<f64>,
-}
-
 /// Metrics of one step of [`Cis`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CisInfo {
@@ -83,8 +69,8 @@ pub struct CisInfo {
 impl Default for CisInfo {
     /// No chain and no weight.
     fn default() -> Self {
-        let (log_weight_top, log_weight_mean) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let (max_weight, ess) = (0.0, 0.0);
+        let none = f64::NEG_INFINITY;
+        let (max_weight, ess, log_weight_top, log_weight_mean) = (0.0, 0.0, none, none);
         Self {
             tried: 0,
             moved: 0,
@@ -109,28 +95,10 @@ impl Record for CisInfo {
     }
 }
 
-impl ChainState for CisState {
-    fn chains(&self) -> &Ensemble {
-        &self.chains
-    }
-
-    fn chains_mut(&mut self) -> &mut Ensemble {
-        &mut self.chains
-    }
-
-    fn points(&self) -> MatRef<'_, f64> {
-        self.candidates.as_ref()
-    }
-
-    fn weights(&self) -> Option<&[f64]> {
-        Some(&self.weights)
-    }
-}
-
 impl Reversible for Cis {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
-    type State = CisState;
+    type State = WeightedState;
     type Info = CisInfo;
 
     fn config(&self) -> String {
@@ -146,45 +114,33 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
         2 * fresh + chains + self.candidates + target.work_len(fresh)
     }
 
-    fn init(&self, target: &P, positions: Mat<f64>) -> Result<CisState, Error> {
+    /// Before the first step the cloud consists of the chains. In it the fresh candidates come first, chain by chain, then the
+    /// retained points.
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<WeightedState, Error> {
+        let within = |error: Error| error.within("Cis");
         if self.candidates < 2 {
-            let error = Error::parameter(
-                "candidates",
-                self.candidates as f64,
-                "at least 2, the retained point included",
-            );
-            return Err(error.within("Cis"));
+            let (count, expected) = (self.candidates as f64, "at least 2, the retained point included");
+            return Err(within(Error::parameter("candidates", count, expected)));
         }
-        let columns = Kernel::<P>::columns(self, positions.ncols());
-        fits_in_memory("chains times candidates", columns, target.dim())
-            .map_err(|error| error.within("Cis"))?;
-        let (chains, fresh) = (positions.ncols(), positions.ncols() * self.fresh());
-        // Before the first step the cloud consists of the chains.
-        let candidates = Mat::from_fn(target.dim().min(positions.nrows()), fresh + chains, |i, k| {
-            positions[(i, if k < fresh { k / self.fresh() } else { k - fresh })]
-        });
-        let weights =
-            (0..fresh + chains).map(|k| if k < fresh { 0.0 } else { 1.0 / chains as f64 }).collect();
-        let chains = Ensemble::new(target, positions).map_err(|error| error.within("Cis"))?;
-        Ok(CisState { chains, candidates, weights })
+        let (chains, columns) = (positions.ncols(), Kernel::<P>::columns(self, positions.ncols()));
+        fits_in_memory("chains times candidates", columns, target.dim()).map_err(within)?;
+        let ensemble = Ensemble::new(target, positions).map_err(within)?;
+        let fresh = columns - chains;
+        Ok(WeightedState::new(ensemble, columns, |k| match k.checked_sub(fresh) {
+            Some(j) => (j, 1.0 / chains as f64),
+            None => (k / self.fresh(), 0.0),
+        }))
     }
 
-    fn check(&self, target: &P, chains: usize, state: &CisState) -> Result<(), Error> {
-        let columns = chains * self.candidates;
-        state
-            .chains
-            .check(target.dim(), chains)
-            .and_then(|()| same_length("candidates", columns, state.candidates.ncols()))
-            .and_then(|()| same_length("a candidate", target.dim(), state.candidates.nrows()))
-            .and_then(|()| same_length("weights", columns, state.weights.len()))
-            .map_err(|error| error.within("Cis"))
+    fn check(&self, target: &P, chains: usize, state: &WeightedState) -> Result<(), Error> {
+        state.check(target.dim(), chains, chains * self.candidates).map_err(|error| error.within("Cis"))
     }
 
     fn step(
         &self,
         target: &P,
         proposal: &mut dyn Proposal,
-        state: &mut CisState,
+        state: &mut WeightedState,
         lanes: &mut [Stream],
         mut work: &mut [f64],
     ) -> CisInfo {
@@ -195,18 +151,15 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
         let log_p = borrow(&mut work, columns);
         let log_q_here = borrow(&mut work, chains);
         let weights = borrow(&mut work, self.candidates);
-        proposal.sample_into(lanes, state.candidates.as_mut().subcols_mut(0, columns), log_q);
-        target.log_densities(state.candidates.as_ref().subcols(0, columns), log_p, work);
+        proposal.sample_into(lanes, state.points.as_mut().subcols_mut(0, columns), log_q);
+        target.log_densities(state.points.as_ref().subcols(0, columns), log_p, work);
         proposal.log_probs(state.chains.positions.as_ref(), log_q_here);
 
         let mut info = CisInfo { tried: chains as u64, ..CisInfo::default() };
         for (j, lane) in lanes.iter_mut().enumerate() {
             let own = j * fresh..(j + 1) * fresh;
             let retained = columns + j;
-            state
-                .candidates
-                .col_as_slice_mut(retained)
-                .copy_from_slice(state.chains.positions.col_as_slice(j));
+            state.points.col_as_slice_mut(retained).copy_from_slice(state.chains.positions.col_as_slice(j));
             let densities = std::iter::once((state.chains.log_p[j], log_q_here[j]));
             let densities =
                 densities.chain(log_p[own.clone()].iter().copied().zip(log_q[own.clone()].iter().copied()));
@@ -221,7 +174,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
                 Some(0) => {}
                 Some(k) => {
                     let k = own.start + k - 1;
-                    state.chains.place(j, state.candidates.as_ref().column(k), log_p[k]);
+                    state.chains.place(j, state.points.as_ref().column(k), log_p[k]);
                     info.moved += 1;
                 }
             }

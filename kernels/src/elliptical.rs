@@ -1,14 +1,15 @@
-//! Elliptical slice sampling kernel.
+//! Elliptical slice sampling kernel and its Gaussian prior.
 
 use std::f64::consts::TAU;
 
 use faer::Mat;
 use mcsa_core::{
-    ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, batch, borrow,
+    Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch, borrow,
+    same_length,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{GaussianPrior, Reversible};
+use crate::Reversible;
 
 /// Elliptical slice sampling: a chain moves along the ellipse through its state and a draw of the Gaussian prior.
 ///
@@ -27,7 +28,7 @@ use crate::{GaussianPrior, Reversible};
 /// Numerics: a point whose density is NaN or `+inf` is outside every slice and is counted.
 ///
 /// ```
-/// use mcsa_core::{ChainState, Kernel, Seed};
+/// use mcsa_core::{Kernel, Seed};
 /// use mcsa_kernels::{Elliptical, GaussianPrior, NoProposal};
 /// let target = mcsa_models::Gaussian::standard(2);
 /// let elliptical = Elliptical::new(GaussianPrior::standard(2));
@@ -54,13 +55,6 @@ fn max_shrinks() -> usize {
     100
 }
 
-/// The state of [`Elliptical`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EllipticalState {
-    /// The chains.
-    pub chains: Ensemble,
-}
-
 /// Metrics of one step of [`Elliptical`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EllipticalInfo {
@@ -78,16 +72,6 @@ impl Record for EllipticalInfo {
         sink(Metric::MOVED, self.moved as f64);
         sink(Metric::sum("evaluations"), self.evaluations as f64);
         sink(Metric::NON_FINITE, self.non_finite as f64);
-    }
-}
-
-impl ChainState for EllipticalState {
-    fn chains(&self) -> &Ensemble {
-        &self.chains
-    }
-
-    fn chains_mut(&mut self) -> &mut Ensemble {
-        &mut self.chains
     }
 }
 
@@ -122,30 +106,13 @@ impl Elliptical {
     }
 }
 
-/// The search of one chain: the height of its slice, the current angle and the bracket.
-struct Search<'a> {
-    height: &'a mut f64,
-    angle: &'a mut f64,
-    low: &'a mut f64,
-    high: &'a mut f64,
-    done: &'a mut f64,
-}
-
+/// Numbers of the search of one chain: the height of its slice, the current angle, the bracket, and 1 once it is done.
 const SEARCH: usize = 5;
-
-impl<'a> Search<'a> {
-    fn of(memory: &'a mut [f64], j: usize) -> Self {
-        match &mut memory[j * SEARCH..][..SEARCH] {
-            [height, angle, low, high, done] => Self { height, angle, low, high, done },
-            _ => unreachable!("the slice has that length"),
-        }
-    }
-}
 
 impl Reversible for Elliptical {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
-    type State = EllipticalState;
+    type State = Ensemble;
     type Info = EllipticalInfo;
 
     fn config(&self) -> String {
@@ -160,13 +127,13 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
         (4 * target.dim() + SEARCH + 1) * chains + target.work_len(chains)
     }
 
-    fn init(&self, target: &P, positions: Mat<f64>) -> Result<EllipticalState, Error> {
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<Ensemble, Error> {
         let chains = self.0.prior.fits(target.dim()).and_then(|()| Ensemble::new(target, positions));
-        Ok(EllipticalState { chains: chains.map_err(|error| error.within("Elliptical"))? })
+        chains.map_err(|error| error.within("Elliptical"))
     }
 
-    fn check(&self, target: &P, chains: usize, state: &EllipticalState) -> Result<(), Error> {
-        let fits = self.0.prior.fits(target.dim()).and_then(|()| state.chains.check(target.dim(), chains));
+    fn check(&self, target: &P, chains: usize, state: &Ensemble) -> Result<(), Error> {
+        let fits = self.0.prior.fits(target.dim()).and_then(|()| state.check(target.dim(), chains));
         fits.map_err(|error| error.within("Elliptical"))
     }
 
@@ -174,39 +141,37 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
         &self,
         target: &P,
         _: &mut dyn Proposal,
-        state: &mut EllipticalState,
+        state: &mut Ensemble,
         lanes: &mut [Stream],
         mut work: &mut [f64],
     ) -> EllipticalInfo {
-        let (dim, chains, prior) = (target.dim(), state.chains.len(), &self.0.prior);
+        let (dim, chains, prior) = (target.dim(), state.len(), &self.0.prior);
         assert_eq!(lanes.len(), chains, "a lane per chain");
         let here = borrow(&mut work, dim * chains); // the chains, in coordinates where the prior is standard
         let noise = borrow(&mut work, dim * chains); // the other axis of the ellipse, there
         let axis = borrow(&mut work, dim * chains); // and in the coordinates of the target
         let proposals = borrow(&mut work, dim * chains);
-        let searches = borrow(&mut work, SEARCH * chains);
+        let searches = borrow(&mut work, SEARCH * chains).as_chunks_mut::<SEARCH>().0;
         let log_p = borrow(&mut work, chains);
         for (j, lane) in lanes.iter_mut().enumerate() {
             let at = j * dim..(j + 1) * dim;
-            prior.whiten_into(state.chains.positions.col_as_slice(j), &mut here[at.clone()]);
+            prior.whiten_into(state.positions.col_as_slice(j), &mut here[at.clone()]);
             lane.normals_into(&mut noise[at.clone()]);
             prior.colour_into(&noise[at.clone()], &mut axis[at.clone()]);
-            let log_likelihood = state.chains.log_p[j] + 0.5 * here[at].iter().map(|y| y * y).sum::<f64>();
-            let search = Search::of(searches, j);
+            let log_likelihood = state.log_p[j] + 0.5 * here[at].iter().map(|y| y * y).sum::<f64>();
             // A chain whose density is NaN or +inf moves to any point.
             let is_real = log_likelihood < f64::INFINITY;
-            *search.height = if is_real { log_likelihood } else { f64::NEG_INFINITY } + lane.uniform().ln();
-            *search.angle = TAU * lane.uniform();
-            (*search.low, *search.high, *search.done) = (*search.angle - TAU, *search.angle, 0.0);
+            let height = if is_real { log_likelihood } else { f64::NEG_INFINITY } + lane.uniform().ln();
+            let angle = TAU * lane.uniform();
+            searches[j] = [height, angle, angle - TAU, angle, 0.0];
         }
         let mut info = EllipticalInfo::default();
         for _ in 0..=self.0.max_shrinks {
             let mut columns = 0;
-            for j in 0..chains {
-                let search = Search::of(searches, j);
-                if *search.done == 0.0 {
-                    let (cos, sin) = (search.angle.cos(), search.angle.sin());
-                    let z = state.chains.positions.col_as_slice(j);
+            for (j, [_, angle, _, _, done]) in searches.iter().enumerate() {
+                if *done == 0.0 {
+                    let (cos, sin) = (angle.cos(), angle.sin());
+                    let z = state.positions.col_as_slice(j);
                     let proposal = &mut proposals[columns * dim..][..dim];
                     for (((out, z), mean), nu) in
                         proposal.iter_mut().zip(z).zip(prior.mean()).zip(&axis[j * dim..])
@@ -227,32 +192,127 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
             );
             let mut column = 0;
             for (j, lane) in lanes.iter_mut().enumerate() {
-                let search = Search::of(searches, j);
-                if *search.done != 0.0 {
+                let [height, angle, low, high, done] = &mut searches[j];
+                if *done != 0.0 {
                     continue;
                 }
-                let (cos, sin) = (search.angle.cos(), search.angle.sin());
+                let (cos, sin) = (angle.cos(), angle.sin());
                 let (y, n) = (&here[j * dim..][..dim], &noise[j * dim..][..dim]);
                 let squares: f64 = y.iter().zip(n).map(|(y, n)| (y * cos + n * sin).powi(2)).sum();
                 let density = log_p[column];
                 let broken = density.is_nan() || density == f64::INFINITY;
                 info.non_finite += u64::from(broken);
-                if !broken && density + 0.5 * squares > *search.height {
-                    state.chains.place(j, &proposals[column * dim..][..dim], density);
-                    *search.done = 1.0;
+                if !broken && density + 0.5 * squares > *height {
+                    state.place(j, &proposals[column * dim..][..dim], density);
+                    *done = 1.0;
                     info.moved += 1;
                 } else {
-                    if *search.angle < 0.0 {
-                        *search.low = *search.angle;
-                    } else {
-                        *search.high = *search.angle;
-                    }
-                    *search.angle = *search.low + (*search.high - *search.low) * lane.uniform();
+                    *(if *angle < 0.0 { &mut *low } else { &mut *high }) = *angle;
+                    *angle = *low + (*high - *low) * lane.uniform();
                 }
                 column += 1;
             }
         }
         info
+    }
+}
+
+/// Gaussian distribution with a mean and the lower Cholesky factor F of its covariance.
+///
+/// ```text
+/// z = mean + F n,   n ~ N(0, I),   covariance = F F^T
+/// ```
+///
+/// Serialised as `mean` and `factor`, the latter a list of rows that end at the diagonal.
+///
+/// ```
+/// use mcsa_kernels::GaussianPrior;
+/// let prior = GaussianPrior::new(vec![1.0, 0.0], vec![vec![2.0], vec![1.0, 1.0]])?;
+/// let mut n = [0.0; 2];
+/// prior.whiten_into(&[3.0, 2.0], &mut n);
+/// assert_eq!(n, [1.0, 1.0]);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
+pub struct GaussianPrior {
+    mean: Vec<f64>,
+    /// The rows of F, up to the diagonal.
+    factor: Vec<Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    mean: Vec<f64>,
+    factor: Vec<Vec<f64>>,
+}
+
+impl TryFrom<Parts> for GaussianPrior {
+    type Error = Error;
+
+    fn try_from(Parts { mean, factor }: Parts) -> Result<Self, Error> {
+        Self::new(mean, factor)
+    }
+}
+
+impl GaussianPrior {
+    /// A Gaussian with this mean and these rows of the lower factor: row `i` has `i + 1` entries, the last positive.
+    ///
+    /// # Errors
+    /// If the number of rows differs from the dimension, row `i` does not have `i + 1` entries, a number is not finite or a
+    /// diagonal entry is not positive.
+    pub fn new(mean: Vec<f64>, factor: Vec<Vec<f64>>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("GaussianPrior");
+        all_finite("mean", &mean).map_err(refuse)?;
+        same_length("factor", mean.len(), factor.len()).map_err(refuse)?;
+        for (i, row) in factor.iter().enumerate() {
+            same_length("a row of the factor", i + 1, row.len()).map_err(refuse)?;
+            all_finite("a row of the factor", row).map_err(refuse)?;
+            if row[i] <= 0.0 {
+                return Err(refuse(Error::parameter("a diagonal entry of the factor", row[i], "positive")));
+            }
+        }
+        Ok(Self { mean, factor })
+    }
+
+    /// The standard Gaussian: mean zero, unit covariance.
+    pub fn standard(dim: usize) -> Self {
+        let row = |i: usize| (0..=i).map(|k| if k == i { 1.0 } else { 0.0 }).collect();
+        Self { mean: vec![0.0; dim], factor: (0..dim).map(row).collect() }
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// Checks that the prior has dimension `dim`.
+    fn fits(&self, dim: usize) -> Result<(), Error> {
+        same_length("the mean of the prior", dim, self.mean.len())
+    }
+
+    /// Whitens a point: `out = F^-1 (z - mean)`.
+    ///
+    /// # Panics
+    /// If the dimension of the point differs from that of the prior.
+    pub fn whiten_into(&self, z: &[f64], out: &mut [f64]) {
+        assert_eq!(z.len(), self.mean.len(), "a point of the prior's dimension");
+        for i in 0..z.len() {
+            let row = &self.factor[i];
+            let above: f64 = row[..i].iter().zip(&*out).map(|(f, y)| f * y).sum();
+            out[i] = (z[i] - self.mean[i] - above) / row[i];
+        }
+    }
+
+    /// Colours standard normal noise: `out = F n`, so that `mean + F n` is a draw of the prior.
+    ///
+    /// # Panics
+    /// If `out` is longer than the mean.
+    pub fn colour_into(&self, noise: &[f64], out: &mut [f64]) {
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = self.factor[i].iter().zip(noise).map(|(f, n)| f * n).sum();
+        }
     }
 }
 
@@ -269,5 +329,31 @@ mod tests {
         let elliptical = Elliptical::new(GaussianPrior::standard(3));
         let back: Elliptical = serde_json::from_str(&serde_json::to_string(&elliptical).unwrap()).unwrap();
         assert_eq!(back, elliptical);
+    }
+
+    #[test]
+    fn colouring_undoes_whitening() {
+        let prior =
+            GaussianPrior::new(vec![0.5, -1.0, 2.0], vec![vec![2.0], vec![-0.5, 0.7], vec![0.1, 0.2, 1.5]])
+                .unwrap();
+        let (z, mut y, mut back) = ([0.3, 1.4, -2.0], [0.0; 3], [0.0; 3]);
+        prior.whiten_into(&z, &mut y);
+        prior.colour_into(&y, &mut back);
+        for i in 0..3 {
+            assert!((back[i] + prior.mean[i] - z[i]).abs() < 1e-14);
+        }
+        assert_eq!(GaussianPrior::standard(2).factor, [vec![1.0], vec![0.0, 1.0]]);
+    }
+
+    #[test]
+    fn bad_factors_are_refused() {
+        let refused = |mean: Vec<f64>, factor| GaussianPrior::new(mean, factor).unwrap_err().to_string();
+        assert_eq!(refused(vec![0.0], vec![]), "GaussianPrior: factor has length 0, expected 1");
+        assert!(refused(vec![0.0], vec![vec![0.0]]).contains("expected positive"));
+        assert!(refused(vec![0.0], vec![vec![f64::NAN]]).contains("expected a finite number"));
+        assert!(refused(vec![f64::INFINITY], vec![vec![1.0]]).starts_with("GaussianPrior: mean[0]"));
+        assert!(
+            refused(vec![0.0; 2], vec![vec![1.0], vec![1.0]]).contains("a row of the factor has length 1")
+        );
     }
 }

@@ -1,14 +1,10 @@
-//! Hamiltonian Monte Carlo kernel.
+//! Hamiltonian Monte Carlo kernels: HMC, and MALA as HMC of one leapfrog step.
 
-mod orbit;
-
-use faer::Mat;
-use mcsa_core::{ChainState, Error, Gradient, Kernel, Metric, Proposal, Record, Stream, borrow};
+use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, batch, batch_mut, borrow};
 use serde::{Deserialize, Serialize};
 
-use self::orbit::Orbit;
-use crate::leapfrog::DIVERGENCE;
-use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Reversible, Tunable};
+use crate::leapfrog::{self, DIVERGENCE, leapfrog_kernel};
+use crate::{GradientEnsemble, Leapfrog, Mass, Reversible};
 
 /// Rule that selects the next state of a chain from its trajectory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -48,25 +44,20 @@ pub enum Selection {
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "HmcSettings", into = "HmcSettings")]
 pub struct Hmc {
     leapfrog: Leapfrog,
     steps: usize,
     selection: Selection,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
-    step_size: f64,
+leapfrog_kernel!(Hmc, HmcSettings, HmcInfo, with, |kernel| kernel, {
     steps: usize,
     #[serde(default)]
-    mass: Mass,
-    #[serde(default)]
-    selection: Selection,
-}
+    selection: Selection
+});
 
-/// Metrics of one step of [`Hmc`] or [`Mala`](crate::Mala).
+/// Metrics of one step of [`Hmc`] or [`Mala`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HmcInfo {
     /// Acceptance probability `min(1, exp(H(start) - H))`, averaged over chains, and for multinomial selection also over
@@ -89,34 +80,13 @@ impl Record for HmcInfo {
     }
 }
 
-impl Accepts for HmcInfo {
-    fn acceptance(&self) -> f64 {
-        self.acceptance
-    }
-}
-
-impl TryFrom<Settings> for Hmc {
-    type Error = Error;
-
-    fn try_from(Settings { step_size, steps, mass, selection }: Settings) -> Result<Self, Error> {
-        let leapfrog = Leapfrog::new(step_size, mass).map_err(|error| error.within("Hmc"))?;
-        Self::with(leapfrog, steps, selection)
-    }
-}
-
-impl From<Hmc> for Settings {
-    fn from(Hmc { leapfrog, steps, selection }: Hmc) -> Self {
-        Self { step_size: leapfrog.step_size(), steps, mass: leapfrog.mass().clone(), selection }
-    }
-}
-
 impl Hmc {
     /// A kernel of `L = steps` leapfrog steps with unit mass and multinomial selection.
     ///
     /// # Errors
     /// If the step size is not positive and finite, or `steps` is 0.
     pub fn new(step_size: f64, steps: usize) -> Result<Self, Error> {
-        Self::try_from(Settings { step_size, steps, mass: Mass::unit(), selection: Selection::default() })
+        Self::try_from(HmcSettings { step_size, steps, mass: Mass::unit(), selection: Selection::default() })
     }
 
     /// A kernel of `L = steps` steps of this integrator, with this selection.
@@ -145,11 +115,19 @@ impl Hmc {
         self.selection
     }
 
+    fn memory(&self, dim: usize, chains: usize) -> usize {
+        let own = match self.selection {
+            Selection::EndPoint => 1,
+            Selection::Multinomial => (self.steps + 1) * (dim + 2),
+        };
+        own * chains + Orbit::work_len(dim, chains)
+    }
+
     /// A step with given momenta, one column per chain. Its remaining randomness is discrete (the choice of `l` among
     /// `L + 1` and of the state, or one acceptance), so tests can enumerate it.
     ///
     /// # Panics
-    /// As [`Kernel::step`], or if the number of momenta differs from dimension times chains.
+    /// As [`Kernel::step`](mcsa_core::Kernel::step), or if the number of momenta differs from dimension times chains.
     pub fn transition<P: Gradient + ?Sized>(
         &self,
         target: &P,
@@ -243,63 +221,179 @@ impl Hmc {
     }
 }
 
-impl Tunable for Hmc {
-    fn step_size(&self) -> f64 {
-        self.leapfrog.step_size()
-    }
-
-    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
-        let leapfrog = self.leapfrog.tuned(step_size, mass).map_err(|error| error.within("Hmc"))?;
-        Self::with(leapfrog, self.steps, self.selection)
-    }
-}
-
 impl Reversible for Hmc {}
 
-impl<P: Gradient + ?Sized> Kernel<P> for Hmc {
-    type State = GradientEnsemble;
-    type Info = HmcInfo;
+/// The current state of every chain's leapfrog trajectory, in lent memory. All are advanced together.
+///
+/// Chain `j` takes its first `forward[j]` steps forward, returns to its start and takes the remaining steps backward.
+struct Orbit<'a> {
+    dim: usize,
+    z: &'a mut [f64],
+    p: &'a mut [f64],
+    g: &'a mut [f64],
+    log_p: &'a mut [f64],
+    forward: &'a mut [f64],
+    /// `H` at the start of each chain.
+    start: &'a mut [f64],
+    /// `H` at the current state of each chain; infinite or NaN if the trajectory has ended in this direction.
+    energy: &'a mut [f64],
+    /// The largest energy error of each chain so far; NaN once an energy was NaN or a point overflowed.
+    worst: &'a mut [f64],
+}
 
-    fn config(&self) -> String {
-        format!("{self:?}")
+impl<'a> Orbit<'a> {
+    fn work_len(dim: usize, chains: usize) -> usize {
+        (3 * dim + 5) * chains
     }
 
-    fn columns(&self, _: usize) -> usize {
-        0
+    fn new(dim: usize, chains: usize, work: &mut &'a mut [f64]) -> Self {
+        let (z, p, g) = (borrow(work, dim * chains), borrow(work, dim * chains), borrow(work, dim * chains));
+        let [log_p, forward, start, energy, worst] = std::array::from_fn(|_| borrow(work, chains));
+        Self { dim, z, p, g, log_p, forward, start, energy, worst }
     }
 
-    fn work_len(&self, target: &P, chains: usize) -> usize {
-        let own = match self.selection {
-            Selection::EndPoint => 1,
-            Selection::Multinomial => (self.steps + 1) * (target.dim() + 2),
-        };
-        (target.dim() + own) * chains + Orbit::work_len(target.dim(), chains) + target.work_len(chains)
-    }
-
-    fn init(&self, target: &P, positions: Mat<f64>) -> Result<GradientEnsemble, Error> {
-        let state = GradientEnsemble::new(target, positions).map_err(|error| error.within("Hmc"))?;
-        self.leapfrog.mass().check(target.dim()).map_err(|error| error.within("Hmc"))?;
-        Ok(state)
-    }
-
-    fn check(&self, target: &P, chains: usize, state: &GradientEnsemble) -> Result<(), Error> {
-        let mass = self.leapfrog.mass().check(target.dim());
-        mass.and_then(|()| state.check(target.dim(), chains)).map_err(|error| error.within("Hmc"))
-    }
-
-    fn step(
-        &self,
-        target: &P,
-        _: &mut dyn Proposal,
-        state: &mut GradientEnsemble,
-        lanes: &mut [Stream],
-        mut work: &mut [f64],
-    ) -> HmcInfo {
-        let dim = target.dim();
-        let momenta = borrow(&mut work, dim * lanes.len());
-        for (j, lane) in lanes.iter_mut().enumerate() {
-            self.leapfrog.mass().momentum_into(lane, &mut momenta[j * dim..][..dim]);
+    /// Sets all chains to their start; `forward(j)` is the number of forward steps of chain `j`.
+    fn begin(
+        &mut self,
+        leapfrog: &Leapfrog,
+        state: &GradientEnsemble,
+        momenta: &[f64],
+        mut forward: impl FnMut(usize) -> usize,
+    ) {
+        for j in 0..self.log_p.len() {
+            self.reset(j, state, momenta);
+            let momentum = &momenta[j * self.dim..][..self.dim];
+            self.start[j] = leapfrog::start_energy(leapfrog.energy(state.log_p(j), momentum));
+            self.forward[j] = forward(j) as f64;
+            self.energy[j] = 0.0;
+            self.worst[j] = f64::NEG_INFINITY;
         }
-        self.transition(target, state, momenta, lanes, work)
+    }
+
+    /// Advances every chain by step number `step`, with one batch of gradients.
+    fn advance<P: Gradient + ?Sized>(
+        &mut self,
+        leapfrog: &Leapfrog,
+        target: &P,
+        state: &GradientEnsemble,
+        momenta: &[f64],
+        step: usize,
+        work: &mut [f64],
+    ) {
+        let (dim, chains) = (self.dim, self.log_p.len());
+        for j in 0..chains {
+            if step as f64 == self.forward[j] {
+                self.reset(j, state, momenta);
+                self.energy[j] = 0.0;
+            }
+            let (direction, at) = (self.direction(j, step), j * dim..(j + 1) * dim);
+            let (z, p) = (&mut self.z[at.clone()], &mut self.p[at.clone()]);
+            if self.energy[j].is_finite() && !leapfrog.depart(direction, z, p, &self.g[at]) {
+                self.energy[j] = f64::NAN;
+                self.worst[j] = f64::NAN;
+            }
+            if !self.energy[j].is_finite() {
+                self.reset(j, state, momenta); // an ended trajectory keeps its place in the batch
+            }
+        }
+        let gradients = batch_mut(self.g, dim, chains);
+        target.gradients_into(batch(self.z, dim, chains), self.log_p, gradients, work);
+        for j in 0..chains {
+            if !self.energy[j].is_finite() {
+                continue;
+            }
+            let (direction, at) = (self.direction(j, step), j * dim..(j + 1) * dim);
+            leapfrog.arrive(direction, &mut self.p[at.clone()], &self.g[at.clone()]);
+            self.energy[j] = leapfrog.energy(self.log_p[j], &self.p[at]);
+            let error = leapfrog::energy_error(self.start[j], self.energy[j], self.log_p[j]);
+            // Not `max`, which would drop a NaN.
+            if error.is_nan() || error > self.worst[j] {
+                self.worst[j] = error;
+            }
+        }
+    }
+
+    /// The log weight `-H` of the current state of chain `j`; `-inf` if its trajectory has ended.
+    fn log_weight(&self, j: usize) -> f64 {
+        if self.energy[j].is_finite() { -self.energy[j] } else { f64::NEG_INFINITY }
+    }
+
+    /// The log weight of the start of chain `j`.
+    fn log_weight_of_start(&self, j: usize) -> f64 {
+        -self.start[j]
+    }
+
+    /// The Metropolis acceptance probability of the current state of chain `j` against its start.
+    fn acceptance(&self, j: usize) -> f64 {
+        leapfrog::acceptance(self.start[j], self.energy[j])
+    }
+
+    /// The current point of chain `j`, its log density and its gradient.
+    fn point(&self, j: usize) -> (&[f64], f64, &[f64]) {
+        let at = j * self.dim..(j + 1) * self.dim;
+        (&self.z[at.clone()], self.log_p[j], &self.g[at])
+    }
+
+    /// The largest energy error of chain `j`; NaN if an energy was NaN or a point overflowed.
+    fn worst(&self, j: usize) -> f64 {
+        self.worst[j]
+    }
+
+    fn direction(&self, j: usize, step: usize) -> f64 {
+        if (step as f64) < self.forward[j] { 1.0 } else { -1.0 }
+    }
+
+    fn reset(&mut self, j: usize, state: &GradientEnsemble, momenta: &[f64]) {
+        let at = j * self.dim..(j + 1) * self.dim;
+        self.z[at.clone()].copy_from_slice(state.position(j));
+        self.p[at.clone()].copy_from_slice(&momenta[at.clone()]);
+        self.g[at].copy_from_slice(state.gradient(j));
     }
 }
+
+/// Metropolis-adjusted Langevin algorithm: a gradient step with Gaussian noise, accepted by the Metropolis-Hastings rule.
+///
+/// ```text
+/// z' = z + (eps^2/2) M^-1 grad log p(z) + eps M^-1/2 n,   n ~ N(0, I)
+/// move with probability min(1, p(z') r(z | z') / (p(z) r(z' | z))),   r the density of this proposal
+/// ```
+///
+/// Invariant for p (Roberts & Tweedie 1996). Equal to [`Hmc`] with one leapfrog step and end-point selection (Neal 2011):
+/// the log acceptance ratio is the energy difference, and is computed as such. The best acceptance in high dimension is
+/// 0.574 (Roberts & Rosenthal 1998). Costs one gradient per chain and step.
+///
+/// Numerics: as [`Hmc`]. Every trajectory is a single leapfrog step, so a divergence is a rejection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "MalaSettings", into = "MalaSettings")]
+pub struct Mala(Hmc);
+
+leapfrog_kernel!(Mala, MalaSettings, HmcInfo, of, |kernel| kernel.0, {});
+
+impl Mala {
+    /// A kernel with this step size and unit mass.
+    ///
+    /// # Errors
+    /// If the step size is not positive and finite.
+    pub fn new(step_size: f64) -> Result<Self, Error> {
+        Self::with(step_size, Mass::unit())
+    }
+
+    /// A kernel with this step size, preconditioned by the inverse of `mass`.
+    ///
+    /// # Errors
+    /// If the step size is not positive and finite.
+    pub fn with(step_size: f64, mass: Mass) -> Result<Self, Error> {
+        Self::try_from(MalaSettings { step_size, mass })
+    }
+
+    fn of(leapfrog: Leapfrog) -> Result<Self, Error> {
+        Ok(Self(Hmc::with(leapfrog, 1, Selection::EndPoint)?))
+    }
+
+    /// This kernel as Hamiltonian Monte Carlo with one leapfrog step.
+    pub fn hmc(&self) -> &Hmc {
+        &self.0
+    }
+}
+
+impl Reversible for Mala {}

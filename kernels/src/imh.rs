@@ -1,4 +1,4 @@
-//! Independent Metropolis-Hastings kernel.
+//! Independent Metropolis-Hastings, also with the rejected proposals in the cloud.
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
@@ -7,8 +7,8 @@ use mcsa_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Reversible;
 use crate::weights::{log_weight, normalise, record_log_weights};
+use crate::{Reversible, WeightedState};
 
 /// Acceptance probability as a function of the ratio `r = w(z') / w(z)` of importance weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -87,16 +87,9 @@ pub struct ImhInfo {
 impl Default for ImhInfo {
     /// No transition and no weight.
     fn default() -> Self {
-        let (log_weight_top, log_weight_mean) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        Self {
-            tried: 0,
-            accepted: 0,
-            max_weight: 0.0,
-            ess: 0.0,
-            non_finite: 0,
-            log_weight_top,
-            log_weight_mean,
-        }
+        let none = f64::NEG_INFINITY;
+        let (max_weight, ess, log_weight_top, log_weight_mean) = (0.0, 0.0, none, none);
+        Self { tried: 0, accepted: 0, max_weight, ess, non_finite: 0, log_weight_top, log_weight_mean }
     }
 }
 
@@ -262,5 +255,76 @@ impl Imh {
             info.log_weight_mean = evenness.log_mean;
         }
         info
+    }
+}
+
+/// Independent Metropolis-Hastings with all proposals in the cloud, weighted by their acceptance probabilities (Frenkel 2004).
+///
+/// ```text
+/// z' ~ q_lambda,   alpha = acceptance probability of z' from z,    cloud: z with weight 1 - alpha, z' with weight alpha
+/// ```
+/// The chains are those of [`Imh`], bit for bit. The mean over the cloud is the conditional expectation of the mean over the
+/// visited points of [`Imh`], given each transition's state and proposal: it has the same expectation, without the noise of the
+/// decision to accept. From correlated states its variance over many steps may be greater all the same (Delmas & Jourdain 2009).
+///
+/// Numerics: a proposal of weight zero is replaced by the chain's state, so that the cloud is finite.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WasteRecycling {
+    /// The kernel that moves the chains.
+    pub imh: Imh,
+}
+
+impl Reversible for WasteRecycling {}
+
+impl<P: LogDensity + ?Sized> Kernel<P> for WasteRecycling {
+    type State = WeightedState;
+    type Info = ImhInfo;
+
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn columns(&self, chains: usize) -> usize {
+        Kernel::<P>::columns(&self.imh, chains).saturating_mul(2)
+    }
+
+    fn work_len(&self, target: &P, chains: usize) -> usize {
+        self.imh.work_len(target, chains)
+    }
+
+    /// Before the first step the cloud consists of the chains.
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<WeightedState, Error> {
+        let within = |error: Error| error.within("WasteRecycling");
+        let (columns, count) = (Kernel::<P>::columns(self, positions.ncols()), positions.ncols());
+        fits_in_memory("twice chains times sweeps", columns, target.dim()).map_err(within)?;
+        let chains = self.imh.init(target, positions).map_err(within)?.chains;
+        let each = columns / count.max(1);
+        Ok(WeightedState::new(chains, columns, |k| (k / each, 1.0 / columns as f64)))
+    }
+
+    fn check(&self, target: &P, chains: usize, state: &WeightedState) -> Result<(), Error> {
+        let columns = Kernel::<P>::columns(self, chains);
+        state.check(target.dim(), chains, columns).map_err(|error| error.within("WasteRecycling"))
+    }
+
+    fn step(
+        &self,
+        target: &P,
+        proposal: &mut dyn Proposal,
+        state: &mut WeightedState,
+        lanes: &mut [Stream],
+        work: &mut [f64],
+    ) -> ImhInfo {
+        let WeightedState { chains, points, weights } = state;
+        let share = 2.0 / weights.len() as f64;
+        self.imh.transitions(target, proposal, chains, lanes, work, |k, here, proposal, log_alpha| {
+            let alpha = if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() };
+            weights[2 * k] = share * (1.0 - alpha);
+            weights[2 * k + 1] = share * alpha;
+            points.col_as_slice_mut(2 * k).copy_from_slice(here);
+            let proposal = if alpha > 0.0 { proposal } else { here };
+            points.col_as_slice_mut(2 * k + 1).copy_from_slice(proposal);
+        })
     }
 }

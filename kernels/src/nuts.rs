@@ -1,14 +1,10 @@
 //! No-U-turn kernel (NUTS).
 
-mod tree;
-
-use faer::Mat;
-use mcsa_core::{ChainState, Error, Gradient, Kernel, Metric, Proposal, Record, Stream, borrow};
+use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, borrow};
 use serde::{Deserialize, Serialize};
 
-use self::tree::{Edge, Tree, Walk, Weight, goes_on};
-use crate::leapfrog;
-use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
+use crate::leapfrog::{self, leapfrog_kernel};
+use crate::{GradientEnsemble, Leapfrog, Mass};
 
 /// No-U-turn sampler: a trajectory doubles until it turns back, and the chain moves to one of its states.
 ///
@@ -28,33 +24,17 @@ use crate::{Accepts, GradientEnsemble, Leapfrog, Mass, Tunable};
 ///
 /// Numerics: a trajectory ends before a density of `-inf`, `+inf` or NaN, or an overflow. A chain that starts outside the
 /// support moves to the first state inside.
-///
-/// ```
-/// use mcsa_core::{ChainState, Kernel, Seed};
-/// use mcsa_kernels::{Nuts, NoProposal};
-/// let (target, nuts) = (mcsa_models::Gaussian::standard(2), Nuts::new(0.3)?);
-/// let mut state = nuts.init(&target, faer::Mat::zeros(2, 1))?;
-/// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; nuts.work_len(&target, 1)]);
-/// let info = nuts.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
-/// assert!(info.depth >= 2.0 && info.acceptance > 0.9);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings", into = "Settings")]
+#[serde(try_from = "NutsSettings", into = "NutsSettings")]
 pub struct Nuts {
     leapfrog: Leapfrog,
     max_depth: usize,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
-    step_size: f64,
-    #[serde(default)]
-    mass: Mass,
+leapfrog_kernel!(Nuts, NutsSettings, NutsInfo, with, |kernel| kernel, {
     #[serde(default = "max_depth")]
-    max_depth: usize,
-}
+    max_depth: usize
+});
 
 /// Stan's limit of the depth.
 fn max_depth() -> usize {
@@ -90,34 +70,13 @@ impl Record for NutsInfo {
     }
 }
 
-impl Accepts for NutsInfo {
-    fn acceptance(&self) -> f64 {
-        self.acceptance
-    }
-}
-
-impl TryFrom<Settings> for Nuts {
-    type Error = Error;
-
-    fn try_from(Settings { step_size, mass, max_depth }: Settings) -> Result<Self, Error> {
-        let leapfrog = Leapfrog::new(step_size, mass).map_err(|error| error.within("Nuts"))?;
-        Self::with(leapfrog, max_depth)
-    }
-}
-
-impl From<Nuts> for Settings {
-    fn from(Nuts { leapfrog, max_depth }: Nuts) -> Self {
-        Self { step_size: leapfrog.step_size(), mass: leapfrog.mass().clone(), max_depth }
-    }
-}
-
 impl Nuts {
     /// A kernel with this step size, unit mass and at most 10 doublings.
     ///
     /// # Errors
     /// If the step size is not positive and finite.
     pub fn new(step_size: f64) -> Result<Self, Error> {
-        Self::try_from(Settings { step_size, mass: Mass::unit(), max_depth: max_depth() })
+        Self::try_from(NutsSettings { step_size, mass: Mass::unit(), max_depth: max_depth() })
     }
 
     /// A kernel with this integrator and at most `max_depth` doublings.
@@ -141,11 +100,16 @@ impl Nuts {
         self.max_depth
     }
 
+    fn memory(&self, dim: usize, chains: usize) -> usize {
+        // Edges and the whole tree, then five vectors per doubling but the last.
+        chains + 13 * dim + 5 * dim * (self.max_depth - 1)
+    }
+
     /// A step with given momenta, one column per chain. Its remaining randomness is discrete (coins for the directions, and
     /// acceptances between halves of trees), so tests can enumerate it.
     ///
     /// # Panics
-    /// As [`Kernel::step`], or if the number of momenta differs from dimension times chains.
+    /// As [`Kernel::step`](mcsa_core::Kernel::step), or if the number of momenta differs from dimension times chains.
     pub fn transition<P: Gradient + ?Sized>(
         &self,
         target: &P,
@@ -234,58 +198,137 @@ impl Nuts {
     }
 }
 
-impl Tunable for Nuts {
-    fn step_size(&self) -> f64 {
-        self.leapfrog.step_size()
+/// One end of a growing trajectory, in lent memory.
+struct Edge<'a> {
+    z: &'a mut [f64],
+    momentum: &'a mut [f64],
+    gradient: &'a mut [f64],
+}
+
+/// Summary of a stretch of trajectory, in lent memory.
+struct Tree<'a> {
+    /// Momentum of the first state, in the order of building.
+    first: &'a mut [f64],
+    /// Momentum of the last state.
+    last: &'a mut [f64],
+    /// Sum of the momenta of all states.
+    sum: &'a mut [f64],
+    /// The state drawn from the stretch.
+    z: &'a mut [f64],
+    /// Gradient at the drawn state.
+    gradient: &'a mut [f64],
+}
+
+/// Weight and energies of a stretch of trajectory.
+#[derive(Clone, Copy)]
+struct Weight {
+    /// Log of the sum of `exp(-H)` over the states.
+    log_total: f64,
+    /// Log density at the drawn state.
+    log_p: f64,
+    /// Smallest `H`.
+    low: f64,
+    /// Largest `H`.
+    high: f64,
+}
+
+impl Weight {
+    /// Joins two adjacent stretches; the drawn state is that of `other` if `take`, else of `self`.
+    fn join(self, other: Self, take: bool) -> Self {
+        let (top, bottom) = if self.log_total > other.log_total {
+            (self.log_total, other.log_total)
+        } else {
+            (other.log_total, self.log_total)
+        };
+        Self {
+            log_total: if top == f64::NEG_INFINITY { top } else { top + (bottom - top).exp().ln_1p() },
+            log_p: if take { other.log_p } else { self.log_p },
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+        }
     }
 
-    fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
-        let leapfrog = self.leapfrog.tuned(step_size, mass).map_err(|error| error.within("Nuts"))?;
-        Self::with(leapfrog, self.max_depth)
+    /// True if the energy varies by more than the divergence threshold along the stretch.
+    fn diverges(self) -> bool {
+        self.high - self.low > leapfrog::DIVERGENCE
     }
 }
 
-impl<P: Gradient + ?Sized> Kernel<P> for Nuts {
-    type State = GradientEnsemble;
-    type Info = NutsInfo;
+/// Generalised U-turn criterion (Betancourt 2017, App. A): whether both ends, with momenta `a` and `b`, still move apart.
+/// The sum of momenta is given in two parts, `sum` and `more`.
+fn goes_on(leapfrog: &Leapfrog, a: &[f64], b: &[f64], sum: &[f64], more: &[f64]) -> bool {
+    leapfrog.mass().along(a, sum, more) > 0.0 && leapfrog.mass().along(b, sum, more) > 0.0
+}
 
-    fn config(&self) -> String {
-        format!("{self:?}")
-    }
+/// Recursive construction of trees from one start, with counters.
+struct Walk<'a, P: ?Sized> {
+    target: &'a P,
+    leapfrog: &'a Leapfrog,
+    lane: &'a mut Stream,
+    /// `H` at the start.
+    start: f64,
+    direction: f64,
+    /// The sum over states of `min(1, exp(H(start) - H))`.
+    accepted: f64,
+    leapfrogs: u64,
+    diverged: bool,
+    non_finite: bool,
+}
 
-    fn columns(&self, _: usize) -> usize {
-        0
-    }
-
-    fn work_len(&self, target: &P, chains: usize) -> usize {
-        let own = 13 * target.dim() + Walk::<P>::memory(target.dim(), self.max_depth - 1);
-        (target.dim() + 1) * chains + own + target.work_len(chains.max(1))
-    }
-
-    fn init(&self, target: &P, positions: Mat<f64>) -> Result<GradientEnsemble, Error> {
-        let state = GradientEnsemble::new(target, positions).map_err(|error| error.within("Nuts"))?;
-        self.leapfrog.mass().check(target.dim()).map_err(|error| error.within("Nuts"))?;
-        Ok(state)
-    }
-
-    fn check(&self, target: &P, chains: usize, state: &GradientEnsemble) -> Result<(), Error> {
-        let mass = self.leapfrog.mass().check(target.dim());
-        mass.and_then(|()| state.check(target.dim(), chains)).map_err(|error| error.within("Nuts"))
-    }
-
-    fn step(
-        &self,
-        target: &P,
-        _: &mut dyn Proposal,
-        state: &mut GradientEnsemble,
-        lanes: &mut [Stream],
-        mut work: &mut [f64],
-    ) -> NutsInfo {
-        let dim = target.dim();
-        let momenta = borrow(&mut work, dim * lanes.len());
-        for (j, lane) in lanes.iter_mut().enumerate() {
-            self.leapfrog.mass().momentum_into(lane, &mut momenta[j * dim..][..dim]);
+impl<P: Gradient + ?Sized> Walk<'_, P> {
+    /// Extends the trajectory by `2^depth` states. `None` if a part of them makes a U-turn, diverges or ends.
+    fn build(
+        &mut self,
+        depth: usize,
+        edge: &mut Edge<'_>,
+        tree: &mut Tree<'_>,
+        mut memory: &mut [f64],
+    ) -> Option<Weight> {
+        if depth == 0 {
+            return self.leaf(edge, tree, memory);
         }
-        self.transition(target, state, momenta, lanes, work)
+        let dim = edge.z.len();
+        let [middle, first, sum, z, gradient] = std::array::from_fn(|_| borrow(&mut memory, dim));
+        let mut left = Tree {
+            first: &mut *tree.first,
+            last: &mut *middle,
+            sum: &mut *tree.sum,
+            z: &mut *tree.z,
+            gradient: &mut *tree.gradient,
+        };
+        let left_weight = self.build(depth - 1, edge, &mut left, memory)?;
+        let mut right = Tree { first, last: &mut *tree.last, sum, z, gradient };
+        let right_weight = self.build(depth - 1, edge, &mut right, memory)?;
+        let take = self.lane.accept(right_weight.log_total - left_weight.join(right_weight, false).log_total);
+        let weight = left_weight.join(right_weight, take);
+        let is_whole = goes_on(self.leapfrog, tree.first, right.first, tree.sum, right.first)
+            && goes_on(self.leapfrog, middle, right.last, right.sum, middle)
+            && goes_on(self.leapfrog, tree.first, right.last, tree.sum, right.sum);
+        tree.sum.iter_mut().zip(&*right.sum).for_each(|(sum, more)| *sum += more);
+        if take {
+            tree.z.copy_from_slice(right.z);
+            tree.gradient.copy_from_slice(right.gradient);
+        }
+        self.diverged |= weight.diverges();
+        (is_whole && !weight.diverges()).then_some(weight)
+    }
+
+    fn leaf(&mut self, edge: &mut Edge<'_>, tree: &mut Tree<'_>, work: &mut [f64]) -> Option<Weight> {
+        let Edge { z, momentum, gradient } = edge;
+        let log_p = self.leapfrog.step(self.target, self.direction, z, momentum, gradient, work);
+        let energy = self.leapfrog.energy(log_p, momentum);
+        self.leapfrogs += 1;
+        self.accepted += leapfrog::acceptance(self.start, energy);
+        self.non_finite |= energy.is_nan();
+        self.diverged |= leapfrog::energy_error(self.start, energy, log_p) > leapfrog::DIVERGENCE;
+        if !energy.is_finite() {
+            return None;
+        }
+        tree.first.copy_from_slice(momentum);
+        tree.last.copy_from_slice(momentum);
+        tree.sum.copy_from_slice(momentum);
+        tree.z.copy_from_slice(z);
+        tree.gradient.copy_from_slice(gradient);
+        Some(Weight { log_total: -energy, log_p, low: energy, high: energy })
     }
 }

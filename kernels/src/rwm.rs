@@ -2,12 +2,12 @@
 
 use faer::Mat;
 use mcsa_core::{
-    ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch,
-    borrow, same_length,
+    Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch, borrow,
+    same_length,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Accepts, Mass, Reversible, Tunable};
+use crate::{Mass, Reversible, Tunable};
 
 /// Random walk Metropolis: a Gaussian step from the chain's state, accepted by the Metropolis rule.
 ///
@@ -23,13 +23,13 @@ use crate::{Accepts, Mass, Reversible, Tunable};
 /// support accepts the first proposal inside.
 ///
 /// ```
-/// use mcsa_core::{ChainState, Kernel, Seed};
+/// use mcsa_core::{Kernel, Seed};
 /// use mcsa_kernels::{Rwm, NoProposal};
 /// let (target, rwm) = (mcsa_models::Gaussian::standard(2), Rwm::new(0.1)?);
 /// let mut state = rwm.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; rwm.work_len(&target, 1)]);
 /// let info = rwm.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
-/// assert_eq!((info.moved, state.chains.log_p.len()), (1, 1));
+/// assert_eq!((info.moved, state.len()), (1, 1));
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,13 +42,6 @@ struct Settings {
     scale: f64,
     #[serde(default)]
     shape: Vec<f64>,
-}
-
-/// The state of [`Rwm`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RwmState {
-    /// The chains.
-    pub chains: Ensemble,
 }
 
 /// Metrics of one step of [`Rwm`].
@@ -67,22 +60,6 @@ impl Record for RwmInfo {
         sink(Metric::ACCEPTANCE, self.acceptance);
         sink(Metric::MOVED, self.moved as f64);
         sink(Metric::NON_FINITE, self.non_finite as f64);
-    }
-}
-
-impl Accepts for RwmInfo {
-    fn acceptance(&self) -> f64 {
-        self.acceptance
-    }
-}
-
-impl ChainState for RwmState {
-    fn chains(&self) -> &Ensemble {
-        &self.chains
-    }
-
-    fn chains_mut(&mut self) -> &mut Ensemble {
-        &mut self.chains
     }
 }
 
@@ -160,7 +137,7 @@ fn log_ratio(from: f64, to: f64) -> f64 {
 impl Reversible for Rwm {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
-    type State = RwmState;
+    type State = Ensemble;
     type Info = RwmInfo;
 
     fn config(&self) -> String {
@@ -175,13 +152,13 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
         (target.dim() + 2) * chains + target.work_len(chains)
     }
 
-    fn init(&self, target: &P, positions: Mat<f64>) -> Result<RwmState, Error> {
+    fn init(&self, target: &P, positions: Mat<f64>) -> Result<Ensemble, Error> {
         let chains = self.fits(target.dim()).and_then(|()| Ensemble::new(target, positions));
-        Ok(RwmState { chains: chains.map_err(|error| error.within("Rwm"))? })
+        chains.map_err(|error| error.within("Rwm"))
     }
 
-    fn check(&self, target: &P, chains: usize, state: &RwmState) -> Result<(), Error> {
-        let fits = self.fits(target.dim()).and_then(|()| state.chains.check(target.dim(), chains));
+    fn check(&self, target: &P, chains: usize, state: &Ensemble) -> Result<(), Error> {
+        let fits = self.fits(target.dim()).and_then(|()| state.check(target.dim(), chains));
         fits.map_err(|error| error.within("Rwm"))
     }
 
@@ -189,11 +166,11 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
         &self,
         target: &P,
         _: &mut dyn Proposal,
-        state: &mut RwmState,
+        state: &mut Ensemble,
         lanes: &mut [Stream],
         mut work: &mut [f64],
     ) -> RwmInfo {
-        let (dim, chains, scale) = (target.dim(), state.chains.len(), self.0.scale);
+        let (dim, chains, scale) = (target.dim(), state.len(), self.0.scale);
         assert_eq!(lanes.len(), chains, "a lane per chain");
         let proposals = borrow(&mut work, dim * chains);
         let log_p = borrow(&mut work, chains);
@@ -202,7 +179,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
             let z = &mut proposals[j * dim..][..dim];
             lane.normals_into(z);
             z.iter_mut().zip(&self.0.shape).for_each(|(z, shape)| *z *= shape);
-            let here = state.chains.positions.col_as_slice(j);
+            let here = state.positions.col_as_slice(j);
             z.iter_mut().zip(here).for_each(|(z, here)| *z = here + scale * *z);
             overflows[j] = 0.0;
             if all_finite("a proposal", z).is_err() {
@@ -214,13 +191,12 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
         let mut info = RwmInfo::default();
         for (j, lane) in lanes.iter_mut().enumerate() {
             let z = &proposals[j * dim..][..dim];
-            let log_alpha =
-                if overflows[j] == 1.0 { f64::NAN } else { log_ratio(state.chains.log_p[j], log_p[j]) };
+            let log_alpha = if overflows[j] == 1.0 { f64::NAN } else { log_ratio(state.log_p[j], log_p[j]) };
             info.non_finite += u64::from(log_alpha.is_nan());
             info.acceptance +=
                 if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() } / chains as f64;
             if lane.accept(log_alpha) {
-                state.chains.place(j, z, log_p[j]);
+                state.place(j, z, log_p[j]);
                 info.moved += 1;
             }
         }

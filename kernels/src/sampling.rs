@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use faer::Mat;
+use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    Address, ChainState, Error, Kernel, LogDensity, Metric, Record, Seed, fits_in_memory, numeric,
-    same_length,
+    Address, ChainState, ColumnsMut, Error, Kernel, LogDensity, Metric, Proposal, Record, Seed, Stream,
+    fits_in_memory, numeric, same_length,
 };
 use mcsa_diagnostics::{effective_sample_size, r_hat, standard_error};
 use serde::{Deserialize, Serialize};
 
-use crate::{Accepts, DualAveraging, NoProposal, Tunable, WindowAdaptation, warm_up};
+use crate::{DualAveraging, Tunable, WindowAdaptation, warm_up};
 
 /// Markov chain Monte Carlo run: parallel chains tune the kernel in a warm-up, then draw with the fixed kernel.
 ///
@@ -89,7 +89,6 @@ impl Sampling {
     where
         P: LogDensity + ?Sized,
         K: Kernel<P> + Tunable,
-        K::Info: Accepts,
     {
         let starts = self.starts(target, seed.named("start")).map_err(|error| error.within("Sampling"))?;
         self.run_from(kernel, target, starts, seed)
@@ -110,7 +109,6 @@ impl Sampling {
     where
         P: LogDensity + ?Sized,
         K: Kernel<P> + Tunable,
-        K::Info: Accepts,
     {
         self.sample(kernel, target, starts, seed).map_err(|error| error.within("Sampling"))
     }
@@ -148,7 +146,6 @@ impl Sampling {
     where
         P: LogDensity + ?Sized,
         K: Kernel<P> + Tunable,
-        K::Info: Accepts,
     {
         let (dim, chains) = (target.dim(), self.chains);
         self.check(dim)?;
@@ -171,8 +168,8 @@ impl Sampling {
                 stream.go_to(Address::of(lane, step as u64));
             }
             let info = kernel.step(target, proposal, &mut state, &mut lanes, &mut work);
-            acceptance += info.acceptance();
             info.record(&mut |metric, value| {
+                acceptance += if metric.is(Metric::ACCEPTANCE) { value } else { 0.0 };
                 divergences += if metric.is(Metric::DIVERGENCES) { value } else { 0.0 };
                 non_finite += if metric.is(Metric::NON_FINITE) { value } else { 0.0 };
             });
@@ -261,5 +258,36 @@ impl<K> fmt::Display for Sample<K> {
             0 => Ok(()),
             faults => write!(f, ", {faults} trajectories at a density that is NaN or +inf"),
         }
+    }
+}
+
+/// Placeholder for kernels that do not propose from q, such as [`Rwm`](crate::Rwm).
+///
+/// Its points and log densities are NaN, so that a kernel that does propose from q rejects every move and counts it.
+///
+/// ```
+/// use mcsa_core::Proposal;
+/// let mut log_q = [0.0];
+/// mcsa_kernels::NoProposal { dim: 2 }.log_probs(mcsa_core::one(&[1.0, 2.0]), &mut log_q);
+/// assert!(log_q[0].is_nan());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoProposal {
+    /// The dimension of the points.
+    pub dim: usize,
+}
+
+impl Proposal for NoProposal {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn log_probs(&mut self, _: MatRef<'_, f64>, log_q: &mut [f64]) {
+        log_q.fill(f64::NAN);
+    }
+
+    fn sample_into(&mut self, _: &mut [Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        (0..z.ncols()).for_each(|j| z.column_mut(j).fill(f64::NAN));
+        log_q.fill(f64::NAN);
     }
 }

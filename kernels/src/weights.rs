@@ -1,6 +1,54 @@
-//! Importance weights of a step's candidates.
+//! Importance weights of a step's candidates, and the state of kernels with a weighted cloud.
 
-use mcsa_core::Metric;
+use faer::{Mat, MatRef};
+use mcsa_core::{ChainState, Ensemble, Error, Metric, bits, same_length};
+use serde::{Deserialize, Serialize};
+
+/// The state of [`Cis`](crate::Cis) and [`WasteRecycling`](crate::WasteRecycling): the chains, and the weighted points of the last
+/// step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WeightedState {
+    /// The chains.
+    pub chains: Ensemble,
+    #[serde(with = "bits::matrix", alias = "candidates")]
+    pub(crate) points: Mat<f64>,
+    /// Weights of the points; their sum over all chains is one.
+    #[serde(with = "bits::vector")]
+    pub(crate) weights: Vec<f64>,
+}
+
+impl WeightedState {
+    /// A state of `columns` points before the first step: `at(k)` is the chain that point `k` repeats, with its weight.
+    pub(crate) fn new(chains: Ensemble, columns: usize, at: impl Fn(usize) -> (usize, f64)) -> Self {
+        let points = Mat::from_fn(chains.positions.nrows(), columns, |i, k| chains.positions[(i, at(k).0)]);
+        Self { chains, points, weights: (0..columns).map(|k| at(k).1).collect() }
+    }
+
+    pub(crate) fn check(&self, dim: usize, chains: usize, columns: usize) -> Result<(), Error> {
+        self.chains.check(dim, chains)?;
+        same_length("points", columns, self.points.ncols())?;
+        same_length("a point", dim, self.points.nrows())?;
+        same_length("weights", columns, self.weights.len())
+    }
+}
+
+impl ChainState for WeightedState {
+    fn chains(&self) -> &Ensemble {
+        &self.chains
+    }
+
+    fn chains_mut(&mut self) -> &mut Ensemble {
+        &mut self.chains
+    }
+
+    fn points(&self) -> MatRef<'_, f64> {
+        self.points.as_ref()
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(&self.weights)
+    }
+}
 
 /// Diagnostics of a set of weights: evenness and size.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_annealed::surrogate::Coreset;
 use mcsa_core::{Counted, Error, Kernel, LogDensity, Seed};
 use mcsa_diagnostics::{bulk_sample_size, r_hat};
-use mcsa_kernels::{Accepts, Hmcecs, Nuts, Sampling, TaylorExpansion, Tunable};
+use mcsa_kernels::{Hmcecs, Nuts, Sampling, TaylorExpansion, Tunable};
 use mcsa_models::{
     Logistic, LogisticRegression, WeightedRows, accuracy, log_odds_from_draws, log_predictive_density,
 };
@@ -93,7 +93,6 @@ impl Scene<'_> {
     where
         P: LogDensity,
         K: Kernel<P> + Tunable,
-        K::Info: Accepts,
     {
         let Self { chains, seed, checkpoints, model, meter, drawn } = self;
         let sampling = Sampling::new(1, chains.draws as usize).warm_up(chains.warm_up());

@@ -8,13 +8,13 @@ use mcsa_kernels::{
     Acceptance, Cis, Cycle, DelayedAcceptance, Elliptical, GaussianPrior, Hmc, Hmcecs, Imh, Leapfrog, Mala,
     Mass, NoProposal, Nuts, Repeat, Rwm, Selection, TaylorExpansion,
 };
-use mcsa_models::{Banana, Gaussian, WeightedRows};
-use mcsa_testing::{Check, Invariance, Report, Shifted, Spread, Trial, judge};
+use mcsa_models::{Gaussian, WeightedRows};
+use mcsa_testing::{Invariance, Report, Spread, judge};
 
 use crate::targets::{Narrow, banana, correlated, funnel, mixture, regression, student};
 
-/// Number of reports that must hold: five targets and sixteen kernels, eight kernels at default settings, and seven more.
-const REPORTS: usize = 95;
+/// Number of reports that must hold: five targets and sixteen kernels, and seven more.
+const REPORTS: usize = 87;
 
 fn split() -> Invariance {
     judge(0.5e-4).share(REPORTS)
@@ -72,43 +72,14 @@ fn on_every_kernel<P: ExactDraws + Gradient>(target: &P) {
 }
 
 #[test]
-fn kernels_keep_a_correlated_gaussian() {
-    on_every_kernel(&correlated(3, 0.8));
-}
-
-#[test]
-fn kernels_keep_a_banana() {
-    on_every_kernel(&banana());
-}
-
-#[test]
-fn kernels_keep_a_funnel() {
-    on_every_kernel(&funnel());
-}
-
-#[test]
-fn kernels_keep_a_mixture() {
-    on_every_kernel(&mixture());
-}
-
-#[test]
-fn kernels_keep_heavy_tails() {
-    on_every_kernel(&student(2, 5.0));
-}
-
-/// Eight reports of about a second each.
-#[test]
-fn kernels_hold_at_default_settings() {
-    let target = Gaussian::standard(3);
-    holds(&split().of(&Imh::default(), &target));
-    holds(&split().of(&Cis { candidates: 4 }, &target));
-    let surrogate = Gaussian::standard(3);
-    holds(&split().of(&DelayedAcceptance { inner: Imh::default(), surrogate }, &target));
-    holds(&split().of(&Rwm::new(1.0).unwrap(), &target));
-    holds(&split().of(&Mala::new(0.9).unwrap(), &target));
-    holds(&split().of(&Hmc::new(0.4, 5).unwrap(), &target));
-    holds(&split().not_reversible().of(&Nuts::new(0.4).unwrap(), &target));
-    holds(&split().of(&Elliptical::new(GaussianPrior::standard(3)), &target));
+fn kernels_keep_their_targets() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| on_every_kernel(&correlated(3, 0.8)));
+        scope.spawn(|| on_every_kernel(&banana()));
+        scope.spawn(|| on_every_kernel(&funnel()));
+        scope.spawn(|| on_every_kernel(&mixture()));
+        scope.spawn(|| on_every_kernel(&student(2, 5.0)));
+    });
 }
 
 /// A walk for three weighted rows of six, corrected for all.
@@ -154,54 +125,6 @@ fn a_cycle_is_reversed_by_the_other_order() {
     let mut near = Spread::around(&target, Seed::new(6), 1.2);
     let mut wide = Spread::around(&target, Seed::new(6), 1.8);
     holds(&quick().of_reversal(&there, &back, &target, &mut [&mut near, &mut wide]));
-}
-
-/// Laws of constants, labels, replay and restoring, without false alarms.
-#[test]
-fn what_must_not_matter_does_not() {
-    fn checks<K>(kernel: &K, is_guided: bool) -> Vec<Check>
-    where
-        K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
-    {
-        let target = banana();
-        let mut spread = Spread::around(&target, Seed::new(2), 1.4);
-        let mut none = NoProposal { dim: 2 };
-        let proposal: &mut dyn mcsa_core::Proposal = if is_guided { &mut spread } else { &mut none };
-        let trial = Trial::new(kernel, &target);
-        let restored = trial.restores(proposal, |state| {
-            let text = serde_json::to_string(state).expect("a state is text");
-            Ok(serde_json::from_str(&text).expect("the same state"))
-        });
-        vec![
-            trial.forgets_constants(proposal, 2048.0),
-            trial.forgets_labels(proposal),
-            trial.replays(proposal),
-            restored,
-        ]
-    }
-    fn tried<K>(kernel: &K, is_guided: bool)
-    where
-        K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
-    {
-        holds(&Report::new("", checks(kernel, is_guided)));
-    }
-    tried(&Imh::default(), true);
-    tried(&Imh { acceptance: Acceptance::Barker, sweeps: 2 }, true);
-    tried(&Cis { candidates: 3 }, true);
-    tried(&Repeat { kernel: Imh::default(), times: 2 }, true);
-    tried(&Cycle { first: Imh::default(), second: Cis { candidates: 3 } }, true);
-    tried(&DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) }, true);
-    tried(&Rwm::new(0.8).unwrap(), false);
-    tried(&Mala::new(0.7).unwrap(), false);
-    tried(&hmc(0.4, Selection::EndPoint), false);
-    tried(&hmc(0.4, Selection::Multinomial), false);
-    tried(&Nuts::new(0.4).unwrap(), false);
-    tried(&Elliptical::new(GaussianPrior::standard(2)), false);
-    // A mixture chooses its kernel for all chains by the first lane, so that labels matter.
-    let mixture = kernels::Mixture::new(0.5, Imh::default(), Cis { candidates: 3 }).unwrap();
-    for check in checks(&mixture, true) {
-        assert_eq!(check.holds(), check.law != "labels do not matter", "{check}");
-    }
 }
 
 /// Draws from a target somewhat wider than the kernels' target must be detected.

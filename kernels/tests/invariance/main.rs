@@ -6,7 +6,7 @@
 //! | `enumeration` | independent, candidates, delayed acceptance, extended space, random scan, subsampled | random problems on two to five atoms | exact transition matrices |
 //! | `proposals` | independent, candidates, with every family as proposal | banana, Student t | `judge` |
 //!
-//! Hamiltonian trajectories are enumerated along their orbits in `tests/kernels/law`; conditional SMC and kernels with annealed paths as
+//! Hamiltonian trajectories are enumerated along their orbits in `tests/kernels/orbits.rs`; conditional SMC and kernels with annealed paths as
 //! proposals have their tests in the crates `mcsa-particles` and `mcsa-annealed`. Each file has negative controls, kernels or
 //! targets that are wrong in one way and must fail. Wrong kernels that test the tests themselves are in `mcsa-testing`.
 

@@ -36,36 +36,23 @@ fn somewhere<F: Family>(family: &F) -> Vec<f64> {
     params
 }
 
+fn keeps(proposal: &mut dyn Proposal) {
+    holds(&split().of_guided(&Imh::default(), &banana(), &mut [&mut *proposal]));
+    holds(&split().of_guided(&Cis { candidates: 4 }, &student(2, 5.0), &mut [proposal]));
+}
+
 fn guides_well<F: Family>(family: &F) {
     let params = somewhere(family);
     let mut work = vec![f64::NAN; family.work_len(COLUMNS)];
-    let mut proposal = FamilyProposal::new(family, &params, COLUMNS, &mut work).expect("params somewhere");
-    holds(&split().of_guided(&Imh::default(), &banana(), &mut [&mut proposal]));
-    holds(&split().of_guided(&Cis { candidates: 4 }, &student(2, 5.0), &mut [&mut proposal]));
+    keeps(&mut FamilyProposal::new(family, &params, COLUMNS, &mut work).expect("params somewhere"));
 }
 
 #[test]
-fn mean_field_draws_what_it_says() {
+fn families_draw_what_they_say() {
     guides_well(&MeanField::new(2));
-}
-
-#[test]
-fn full_rank_draws_what_it_says() {
     guides_well(&FullRank::new(2));
-}
-
-#[test]
-fn low_rank_draws_what_it_says() {
     guides_well(&LowRank::new(2, 1));
-}
-
-#[test]
-fn mixtures_draw_what_they_say() {
     guides_well(&GaussianMixture::new(2, 3).unwrap());
-}
-
-#[test]
-fn heavy_tails_draw_what_they_say() {
     guides_well(&MultivariateT::fixed(2, 4.0).unwrap());
     guides_well(&StudentT::fixed(2, 4.0).unwrap());
 }
@@ -77,9 +64,7 @@ fn a_defensive_guide_draws_what_it_says() {
     let (mut work, mut lent) = (vec![0.0; family.work_len(COLUMNS)], vec![0.0; Defence::work_len(COLUMNS)]);
     let mut inner = FamilyProposal::new(&family, &params, COLUMNS, &mut work).unwrap();
     let defence = Defence::new(0.2, Tail::cauchy(2)).unwrap();
-    let mut proposal = defence.around(&mut inner, COLUMNS, &mut lent).unwrap();
-    holds(&split().of_guided(&Imh::default(), &banana(), &mut [&mut proposal]));
-    holds(&split().of_guided(&Cis { candidates: 4 }, &student(2, 5.0), &mut [&mut proposal]));
+    keeps(&mut defence.around(&mut inner, COLUMNS, &mut lent).unwrap());
 }
 
 /// A proposal whose stated density is not that of its draws, here by a missing scale of one coordinate, must be detected.

@@ -1,9 +1,12 @@
 //! Tests of the kernels: laws, metrics, and pinned first numbers.
 
-mod boundaries;
-mod law;
-mod metrics;
+mod compositions;
+mod laws;
+mod orbits;
 mod proposing;
 mod random_scan;
-mod stability;
+mod runs;
+mod steps;
 mod subsampling;
+mod targets;
+mod trajectories;

@@ -6,7 +6,7 @@ use mcsa_core::{
     Proposal, Seed, Stream, Whitened, batch, bits,
 };
 use mcsa_diagnostics::{r_hat, standard_error};
-use mcsa_kernels::{Acceptance, Accepts, Cycle, Hmc, Imh, Repeat, Rwm, Sample, Sampling, Tunable};
+use mcsa_kernels::{Acceptance, Cycle, Hmc, Imh, Repeat, Rwm, Sample, Sampling, Tunable};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
@@ -163,7 +163,6 @@ impl FrozenProposal<'_> {
     where
         P: LogDensity,
         K: Kernel<P> + Tunable,
-        K::Info: Accepts,
     {
         plan.run_from(kernel, white, self.map.inverse(starts.as_ref()), seed.named("warm"))
     }

@@ -1,0 +1,361 @@
+//! Single steps: the leapfrog is reversible, volume-preserving and of second order; steps of the kernels equal the textbook
+//! formulas, number by number, with the same draws.
+
+use std::f64::consts::TAU;
+
+use faer::Mat;
+use mcsa_core::{ChainState, Columns, Counted, Gradient, Kernel, Seed, from_fn};
+use mcsa_kernels::{
+    Cis, DelayedAcceptance, Elliptical, ExtendedTarget, GaussianPrior, Imh, Leapfrog, Mala, Mass, NoProposal,
+    Nuts, Rwm, Selection,
+};
+use mcsa_models::Gaussian;
+use proptest::prelude::*;
+
+use crate::laws::{Run, hmc, start};
+use crate::targets::{banana, cliff, correlated, funnel, log_p};
+
+const MASSES: [f64; 2] = [0.7, 1.9];
+
+/// An integrator of `(z, p)`: the leapfrog, or a twin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Integrator {
+    Leapfrog,
+    /// The second half kick is missing.
+    Halved,
+    /// Kicks and drifts both start from the old point, which changes volume.
+    Euler,
+}
+
+/// `steps` steps, for `direction` 1 or -1.
+fn flow(
+    by: Integrator,
+    target: &dyn Gradient,
+    eps: f64,
+    direction: f64,
+    steps: usize,
+    from: [f64; 4],
+) -> [f64; 4] {
+    let leapfrog = Leapfrog::new(eps, Mass::diagonal(MASSES.to_vec()).unwrap()).unwrap();
+    let [a, b, c, d] = from;
+    let (mut z, mut p, mut gradient) = ([a, b], [c, d], [0.0; 2]);
+    target.gradient_into(&z, &mut gradient, &mut [0.0; 8]);
+    for _ in 0..steps {
+        if by == Integrator::Leapfrog {
+            leapfrog.step(target, direction, &mut z, &mut p, &mut gradient, &mut [0.0; 8]);
+            continue;
+        }
+        target.gradient_into(&z, &mut gradient, &mut [0.0; 8]);
+        for i in 0..2 {
+            let old = p[i];
+            p[i] += if by == Integrator::Euler { 1.0 } else { 0.5 } * direction * eps * gradient[i];
+            z[i] += direction * eps * if by == Integrator::Euler { old } else { p[i] } / MASSES[i];
+        }
+    }
+    [z[0], z[1], p[0], p[1]]
+}
+
+const START: [f64; 4] = [0.4, -0.8, 0.9, 0.3];
+
+fn distance(a: [f64; 4], b: [f64; 4]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+fn irreversibility(flow: impl Fn(f64, [f64; 4]) -> [f64; 4]) -> f64 {
+    let [a, b, c, d] = flow(1.0, START);
+    let flipped = flow(1.0, [a, b, -c, -d]);
+    let flipped = [flipped[0], flipped[1], -flipped[2], -flipped[3]];
+    distance(flow(-1.0, [a, b, c, d]), START).max(distance(flipped, START))
+}
+
+#[test]
+fn backward_undoes_forward_and_so_does_a_flip_of_the_momentum() {
+    let by = |by, target: &dyn Gradient| {
+        irreversibility(|direction, state| flow(by, target, 0.1, direction, 20, state))
+    };
+    for target in [&banana() as &dyn Gradient, &funnel(), &correlated()] {
+        assert!(by(Integrator::Leapfrog, target) < 1e-13);
+    }
+    assert!(by(Integrator::Halved, &banana()) > 1e-2);
+}
+
+proptest! {
+    /// A step backward undoes a step forward from any state.
+    #[test]
+    fn backward_undoes_forward_from_anywhere(
+        z in [-2.0..2.0f64, -2.0..2.0f64],
+        p in [-2.0..2.0f64, -2.0..2.0f64],
+        eps in 0.001..0.5f64,
+        steps in 1..10_usize,
+    ) {
+        let start = [z[0], z[1], p[0], p[1]];
+        let end = flow(Integrator::Leapfrog, &correlated(), eps, 1.0, steps, start);
+        let back = flow(Integrator::Leapfrog, &correlated(), eps, -1.0, steps, end);
+        prop_assert!(distance(back, start) < 1e-11);
+    }
+}
+
+/// The determinant of the Jacobian, by differences that are exact to fourth order.
+fn volume(flow: impl Fn([f64; 4]) -> [f64; 4]) -> f64 {
+    let h = 1e-3;
+    let mut rows = [[0.0; 4]; 4];
+    for (i, row) in rows.iter_mut().enumerate() {
+        let at = |t: f64| {
+            let mut state = START;
+            state[i] += t * h;
+            flow(state)
+        };
+        let (near, far) = ([at(1.0), at(-1.0)], [at(2.0), at(-2.0)]);
+        for k in 0..4 {
+            row[k] = (8.0 * (near[0][k] - near[1][k]) - (far[0][k] - far[1][k])) / (12.0 * h);
+        }
+    }
+    let jacobian = faer::Mat::from_fn(4, 4, |i, j| rows[i][j]);
+    jacobian.determinant()
+}
+
+#[test]
+fn volume_is_kept() {
+    let stretched = |by, target: &dyn Gradient, direction| {
+        (volume(|state| flow(by, target, 0.2, direction, 10, state)) - 1.0).abs()
+    };
+    assert!(stretched(Integrator::Leapfrog, &banana(), 1.0) < 1e-8);
+    assert!(stretched(Integrator::Leapfrog, &funnel(), 1.0) < 1e-8);
+    assert!(stretched(Integrator::Leapfrog, &correlated(), -1.0) < 1e-8);
+    assert!(stretched(Integrator::Euler, &banana(), 1.0) > 1e-2);
+}
+
+/// Factor by which the energy error over a fixed time falls when the step size is halved: `2^order`.
+fn shrinkage(flow: impl Fn(f64, usize) -> [f64; 4]) -> f64 {
+    let target = correlated();
+    let energy = |[a, b, c, d]: [f64; 4]| {
+        let mut gradient = [0.0; 2];
+        let log_p = target.gradient_into(&[a, b], &mut gradient, &mut [0.0; 8]);
+        0.5 * (c * c / MASSES[0] + d * d / MASSES[1]) - log_p
+    };
+    let error = |eps, steps| (energy(flow(eps, steps)) - energy(START)).abs();
+    error(0.02, 60) / error(0.01, 120)
+}
+
+#[test]
+fn the_energy_error_is_of_second_order() {
+    let by = |by| shrinkage(|eps, steps| flow(by, &correlated(), eps, 1.0, steps, START));
+    let ratio = by(Integrator::Leapfrog);
+    assert!((ratio - 4.0).abs() < 0.02, "{ratio}");
+    assert!(by(Integrator::Halved) < 3.0 && by(Integrator::Euler) < 3.0);
+}
+
+/// On the standard Gaussian a step is a linear map.
+#[test]
+fn a_step_on_a_gaussian_is_the_known_linear_map() {
+    let eps = 0.7;
+    let leapfrog = Leapfrog::new(eps, Mass::unit()).unwrap();
+    let target = Gaussian::standard(1);
+    let (mut z, mut p, mut gradient) = ([0.3], [-1.1], [-0.3]);
+    leapfrog.step(&target, 1.0, &mut z, &mut p, &mut gradient, &mut []);
+    let half = 1.0 - eps * eps / 2.0;
+    assert!((z[0] - (half * 0.3 + eps * -1.1)).abs() < 1e-15);
+    assert!((p[0] - (-eps * (1.0 - eps * eps / 4.0) * 0.3 + half * -1.1)).abs() < 1e-15);
+    assert_eq!(gradient[0], -z[0]);
+}
+
+const CHAINS: u64 = 50;
+
+/// Position of chain `j`.
+fn place(j: u64) -> [f64; 2] {
+    [0.12 * j as f64 - 3.0, 0.1 * j as f64 - 1.0]
+}
+
+/// A step of the production code: the new position of the chain, and the step's metrics.
+fn step<P: Gradient, K: Kernel<P>>(kernel: &K, target: &P, j: u64) -> ([f64; 2], K::Info) {
+    let z = place(j);
+    let mut state = kernel.init(target, Mat::from_fn(2, 1, |i, _| z[i])).unwrap();
+    let mut work = vec![0.0; kernel.work_len(target, 1)];
+    let mut lanes = [Seed::new(15).stream(j, 0)];
+    let info = kernel.step(target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
+    let found = state.chains().positions.as_ref().column(0);
+    assert!((state.chains().log_p[0] - log_p(target, found)).abs() < 1e-12);
+    ([found[0], found[1]], info)
+}
+
+fn near(a: [f64; 2], b: [f64; 2]) -> bool {
+    (a[0] - b[0]).abs() < 1e-12 && (a[1] - b[1]).abs() < 1e-12
+}
+
+#[test]
+fn rwm_is_the_textbook() {
+    let target = banana();
+    let rwm = Rwm::with(0.8, vec![1.0, 1.5]).unwrap();
+    let mut moves = 0;
+    for j in 0..CHAINS {
+        let (z, mut stream) = (place(j), Seed::new(15).stream(j, 0));
+        let noise = [stream.normal(), stream.normal()];
+        let to = [z[0] + 0.8 * noise[0], z[1] + 1.2 * noise[1]];
+        let log_ratio = log_p(&target, &to) - log_p(&target, &z);
+        let accepted = stream.accept(log_ratio);
+        let (found, info) = step(&rwm, &target, j);
+        assert!((info.acceptance - log_ratio.min(0.0).exp()).abs() < 1e-12, "{j}");
+        assert!(info.moved == u64::from(accepted) && near(found, if accepted { to } else { z }), "{j}");
+        moves += info.moved;
+    }
+    assert!(moves > 10 && moves < CHAINS - 5, "{moves}");
+}
+
+/// Murray, Adams & MacKay 2010, Fig. 2, with a likelihood evaluated separately from the prior.
+#[test]
+fn elliptical_is_the_textbook() {
+    let target = banana();
+    let (mean, factor) = ([0.5, -0.3], [[1.5, 0.0], [0.6, 2.0]]);
+    let prior = GaussianPrior::new(mean.to_vec(), vec![vec![1.5], vec![0.6, 2.0]]).unwrap();
+    let elliptical = Elliptical::new(prior);
+    let log_likelihood = |z: [f64; 2]| {
+        let a = (z[0] - mean[0]) / factor[0][0];
+        let b = (z[1] - mean[1] - factor[1][0] * a) / factor[1][1];
+        log_p(&target, &z) + 0.5 * (a * a + b * b)
+    };
+    let mut evaluations = 0;
+    for j in 0..CHAINS {
+        let (z, mut stream) = (place(j), Seed::new(15).stream(j, 0));
+        let noise = [stream.normal(), stream.normal()];
+        let nu = [factor[0][0] * noise[0], factor[1][0] * noise[0] + factor[1][1] * noise[1]];
+        let log_y = log_likelihood(z) + stream.uniform().ln();
+        let mut angle = TAU * stream.uniform();
+        let (mut low, mut high, mut tries) = (angle - TAU, angle, 1);
+        let to = loop {
+            let to = [0, 1].map(|i| mean[i] + (z[i] - mean[i]) * angle.cos() + nu[i] * angle.sin());
+            if log_likelihood(to) > log_y {
+                break to;
+            }
+            if angle < 0.0 {
+                low = angle;
+            } else {
+                high = angle;
+            }
+            angle = low + (high - low) * stream.uniform();
+            tries += 1;
+        };
+        let (found, info) = step(&elliptical, &target, j);
+        assert!(near(found, to) && info.evaluations == tries && info.moved == 1, "{j}");
+        evaluations += tries;
+    }
+    assert!(evaluations > CHAINS + 20, "{evaluations}");
+}
+
+/// The Langevin proposal and its acceptance ratio, without the energy difference.
+#[test]
+fn mala_is_the_textbook() {
+    let target = banana();
+    let (eps, masses) = (0.9, [0.7, 1.9]);
+    let mala = Mala::with(eps, Mass::diagonal(masses.to_vec()).unwrap()).unwrap();
+    let mut moves = 0;
+    for j in 0..CHAINS {
+        let (z, mut stream) = (place(j), Seed::new(15).stream(j, 0));
+        let gradient_at = |z: [f64; 2]| {
+            let mut gradient = [0.0; 2];
+            (target.gradient_into(&z, &mut gradient, &mut []), gradient)
+        };
+        let centre = |z: [f64; 2], g: [f64; 2]| [0, 1].map(|i| z[i] + 0.5 * eps * eps / masses[i] * g[i]);
+        let log_r = |to: [f64; 2], centre: [f64; 2]| -> f64 {
+            (0..2).map(|i| -0.5 * (to[i] - centre[i]).powi(2) * masses[i] / (eps * eps)).sum()
+        };
+        let (log_p, gradient) = gradient_at(z);
+        let from = centre(z, gradient);
+        let noise = [stream.normal(), stream.normal()];
+        let to = [0, 1].map(|i| from[i] + eps / masses[i].sqrt() * noise[i]);
+        let (log_p_to, gradient_to) = gradient_at(to);
+        let log_ratio = log_p_to + log_r(z, centre(to, gradient_to)) - log_p - log_r(to, from);
+        let accepted = stream.accept(log_ratio);
+        let (found, info) = step(&mala, &target, j);
+        assert!((info.acceptance - log_ratio.min(0.0).exp()).abs() < 1e-10, "{j}");
+        assert!(info.moved == u64::from(accepted) && near(found, if accepted { to } else { z }), "{j}");
+        moves += info.moved;
+    }
+    assert!(moves > 10 && moves < CHAINS - 5, "{moves}");
+}
+
+/// One chain has room for its candidates. If q is p all weights are equal, and each candidate counts.
+#[test]
+fn candidates_of_one_chain_have_equal_weights() {
+    let (a, b) = (0.1_f64.exp(), 0.4_f64.exp());
+    let target = from_fn(2, move |z| -0.5 * (((z[0] - 0.3) / a).powi(2) + ((z[1] + 0.2) / b).powi(2)));
+    let kernel = Cis::with_candidates(4);
+    let mut run = Run::new(&kernel, &target, start(1));
+    run.steps(0..1);
+    let found = [run.total("ess"), run.total("max_weight")];
+    assert!((found[0] - 4.0).abs() < 1e-12 && (found[1] - 0.25).abs() < 1e-12, "{found:?}");
+}
+
+/// Densities that are one at the start and `e^-0.4`, for the surrogate `e^-0.1`, elsewhere: the first move is accepted with
+/// probability `e^-0.3`, later ones with probability 1.
+#[test]
+fn a_second_acceptance_is_the_ratio_of_both_densities() {
+    let target = from_fn(2, |z| if z[0] == 0.0 { 0.0 } else { -0.4 });
+    let surrogate = from_fn(2, |z| if z[0] == 0.0 { 0.0 } else { -0.1 });
+    let kernel = DelayedAcceptance { inner: Imh::default(), surrogate };
+    let (mut first, mut later) = (0, 0);
+    for seed in 0..20 {
+        let mut run = Run::new(&kernel, &target, Mat::zeros(2, 1));
+        for turn in 0..3 {
+            run.totals.clear();
+            let starts = run.state.chains().positions[(0, 0)] == 0.0;
+            run.steps(10 * seed + turn..10 * seed + turn + 1);
+            let expected = if starts { f64::exp(-0.3) } else { 1.0 };
+            if run.total("promoted") == 1.0 {
+                assert!((run.total("second_acceptance") - expected).abs() < 1e-12, "{:?}", run.totals);
+                *(if starts { &mut first } else { &mut later }) += 1;
+            }
+        }
+    }
+    assert!(first > 0 && later > 0);
+}
+
+#[test]
+fn an_extended_target_is_the_target_without_the_last_coordinate() {
+    let target = Gaussian::standard(2);
+    let found = log_p(&ExtendedTarget::new(&target), &[0.3, -0.7, 55.0]);
+    assert_eq!(found, log_p(&target, &[0.3, -0.7]));
+}
+
+/// An energy that falls by more than 1000 is a divergence too, counted once per trajectory; the chain moves.
+#[test]
+fn a_fall_of_the_energy_is_a_divergence() {
+    for (momentum, divergences) in [(1.0, 1), (0.1, 0)] {
+        let (target, nuts) = (cliff(), Nuts::with(Leapfrog::new(1.0, Mass::unit()).unwrap(), 1).unwrap());
+        let mut state = nuts.init(&target, Mat::zeros(1, 1)).unwrap();
+        let mut work = vec![0.0; nuts.work_len(&target, 1)];
+        let mut lanes = Seed::new(1).streams(1, 0);
+        let info = nuts.transition(&target, &mut state, &[momentum], &mut lanes, &mut work);
+        assert_eq!((info.divergences, info.leapfrogs), (divergences, 1));
+    }
+}
+
+#[test]
+fn costs_are_as_documented() {
+    fn gradients<K: Kernel<Counted<Gaussian>>>(kernel: &K) -> u64 {
+        let target = Counted::new(correlated());
+        Run::new(kernel, &target, start(3)).steps(0..10);
+        assert_eq!(target.counts().log_density, 3);
+        target.counts().gradient
+    }
+    assert_eq!(gradients(&Mala::new(0.2).unwrap()), 3 * (1 + 10));
+    assert_eq!(gradients(&hmc(0.2, 4, Selection::EndPoint)), 3 * (1 + 10 * 4));
+    // A step in which no chain moves needs no new gradient at its start.
+    assert_eq!(gradients(&hmc(0.2, 4, Selection::Multinomial)), 3 * 10 * 5);
+}
+
+/// The length of a trajectory on a standard Gaussian: half a turn is `pi`.
+#[test]
+fn nuts_stops_at_half_a_turn() {
+    let (target, nuts) = (Gaussian::standard(50), Nuts::new(0.1).unwrap());
+    let draws = Mat::from_fn(50, 10, |i, j| Seed::new(3).stream(j as u64, i as u64).normal());
+    let mut state = nuts.init(&target, draws).unwrap();
+    let (mut leapfrogs, mut depth, mut work) = (0, 0.0, vec![0.0; nuts.work_len(&target, 10)]);
+    for step in 0..10 {
+        let mut lanes = Seed::new(21).streams(10, step);
+        let info = nuts.step(&target, &mut NoProposal { dim: 50 }, &mut state, &mut lanes, &mut work);
+        leapfrogs += info.leapfrogs;
+        depth += 0.1 * info.depth;
+    }
+    // 31 steps are 3.1 long, 63 are 6.3 long: the first may fall short of a turn, the second may not.
+    assert!((1_500..=6_300).contains(&leapfrogs) && (4.0..=6.0).contains(&depth), "{leapfrogs} {depth}");
+}
