@@ -1,5 +1,6 @@
-//! Catalogue of all data sets, by name.
+//! Catalogue of all data sets, by name, with those that are part of the program.
 
+use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -7,9 +8,40 @@ use std::path::{Path, PathBuf};
 use mcsa_core::Seed;
 
 use super::{
-    Absent, DataError, Dataset, Entry, Kind, Origin, Posteriordb, Radon, Schools, Series, Table, Task,
-    carried, synthetic,
+    Absent, DataError, Dataset, Entry, Kind, Posteriordb, Radon, Schools, Series, Table, Task, synthetic,
 };
+
+macro_rules! files {
+    ($($name:literal),+ $(,)?) => {
+        [$(($name, include_bytes!(concat!("../", $name, ".csv")))),+]
+    };
+}
+
+/// Name and contents of each carried file.
+const FILES: [(&str, &[u8]); 17] = files![
+    "pima",
+    "german_credit_numeric",
+    "heart_cleveland",
+    "heart_cleveland_303",
+    "heart_statlog",
+    "sonar",
+    "ionosphere",
+    "breast_wdbc",
+    "magic_gamma",
+    "yacht",
+    "concrete",
+    "airfoil",
+    "wine_red",
+    "boston",
+    "radon_mn",
+    "fx_ecb_18",
+    "eight_schools",
+];
+
+/// Contents of a carried file; `None` if there is none of this name.
+fn carried(name: &str) -> Option<&'static [u8]> {
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
+}
 
 /// All data sets by name: those that are part of the program, and those in one folder.
 ///
@@ -80,7 +112,9 @@ impl Catalogue {
     pub fn entry(&self, name: &str) -> Result<&Entry, DataError> {
         self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
             let known = self.entries.iter().map(|entry| entry.name.as_str());
-            DataError::Unknown { name: name.into(), meant: closest(name, known).map(String::from) }
+            let meant = closest(name, known).map(|meant| format!("did you mean {meant:?}? "));
+            let meant = meant.unwrap_or_default();
+            DataError::Unknown(format!("no data set {name:?}; {meant}`cargo xtask data` lists them"))
         })
     }
 
@@ -178,7 +212,7 @@ impl Catalogue {
     fn of_kind(&self, name: &str, kind: Kind) -> Result<&Entry, DataError> {
         match self.entry(name)? {
             entry if entry.kind == kind => Ok(entry),
-            entry => Err(DataError::Shape { name: name.into(), kind: entry.kind }),
+            entry => Err(entry.other_kind()),
         }
     }
 
@@ -199,7 +233,7 @@ impl Catalogue {
 
     /// Table of a data set, name of its file in messages, and its origin.
     fn table(&self, entry: &Entry) -> Result<(Table, String, Origin), DataError> {
-        if let Some(bytes) = carried::file(&entry.name) {
+        if let Some(bytes) = carried(&entry.name) {
             let file = entry.file();
             let table = Table::read(entry, &file, bytes)?;
             let origin = Origin::Carried { sha256: table.sha256.clone() };
@@ -214,29 +248,65 @@ impl Catalogue {
             }));
         };
         let file = path.display().to_string();
-        let opened = File::open(&path);
-        let opened = opened.map_err(|error| DataError::file(&file, format!("cannot be opened: {error}")))?;
-        let table = Table::read(entry, &file, BufReader::new(opened))?;
+        let table = Table::read(entry, &file, open(&path)?)?;
         let origin = Origin::Imported { path, sha256: table.sha256.clone() };
         Ok((table, file, origin))
     }
 }
 
+/// Origin of the numbers of a data set; determines them, and is stated wherever the data set is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// A file compiled into the program, its bytes verified.
+    Carried {
+        /// SHA-256 of the file.
+        sha256: String,
+    },
+    /// A file of the user's data folder.
+    Imported {
+        /// Path of the file.
+        path: PathBuf,
+        /// SHA-256 of the file.
+        sha256: String,
+    },
+    /// Synthetic numbers in the shape of a data set.
+    Synthetic {
+        /// Name of the data set of this shape.
+        stands_for: String,
+        /// Seed from which they were drawn.
+        seed: Seed,
+    },
+}
+
+impl Origin {
+    /// Returns true if the numbers are synthetic.
+    pub fn is_synthetic(&self) -> bool {
+        matches!(self, Self::Synthetic { .. })
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Carried { .. } => f.write_str("carried"),
+            Self::Imported { path, .. } => write!(f, "imported, {}", path.display()),
+            Self::Synthetic { stands_for, .. } => write!(f, "SYNTHETIC, in the shape of {stands_for}"),
+        }
+    }
+}
+
+/// Opens a file for reading.
+pub(super) fn open(path: &Path) -> Result<BufReader<File>, DataError> {
+    let opened = File::open(path);
+    let fail = |error| DataError::of(&path.display().to_string(), format!("cannot be opened: {error}"));
+    opened.map(BufReader::new).map_err(fail)
+}
+
 /// Name that shares the most pairs of letters with `name` (Dice's coefficient, at least a third).
 fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let pairs = |name: &str| -> Vec<[char; 2]> {
-        let letters: Vec<char> = name.to_lowercase().chars().collect();
-        letters.windows(2).map(|pair| [pair[0], pair[1]]).collect()
-    };
-    let typed = pairs(name);
-    let likeness = |other: &str| {
-        let other = pairs(other);
-        let shared = typed.iter().filter(|pair| other.contains(pair)).count();
-        2.0 * shared as f64 / (typed.len() + other.len()).max(1) as f64
-    };
-    let rated = known.map(|other| (likeness(other), other));
-    let best = rated.filter(|(likeness, _)| *likeness >= 1.0 / 3.0).max_by(|a, b| a.0.total_cmp(&b.0));
-    best.map(|(_, other)| other)
+    let rated = known.map(|other| (strsim::sorensen_dice(name, other), other));
+    let near = rated.filter(|(likeness, _)| *likeness >= 1.0 / 3.0);
+    near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, other)| other)
 }
 
 #[cfg(test)]
@@ -286,5 +356,14 @@ mod tests {
         let text = Catalogue::new(None).load("radon_mn").unwrap_err().to_string();
         assert!(text.ends_with("load it with `Catalogue::radon`"), "{text}");
         assert!(Catalogue::new(None).series("pima").is_err());
+    }
+
+    #[test]
+    fn what_the_manifest_calls_carried_is_carried() {
+        let entries = Entry::all();
+        for entry in &entries {
+            assert_eq!(entry.is_carried(), carried(&entry.name).is_some(), "{}", entry.name);
+        }
+        assert_eq!(entries.iter().filter(|entry| entry.is_carried()).count(), FILES.len());
     }
 }

@@ -1,8 +1,8 @@
-//! Data sets of inputs and a target, for regression and classification.
+//! Data sets of inputs and a target, for regression and classification, and their standardisation by the training rows.
 
 use faer::Mat;
 
-use super::{DataError, Entry, Kind, Origin, Table};
+use super::{DataError, Entry, Kind, Origin, Split, Table};
 
 /// A data set for prediction, one case per row.
 ///
@@ -72,8 +72,7 @@ impl Dataset {
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         let x = Mat::from_fn(rows.len(), self.inputs(), |row, column| self.x[(rows[row], column)]);
-        let y = rows.iter().map(|row| self.y[*row]).collect();
-        Self { x, y, ..self.clone_head() }
+        self.with_numbers(x, rows.iter().map(|row| self.y[*row]).collect())
     }
 
     /// The cases in which some input is not `code`, the code of a missing measurement.
@@ -102,21 +101,15 @@ impl Dataset {
             column if column > place => self.x[(row, column - 1)],
             _ => 1.0,
         });
-        let mut set = Self { x, y: self.y.clone(), ..self.clone_head() };
+        let mut set = self.with_numbers(x, self.y.clone());
         set.columns.insert(place, "ones".into());
         set
     }
 
-    /// The data set without its numbers.
-    pub(super) fn clone_head(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            task: self.task,
-            columns: self.columns.clone(),
-            x: Mat::new(),
-            y: Vec::new(),
-            origin: self.origin.clone(),
-        }
+    /// The data set with other numbers.
+    fn with_numbers(&self, x: Mat<f64>, y: Vec<f64>) -> Self {
+        let (name, columns, origin) = (self.name.clone(), self.columns.clone(), self.origin.clone());
+        Self { name, task: self.task, columns, x, y, origin }
     }
 }
 
@@ -125,14 +118,162 @@ impl Task {
         match entry.kind {
             Kind::Classification => Ok(Self::Classification),
             Kind::Regression => Ok(Self::Regression),
-            kind => Err(DataError::Shape { name: entry.name.clone(), kind }),
+            _ => Err(entry.other_kind()),
         }
+    }
+}
+
+/// A column whose standard deviation among the training rows is at most this is left out, as in pMCSA's code.
+const SMALLEST: f64 = 1e-5;
+
+/// Mean and standard deviation of a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scaling {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation, with divisor `n - 1`.
+    pub deviation: f64,
+}
+
+/// A split in which every input, and a measured target, has mean 0 and standard deviation 1 among the training rows.
+///
+/// Test rows are transformed by the scaling of the training rows and do not affect it. Inputs that are (nearly) constant
+/// among the training rows cannot be scaled: they are left out on both sides, and `kept` lists the remaining ones. Labels are
+/// unchanged. Experiments on raw inputs use the [`Split`] itself, which keeps constant inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standardised {
+    /// Training rows.
+    pub train: Dataset,
+    /// Test rows.
+    pub test: Dataset,
+    /// Indices of the remaining inputs of the split.
+    pub kept: Vec<usize>,
+    /// Scaling of each remaining input.
+    pub inputs: Vec<Scaling>,
+    /// Scaling of the target; `None` for labels.
+    pub target: Option<Scaling>,
+}
+
+impl Standardised {
+    /// Standardises a split.
+    ///
+    /// # Errors
+    /// If there are fewer than two training rows, no input remains, or a measured target is constant among them.
+    pub fn new(split: &Split) -> Result<Self, DataError> {
+        let train = &split.train;
+        let fail = |problem: &str| DataError::of(&train.name, problem);
+        if train.rows() < 2 {
+            return Err(fail("fewer than two rows train: no scale can be found; train on more"));
+        }
+        let scalings = (0..train.inputs()).map(|column| Scaling::of(train.x.col_as_slice(column)));
+        let (kept, inputs): (Vec<usize>, Vec<Scaling>) =
+            scalings.enumerate().filter(|(_, scaling)| scaling.deviation > SMALLEST).unzip();
+        if kept.is_empty() {
+            return Err(fail("every input is constant among the rows that train"));
+        }
+        let target = match train.task {
+            Task::Classification => None,
+            Task::Regression => Some(Scaling::of(&train.y)),
+        };
+        if target.is_some() && train.y.iter().all(|y| *y == train.y[0]) {
+            return Err(fail("the target is constant among the rows that train; take another seed"));
+        }
+        let scaled = |data: &Dataset| {
+            let x = Mat::from_fn(data.rows(), kept.len(), |row, k| inputs[k].apply(data.x[(row, kept[k])]));
+            let y = data.y.iter().map(|y| target.map_or(*y, |target| target.apply(*y))).collect();
+            let columns = kept.iter().map(|column| data.columns[*column].clone()).collect();
+            Dataset { columns, ..data.with_numbers(x, y) }
+        };
+        let (train, test) = (scaled(train), scaled(&split.test));
+        Ok(Self { train, test, kept, inputs, target })
+    }
+}
+
+impl Scaling {
+    /// Scaling of some values: at least two.
+    pub fn of(values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        Self { mean, deviation: (squares / (count - 1.0)).sqrt() }
+    }
+
+    /// `(value - mean) / deviation`.
+    pub fn apply(&self, value: f64) -> f64 {
+        (value - self.mean) / self.deviation
+    }
+
+    /// Transforms a value on this scale back to original units. A log density on this scale is larger by `log_deviation`.
+    pub fn undo(&self, value: f64) -> f64 {
+        self.mean + self.deviation * value
+    }
+
+    /// Log of the standard deviation: subtracted from a log density of the scaled target, it gives that of the original
+    /// target.
+    pub fn log_deviation(&self) -> f64 {
+        self.deviation.ln()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::Catalogue;
+    use mcsa_core::Seed;
+
+    use super::*;
+    use crate::{Catalogue, Share};
+
+    fn split(name: &str) -> Split {
+        let data = Catalogue::new(None).load(name).unwrap();
+        Split::new(&data, Share::Down(0.9), Seed::new(1)).unwrap()
+    }
+
+    #[test]
+    fn the_rows_that_train_have_mean_0_and_deviation_1() {
+        for name in ["yacht", "boston", "concrete", "airfoil", "wine_red", "sonar", "breast_wdbc"] {
+            let set = Standardised::new(&split(name)).unwrap();
+            for column in 0..set.train.inputs() {
+                let scaling = Scaling::of(set.train.x.col_as_slice(column));
+                assert!(scaling.mean.abs() < 1e-10 && (scaling.deviation - 1.0).abs() < 1e-10, "{name}");
+            }
+            let target = Scaling::of(&set.train.y);
+            assert_eq!(target.mean.abs() < 1e-10, set.target.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn test_rows_are_not_looked_at() {
+        let original = split("boston");
+        let mut changed = original.clone();
+        changed.test.y.iter_mut().for_each(|y| *y *= 1e6);
+        changed.test.x = Mat::from_fn(changed.test.rows(), 13, |_, _| -7.0);
+        let (a, b) = (Standardised::new(&original).unwrap(), Standardised::new(&changed).unwrap());
+        assert_eq!((a.train, a.inputs, a.target), (b.train, b.inputs.clone(), b.target));
+        changed.train.x[(0, 0)] += 100.0; // the twin: a row that trains is looked at
+        assert_ne!(Standardised::new(&changed).unwrap().inputs, b.inputs);
+    }
+
+    #[test]
+    fn original_units_come_back() {
+        let split = split("boston");
+        let set = Standardised::new(&split).unwrap();
+        let target = set.target.unwrap();
+        for (scaled, original) in set.test.y.iter().zip(&split.test.y) {
+            assert!((target.undo(*scaled) - original).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn constant_inputs_are_left_out() {
+        let set = Standardised::new(&split("ionosphere")).unwrap();
+        assert_eq!((set.train.inputs(), set.test.inputs(), set.kept.contains(&1)), (33, 33, false));
+        assert!(!set.train.columns.contains(&"x2".to_string()));
+        let mut flat = split("ionosphere");
+        flat.train.x = Mat::zeros(flat.train.rows(), 34);
+        assert!(Standardised::new(&flat).unwrap_err().to_string().contains("every input is constant"));
+        let mut flat = split("yacht");
+        flat.train.y.fill(3.0);
+        assert!(Standardised::new(&flat).is_err());
+    }
 
     #[test]
     fn ones_come_first_or_last() {

@@ -3,54 +3,15 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::Kind;
-
 /// Reason why a data set cannot be loaded. Every message includes advice.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DataError {
     /// There is no data set of this name.
-    Unknown {
-        /// The requested name.
-        name: String,
-        /// The closest known name.
-        meant: Option<String>,
-    },
+    Unknown(String),
     /// The data set is known, but neither carried nor imported.
     Absent(Absent),
-    /// The data set has a shape that needs another method.
-    Shape {
-        /// Name of the data set.
-        name: String,
-        /// Kind of the data set.
-        kind: Kind,
-    },
-    /// A file does not have the required contents.
-    Malformed {
-        /// Name of the file.
-        file: String,
-        /// Number of the line, from 1.
-        line: Option<usize>,
-        /// Name of the column or, if it has none, its number.
-        column: Option<String>,
-        /// Contents found, and contents expected.
-        problem: String,
-    },
-    /// The file is well formed but differs from the verified bytes.
-    Changed {
-        /// Name of the file.
-        file: String,
-        /// SHA-256 of the verified bytes.
-        expected: String,
-        /// SHA-256 of the bytes found.
-        found: String,
-    },
-    /// The data set cannot be used as requested.
-    Unusable {
-        /// Name of the data set.
-        name: String,
-        /// Reason and advice.
-        problem: String,
-    },
+    /// A file does not have the required contents, or the data set cannot be used as requested.
+    Invalid(String),
 }
 
 /// A data set that the user has to provide.
@@ -72,62 +33,29 @@ impl DataError {
         matches!(self, Self::Absent(_))
     }
 
-    pub(super) fn file(file: &str, problem: impl Into<String>) -> Self {
-        Self::Malformed { file: file.into(), line: None, column: None, problem: problem.into() }
+    /// An error of a whole file, or of a data set.
+    pub(super) fn of(name: &str, problem: impl fmt::Display) -> Self {
+        Self::Invalid(format!("{name}: {problem}"))
     }
 
-    pub(super) fn line(file: &str, line: usize, problem: impl Into<String>) -> Self {
-        Self::Malformed { file: file.into(), line: Some(line), column: None, problem: problem.into() }
+    pub(super) fn line(file: &str, line: usize, problem: impl fmt::Display) -> Self {
+        Self::Invalid(format!("{file}, line {line}: {problem}"))
     }
 
-    pub(super) fn column(file: &str, column: &str, problem: impl Into<String>) -> Self {
-        Self::Malformed {
-            file: file.into(),
-            line: None,
-            column: Some(column.into()),
-            problem: problem.into(),
-        }
+    pub(super) fn column(file: &str, column: &str, problem: impl fmt::Display) -> Self {
+        Self::Invalid(format!("{file}, column {column}: {problem}"))
     }
 
-    pub(super) fn cell(file: &str, line: usize, column: &str, problem: impl Into<String>) -> Self {
-        Self::Malformed {
-            file: file.into(),
-            line: Some(line),
-            column: Some(column.into()),
-            problem: problem.into(),
-        }
-    }
-
-    pub(super) fn unusable(name: &str, problem: impl Into<String>) -> Self {
-        Self::Unusable { name: name.into(), problem: problem.into() }
+    pub(super) fn cell(file: &str, line: usize, column: &str, problem: impl fmt::Display) -> Self {
+        Self::Invalid(format!("{file}, line {line}, column {column}: {problem}"))
     }
 }
 
 impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { name, meant: Some(meant) } => {
-                write!(f, "no data set {name:?}; did you mean {meant:?}? `cargo xtask data` lists them")
-            }
-            Self::Unknown { name, meant: None } => {
-                write!(f, "no data set {name:?}; `cargo xtask data` lists them")
-            }
+            Self::Unknown(message) | Self::Invalid(message) => f.write_str(message),
             Self::Absent(absent) => absent.fmt(f),
-            Self::Shape { name, kind } => {
-                write!(f, "{name} is of the kind `{kind}`: load it with `Catalogue::{}`", kind.method())
-            }
-            Self::Malformed { file, line, column, problem } => {
-                f.write_str(file)?;
-                line.map_or(Ok(()), |line| write!(f, ", line {line}"))?;
-                column.as_ref().map_or(Ok(()), |column| write!(f, ", column {column}"))?;
-                write!(f, ": {problem}")
-            }
-            Self::Changed { file, expected, found } => write!(
-                f,
-                "{file}: not the file that was verified: its SHA-256 is {found}, expected {expected}; \
-                 restore it (`git checkout -- bench-suite/data`)"
-            ),
-            Self::Unusable { name, problem } => write!(f, "{name}: {problem}"),
         }
     }
 }
@@ -155,18 +83,5 @@ impl std::error::Error for DataError {}
 impl From<DataError> for mcsa_core::Error {
     fn from(error: DataError) -> Self {
         Self::invalid(error.to_string())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_names_file_line_and_column() {
-        let text = DataError::cell("pima.csv", 7, "mass", "the cell is empty").to_string();
-        assert_eq!(text, "pima.csv, line 7, column mass: the cell is empty");
-        let text = DataError::file("pima.csv", "empty").to_string();
-        assert_eq!(text, "pima.csv: empty");
     }
 }

@@ -22,42 +22,25 @@
 //! # Ok::<(), mcsa_data::DataError>(())
 //! ```
 
-mod carried;
 mod catalogue;
 mod command;
 mod dataset;
 mod error;
-mod form;
-mod importing;
+mod kinds;
 mod lines;
-mod listing;
 mod manifest;
-mod origin;
 mod posteriordb;
-mod radon;
 mod reservoir;
-mod schools;
-mod series;
-mod share;
 mod split;
-mod standardised;
-mod strata;
 mod synthetic;
 mod table;
-mod tally;
 
-pub use catalogue::{Catalogue, State};
+pub use catalogue::{Catalogue, Origin, State};
 pub use command::{Command, Verb};
-pub use dataset::{Dataset, Task};
+pub use dataset::{Dataset, Scaling, Standardised, Task};
 pub use error::{Absent, DataError};
+pub use kinds::{Radon, Schools, Series};
 pub use manifest::{Entry, Kind, Label, Layout, StandIn};
-pub use origin::Origin;
 pub use posteriordb::{Posteriordb, ReferenceRegression};
-pub use radon::Radon;
-pub use schools::Schools;
-pub use series::Series;
-pub use share::Share;
-pub use split::Split;
-pub use standardised::{Scaling, Standardised};
-pub use strata::Strata;
+pub use split::{Share, Split, Strata};
 pub use table::Table;

@@ -1,6 +1,5 @@
 //! Lines of a file, with line numbers and a checksum of the file.
 
-use std::fmt::Write;
 use std::io::{BufRead, Read as _};
 
 use sha2::{Digest, Sha256};
@@ -34,8 +33,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         loop {
             self.bytes.clear();
             let read = (&mut self.reader).take(LONGEST + 1).read_until(b'\n', &mut self.bytes);
-            let read =
-                read.map_err(|error| DataError::file(self.file, format!("cannot be read: {error}")))?;
+            let read = read.map_err(|error| DataError::of(self.file, format!("cannot be read: {error}")))?;
             if read == 0 {
                 return Ok(None);
             }
@@ -65,11 +63,13 @@ impl<'a, R: BufRead> Lines<'a, R> {
 
     /// SHA-256 of all bytes read.
     pub(super) fn sha256(self) -> String {
-        self.sum.finalize().iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}"); // writing to a string cannot fail
-            text
-        })
+        hex(self.sum)
     }
+}
+
+/// The digest in hexadecimal digits.
+pub(super) fn hex(sum: Sha256) -> String {
+    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use super::DataError;
+
 /// One data set, as described in `data/manifest.toml`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
     /// Name, which is also the name of its file without `.csv`.
@@ -66,12 +68,13 @@ pub struct Entry {
 }
 
 /// Kind of a data set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Inputs and a label: [`Dataset`](super::Dataset).
     Classification,
     /// Inputs and a measured target: [`Dataset`](super::Dataset).
+    #[default]
     Regression,
     /// Measurements by county: [`Radon`](super::Radon).
     Hierarchical,
@@ -94,7 +97,7 @@ pub struct Label {
 }
 
 /// A layout of a user's file: `cells` values on each line, without a header.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// Description of the layout.
@@ -180,6 +183,20 @@ impl Entry {
         self.columns.len() - self.text.len() - usize::from(self.target.is_some())
     }
 
+    /// Error of a method for another kind; it names the catalogue's method that loads this kind.
+    pub(super) fn other_kind(&self) -> DataError {
+        let method = match self.kind {
+            Kind::Classification | Kind::Regression => "load",
+            Kind::Hierarchical => "radon",
+            Kind::Series => "series",
+            Kind::Schools => "schools",
+        };
+        DataError::of(
+            &self.name,
+            format!("it has the kind `{}`: load it with `Catalogue::{method}`", self.kind),
+        )
+    }
+
     pub(super) fn is_text(&self, column: &str) -> bool {
         self.text.iter().any(|text| text == column)
     }
@@ -192,33 +209,12 @@ impl Entry {
 
 /// Number of rows with label 1 among `rows`, if `ones` of `all` rows have it: rounded to the nearest.
 pub(super) fn share_of(ones: usize, all: usize, rows: usize) -> usize {
-    match rows == all {
-        true => ones,
-        false => (ones as f64 / all as f64 * rows as f64).round() as usize,
-    }
-}
-
-impl Kind {
-    /// Name of the catalogue's method that loads this kind.
-    pub(super) fn method(self) -> &'static str {
-        match self {
-            Self::Classification | Self::Regression => "load",
-            Self::Hierarchical => "radon",
-            Self::Series => "series",
-            Self::Schools => "schools",
-        }
-    }
+    if rows == all { ones } else { (ones as f64 / all as f64 * rows as f64).round() as usize }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Classification => "classification",
-            Self::Regression => "regression",
-            Self::Hierarchical => "hierarchical",
-            Self::Series => "series",
-            Self::Schools => "schools",
-        })
+        f.pad(&format!("{self:?}").to_lowercase())
     }
 }
 

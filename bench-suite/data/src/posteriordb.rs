@@ -7,7 +7,9 @@ use faer::Mat;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::{Absent, DataError};
+use super::catalogue::open;
+use super::lines::hex;
+use super::{Absent, DataError, Entry, Table};
 
 /// Folder of linear regressions from `posteriordb`, with moments and quantiles of its reference draws.
 ///
@@ -106,9 +108,9 @@ impl Posteriordb {
     pub fn load(&self, name: &str) -> Result<ReferenceRegression, DataError> {
         let file = self.folder.join(REFERENCE).display().to_string();
         let Some(known) = self.posteriors.get(name) else {
-            return Err(DataError::file(&file, format!("no posterior {name:?}")));
+            return Err(DataError::of(&file, format!("no posterior {name:?}")));
         };
-        let refuse = |problem: String| DataError::file(&file, format!("{name}: {problem}"));
+        let refuse = |problem: String| DataError::of(&file, format!("{name}: {problem}"));
         let (dim, quantile) = (known.columns + 1, |level: &str| known.quantiles.get(level).cloned());
         let Some(quantiles) = quantile("0.05")
             .zip(quantile("0.5"))
@@ -149,39 +151,16 @@ impl Posteriordb {
         let mut sum = Sha256::new();
         sum.update(format!("{:?}", self.posteriors[name]));
         sum.update(read(&self.folder.join(format!("{name}.csv")))?);
-        Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hex(sum))
     }
 
     fn table(&self, name: &str, known: &Described) -> Result<(Mat<f64>, Vec<f64>), DataError> {
         let path = self.folder.join(format!("{name}.csv"));
-        let (file, text) = (path.display().to_string(), read(&path)?);
-        let mut lines = text.lines();
-        let columns: Vec<String> =
-            std::iter::once("y".to_owned()).chain((0..known.columns).map(|k| format!("x{k}"))).collect();
-        let header = columns.join(",");
-        if lines.next().map(str::trim) != Some(&header) {
-            return Err(DataError::line(&file, 1, format!("expected the header {header}")));
-        }
-        let (mut y, mut rows) = (Vec::new(), Vec::new());
-        for (number, line) in lines.enumerate().map(|(i, line)| (i + 2, line)) {
-            let cells: Vec<&str> = line.trim().split(',').collect();
-            if cells.len() != columns.len() {
-                let problem = format!("{} cells, expected {}", cells.len(), columns.len());
-                return Err(DataError::line(&file, number, problem));
-            }
-            for (column, cell) in columns.iter().zip(cells) {
-                let value = cell.parse::<f64>().ok().filter(|value| value.is_finite());
-                let value = value.ok_or_else(|| {
-                    DataError::cell(&file, number, column, format!("{cell:?} is not a finite number"))
-                })?;
-                if column == "y" { y.push(value) } else { rows.push(value) }
-            }
-        }
-        if y.len() != known.rows {
-            let problem = format!("{} rows, expected {} by {REFERENCE}", y.len(), known.rows);
-            return Err(DataError::file(&file, problem));
-        }
-        Ok((Mat::from_fn(y.len(), known.columns, |i, k| rows[i * known.columns + k]), y))
+        let columns = std::iter::once("y".to_owned()).chain((0..known.columns).map(|k| format!("x{k}")));
+        let entry = Entry { rows: known.rows, columns: columns.collect(), ..Entry::default() };
+        let table = Table::read_plain(&entry, &path.display().to_string(), open(&path)?)?;
+        let design = Mat::from_fn(known.rows, known.columns, |i, k| table.numbers(k + 1)[i]);
+        Ok((design, table.numbers(0).to_vec()))
     }
 }
 
@@ -226,5 +205,5 @@ fn absent(place: Option<PathBuf>) -> DataError {
 
 fn read(path: &Path) -> Result<String, DataError> {
     std::fs::read_to_string(path)
-        .map_err(|error| DataError::file(&path.display().to_string(), format!("cannot be read: {error}")))
+        .map_err(|error| DataError::of(&path.display().to_string(), format!("cannot be read: {error}")))
 }

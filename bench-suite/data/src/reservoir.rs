@@ -1,6 +1,5 @@
 //! Random subset of a stream of labelled rows, in memory for the subset alone.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use mcsa_core::{Address, Seed, Stream};
@@ -19,15 +18,15 @@ pub(super) struct Reservoir {
     size: usize,
     rows: usize,
     ones: usize,
-    /// Rows with label 0, then those with label 1; the largest key on top.
-    held: [BinaryHeap<Held>; 2],
+    /// Rows with label 0, then those with label 1.
+    held: [Held; 2],
 }
 
-/// A row with its key and number.
+/// Rows, with bits of the key, number and place of each; the largest key on top. Bits of positive numbers are in their order.
+#[derive(Default)]
 struct Held {
-    key: f64,
-    number: usize,
-    values: Box<[f64]>,
+    heap: BinaryHeap<(u64, usize, usize)>,
+    rows: Vec<Box<[f64]>>,
 }
 
 impl Reservoir {
@@ -44,45 +43,28 @@ impl Reservoir {
         let is_one = values.last() == Some(&1.0);
         self.ones += usize::from(is_one);
         self.keys.go_to(Address::of(number as u64, 0));
-        let (key, held) = (self.keys.uniform(), &mut self.held[usize::from(is_one)]);
-        if held.len() < self.size {
-            held.push(Held { key, number, values: values.into() });
-        } else if let Some(mut top) = held.peek_mut().filter(|top| key < top.key) {
-            (top.key, top.number) = (key, number);
-            top.values.copy_from_slice(values);
+        let (key, Held { heap, rows }) = (self.keys.uniform().to_bits(), &mut self.held[usize::from(is_one)]);
+        if rows.len() < self.size {
+            heap.push((key, number, rows.len()));
+            rows.push(values.into());
+        } else if let Some(mut top) = heap.peek_mut().filter(|top| key < top.0) {
+            (top.0, top.1) = (key, number);
+            rows[top.2].copy_from_slice(values);
         }
     }
 
     /// The rows of the subset in the order of the stream: labels have their shares among all rows, rounded.
     pub(super) fn subset(self) -> Vec<Box<[f64]>> {
         let ones = share_of(self.ones, self.rows, self.size);
-        let [zeros_held, ones_held] = self.held.map(BinaryHeap::into_sorted_vec);
-        let chosen = zeros_held.into_iter().take(self.size - ones).chain(ones_held.into_iter().take(ones));
-        let mut chosen: Vec<Held> = chosen.collect();
-        chosen.sort_unstable_by_key(|held| held.number);
-        chosen.into_iter().map(|held| held.values).collect()
+        let mut chosen = Vec::with_capacity(self.size);
+        for (Held { heap, mut rows }, count) in self.held.into_iter().zip([self.size - ones, ones]) {
+            let kept = heap.into_sorted_vec().into_iter().take(count);
+            chosen.extend(kept.map(|(_, number, place)| (number, std::mem::take(&mut rows[place]))));
+        }
+        chosen.sort_unstable_by_key(|(number, _)| *number);
+        chosen.into_iter().map(|(_, values)| values).collect()
     }
 }
-
-impl Ord for Held {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.total_cmp(&other.key).then(self.number.cmp(&other.number))
-    }
-}
-
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Held {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Held {}
 
 #[cfg(test)]
 mod tests {
@@ -93,7 +75,7 @@ mod tests {
         let mut reservoir = Reservoir::new(name, size);
         for row in 0..rows {
             reservoir.see(&[row as f64, f64::from(u8::from(row % 4 == 0))]);
-            assert!(reservoir.held.iter().all(|held| held.len() <= size));
+            assert!(reservoir.held.iter().all(|held| held.rows.len() <= size));
         }
         reservoir.subset().iter().map(|values| values[0] as usize).collect()
     }

@@ -1,16 +1,19 @@
 //! Reader of data files: from bytes to checked columns.
 
-use std::io::BufRead;
+use std::io::{BufRead, Write};
 
-use super::form::{Form, shown};
+use mcsa_core::counted;
+
 use super::lines::Lines;
 use super::reservoir::Reservoir;
-use super::tally::Tally;
-use super::{DataError, Entry};
+use super::{DataError, Entry, Layout};
+
+/// Largest relative error of a sum of a user's file: known sums have 8 digits.
+const SUM_TOLERANCE: f64 = 1e-6;
 
 /// Columns of a file, in the order of the manifest, checked against all facts in the manifest.
 ///
-/// Refused, with file, line and column: a wrong header, rows too short or too long, cells that are empty or not a finite
+/// Errors, with file, line and column, are: a wrong header, rows too short or too long, cells that are empty or not a finite
 /// number, labels that are not codes, too few or too many rows, wrong counts of codes, columns that are unexpectedly constant
 /// or unexpectedly not constant, wrong sums, rows in another order, changed signs, lines of more than a megabyte, a wrong
 /// checksum. No input causes a panic.
@@ -19,15 +22,11 @@ use super::{DataError, Entry};
 /// grow with the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    columns: Vec<Column>,
+    /// Numbers and words of each column, of which one is empty.
+    columns: Vec<(Vec<f64>, Vec<String>)>,
+    rows: usize,
     /// SHA-256 of the file.
     pub sha256: String,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Column {
-    Numbers(Vec<f64>),
-    Words(Vec<String>),
 }
 
 impl Table {
@@ -36,11 +35,16 @@ impl Table {
     /// # Errors
     /// If it differs from `entry`: see [`Table`].
     pub fn read(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
-        let table = Reading::run(entry, file, reader, Form::own)?;
+        let table = Reading::run(entry, file, reader, Form::own, true)?;
         match &entry.sha256 {
-            Some(expected) if *expected != table.sha256 => {
-                Err(DataError::Changed { file: file.into(), expected: expected.clone(), found: table.sha256 })
-            }
+            Some(expected) if *expected != table.sha256 => Err(DataError::of(
+                file,
+                format!(
+                    "not the file that was verified: its SHA-256 is {}, expected {expected}; restore it (`git checkout -- \
+                     bench-suite/data`)",
+                    table.sha256
+                ),
+            )),
             _ => Ok(table),
         }
     }
@@ -50,47 +54,53 @@ impl Table {
     /// # Errors
     /// If it differs from `entry`: see [`Table`].
     pub fn read_any(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
-        Reading::run(entry, file, reader, Form::any)
+        Reading::run(entry, file, reader, Form::any, true)
     }
 
-    /// Number of rows.
-    pub(super) fn rows(&self) -> usize {
-        self.columns.first().map_or(0, |column| match column {
-            Column::Numbers(values) => values.len(),
-            Column::Words(values) => values.len(),
-        })
+    /// Reads a file of which header and number of rows alone are known.
+    pub(super) fn read_plain(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
+        Reading::run(entry, file, reader, Form::own, false)
     }
 
     /// Numbers of the column at index `place` of the manifest; empty if it holds words.
     pub fn numbers(&self, place: usize) -> &[f64] {
-        match self.columns.get(place) {
-            Some(Column::Numbers(values)) => values,
-            _ => &[],
-        }
+        self.columns.get(place).map_or(&[], |(numbers, _)| numbers)
     }
 
     /// Words of the column at index `place` of the manifest; empty if it holds numbers.
     pub fn words(&self, place: usize) -> &[String] {
-        match self.columns.get(place) {
-            Some(Column::Words(values)) => values,
-            _ => &[],
+        self.columns.get(place).map_or(&[], |(_, words)| words)
+    }
+
+    /// Appends the numbers of a row.
+    fn keep(&mut self, entry: &Entry, row: &[f64]) {
+        self.rows += 1;
+        for ((name, (numbers, _)), value) in entry.columns.iter().zip(&mut self.columns).zip(row) {
+            if !entry.is_text(name) {
+                numbers.push(*value);
+            }
         }
     }
 
-    /// Writes row `row` in our own layout; every number is read back bit for bit.
-    pub(super) fn write_row(
-        &self,
-        row: usize,
-        out: &mut (impl std::io::Write + ?Sized),
-    ) -> std::io::Result<()> {
-        for (k, column) in self.columns.iter().enumerate() {
-            let comma = if k == 0 { "" } else { "," };
-            match column {
-                Column::Numbers(values) => write!(out, "{comma}{}", values[row])?,
-                Column::Words(values) => write!(out, "{comma}{}", values[row])?,
+    /// Number of rows.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Writes the rows in our own layout; every number is read back bit for bit.
+    pub(super) fn write(&self, entry: &Entry, out: &mut (impl Write + ?Sized)) -> std::io::Result<()> {
+        writeln!(out, "{}", entry.columns.join(","))?;
+        for row in 0..self.rows {
+            for (k, (numbers, words)) in self.columns.iter().enumerate() {
+                let comma = if k == 0 { "" } else { "," };
+                match numbers.get(row) {
+                    Some(number) => write!(out, "{comma}{number}")?,
+                    None => write!(out, "{comma}{}", words[row])?,
+                }
             }
+            writeln!(out)?;
         }
-        writeln!(out)
+        Ok(())
     }
 }
 
@@ -98,50 +108,62 @@ impl Table {
 struct Reading<'a> {
     entry: &'a Entry,
     file: &'a str,
-    columns: Vec<Column>,
-    /// Number of rows so far, and of the file.
+    table: Table,
+    /// Numbers of rows so far, and of the file.
     rows: usize,
     all: usize,
-    tally: Tally,
-    /// Subset of a published file that is kept in place of all rows, and room for a row.
+    /// Facts about each column, and the number of rows with each label.
+    facts: Vec<Facts>,
+    labels: Vec<usize>,
+    /// Subset of a published file that is kept in place of all rows.
     reservoir: Option<Reservoir>,
+    /// Numbers of the last row.
     row: Vec<f64>,
+}
+
+/// Facts about the numbers of one column.
+#[derive(Debug, Clone, Default)]
+struct Facts {
+    first: Option<f64>,
+    differs: bool,
+    /// Sum of absolute values.
+    sum: f64,
+    /// Sum of values times row numbers over the number of rows, and that of their absolute values.
+    order: f64,
+    order_scale: f64,
 }
 
 type Recognise = fn(&Entry, &str, &str) -> Result<Form, DataError>;
 
 impl<'a> Reading<'a> {
-    fn new(entry: &'a Entry, file: &'a str, form: &Form) -> Self {
-        let empty = |name: &String| match entry.is_text(name) {
-            true => Column::Words(Vec::new()),
-            false => Column::Numbers(Vec::new()),
-        };
-        let all = if form.is_published { entry.rows } else { entry.kept() };
-        let subset = entry.subset.filter(|_| form.is_published);
-        Self {
-            entry,
-            file,
-            columns: entry.columns.iter().map(empty).collect(),
-            rows: 0,
-            all,
-            tally: Tally::new(entry, all),
-            reservoir: subset.map(|size| Reservoir::new(&entry.name, size)),
-            row: Vec::new(),
-        }
-    }
-
     fn run(
         entry: &'a Entry,
         file: &'a str,
         reader: impl BufRead,
         recognise: Recognise,
+        is_known: bool,
     ) -> Result<Table, DataError> {
         let mut lines = Lines::new(file, reader);
         let Some((number, first)) = lines.next()? else {
-            return Err(DataError::file(file, "the file is empty"));
+            return Err(DataError::of(file, "the file is empty"));
         };
         let form = recognise(entry, file, first)?;
-        let mut reading = Self::new(entry, file, &form);
+        let subset = entry.subset.filter(|_| form.is_published);
+        let mut reading = Self {
+            entry,
+            file,
+            table: Table {
+                columns: vec![Default::default(); entry.columns.len()],
+                rows: 0,
+                sha256: String::new(),
+            },
+            rows: 0,
+            all: if form.is_published { entry.rows } else { entry.kept() },
+            facts: vec![Facts::default(); entry.columns.len()],
+            labels: vec![0; entry.labels.len()],
+            reservoir: subset.map(|size| Reservoir::new(&entry.name, size)),
+            row: vec![0.0; entry.columns.len()],
+        };
         if form.starts_at_once {
             reading.add(&form, number, first)?;
         }
@@ -153,74 +175,116 @@ impl<'a> Reading<'a> {
         }
         let Self { rows, all, .. } = reading;
         if rows < all {
-            return Err(DataError::file(file, format!("{rows} rows, expected {all}: is it whole?")));
+            return Err(DataError::of(file, format!("{rows} rows, expected {all}: is it whole?")));
         }
-        reading.tally.check(entry, file)?;
-        Ok(Table { columns: reading.kept(), sha256: lines.sha256() })
-    }
-
-    /// Columns of all rows, or of the subset.
-    fn kept(mut self) -> Vec<Column> {
-        for row in self.reservoir.map(Reservoir::subset).into_iter().flatten() {
-            for (column, value) in self.columns.iter_mut().zip(row) {
-                if let Column::Numbers(numbers) = column {
-                    numbers.push(value);
-                }
-            }
+        if is_known {
+            reading.check()?;
         }
-        self.columns
+        let Self { mut table, reservoir, .. } = reading;
+        table.sha256 = lines.sha256();
+        for row in reservoir.map(Reservoir::subset).into_iter().flatten() {
+            table.keep(entry, &row);
+        }
+        Ok(table)
     }
 
     /// Reads one line.
     fn add(&mut self, form: &Form, number: usize, line: &str) -> Result<(), DataError> {
-        let fail = |problem: String| Err(DataError::line(self.file, number, problem));
+        let Self { entry, file, .. } = *self;
         if self.rows == self.all {
-            return fail(format!("more than {} rows", self.all));
+            return Err(DataError::line(file, number, format!("more than {} rows", self.all)));
         }
-        let found = form.cells(line).count();
-        if found != form.places.len() {
-            return fail(format!("{found} values, expected {}", form.places.len()));
+        let (found, expected) = (form.cells(line).count(), form.places.len());
+        if found != expected {
+            return Err(DataError::line(file, number, format!("{found} values, expected {expected}")));
         }
         for (cell, place) in form.cells(line).zip(&form.places) {
             let Some(place) = *place else { continue };
-            let name = &self.entry.columns[place];
-            let is_target = self.entry.target.as_ref() == Some(name);
-            let fail = |problem: String| DataError::cell(self.file, number, name, problem);
-            match &mut self.columns[place] {
-                Column::Words(_) if cell.is_empty() => return Err(fail("the cell is empty".into())),
-                Column::Words(words) => words.push(cell.into()),
-                Column::Numbers(numbers) => {
-                    let word = is_target.then(|| form.label(cell)).flatten();
-                    let value = word.unwrap_or_else(|| value(cell, self.entry.fill.get(name)));
-                    let value = value.map_err(fail)?;
-                    if is_target && !self.entry.labels.is_empty() {
-                        self.tally.add_label(code(self.entry, value).map_err(fail)?);
-                    }
-                    self.tally.add(place, self.rows + 1, value);
-                    numbers.push(value);
+            let name = &entry.columns[place];
+            let fail = |problem: String| DataError::cell(file, number, name, problem);
+            if entry.is_text(name) {
+                if cell.is_empty() {
+                    return Err(fail("the cell is empty".into()));
                 }
+                self.table.columns[place].1.push(cell.into());
+            } else {
+                let word = if entry.target.as_ref() == Some(name) { form.label(cell) } else { None };
+                let value = word.unwrap_or_else(|| value(cell, entry.fill.get(name)));
+                self.row[place] = value.map_err(fail)?;
             }
         }
-        let last = self.columns.len() - 1;
-        if let (Some((ones, _)), Some(Column::Numbers(labels))) = (form.counted, self.columns.last_mut()) {
-            let value = f64::from(u8::from(self.rows < ones));
-            if !self.entry.labels.is_empty() {
-                let fail = |problem| DataError::line(self.file, number, problem);
-                self.tally.add_label(code(self.entry, value).map_err(fail)?);
-            }
-            self.tally.add(last, self.rows + 1, value);
-            labels.push(value);
+        let last = entry.columns.len() - 1;
+        if let Some(ones) = form.ones {
+            self.row[last] = f64::from(u8::from(self.rows < ones));
         }
-        if let Some(reservoir) = &mut self.reservoir {
-            self.row.clear();
-            self.row.extend(self.columns.iter_mut().filter_map(|column| match column {
-                Column::Numbers(numbers) => numbers.pop(),
-                Column::Words(_) => None,
-            }));
-            reservoir.see(&self.row);
+        if !entry.labels.is_empty() {
+            let fail = |problem| DataError::cell(file, number, &entry.columns[last], problem);
+            self.labels[code(entry, self.row[last]).map_err(fail)?] += 1;
         }
         self.rows += 1;
+        for (facts, value) in self.facts.iter_mut().zip(&self.row) {
+            facts.add(*value, self.rows as f64, self.all as f64);
+        }
+        match &mut self.reservoir {
+            Some(reservoir) => reservoir.see(&self.row),
+            None => self.table.keep(entry, &self.row),
+        }
         Ok(())
+    }
+
+    /// An error if the facts are not those of the manifest; sums are of published files and of files of all rows.
+    fn check(&self) -> Result<(), DataError> {
+        let Self { entry, file, .. } = *self;
+        let name = entry.columns.last().map_or("", String::as_str);
+        for (label, found) in entry.labels.iter().zip(&self.labels) {
+            if let Some(count) = entry.count_among(label, self.rows).filter(|count| count != found) {
+                let (code, meaning) = (label.code, &label.meaning);
+                let problem = format!("label {code} ({meaning}) occurs {found} times, expected {count}");
+                return Err(DataError::column(file, name, problem));
+            }
+        }
+        let numeric = || entry.columns.iter().zip(&self.facts).filter(|(name, _)| !entry.is_text(name));
+        for (name, facts) in numeric().filter(|_| self.rows > 1) {
+            let problem = match (facts.differs, entry.constant.contains(name)) {
+                (false, false) => {
+                    let first = facts.first.unwrap_or(f64::NAN);
+                    format!("every value is {first}; expected values that differ")
+                }
+                (true, true) => "the values differ; this column is known to be constant".into(),
+                _ => continue,
+            };
+            return Err(DataError::column(file, name, problem));
+        }
+        let off = |found: f64, expected: f64, scale: f64| (found - expected).abs() > SUM_TOLERANCE * scale;
+        for ((name, Facts { sum, .. }), expected) in numeric().zip(&entry.sums) {
+            if off(*sum, *expected, expected.abs()) {
+                let problem = format!(
+                    "the absolute values sum to {sum}, expected {expected}: another version of the set, or columns in \
+                     another order"
+                );
+                return Err(DataError::column(file, name, problem));
+            }
+        }
+        for ((name, Facts { order, order_scale, .. }), expected) in numeric().zip(&entry.order) {
+            if off(*order, *expected, *order_scale) {
+                let problem = format!(
+                    "values times row numbers sum to {order}, expected {expected}: rows in another order, or signs turned"
+                );
+                return Err(DataError::column(file, name, problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Facts {
+    /// Adds the number of a row out of `rows`, numbered from 1.
+    fn add(&mut self, value: f64, row: f64, rows: f64) {
+        let numbered = value * row / rows;
+        self.differs |= *self.first.get_or_insert(value) != value;
+        self.sum += value.abs();
+        self.order += numbered;
+        self.order_scale += numbered.abs();
     }
 }
 
@@ -238,10 +302,144 @@ fn value(cell: &str, fill: Option<&f64>) -> Result<f64, String> {
     }
 }
 
-/// Place of a label in the manifest; refuses a value that is not one of the codes.
+/// Place of a label in the manifest; an error if it is not one of the codes.
 fn code(entry: &Entry, value: f64) -> Result<usize, String> {
     entry.labels.iter().position(|label| label.code == value).ok_or_else(|| {
         let known = entry.labels.iter().map(|label| format!("{} ({})", label.code, label.meaning));
         format!("label {value}, expected {}", known.collect::<Vec<_>>().join(" or "))
     })
+}
+
+/// Layout of a file: mapping of its cells to columns.
+struct Form {
+    /// Index of the column of each cell; `None` for cells that are not read.
+    places: Vec<Option<usize>>,
+    /// True if cells are separated by blanks instead of commas.
+    blanks: bool,
+    /// Number of lines before the first row, not counting the one already read.
+    skip: usize,
+    /// True if the first line is a row.
+    starts_at_once: bool,
+    /// True for the layout of a published file, which has all rows.
+    is_published: bool,
+    /// Word for label 1, and words for label 0; any other word if there are none.
+    words: Option<(String, Vec<String>)>,
+    /// Number of rows with label 1, which come first, if lines carry no label.
+    ones: Option<usize>,
+}
+
+impl Form {
+    /// Our own layout: the header of the manifest, then one row per line. The error names the first column that differs.
+    fn own(entry: &Entry, file: &str, header: &str) -> Result<Self, DataError> {
+        let found: Vec<&str> = header.split(',').map(str::trim).collect();
+        for (k, name) in entry.columns.iter().enumerate() {
+            match found.get(k) {
+                Some(found) if found == name => {}
+                Some(text) => {
+                    // A file with another number of columns is no data table, and nothing of it is shown.
+                    let is_table = found.len() == entry.columns.len();
+                    let text = if is_table { shown(text) } else { "something else".to_owned() };
+                    let problem = format!("the header says {text}, expected {name}");
+                    return Err(DataError::cell(file, 1, &format!("{}", k + 1), problem));
+                }
+                None => return Err(DataError::cell(file, 1, name, "missing in the header")),
+            }
+        }
+        if found.len() > entry.columns.len() {
+            let problem = format!("the header has {} columns, expected {}", found.len(), entry.columns.len());
+            return Err(DataError::line(file, 1, problem));
+        }
+        let places = (0..entry.columns.len()).map(Some).collect();
+        let [blanks, starts_at_once, is_published] = [false; 3];
+        Ok(Self { places, blanks, skip: 0, starts_at_once, is_published, words: None, ones: None })
+    }
+
+    /// Our own layout, or one in which the data set is published.
+    fn any(entry: &Entry, file: &str, first: &str) -> Result<Self, DataError> {
+        let own = match Self::own(entry, file, first) {
+            Ok(own) => return Ok(own),
+            Err(error) if entry.layouts.is_empty() => return Err(error),
+            Err(_) => entry.columns.join(","),
+        };
+        if let Some(form) = entry.layouts.iter().find_map(|layout| Self::published(entry, layout, first)) {
+            return Ok(form);
+        }
+        let known = |layout: &Layout| format!("{} values on a line ({})", layout.cells, layout.what);
+        let known: Vec<String> = entry.layouts.iter().map(known).collect();
+        let problem = format!(
+            "{} by commas, {} by blanks; expected {}, or the header {}",
+            counted(first.split(',').count(), "value"),
+            first.split_ascii_whitespace().count(),
+            known.join(", or "),
+            shown(&own)
+        );
+        Err(DataError::line(file, 1, problem))
+    }
+
+    /// A published layout, if the first line fits it.
+    fn published(entry: &Entry, layout: &Layout, first: &str) -> Option<Self> {
+        let mut form = Self {
+            places: Vec::new(),
+            blanks: layout.blanks,
+            skip: layout.skip.saturating_sub(1),
+            starts_at_once: layout.skip == 0 && !layout.counted,
+            is_published: true,
+            words: layout.positive.clone().map(|positive| (positive, layout.negative.clone())),
+            ones: None,
+        };
+        if layout.counted {
+            let counts: Vec<usize> =
+                first.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+            let [ones, _] = counts[..] else { return None };
+            form.ones = Some(ones);
+        } else {
+            let cells: Vec<&str> = form.cells(first).collect();
+            // In a header no cell is a number; in a row, one cell may be a letter for the class.
+            let is_header = cells.iter().all(|cell| cell.parse::<f64>().is_err());
+            if cells.len() != layout.cells || is_header != (layout.skip > 0) {
+                return None;
+            }
+        }
+        let last = entry.columns.len() - 1;
+        let target = layout.target.or_else(|| (0..layout.cells).rfind(|cell| !layout.ignore.contains(cell)));
+        let mut inputs = 0..entry.columns.len();
+        let place = |cell| match cell {
+            cell if layout.ignore.contains(&cell) => None,
+            cell if Some(cell) == target && !layout.counted => Some(last),
+            _ => inputs.next(),
+        };
+        form.places = (0..layout.cells).map(place).collect();
+        Some(form)
+    }
+
+    /// Label of a word; `None` if labels are numbers.
+    fn label(&self, word: &str) -> Option<Result<f64, String>> {
+        let (positive, negative) = self.words.as_ref()?;
+        let is_negative = negative.is_empty() || negative.iter().any(|known| known == word);
+        Some(match (word == positive, is_negative) {
+            (true, _) => Ok(1.0),
+            (false, true) => Ok(0.0),
+            (false, false) => {
+                Err(format!("label {}, expected {positive} or {}", shown(word), negative.join(" or ")))
+            }
+        })
+    }
+
+    /// The cells of a line.
+    fn cells<'l>(&self, line: &'l str) -> Box<dyn Iterator<Item = &'l str> + 'l> {
+        if self.blanks {
+            Box::new(line.split_ascii_whitespace())
+        } else {
+            Box::new(line.split(',').map(str::trim))
+        }
+    }
+}
+
+/// Text from a file, quoted and truncated.
+fn shown(text: &str) -> String {
+    const MOST: usize = 40;
+    if text.chars().count() <= MOST {
+        return format!("{text:?}");
+    }
+    format!("{:?}..", text.chars().take(MOST).collect::<String>())
 }

@@ -263,7 +263,7 @@ fn typed<T: DeserializeOwned>(part: &str, table: &toml::Table) -> Result<T, Erro
 /// Digest of the data of a model, if it has data; a notice is printed if they are a stand-in.
 fn digest(model: &Target, catalogue: &Catalogue) -> Result<Option<String>, Exit> {
     let digest = model.digest(catalogue).map_err(|error| match error {
-        DataError::Unknown { .. } => Exit::Usage(error.into()),
+        DataError::Unknown(_) => Exit::Usage(error.into()),
         _ => Exit::Failed(error.into()),
     })?;
     if let (None, Some(name)) = (&digest, model.data()) {

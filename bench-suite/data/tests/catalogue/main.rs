@@ -1,8 +1,0 @@
-//! Requirements on data files, and errors if they are violated.
-
-mod bytes;
-mod folder;
-mod importing;
-mod posteriordb;
-mod reader;
-mod sets;
