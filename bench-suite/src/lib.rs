@@ -17,9 +17,9 @@
 //! 1. `papers/<paper>/<figure>.toml`: targets, methods, and the amount of computation in each preset. Unknown keys are refused with
 //!    their name. A setting that is a list expands to each of its values; `on` lists the targets that a method is run on.
 //! 2. In the same file, its [`claims`]: comparisons of methods need no code.
-//! 3. A line in `experiments/registry.rs` and, for a published table, its cells in `published/cells.csv`.
+//! 3. A line in `experiments/mod.rs` and, for a published table, its cells in `published/cells.csv`.
 //! 4. If the standard [`figures`] and [`tables`] do not suffice, tables `[[figure]]` and `[[table]]` in the file; for what these
-//!    cannot express, a room `experiments/<noun>.rs` with functions from
+//!    cannot express, in `experiments/<paper>.rs` functions from
 //!    [`results::Results`] to [`figures::FigureFile`]s and [`tables::Sheet`]s, and checks of claims that are no comparisons, tested
 //!    on synthetic rows for which they hold, fail and abstain. Colours come from [`look`].
 //!

@@ -221,6 +221,19 @@ fn most_of<'o>(jobs: &[&Job], others: &'o Others) -> Option<&'o str> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(code, _)| code)
 }
 
+/// Medians of both coordinates in `parts` groups of equal size, ordered by the first. Empty if one of these is NaN.
+pub(crate) fn medians_of_parts(mut points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> {
+    if points.len() < parts || points.iter().any(|point| point.0.is_nan()) {
+        return Vec::new();
+    }
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let part = |k: usize| &points[k * points.len() / parts..(k + 1) * points.len() / parts];
+    let median = |part: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
+        quantile(&mut part.iter().map(of).collect::<Vec<_>>(), 0.5)
+    };
+    (0..parts).map(|k| (median(part(k), |point| point.0), median(part(k), |point| point.1))).collect()
+}
+
 impl Series<'_> {
     /// Target of the task.
     pub fn target(&self) -> &Target {
@@ -305,6 +318,12 @@ impl Series<'_> {
         let replicates = self.outcomes.iter().map(|outcome| outcome.job.replicate);
         let difference = |replicate| Some(self.end(replicate, metric)? - against.end(replicate, metric)?);
         replicates.filter_map(difference).collect()
+    }
+
+    /// Two metrics in each row of each replicate.
+    pub(crate) fn pairs(&self, x: &str, y: &str) -> Vec<(f64, f64)> {
+        let rows = self.outcomes.iter().flat_map(|outcome| &outcome.rows);
+        rows.filter_map(|row| Some((*row.values.get(x)?, *row.values.get(y)?))).collect()
     }
 
     /// A vector of the last row, for every replicate that recorded it and did not end early.

@@ -6,7 +6,7 @@ use mcsa_core::Error;
 use serde_json::Value as Json;
 use toml::Value;
 
-use crate::catalog::FamilyConfig;
+use crate::catalog::{Ansatz, FamilyConfig, OptimizerConfig, Target};
 use crate::experiment::Experiment;
 use crate::look;
 use crate::results::{Results, Series};
@@ -23,6 +23,8 @@ pub(crate) struct Selector(pub(crate) toml::Table);
 pub(crate) struct Settings {
     label: String,
     budget: usize,
+    /// Dimension of a case.
+    dimension: Option<usize>,
     all: Json,
     /// Labels of settings, by their keys.
     labels: BTreeMap<String, String>,
@@ -55,11 +57,28 @@ pub(crate) fn base_of<'a, 'r>(
     all.iter().find(is_base).filter(|_| !settings.admits(base)).map(|(_, series)| series)
 }
 
-/// Name of the value of a setting in figures and tables: `title` and `place` are those of the target.
-pub(crate) fn named((settings, series): &Row<'_>, key: &str) -> String {
+/// A text with the names of settings in place of `{target.rows}` and the like, or the name of one setting.
+pub(crate) fn named(row: &Row<'_>, text: &str, names: &BTreeMap<String, String>) -> String {
+    let name = |key: &str| {
+        let name = name(row, key);
+        names.get(&name).cloned().unwrap_or(name)
+    };
+    let Some((first, rest)) = text.split_once('{') else { return name(text) };
+    rest.split('{').fold(first.to_owned(), |filled, part| match part.split_once('}') {
+        Some((key, after)) => filled + &name(key) + after,
+        None => filled + part,
+    })
+}
+
+/// Name of the value of a setting: `title` and `place` are those of the target, `shape` is that of the family with its settings,
+/// `approach` the family with the steps of its path or the kind of chains, `rates` are those of the first and the last step.
+fn name((settings, series): &Row<'_>, key: &str) -> String {
     let shown = match (key, series.shape()) {
         ("title", _) => Some(series.target().title()),
         ("place", _) => Some(series.place()),
+        ("shape", shape) => shape.map(FamilyConfig::title),
+        ("approach", _) => Some(approach(series)),
+        ("rates", Some(_)) => rates(series),
         ("method", _) if settings.label(key).is_none() => Some(look::name(series.method().kind()).to_owned()),
         ("family", Some(FamilyConfig::Annealed(annealed))) if settings.label(key).is_none() => {
             Some(annealed.surrogate.name().to_owned())
@@ -70,6 +89,36 @@ pub(crate) fn named((settings, series): &Row<'_>, key: &str) -> String {
         _ => settings.shown(key).or_else(|| settings.found(key).map(ToString::to_string)),
     };
     shown.map_or_else(|| "–".to_owned(), |text| text.trim_matches('"').trim_end_matches(".0").to_owned())
+}
+
+/// Key of the family in the list of looks: annealed paths by their surrogates.
+pub(crate) fn family(series: &Series<'_>) -> &'static str {
+    match (series.task, series.shape()) {
+        (Task::Rung(rung), _) => rung.family.key(),
+        (_, Some(FamilyConfig::Annealed(annealed))) => match annealed.surrogate {
+            Ansatz::Posterior => "posterior",
+            Ansatz::Minibatch => "minibatch",
+            _ => "surrogate",
+        },
+        (_, shape) => shape.map_or("", FamilyConfig::kind),
+    }
+}
+
+/// Name of the family of a fit, with the number of steps of a path, or of the kind of chains.
+pub(crate) fn approach(series: &Series<'_>) -> String {
+    let name = look::family(family(series)).0;
+    match series.shape() {
+        Some(FamilyConfig::Annealed(annealed)) => format!("{name} {}", annealed.steps),
+        Some(_) => name.to_owned(),
+        None => look::name(series.method().kind()).to_owned(),
+    }
+}
+
+/// Rates of a fit by Adam in its first step and, if it is another, in its last.
+fn rates(series: &Series<'_>) -> Option<String> {
+    let (Some(OptimizerConfig::Adam(adam)), Some(fit)) = (series.rule(), series.fit()) else { return None };
+    let (first, last) = (adam.rate().at(1), adam.rate().at(fit.steps));
+    Some(if first == last { first.to_string() } else { format!("{first} to {last:.0e}") })
 }
 
 impl Settings {
@@ -87,7 +136,12 @@ impl Settings {
         let all = tagged.as_object().and_then(|all| all.values().next().cloned()).unwrap_or_default();
         let label = |(key, value): (&String, &Json)| Some((key.clone(), labels.of(key, value)?.to_owned()));
         let labels = all.as_object().into_iter().flatten().filter_map(label).collect();
-        Self { label: task.target().label().to_owned(), budget: task.method().budget(), all, labels }
+        let dimension = match task.target() {
+            Target::Case { case } => case.dim(),
+            _ => None,
+        };
+        let (label, budget) = (task.target().label().to_owned(), task.method().budget());
+        Self { label, budget, dimension, all, labels }
     }
 
     pub(crate) fn has(&self, key: &str, wanted: &Value) -> bool {
@@ -99,9 +153,10 @@ impl Settings {
         }
     }
 
-    /// A number among the settings: `budget`, or by keys, `optimizer.rate`.
+    /// A number among the settings: `budget`, the `dimension` of a case, or by keys, `optimizer.rate`.
     pub(crate) fn number(&self, key: &str) -> Option<f64> {
         match key {
+            "dimension" => self.dimension.map(|dim| dim as f64),
             "budget" => Some(self.budget as f64),
             key => self.found(key)?.as_f64(),
         }

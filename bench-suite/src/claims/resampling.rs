@@ -1,15 +1,18 @@
 //! Bootstrap intervals of claims' numbers.
 
+use std::fmt;
+
 use mcsa_core::Seed;
 
 use super::{Finding, Verdict};
+use crate::interval::{Interval, bootstrap};
 use mcsa_diagnostics::quantile;
 
 /// Values of several series, one column each; row `r` holds replicate `r` of all series.
 pub(crate) type Columns = Vec<Vec<f64>>;
 
-/// Level of the interval that must exclude the threshold.
-const LEVEL: f64 = 0.9;
+/// Level of the intervals of all claims.
+pub(crate) const LEVEL: f64 = 0.9;
 const RESAMPLES: usize = 999;
 
 impl Finding {
@@ -33,6 +36,26 @@ impl Finding {
         what: &str,
     ) -> Self {
         Self::of_resampled(columns, statistic, threshold, what, Self::at_most)
+    }
+
+    /// Finding for the claim that the mean of paired numbers is above the threshold.
+    pub(crate) fn mean_above(values: &[f64], threshold: f64, what: impl fmt::Display) -> Self {
+        match bootstrap(values, LEVEL) {
+            Some(found) => Self::interval_above(found, threshold, what),
+            None => Self::too_little(format!("no values: {what}")),
+        }
+    }
+
+    /// Finding for the claim that a mean is above the threshold: open unless both ends of its interval are on one side.
+    pub(crate) fn interval_above(found: Interval, threshold: f64, what: impl fmt::Display) -> Self {
+        let Interval { value, low, high, .. } = found;
+        let verdict = match () {
+            () if low > threshold => Verdict::Agree,
+            () if high < threshold => Verdict::Disagree,
+            () => Verdict::TooLittle,
+        };
+        let reason = format!("{what}: 90 % interval {low:.3} to {high:.3} (claimed: > {threshold})");
+        Self { verdict, number: value, threshold, reason }
     }
 
     fn of_resampled(

@@ -1,31 +1,95 @@
-//! Rooms of the experiments: the figures, tables and checks that belong to one experiment or to a family of experiments.
-//!
-//! An experiment that only needs the standard figures and comparisons has no room: its file is enough.
+//! Experiments of the repository. Their files have jobs, figures, tables and claims; what these cannot say is in Rust here, a file for
+//! each paper.
 
-mod ancestor_weight;
-mod bias_bound;
-mod cost;
-mod directions;
-mod exchange_rates;
-mod gains;
-mod ladder;
-mod local_latents;
-mod papers;
-mod probit;
-mod pruning;
-mod ranks;
-mod registry;
-mod robustness;
+mod cw;
+mod mcmc_se;
+mod msc;
+mod msc_exhibits;
+mod ours;
+mod pmcsa;
 mod scoreboard;
-mod shapes;
-mod sparse_processes;
-mod step_size;
-mod subset_average;
-mod taxonomy;
-mod variance_divergence;
+mod sl_dais;
+#[cfg(test)]
+mod tests;
+mod theory;
 mod verdict;
 
-pub(crate) use papers::examined;
-pub use registry::REGISTRY;
+use std::borrow::Cow;
+
 pub(crate) use scoreboard::{Board, methods, reach, winners};
+pub(crate) use theory::examined;
 pub(crate) use verdict::{Rates, rates};
+
+use crate::figures;
+use crate::registry::Entry;
+use crate::tables;
+
+macro_rules! entry {
+    ($file:literal) => {
+        entry!($file, figures::from_file, tables::none, [])
+    };
+    ($file:literal, [] $checks:expr) => {
+        entry!($file, figures::none, tables::none, $checks)
+    };
+    ($file:literal, $figures:path, $tables:path, $checks:expr) => {
+        Entry {
+            file: Cow::Borrowed(concat!("papers/", $file, ".toml")),
+            text: Cow::Borrowed(include_str!(concat!("../../papers/", $file, ".toml"))),
+            figures: $figures,
+            tables: $tables,
+            checks: &$checks,
+        }
+    };
+}
+
+/// All experiments, in the order of the report. To add one: its file in `bench-suite/papers/<paper>/` and an entry here; what the
+/// file cannot say stands in the module of the paper.
+pub static REGISTRY: [Entry; 42] = [
+    entry!("ours/gaussian"),
+    entry!("mcmc-se/tab2-logistic"),
+    entry!("cw/fig2-logistic"),
+    entry!("cw/fig6-gaussian"),
+    entry!("cw/fig7-conditional-variance"),
+    entry!("cw/fig4b-stock"),
+    entry!("cw/tab2-kernels", figures::none, cw::tables, cw::CHECKS),
+    entry!("mcmc-se/fig2-bias-bound", mcmc_se::bounds, tables::none, mcmc_se::BOUNDS),
+    entry!("mcmc-se/fig3-variance", [] mcmc_se::VARIANCES),
+    entry!("mcmc-se/fig6-radon"),
+    entry!("mcmc-se/tab3-gp-classification"),
+    entry!("pmcsa/tab-rates", figures::none, theory::tables, []),
+    entry!("pmcsa/tab-cost", figures::none, pmcsa::costs, pmcsa::COSTS),
+    entry!("ours/theory", theory::figures, tables::none, []),
+    entry!("pmcsa/fig-gradient-variance"),
+    entry!("pmcsa/fig-stepsize", [] pmcsa::STEP_SIZES),
+    entry!("pmcsa/tab-neural-regression"),
+    entry!("pmcsa/tab-robust-gp"),
+    entry!("msc/tab1-probit", msc::log_scales, tables::none, msc::SCALES),
+    entry!("msc/fig1-skew-normal"),
+    entry!("msc/fig2-candidates", msc::means, tables::none, msc::CANDIDATES),
+    entry!("msc/fig3-exchange-rates", [] msc::EVIDENCE),
+    entry!("msc/fig5-subset-average", msc_exhibits::densities, tables::none, msc_exhibits::SUBSETS),
+    entry!("msc/fig6-chi-square"),
+    entry!(
+        "msc/alg4-ancestors",
+        msc_exhibits::first_state,
+        msc_exhibits::moments_table,
+        msc_exhibits::ANCESTORS
+    ),
+    entry!("sl-dais/tab1-surrogates"),
+    entry!("sl-dais/fig1-imbalance"),
+    entry!("sl-dais/fig2-ranks", sl_dais::figures, sl_dais::tables, sl_dais::RANKS),
+    entry!("sl-dais/fig3-cost"),
+    entry!("sl-dais/tab3-gp-regression", [] sl_dais::SPARSE),
+    entry!("sl-dais/tab4-gp-classification", [] sl_dais::SPARSE),
+    entry!("sl-dais/tab5-local-latents", [] sl_dais::LOCAL),
+    entry!("ours/flow-families", ours::plane, tables::none, ours::FAMILIES),
+    entry!("ours/flow-directions", [] ours::DIRECTIONS),
+    entry!("ours/fit-verdict", verdict::figures, verdict::tables, verdict::CHECKS),
+    entry!("ours/fit-verdict-density", verdict::figures, verdict::tables, verdict::CHECKS),
+    entry!("ours/fit-ladder", [] ours::LADDER),
+    entry!("ours/scoreboard-zoo", scoreboard::figures, scoreboard::tables, scoreboard::REACHED),
+    entry!("ours/scoreboard-fab", scoreboard::figures, scoreboard::evidence_tables, []),
+    entry!("ours/scoreboard-posteriordb", scoreboard::figures, scoreboard::tables, []),
+    entry!("ours/scoreboard-ladder", scoreboard::dimension_figures, scoreboard::dimension_tables, []),
+    entry!("ours/scoreboard-planted", scoreboard::figures, scoreboard::warning_tables, scoreboard::WARNINGS),
+];

@@ -52,11 +52,6 @@ pub(super) fn with(
     lines.into_iter().fold(panel, Panel::with)
 }
 
-/// Name and style of a method, without its budget.
-pub(crate) fn by_method(series: &Series<'_>) -> (String, Style) {
-    (look::name(series.method().kind()).to_owned(), look::style(series.method()))
-}
-
 /// Caption of medians: replicates, band, and [`status`].
 pub(crate) fn provenance(results: &Results) -> String {
     caption(results, "Medians", "bands from the 10^{th} to the 90^{th} percentile")

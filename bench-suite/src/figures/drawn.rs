@@ -8,15 +8,15 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::FigureFile;
-use super::curves::{EIGHTY, provenance, provenance_of_means, status, with};
-use crate::catalog::{Ansatz, FamilyConfig, Method};
+use super::curves::{EIGHTY, FEWEST, provenance, provenance_of_means, status, with};
+use crate::catalog::Method;
 use crate::exact::Value as Exact;
-use crate::interval::bootstrap;
+use crate::interval::{Interval, bootstrap};
 use crate::look;
-use crate::metric::Metric;
+use crate::metric::{Metric, Vector};
 use crate::published;
-use crate::results::{Results, Series};
-use crate::selector::{Row, Settings, combinations, gains, named, rows as all_rows};
+use crate::results::{Results, Series, medians_of_parts};
+use crate::selector::{Row, Settings, combinations, family, gains, named, rows as all_rows};
 use crate::task::{Labels, Task};
 use mcsa_diagnostics::quantile;
 
@@ -55,6 +55,7 @@ enum Shared {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
+    #[serde(default)]
     metric: String,
     /// Settings of the fits; of a list one member suffices.
     #[serde(rename = "where", default)]
@@ -106,6 +107,11 @@ struct Written {
     marks: Marks,
     /// Value at which a fit that ended early is drawn; it is left out if absent.
     failed_at: Option<f64>,
+    /// Fits with these settings are left out.
+    except: Option<Table>,
+    /// True for the metric of all rows in place of the last of each replicate.
+    #[serde(default)]
+    all_rows: bool,
 }
 
 fn one() -> f64 {
@@ -122,6 +128,8 @@ enum Marks {
     Intervals,
     /// Points alone.
     Points,
+    /// In rows: a ring for each replicate, a point for their median.
+    Replicates,
 }
 
 fn eighty() -> f64 {
@@ -140,6 +148,9 @@ struct Scaled {
     late: bool,
     /// The range is from 0 to this many times the last step.
     reach: Option<f64>,
+    /// The range leaves out means in rows that are farther from zero than a hundred medians.
+    #[serde(default)]
+    near: bool,
 }
 
 /// What a metric is drawn against.
@@ -158,8 +169,12 @@ enum Against {
         #[serde(default)]
         skip: usize,
     },
-    /// Values of a setting as rows, at the end of fits.
+    /// Values of a setting, or of a text with settings, as rows, at the end of fits.
     Rows(String),
+    /// Another metric of the same row: a point for each row, and medians in groups of equal size.
+    Metric(String),
+    /// Entries of a vector, of those within a distance of zero; the ordinate is the mean of another vector.
+    Vector { x: Vector, y: Vector, within: f64 },
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
@@ -242,10 +257,13 @@ impl Drawn {
         for Shown { written, place: panel } in self.shown()?.into_iter().flatten() {
             let sums = match &written.against {
                 Against::Metrics { sum, .. } => sum.as_slice(),
+                Against::Metric(name) => std::slice::from_ref(name),
                 _ => &[],
             };
+            let has_metric = !matches!(written.against, Against::Vector { .. });
             let metrics = written.rules.iter().filter_map(|rule| rule.metric.as_ref());
             if let Some(name) = std::iter::once(&written.metric)
+                .filter(|_| has_metric)
                 .chain(sums)
                 .chain(metrics)
                 .find(|name| Metric::named(name).is_none())
@@ -325,6 +343,13 @@ impl Drawn {
             figure.title = "SYNTHETIC data".to_owned();
         }
         let text = match first.summary {
+            _ if matches!(first.against, Against::Metric(_)) => status(results),
+            _ if matches!(first.against, Against::Vector { .. }) => {
+                provenance_of_means(results, first.level, false)
+            }
+            _ if first.marks == Marks::Replicates => {
+                format!("Rings: {} replicates; points: medians.{}", results.replicates(), status(results))
+            }
             _ if is_rows => format!(
                 "Means over {} replicates at the end, with {:.0} % bootstrap intervals.{}",
                 results.replicates(),
@@ -339,14 +364,15 @@ impl Drawn {
             Summary::Median => provenance(results),
             Summary::Mean => provenance_of_means(results, first.level, first.marks == Marks::Intervals),
         };
-        let caption = format!("{} {text}", self.caption);
+        let caption = format!("{} {}", self.caption, text.trim());
         Some(FigureFile::new(self.name.clone(), figure.captioned(caption.trim())))
     }
 }
 
 /// Returns true if a job has the settings of a panel.
 fn is_in(settings: &Settings, written: &Written, place: &Table) -> bool {
-    settings.admits(&written.place) && settings.admits(place)
+    let is_left_out = written.except.as_ref().is_some_and(|except| settings.admits(except));
+    settings.admits(&written.place) && settings.admits(place) && !is_left_out
 }
 
 fn listed(place: &Table, panel: &Table) -> String {
@@ -360,18 +386,6 @@ fn is_of_stand_in(series: &Series<'_>) -> bool {
 
 /// Factor between the abscissae of series whose intervals would cover each other.
 const SHIFT: f64 = 1.03;
-
-/// Key of a family in the list of looks: annealed paths by their surrogates.
-fn family(series: &Series<'_>) -> &'static str {
-    match series.shape() {
-        Some(FamilyConfig::Annealed(annealed)) => match annealed.surrogate {
-            Ansatz::Posterior => "posterior",
-            Ansatz::Minibatch => "minibatch",
-            _ => "surrogate",
-        },
-        shape => shape.map_or("", FamilyConfig::kind),
-    }
-}
 
 /// Returns true if the fits begin at the first start of their method.
 fn is_from_first(results: &Results, series: &Series<'_>) -> bool {
@@ -396,7 +410,7 @@ impl Shown {
             let value = match value {
                 Value::String(word) if settings.is_some() => word.clone(),
                 Value::String(word) => self.name_of(key, word),
-                value => value.to_string().trim_end_matches(".0").to_owned(),
+                value => self.name_of(key, value.to_string().trim_end_matches(".0")),
             };
             text = text.replace(&format!("{{{key}}}"), &value);
         }
@@ -425,12 +439,12 @@ impl Shown {
             By::Family => {
                 let name = |series: &Series<'_>| {
                     let row = here.iter().find(|(_, other)| other.task == series.task);
-                    row.map_or_else(String::new, |row| named(row, "family"))
+                    row.map_or_else(String::new, |row| named(row, "family", &self.written.names))
                 };
                 let (name, key) = (name(series), family(series));
                 let first = here.iter().find(|(_, other)| family(other) == key);
                 let style = look::family(key).1;
-                match first.is_none_or(|first| named(first, "family") == name) {
+                match first.is_none_or(|first| named(first, "family", &self.written.names) == name) {
                     true => (name, style),
                     false => (name, Style { dash: Dash::Short, marker: Marker::Wedge, ..style }),
                 }
@@ -518,6 +532,8 @@ impl Shown {
         let all: Vec<Series<'_>> = here.iter().map(|(_, series)| series.clone()).collect();
         let panel = match &written.against {
             Against::Rows(key) => return self.rows(key, value, here).titled(title),
+            Against::Metric(name) => return self.scatter(name, value, here).titled(title),
+            Against::Vector { x, y, within } => return self.vectors([*x, *y], *within, here).titled(title),
             Against::Step => {
                 let panel = self.ruled(Panel::new(self.axis(&written.x, "Iteration", here), value), here);
                 let look = |series: &Series<'_>| self.look(series, here);
@@ -536,7 +552,52 @@ impl Shown {
         panel.titled(title)
     }
 
+    /// Points of two metrics in each row, and lines through medians of eighths by the abscissa.
+    fn scatter(&self, x: &str, value: Axis, here: &[Row<'_>]) -> Panel {
+        let mut panel = self.ruled(Panel::new(self.axis(&self.written.x, x, here), value), here);
+        let mut lines = Vec::new();
+        for (_, series) in here {
+            let (name, style) = self.look(series, here);
+            let points = series.pairs(x, &self.written.metric);
+            let (x, y): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
+            panel = panel.with(Layer::points(x, y).styled(style.sized(1.6).faint(0.35)));
+            let (x, y): (Vec<f64>, Vec<f64>) = medians_of_parts(points, 8).into_iter().unzip();
+            lines.push(Layer::line(x, y).named(name).styled(style));
+        }
+        lines.into_iter().fold(panel, Panel::with)
+    }
+
+    /// Means over replicates of the entries of a vector against those of another, with bands.
+    fn vectors(&self, [x, y]: [Vector; 2], within: f64, here: &[Row<'_>]) -> Panel {
+        let (mut edge, mut bands, mut lines, mut highest) =
+            (within, Vec::new(), Vec::new(), f64::MIN_POSITIVE);
+        for (_, series) in here {
+            let (name, style) = self.look(series, here);
+            let (mut places, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
+            let grids = series.last_vectors(x);
+            let grid = grids.first().copied().unwrap_or_default().iter().enumerate();
+            for (k, place) in grid.filter(|(_, place)| place.abs() <= within) {
+                let Some(found) = bootstrap(&series.last_entries(y, k), self.written.level) else { continue };
+                places.push(*place);
+                edge = *place;
+                let values = [found.low, found.value, found.high];
+                columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+            }
+            let [low, middle, high] = columns;
+            highest = high.iter().copied().filter(|value| value.is_finite()).fold(highest, f64::max);
+            if series.outcomes.len() >= FEWEST {
+                bands.push(Layer::band(places.clone(), low, high).styled(style));
+            }
+            lines.push(Layer::line(places, middle).named(name).styled(style));
+        }
+        let x = self.axis(&self.written.x, "", here).spanning(-edge, edge);
+        let panel = Panel::new(x, self.axis(&self.written.value, "", here).spanning(0.0, 1.05 * highest));
+        bands.into_iter().chain(lines).fold(panel, Panel::with)
+    }
+
+    /// Adds the rules; in rows, where values are abscissae, they are vertical.
     fn ruled(&self, mut panel: Panel, here: &[Row<'_>]) -> Panel {
+        let is_rows = matches!(self.written.against, Against::Rows(_));
         for rule in &self.written.rules {
             let found = match (&rule.at, &rule.metric) {
                 (Some(at), _) => at.number().ok(),
@@ -546,7 +607,7 @@ impl Shown {
                 _ => None,
             };
             let Some(value) = found else { continue };
-            let mut layer = Layer::horizontal_rule(value);
+            let mut layer = if is_rows { Layer::vertical_rule(value) } else { Layer::horizontal_rule(value) };
             let like = rule.like.as_ref();
             let known =
                 here.iter().find(|(_, series)| like.is_some_and(|kind| kind == series.method().kind()));
@@ -570,6 +631,9 @@ impl Shown {
         let scale = written.times / if written.per_step { series.task.length().max(1) as f64 } else { 1.0 };
         let values = match &written.base {
             Some(base) => gains(row, base, &written.metric, here).unwrap_or_default(),
+            None if written.all_rows => {
+                series.pairs(&written.metric, &written.metric).into_iter().unzip::<_, _, _, Vec<_>>().0
+            }
             None => series.last(&written.metric),
         };
         values.into_iter().map(|value| scale * value).collect()
@@ -652,16 +716,16 @@ impl Shown {
         lines.into_iter().fold(panel, Panel::with)
     }
 
-    /// Means with intervals at the end, a row for each value of a setting.
+    /// Means with intervals at the end, or all replicates with their median, a row for each value of a setting.
     fn rows(&self, key: &str, value: Axis, all: &[Row<'_>]) -> Panel {
-        let here = all;
         let (mut places, mut looks) = (Vec::new(), Vec::new());
+        let place = |row: &Row<'_>| named(row, key, &self.written.names);
         let here: Vec<Row<'_>> = match &self.written.base {
-            Some(base) => here.iter().filter(|(settings, _)| !settings.admits(base)).cloned().collect(),
-            None => here.to_vec(),
+            Some(base) => all.iter().filter(|(settings, _)| !settings.admits(base)).cloned().collect(),
+            None => all.to_vec(),
         };
         for row in &here {
-            let (place, look) = (named(row, key), self.look_with_start(row, &here));
+            let (place, look) = (place(row), self.look_with_start(row, &here));
             if !places.contains(&place) {
                 places.push(place);
             }
@@ -670,27 +734,47 @@ impl Shown {
             }
         }
         let names = places.iter().map(|place| self.name_of(key, place).replace('±', "^{±}"));
-        let mut panel = Panel::new(value, Axis::categories("", names));
+        let mut panel = self.ruled(Panel::new(value, Axis::categories("", names)), all);
         if self.written.base.is_some() {
             panel = panel.with(Layer::vertical_rule(0.0));
         }
+        let mut means = Vec::new();
         for (index, look) in looks.iter().enumerate() {
-            let mut columns = [const { Vec::new() }; 4];
+            let named = |layer: Layer| if look.0.is_empty() { layer } else { layer.named(look.0.clone()) };
+            let (mut columns, mut rings) = ([const { Vec::new() }; 4], (Vec::new(), Vec::new()));
             for row in here.iter().filter(|row| self.look_with_start(row, &here) == *look) {
-                let place = named(row, key);
+                let (place, mut values) = (place(row), self.values(row, all));
                 let at = places.iter().position(|known| *known == place).unwrap_or(0) as f64;
-                let Some(found) = bootstrap(&self.values(row, all), self.written.level) else {
+                if self.written.marks == Marks::Replicates && !values.is_empty() {
+                    rings.0.extend(&values);
+                    rings.1.extend(values.iter().map(|_| at));
+                    columns[0].push(at);
+                    columns[1].push(quantile(&mut values, 0.5));
                     continue;
-                };
+                }
+                let Some(found) = bootstrap(&values, self.written.level) else { continue };
                 let values = [at, found.value, found.low, found.high];
                 columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+                means.push(found);
             }
             let [at, value, low, high] = columns;
+            if self.written.marks == Marks::Replicates {
+                let ring = Style { marker: Marker::Ring, ..look.1 };
+                panel = panel
+                    .with(Layer::points(rings.0, rings.1).styled(ring.sized(2.4)))
+                    .with(named(Layer::points(value, at)).styled(look.1.sized(4.0)));
+                continue;
+            }
             let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, looks.len());
-            let layer = if look.0.is_empty() { layer } else { layer.named(look.0.clone()) };
-            panel = panel.with(layer.styled(look.1));
+            panel = panel.with(named(layer).styled(look.1));
         }
-        panel
+        match near(&means).filter(|_| self.written.value.near) {
+            Some((low, high)) => {
+                panel.x = panel.x.spanning(low, high);
+                panel
+            }
+            None => panel,
+        }
     }
 
     /// Hollow rings at values read off published curves, within the axes and the steps of the fits.
@@ -718,5 +802,35 @@ impl Shown {
             read.push(curve);
         }
         panel
+    }
+}
+
+/// Range of an axis that leaves out means farther from zero than a hundred medians, if there are any: fits that diverged without
+/// ending early would make one point of all the others.
+fn near(means: &[Interval]) -> Option<(f64, f64)> {
+    let mut sizes: Vec<f64> = means.iter().map(|mean| mean.value.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let largest = 100.0 * sizes.get(sizes.len() / 2)?;
+    let (near, far): (Vec<&Interval>, Vec<&Interval>) =
+        means.iter().partition(|mean| mean.value.abs() <= largest);
+    let ends = near.iter().flat_map(|mean| [mean.low, mean.high]);
+    let (low, high) = ends.fold((0.0_f64, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));
+    let margin = 0.05 * (high - low);
+    (!far.is_empty() && margin > 0.0).then_some((low - margin, high + margin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The axis leaves out a mean of a fit that diverged, and is that of the data where there is none.
+    #[test]
+    fn diverged_fits_do_not_widen_an_axis() {
+        let mean = |value: f64| Interval { value, low: value - 1.0, high: value + 1.0, replicates: 5 };
+        let close = [mean(10.0), mean(23.0), mean(28.0)];
+        assert_eq!(near(&close), None);
+        let (low, high) = near(&[close[0], close[1], close[2], mean(-7e8)]).unwrap();
+        assert!(low > -2.0 && low < 0.0 && high > 29.0 && high < 31.0, "{low} to {high}");
+        assert_eq!(near(&[]), None);
     }
 }

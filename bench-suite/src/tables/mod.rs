@@ -10,7 +10,9 @@ pub(crate) use differences::Differences;
 pub(crate) use standard::metrics;
 pub use standard::standard;
 pub use written::Written;
+pub(crate) use written::stand_ins;
 
+use crate::interval::binomial;
 use crate::results::Results;
 
 /// A table of text cells with its file name.
@@ -26,6 +28,16 @@ pub struct Sheet {
     pub rows: Vec<Vec<String>>,
     /// Note for the reader.
     pub note: String,
+}
+
+/// A rate with its exact 90 % interval, in percent with some digits.
+pub(crate) fn rate(count: usize, of: usize, digits: usize) -> String {
+    if of == 0 {
+        return "–".to_owned();
+    }
+    let [low, high] = binomial(count, of, 0.9).map(|end| 100.0 * end);
+    let share = 100.0 * count as f64 / of as f64;
+    format!("{count} of {of}: {share:.digits$} % [{low:.digits$}, {high:.digits$}]")
 }
 
 /// For experiments without tables.

@@ -74,6 +74,16 @@ impl Climber {
     /// All families, from the smallest.
     pub const ALL: [Self; 4] = [Self::MeanField, Self::LowRank, Self::FullRank, Self::StudentT];
 
+    /// Kind of the family in the list of looks.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::MeanField => "mean-field",
+            Self::LowRank => "low-rank",
+            Self::FullRank => "full-rank",
+            Self::StudentT => "student-t",
+        }
+    }
+
     /// Name in figures and tables.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,8 +1,11 @@
-//! Errors against cost over all targets and on each, and performance profiles.
+//! Errors against cost over all targets and on each, performance profiles, and errors against the dimension.
+
+use std::collections::BTreeSet;
 
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
-use super::board::{Board, Cell, Run, median};
+use super::{Board, Cell, LADDERS, Run, Runs, STOPPED, median};
+use crate::anchors::Anchor;
 use crate::catalog::Case;
 use crate::figures::FigureFile;
 use crate::figures::curves::status;
@@ -13,32 +16,6 @@ use crate::results::Results;
 const ERRORS: (f64, f64) = (0.005, 10.0);
 /// Largest ratio to the least error of a performance profile.
 const RATIO: f64 = 100.0;
-
-/// Errors over all targets, performance profiles, errors against evaluations, errors against seconds.
-pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
-    let board = Board::of(results);
-    let stored = match board.cases.iter().any(|case| !board.stored(&case.title()).is_empty()) {
-        true => " Black: other packages, stored; their seconds are without compilation, from another run.",
-        false => "",
-    };
-    let words = format!(
-        "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors.{stored}"
-    );
-    let evaluations = |cell: &Cell<'_>| cell.evaluations();
-    let seconds = |cell: &Cell<'_>| cell.median("seconds");
-    vec![
-        overview(&board, results),
-        profiles(&board, results),
-        costs(
-            &board,
-            "evaluations",
-            "Evaluations",
-            &evaluations,
-            format!("{words} A gradient with its density is one evaluation.{}", status(results)),
-        ),
-        costs(&board, "seconds", "Seconds", &seconds, format!("{words}{}", status(results))),
-    ]
-}
 
 /// Markers of the methods of other packages.
 const MARKERS: [Marker; 7] = [
@@ -51,13 +28,78 @@ const MARKERS: [Marker; 7] = [
     Marker::Circle,
 ];
 
-/// Style of a method of another package: black, with a marker of its own.
-fn anchor(place: usize) -> Style {
-    Style { color: Color(0, 0, 0), marker: MARKERS[place % MARKERS.len()], ..Style::series(0) }.sized(3.6)
+/// Errors over all targets, performance profiles, errors against evaluations, errors against seconds.
+pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
+    let board = Board::of(results);
+    let stored = match board.cases.iter().any(|case| !board.stored(case).is_empty()) {
+        true => " Black: other packages, stored; their seconds are without compilation, from another run.",
+        false => "",
+    };
+    let words = format!(
+        "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors.{stored}"
+    );
+    let gradients = " A gradient with its density is one evaluation.";
+    vec![
+        overview(&board, results),
+        profiles(&board, results),
+        costs(
+            &board,
+            "Evaluations",
+            |runs| runs.evaluations(),
+            format!("{words}{gradients}{}", status(results)),
+        ),
+        costs(&board, "Seconds", |runs| runs.median("seconds"), format!("{words}{}", status(results))),
+    ]
 }
 
-fn clamped(error: f64) -> f64 {
-    if error.is_nan() { f64::NAN } else { error.clamp(ERRORS.0, ERRORS.1) }
+/// Errors against the dimension, then those of every scoreboard.
+pub(crate) fn dimension_figures(results: &Results) -> Vec<FigureFile> {
+    let board = Board::of(results);
+    let dims: BTreeSet<usize> = board.cases.iter().filter_map(|case| case.dim()).collect();
+    let lowest = 0.01;
+    let panel = |(kind, title): (&str, &str)| {
+        let x = Axis::categories("Dimension", dims.iter().map(usize::to_string));
+        let mut panel = Panel::new(x, errors(lowest)).titled(title).with(Layer::horizontal_rule(STOPPED));
+        for method in &board.methods {
+            let rungs = board.rungs(kind, method);
+            let place = |dim: usize| dims.iter().position(|known| *known == dim).unwrap_or(0) as f64;
+            let point = |(dim, cell): &(usize, &Cell<'_>)| (place(*dim), error(&cell.runs, lowest));
+            panel = curve(panel, method, rungs.iter().map(point));
+        }
+        panel
+    };
+    let caption = format!(
+        "Medians over replicates of the largest error of a mean within {} evaluations, in standard deviations; at the upper edge: failures, and \
+         larger errors. Broken line: {STOPPED} standard deviations.{}",
+        board.last(),
+        status(results)
+    );
+    let figure = Figure::new(LADDERS.map(panel).into()).as_multiples(2).shaped(0.62);
+    let ladder = FigureFile::new("ladder", figure.captioned(caption));
+    vec![ladder, overview(&board, results), profiles(&board, results)]
+}
+
+/// Axis of errors.
+fn errors(lowest: f64) -> Axis {
+    Axis::log("Error of the means, sd").spanning(0.9 * lowest, 1.1 * ERRORS.1)
+}
+
+fn clamped(error: f64, lowest: f64) -> f64 {
+    if error.is_nan() { f64::NAN } else { error.clamp(lowest, ERRORS.1) }
+}
+
+/// Median error within the range of the axis.
+fn error(runs: &Runs<'_>, lowest: f64) -> f64 {
+    clamped(runs.median("answer_error"), lowest)
+}
+
+/// Adds a line with points of a method.
+fn curve(panel: Panel, method: &str, points: impl Iterator<Item = (f64, f64)>) -> Panel {
+    let (_, name, style) = look::entrant(method);
+    let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
+    panel
+        .with(Layer::line(x.clone(), y.clone()).styled(style))
+        .with(Layer::points(x, y).styled(style).named(name))
 }
 
 /// Title of a panel: a data set of `posteriordb` without its folder, which breaks between model and data.
@@ -70,92 +112,73 @@ fn title(case: &Case) -> String {
 }
 
 /// Medians over all targets by method and budget: errors against evaluations and against seconds, and shares of failures.
-pub(super) fn overview(board: &Board<'_>, results: &Results) -> FigureFile {
-    let errors = || Axis::log("Error of the means, sd").spanning(0.9 * ERRORS.0, 1.1 * ERRORS.1);
-    let mut panels = vec![
-        Panel::new(Axis::log("Evaluations"), errors()),
-        Panel::new(Axis::log("Seconds"), errors()),
+fn overview(board: &Board<'_>, results: &Results) -> FigureFile {
+    let mut panels = [
+        Panel::new(Axis::log("Evaluations"), errors(ERRORS.0)),
+        Panel::new(Axis::log("Seconds"), errors(ERRORS.0)),
         Panel::new(Axis::log("Budget"), Axis::linear("Share of failures").spanning(0.0, 1.0)),
     ];
     for method in &board.methods {
-        let mut curves = [(); 3].map(|()| (Vec::new(), Vec::new()));
-        for budget in &board.budgets {
-            let is_it = |cell: &&Cell<'_>| cell.method == *method && cell.budget == *budget;
-            let cells: Vec<&Cell<'_>> = board.cells.iter().filter(is_it).collect();
-            let errors = cells.iter().map(|cell| cell.median("answer_error"));
-            let error = clamped(median(errors.filter(|error| !error.is_nan())));
-            let runs: usize = cells.iter().map(|cell| cell.runs.len()).sum();
-            let failures: usize = cells.iter().map(|cell| cell.failures()).sum();
+        let points = |budget: &u64| {
+            let cells: Vec<&Cell<'_>> = board.within(method, *budget).collect();
+            let errors = cells.iter().map(|cell| cell.runs.median("answer_error"));
+            let error = clamped(median(errors.filter(|error| !error.is_nan())), ERRORS.0);
+            let runs: usize = cells.iter().map(|cell| cell.runs.0.len()).sum();
+            let failures: usize = cells.iter().map(|cell| cell.runs.failures()).sum();
             let points = [
-                (median(cells.iter().map(|cell| cell.evaluations())), error),
-                (median(cells.iter().map(|cell| cell.median("seconds"))), error),
+                (median(cells.iter().map(|cell| cell.runs.evaluations())), error),
+                (median(cells.iter().map(|cell| cell.runs.median("seconds"))), error),
                 (*budget as f64, failures as f64 / runs as f64),
             ];
-            for ((x, y), point) in curves.iter_mut().zip(points).filter(|_| runs > 0) {
-                x.push(point.0);
-                y.push(point.1);
-            }
-        }
-        let (_, name, style) = look::entrant(method);
-        let drawn = panels.into_iter().zip(curves).map(|(panel, (x, y))| {
-            panel
-                .with(Layer::line(x.clone(), y.clone()).styled(style))
-                .with(Layer::points(x, y).styled(style).named(name))
+            (runs > 0).then_some(points)
+        };
+        let all: Vec<[(f64, f64); 3]> = board.budgets.iter().filter_map(points).collect();
+        let mut place = 0..3;
+        panels = panels.map(|panel| {
+            let place = place.next().unwrap_or(0);
+            curve(panel, method, all.iter().map(|points| points[place]))
         });
-        panels = drawn.collect();
     }
     let caption = format!(
         "Medians over all targets with known moments of the largest error of a mean, in standard deviations, and the share of runs that fail. A \
          gradient with its density is one evaluation. At the upper edge: failures on half of the targets, and larger errors.{}",
         status(results)
     );
-    let figure = Figure::new(panels).as_multiples(3).shaped(0.8).captioned(caption);
+    let figure = Figure::new(panels.into()).as_multiples(3).shaped(0.8).captioned(caption);
     FigureFile::new("overview", Figure { shares_x: false, shares_y: false, ..figure })
 }
 
 /// A panel for each case, a line for each method, a point for each budget.
-fn costs(
-    board: &Board<'_>,
-    name: &str,
-    label: &str,
-    cost: &dyn Fn(&Cell<'_>) -> f64,
-    caption: String,
-) -> FigureFile {
+fn costs(board: &Board<'_>, label: &str, cost: fn(&Runs<'_>) -> f64, caption: String) -> FigureFile {
+    let names: BTreeSet<String> = board.anchors.iter().map(Anchor::name).collect();
     let panel = |case: &&Case| {
-        let y = Axis::log("Error of the means, sd").spanning(0.9 * ERRORS.0, 1.1 * ERRORS.1);
-        let mut panel = Panel::new(Axis::log(label), y).titled(title(case));
+        let mut panel = Panel::new(Axis::log(label), errors(ERRORS.0)).titled(title(case));
+        let point = |runs: &Runs<'_>| (cost(runs), error(runs, ERRORS.0));
         for method in &board.methods {
             let cells = board.curve(case, method);
-            let (_, name, style) = look::entrant(method);
-            let x: Vec<f64> = cells.iter().map(|cell| cost(cell)).collect();
-            let y: Vec<f64> = cells.iter().map(|cell| clamped(cell.median("answer_error"))).collect();
-            panel = panel
-                .with(Layer::line(x.clone(), y.clone()).styled(style))
-                .with(Layer::points(x, y).styled(style).named(name));
+            panel = curve(panel, method, cells.iter().map(|cell| point(&cell.runs)));
         }
-        for stored in board.stored(&case.title()) {
-            let x = match label {
-                "Seconds" => stored.median("seconds"),
-                _ => stored.evaluations(),
-            };
-            let mark = Layer::points([x], [clamped(stored.median("answer_error"))]);
-            panel = panel.with(
-                mark.styled(anchor(board.package(&stored.name))).named(format!("{} (stored)", stored.name)),
-            );
+        for (name, runs) in board.stored(case) {
+            // A method of another package is black, with a marker of its own.
+            let place = names.iter().position(|known| *known == name).unwrap_or_default();
+            let marker = MARKERS[place % MARKERS.len()];
+            let style = Style { color: Color(0, 0, 0), marker, ..Style::series(0) }.sized(3.6);
+            let (x, y) = point(&runs);
+            panel = panel.with(Layer::points([x], [y]).styled(style).named(format!("{name} (stored)")));
         }
         panel
     };
     // Where no moments are known, there is no error.
     let is_known = |case: &&&Case| {
         let mut cells = board.cells.iter().filter(|cell| cell.case == **case);
-        cells.any(|cell| !cell.median("answer_error").is_nan())
+        cells.any(|cell| !cell.runs.median("answer_error").is_nan())
     };
     let mut panels: Vec<Panel> = board.cases.iter().filter(is_known).map(panel).collect();
     if panels.is_empty() {
         panels.push(Panel::new(Axis::log(label), Axis::log("Error of the means, sd")));
     }
     let figure = Figure::new(panels).as_multiples(3).shaped(0.75);
-    FigureFile::new(name, figure.captioned(caption))
+    FigureFile::new(label.to_lowercase(), figure.captioned(caption))
 }
 
 /// Share of runs whose error is at most a multiple of the least median error on their target, a panel for each budget.
@@ -164,35 +187,28 @@ fn profiles(board: &Board<'_>, results: &Results) -> FigureFile {
         let x = Axis::log("Error, as a multiple of the least").spanning(1.0, RATIO);
         let y = Axis::linear("Share of runs").spanning(0.0, 1.0);
         let mut panel = Panel::new(x, y).titled(format!("{budget} evaluations"));
-        let competes = |method: &&&str| {
-            let mut cells =
-                board.cells.iter().filter(|cell| cell.method == **method && cell.budget == *budget);
-            cells.any(Cell::is_within)
-        };
-        for method in board.methods.iter().filter(competes) {
+        for method in &board.methods {
+            if !board.within(method, *budget).any(Cell::is_within) {
+                continue;
+            }
             let ratio = |case: &&Case| {
                 let least = board.winner(case, *budget, "answer_error")?;
-                let least = board.cell(case, least, *budget)?.median("answer_error");
+                let least = board.cell(case, least, *budget)?.runs.median("answer_error");
                 let cell = board.cell(case, method, *budget)?;
                 let of = |run: &Run<'_>| match cell.is_within() {
                     true => run.value("answer_error") / least,
                     false => f64::INFINITY,
                 };
-                Some(cell.runs.iter().map(of).collect::<Vec<f64>>())
+                Some(cell.runs.0.iter().map(of).collect::<Vec<f64>>())
             };
-            let mut ratios: Vec<f64> = board.cases.iter().filter_map(ratio).flatten().collect();
-            ratios.sort_by(f64::total_cmp);
-            let (mut x, mut y) = (Vec::new(), Vec::new());
-            let at = |ratio: f64| {
-                ratios.iter().filter(|known| **known <= ratio).count() as f64 / ratios.len() as f64
+            let ratios: Vec<f64> = board.cases.iter().filter_map(ratio).flatten().collect();
+            let point = |k: i32| {
+                let ratio = RATIO.powf(f64::from(k) / 120.0);
+                let count = ratios.iter().filter(|known| **known <= ratio).count();
+                (ratio, count as f64 / ratios.len() as f64)
             };
-            if !ratios.is_empty() {
-                for k in 0..=120 {
-                    let ratio = RATIO.powf(f64::from(k) / 120.0);
-                    x.push(ratio);
-                    y.push(at(ratio));
-                }
-            }
+            let points = (0..=120).filter(|_| !ratios.is_empty()).map(point);
+            let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
             let (_, name, style) = look::entrant(method);
             panel = panel.with(Layer::line(x, y).styled(style).named(name));
         }
@@ -214,10 +230,7 @@ fn profiles(board: &Board<'_>, results: &Results) -> FigureFile {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::anchors::Anchor;
 
     #[test]
     fn stored_methods_have_markers_of_their_own() {

@@ -1,12 +1,12 @@
-//! Tables of errors at equal evaluations, of wins, and of failures.
+//! Tables of errors at equal evaluations, of wins, of failures, of warnings, and of the dimension at which each method stops.
 
 use std::collections::BTreeSet;
 
-use super::board::{Board, Cell, median};
+use super::{Board, Cell, K_HAT, LADDERS, R_HAT, Run, Runs, STOPPED, median};
 use crate::catalog::Case;
 use crate::look;
 use crate::results::Results;
-use crate::tables::Sheet;
+use crate::tables::{Sheet, rate};
 
 /// Mark of the method with the least error.
 const WINNER: &str = "★";
@@ -16,25 +16,75 @@ const FAIR: f64 = 0.3;
 
 /// Errors by case and method at the largest budget; wins, failures and times by method.
 pub(crate) fn tables(results: &Results) -> Vec<Sheet> {
-    let board = Board::of(results);
-    vec![table(&board, "answer_error"), methods(&[&board]), runs(&board)]
+    of_board(&Board::of(results)).into()
+}
+
+fn of_board(board: &Board<'_>) -> [Sheet; 3] {
+    [table(board, "answer_error"), methods(&[board]), runs(board)]
 }
 
 /// Errors of the log evidence, then the tables of every scoreboard.
 pub(crate) fn evidence_tables(results: &Results) -> Vec<Sheet> {
     let board = Board::of(results);
-    let mut sheets = vec![Sheet {
+    let first = Sheet {
         name: "evidence".to_owned(),
         title: "Error of log Z from 2000 weighted draws".to_owned(),
         note: "Medians over replicates, in nats. ★: the least error within the budget.".to_owned(),
         ..table(&board, "evidence_error")
-    }];
-    sheets.extend(tables(results));
-    sheets
+    };
+    [vec![first], of_board(&board).into()].concat()
+}
+
+/// Largest dimension of each method on each kind of target, then the tables of every scoreboard.
+pub(crate) fn dimension_tables(results: &Results) -> Vec<Sheet> {
+    let board = Board::of(results);
+    [vec![reach(&board)], of_board(&board).into()].concat()
+}
+
+/// Wrong answers and warnings by method, then the tables of every scoreboard.
+pub(crate) fn warning_tables(results: &Results) -> Vec<Sheet> {
+    let board = Board::of(results);
+    let row = |method: &&'static str| {
+        let runs = |planted| board.at_last(method, planted);
+        let share = |all: &[(&Case, Run<'_>)], is_it: fn(&Run<'_>) -> bool| {
+            rate(all.iter().filter(|(_, run)| is_it(run)).count(), all.len(), 0)
+        };
+        let (planted, good) = (runs(true), runs(false));
+        vec![
+            look::entrant(method).1.to_owned(),
+            match *method {
+                "fit" => "verdict".to_owned(),
+                "nuts" => format!("R-hat < {R_HAT}"),
+                _ => format!("k-hat < {K_HAT}"),
+            },
+            share(&planted, |run| run.is_wrong()),
+            share(&planted, |run| run.is_wrong_but_told_good()),
+            share(&good, |run| run.is_wrong_but_told_good()),
+            share(&good, |run| !run.is_wrong() && !run.is_told_good()),
+        ]
+    };
+    let head = [
+        "Method",
+        "Told",
+        "Planted: wrong",
+        "Planted: wrong, told good",
+        "Good targets: wrong, told good",
+        "Good targets: right, told bad",
+    ];
+    let first = Sheet {
+        name: "warnings".to_owned(),
+        title: "Wrong answers, and what users are told".to_owned(),
+        head: head.map(str::to_owned).into(),
+        rows: board.methods.iter().map(row).collect(),
+        note: "Runs at the largest budget, with exact 90 % intervals. An answer is wrong if a mean is off by more than 0.3 standard deviations \
+               or a standard deviation by more than a factor 1.3, and always where there is no integral or no variance."
+            .to_owned(),
+    };
+    [vec![first], of_board(&board).into()].concat()
 }
 
 /// A number with two digits; a word for failures.
-pub(super) fn short(value: f64) -> String {
+fn short(value: f64) -> String {
     match value {
         value if value.is_nan() => "–".to_owned(),
         value if value.is_infinite() => "fails".to_owned(),
@@ -46,9 +96,42 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
+/// Largest dimension of each method on each kind of target.
+pub(crate) fn reach(board: &Board<'_>) -> Sheet {
+    let row = |method: &&'static str| {
+        let mut row = vec![look::entrant(method).1.to_owned()];
+        for (kind, _) in LADDERS {
+            let rungs = board.rungs(kind, method);
+            let works = |(_, cell): &&(usize, &Cell<'_>)| cell.runs.median("answer_error") <= STOPPED;
+            let reached = rungs.iter().take_while(works).last();
+            let next = rungs.iter().find(|rung| !works(rung));
+            row.push(match (reached, next) {
+                _ if rungs.is_empty() => "·".to_owned(),
+                (None, _) => format!("below {}", rungs[0].0),
+                (Some((dim, _)), None) => format!("{dim} or more"),
+                (Some((dim, _)), Some((_, cell))) => {
+                    format!("{dim} (then {})", short(cell.runs.median("answer_error")))
+                }
+            });
+        }
+        row
+    };
+    let head = std::iter::once("Method").chain(LADDERS.map(|(_, title)| title));
+    Sheet {
+        name: "dimensions".to_owned(),
+        title: format!("Largest dimension within {} evaluations", board.last()),
+        head: head.map(str::to_owned).collect(),
+        rows: board.methods.iter().map(row).collect(),
+        note: format!(
+            "Largest dimension up to which the median of the largest error of a mean is at most {STOPPED} standard deviations, and the error \
+             in the next dimension that was run."
+        ),
+    }
+}
+
 /// Medians of a metric by case and method at the largest budget.
 fn table(board: &Board<'_>, metric: &str) -> Sheet {
-    let budget = board.budgets.last().copied().unwrap_or(0);
+    let budget = board.last();
     let head: Vec<String> = std::iter::once("Target".to_owned())
         .chain(board.methods.iter().map(|kind| look::entrant(kind).1.to_owned()))
         .collect();
@@ -56,7 +139,7 @@ fn table(board: &Board<'_>, metric: &str) -> Sheet {
         let winner = board.winner(case, budget, metric);
         let cell = |method: &&'static str| {
             let Some(cell) = board.cell(case, method, budget) else { return "·".to_owned() };
-            let text = short(cell.median(metric));
+            let text = short(cell.runs.median(metric));
             match () {
                 () if winner == Some(method) => format!("{WINNER} {text}"),
                 () if !cell.is_within() => format!("({text})"),
@@ -78,13 +161,18 @@ fn table(board: &Board<'_>, metric: &str) -> Sheet {
     }
 }
 
+/// Kinds of the methods of several boards, in the order of legends.
+fn kinds<'b>(boards: impl Iterator<Item = &'b Board<'b>>) -> Vec<&'static str> {
+    let mut kinds: Vec<&'static str> = boards.flat_map(|board| &board.methods).copied().collect();
+    kinds.sort_by_key(|kind| look::entrant(kind).0);
+    kinds.dedup();
+    kinds
+}
+
 /// Wins, failures, accuracy and time of each method over all targets of some boards, and the stored runs of other packages.
 pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
     let budgets: BTreeSet<u64> = boards.iter().flat_map(|board| &board.budgets).copied().collect();
-    let mut kinds: Vec<&'static str> = boards.iter().flat_map(|board| &board.methods).copied().collect();
-    kinds.sort_by_key(|kind| look::entrant(kind).0);
-    kinds.dedup();
-    let row = |method: &&'static str| {
+    let row = |method: &'static str| {
         let mut row = vec![look::entrant(method).1.to_owned()];
         for budget in &budgets {
             let wins = |board: &&Board<'_>| {
@@ -93,23 +181,16 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
             };
             row.push(boards.iter().map(wins).sum::<usize>().to_string());
         }
-        let cells = || boards.iter().flat_map(|board| &board.cells).filter(|cell| cell.method == *method);
-        let runs: usize = cells().map(|cell| cell.runs.len()).sum();
-        let at_last = || {
-            let of = |board: &&Board<'_>| board.budgets.last().copied();
-            let ends = boards.iter().flat_map(move |board| {
-                board
-                    .cells
-                    .iter()
-                    .filter(move |cell| Some(cell.budget) == of(board) && cell.method == *method)
-            });
-            ends.flat_map(|cell| &cell.runs).filter(|run| !run.value("answer_error").is_nan())
-        };
-        let good = |limit: f64| at_last().filter(|run| run.value("answer_error") < limit).count();
-        row.push(share(good(GOOD), at_last().count()));
-        row.push(share(good(FAIR), at_last().count()));
-        row.push(share(cells().map(Cell::failures).sum(), runs));
-        row.push(short(median(at_last().map(|run| run.value("seconds")))));
+        let cells = || boards.iter().flat_map(|board| &board.cells).filter(|cell| cell.method == method);
+        let runs: usize = cells().map(|cell| cell.runs.0.len()).sum();
+        let ends = boards.iter().flat_map(|board| board.within(method, board.last()));
+        let ends: Vec<&Run<'_>> =
+            ends.flat_map(|cell| &cell.runs.0).filter(|run| !run.value("answer_error").is_nan()).collect();
+        let good = |limit: f64| ends.iter().filter(|run| run.value("answer_error") < limit).count();
+        row.push(share(good(GOOD), ends.len()));
+        row.push(share(good(FAIR), ends.len()));
+        row.push(share(cells().map(|cell| cell.runs.failures()).sum(), runs));
+        row.push(short(median(ends.iter().map(|run| run.value("seconds")))));
         row
     };
     let mut head = vec!["Method".to_owned()];
@@ -124,7 +205,7 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
     Sheet {
         name: "methods".to_owned(),
         title: "Methods over all targets".to_owned(),
-        rows: kinds.iter().map(row).collect(),
+        rows: kinds(boards.iter().copied()).into_iter().map(row).collect(),
         head,
         note: format!(
             "Least error: number of the {targets} targets on which the median error of the means by the method is the least of all within \
@@ -137,35 +218,30 @@ pub(crate) fn methods(boards: &[&Board<'_>]) -> Sheet {
 
 /// Targets won by each method on each board, within its largest budget.
 pub(crate) fn winners(boards: &[(&str, &Board<'_>)]) -> Sheet {
-    let mut kinds: Vec<&'static str> = boards.iter().flat_map(|(_, board)| &board.methods).copied().collect();
-    kinds.sort_by_key(|kind| look::entrant(kind).0);
-    kinds.dedup();
-    let last = |board: &Board<'_>| board.budgets.last().copied().unwrap_or(0);
     let winners = |(_, board): &(&str, &Board<'_>)| -> Vec<Option<&str>> {
-        board.cases.iter().map(|case| board.winner(case, last(board), "answer_error")).collect()
+        board.cases.iter().map(|case| board.winner(case, board.last(), "answer_error")).collect()
     };
     let won: Vec<_> = boards.iter().map(winners).collect();
-    let row = |method: &&'static str| {
+    let row = |method: &'static str| {
         let count = |(won, (_, board)): (&Vec<Option<&str>>, &(&str, &Board<'_>))| match board
             .methods
-            .contains(method)
+            .contains(&method)
         {
             false => "·".to_owned(),
-            true => won.iter().filter(|won| **won == Some(*method)).count().to_string(),
+            true => won.iter().filter(|won| **won == Some(method)).count().to_string(),
         };
-        std::iter::once(look::entrant(method).1.to_owned())
-            .chain(won.iter().zip(boards).map(count))
-            .collect::<Vec<_>>()
+        std::iter::once(look::entrant(method).1.to_owned()).chain(won.iter().zip(boards).map(count)).collect()
     };
-    let mut rows: Vec<Vec<String>> = kinds.iter().map(row).collect();
+    let mut rows: Vec<Vec<String>> =
+        kinds(boards.iter().map(|(_, board)| *board)).into_iter().map(row).collect();
     let targets = won.iter().map(|won| won.iter().flatten().count().to_string());
     rows.push(std::iter::once("Targets".to_owned()).chain(targets).collect());
     let failures = |(_, board): &(&str, &Board<'_>)| {
-        let runs: usize = board.cells.iter().map(|cell| cell.runs.len()).sum();
-        share(board.cells.iter().map(Cell::failures).sum(), runs)
+        let runs: usize = board.cells.iter().map(|cell| cell.runs.0.len()).sum();
+        share(board.cells.iter().map(|cell| cell.runs.failures()).sum(), runs)
     };
     rows.push(std::iter::once("Failures".to_owned()).chain(boards.iter().map(failures)).collect());
-    let name = |(name, board): &(&str, &Board<'_>)| format!("{name}, within {}", last(board));
+    let name = |(name, board): &(&str, &Board<'_>)| format!("{name}, within {}", board.last());
     Sheet {
         name: "winners".to_owned(),
         title: "Targets won".to_owned(),
@@ -186,7 +262,7 @@ fn share(count: usize, of: usize) -> String {
 
 /// A row for each method on each target within each budget, and for each stored method.
 fn runs(board: &Board<'_>) -> Sheet {
-    let head = [
+    const HEAD: [&str; 15] = [
         "Target",
         "Method",
         "Budget",
@@ -203,39 +279,29 @@ fn runs(board: &Board<'_>) -> Sheet {
         "Seconds",
         "Failures",
     ];
-    let row = |cell: &Cell<'_>| {
-        let of = |metric: &str| short(cell.median(metric));
-        let mut row =
-            vec![cell.case.title(), look::entrant(cell.method).1.to_owned(), cell.budget.to_string()];
-        row.extend(["p_evaluations", "p_gradients"].map(|metric| format!("{:.0}", cell.median(metric))));
-        row.extend(
-            ["answer_error", "answer_median", "spread_error", "wasserstein", "evidence_error"].map(of),
-        );
-        row.extend(["k_hat", "sample_share", "r_hat", "seconds"].map(of));
-        row.push(format!("{} of {}", cell.failures(), cell.runs.len()));
+    let row = |case: &Case, method: String, budget: String, runs: &Runs<'_>| {
+        let mut row = vec![case.title(), method, budget];
+        row.extend(["p_evaluations", "p_gradients"].map(|metric| format!("{:.0}", runs.median(metric))));
+        let metrics = ["answer_error", "answer_median", "spread_error", "wasserstein", "evidence_error"];
+        let metrics = metrics.into_iter().chain(["k_hat", "sample_share", "r_hat", "seconds"]);
+        row.extend(metrics.map(|metric| short(runs.median(metric))));
+        row.push(format!("{} of {}", runs.failures(), runs.0.len()));
         row
     };
     let mut rows = Vec::new();
     for case in &board.cases {
         let mut cells: Vec<&Cell<'_>> = board.cells.iter().filter(|cell| cell.case == *case).collect();
         cells.sort_by_key(|cell| (look::entrant(cell.method).0, cell.budget));
-        rows.extend(cells.into_iter().map(row));
-        rows.extend(board.stored(&case.title()).iter().map(|stored| {
-            let of = |metric: &str| short(stored.median(metric));
-            let mut row = vec![case.title(), format!("{} (stored)", stored.name), "–".to_owned()];
-            row.extend(["evaluations", "gradients"].map(|column| format!("{:.0}", stored.median(column))));
-            row.push(of("answer_error"));
-            row.push("–".to_owned());
-            row.extend(["spread_error", "wasserstein", "log_z_error", "k_hat"].map(of));
-            row.extend(["–".to_owned(), "–".to_owned(), of("seconds")]);
-            row.push(format!("{} of {}", stored.failures(), stored.rows.len()));
-            row
-        }));
+        let name = |cell: &Cell<'_>| look::entrant(cell.method).1.to_owned();
+        rows.extend(cells.iter().map(|cell| row(case, name(cell), cell.budget.to_string(), &cell.runs)));
+        let stored = board.stored(case);
+        let dash = || "–".to_owned();
+        rows.extend(stored.iter().map(|(name, runs)| row(case, format!("{name} (stored)"), dash(), runs)));
     }
     Sheet {
         name: "runs".to_owned(),
         title: "Target by target".to_owned(),
-        head: head.map(str::to_owned).into(),
+        head: HEAD.map(str::to_owned).into(),
         rows,
         note: "Medians over replicates. Densities are evaluations without a gradient, gradients are with their density. Rows of other \
                packages were made elsewhere and are stored; their budgets and their seconds are their own."

@@ -92,7 +92,7 @@ fn seen<K: Kernel<Counted<Gaussian>>>(name: &'static str, kernel: &K) -> Result<
 }
 
 /// A row for each kernel.
-pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
+pub(super) fn tables(_: &Results) -> Vec<Sheet> {
     let row = |seen: Seen| {
         let depends = if seen.is_dependent { "on the chain" } else { "on nothing" };
         vec![
@@ -115,7 +115,7 @@ pub(crate) fn tables(_: &Results) -> Vec<Sheet> {
 }
 
 /// Checks of the claims.
-pub(crate) const CHECKS: [(&str, Check); 3] = [
+pub(super) const CHECKS: [(&str, Check); 3] = [
     ("one_candidate_is_barker", |_| {
         is_the_same(&Cis::with_fresh(1), &Imh { acceptance: Acceptance::Barker, sweeps: 1 })
     }),

@@ -1,0 +1,279 @@
+//! Claims on bias, variance and rates: searches for counterexamples over small problems, for which both sides are computed, charts, and
+//! a table of bounds (pMCSA, Tab. 1).
+
+use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
+use mcsa_theory::claims::{self as theory, Effort, Examined, Finding as Found, Judgement, Standing};
+use mcsa_theory::curves::{self, Chart, Curve};
+
+use crate::claims::{Finding, Verdict};
+use crate::figures::FigureFile;
+use crate::results::Results;
+use crate::tables::Sheet;
+
+/// Result of the search for the claim with this id; `None` if there is no such claim.
+fn judged(id: &str) -> Option<Judgement> {
+    theory::all().into_iter().find(|claim| claim.id == id).map(|claim| claim.examine(Effort::BRIEF))
+}
+
+/// Finding of the search for the claim with this id.
+pub(crate) fn examined(id: &str) -> Finding {
+    let unknown = || Finding::not_reproducible(format!("there is no claim {id}"));
+    judged(id).map_or_else(unknown, |judgement| of(&judgement))
+}
+
+/// Converts the result of a search to a finding, with the corrected statement.
+fn of(judgement: &Judgement) -> Finding {
+    let Examined { formula, method, finding, .. } = &judgement.printed;
+    let Found { standing, tried, .. } = finding;
+    let instead: Vec<&str> = judgement.corrected.iter().map(|corrected| &*corrected.formula).collect();
+    let instead = match instead.as_slice() {
+        [] => String::new(),
+        all => format!("; instead {}", all.join("; and ")),
+    };
+    let Some(witness) = finding.shown() else {
+        return Finding::not_reproducible(format!("{formula}: {method}{instead}"));
+    };
+    let threshold = if witness.identity { 0.0 } else { 1.0 };
+    let (verdict, number, reason) = match standing {
+        Standing::NotCheckable => return Finding::not_reproducible(format!("{formula}: {method}{instead}")),
+        Standing::Violated => {
+            let (lhs, rhs, case) = (witness.lhs, witness.rhs, &witness.case);
+            let reason = format!("{formula}: {lhs:.5} against {rhs:.5} at {case}{instead}");
+            (Verdict::Disagree, witness.badness, reason)
+        }
+        Standing::Holds | Standing::Tight => {
+            let worst = finding.worst_badness().unwrap_or(f64::NAN);
+            (
+                Verdict::Agree,
+                worst,
+                format!("{formula}: the worst of {tried} problems, left side over right ({standing})"),
+            )
+        }
+    };
+    Finding { verdict, number, threshold, reason }
+}
+
+/// A figure for each chart, with the verdict of a search in its caption.
+pub(super) fn figures(_: &Results) -> Vec<FigureFile> {
+    curves::all().iter().map(|chart| FigureFile::new(chart.name, figure(chart))).collect()
+}
+
+fn figure(chart: &Chart) -> Figure {
+    let caption = match judged(chart.claim) {
+        Some(judgement) => {
+            let standing = judgement.standing();
+            format!("{}, {}: {}", judgement.paper.key, judgement.place, chart.caption(standing))
+        }
+        None => chart.sight.to_owned(),
+    };
+    let is_cloud = chart.name == "jensen-gap";
+    let x = if is_cloud || doubles(&chart.curves) {
+        Axis::log(title(chart.x))
+    } else {
+        Axis::linear(title(chart.x))
+    };
+    let y = if is_cloud || spans_decades(&chart.curves) {
+        Axis::log(title(chart.y))
+    } else {
+        Axis::linear(title(chart.y))
+    };
+    let mut panel = Panel::new(x, y);
+    if is_cloud {
+        let ends = [3e-4, 1.0];
+        panel.x = panel.x.spanning(3e-4, 3.0);
+        panel.y = panel.y.spanning(1e-6, 1.0);
+        panel = panel.with(Layer::line(ends, ends).styled(Style::reference()).named("gap = bound"));
+    }
+    for (index, curve) in chart.curves.iter().enumerate() {
+        let (x, y): (Vec<f64>, Vec<f64>) = curve.points.iter().copied().unzip();
+        let style = style(curve.label, index);
+        let layer = match is_cloud {
+            true => Layer::points(x, y).styled(style.sized(2.2).faint(0.7)),
+            false => Layer::line(x, y).styled(style),
+        };
+        panel = panel.with(layer.named(plain(curve.label)));
+    }
+    Figure::new(vec![panel]).captioned(plain(&caption))
+}
+
+/// Style of a curve. The quantity itself is broad and black, so that a bound that it attains is visible on top of it.
+fn style(label: &str, index: usize) -> Style {
+    let plain = Style::series(index);
+    let of = |color: Color, dash: Dash, width: f64| Style { color, dash, width, ..plain };
+    match label {
+        "printed" => of(PALETTE[1], Dash::Short, 1.3),
+        "corrected" => of(PALETTE[0], Dash::Long, 1.3),
+        "limit" | "1/N" => of(Color::GREY, Dash::Dotted, 1.3),
+        "exact" | "exact, worst start" | "surrogate" | "to independent copies" => {
+            of(Color::BLACK, Dash::Solid, 2.2)
+        }
+        "exact likelihood" | "to a stationary path" => of(PALETTE[2], Dash::Solid, 1.3),
+        _ => plain,
+    }
+}
+
+/// Returns true if abscissae double, as counts on a logarithmic axis should.
+fn doubles(curves: &[Curve]) -> bool {
+    let pair = |window: &[(f64, f64)]| window[1].0 == 2.0 * window[0].0;
+    curves.iter().all(|curve| curve.points.len() > 2 && curve.points.windows(2).all(pair))
+}
+
+/// Returns true if all ordinates are positive, and some curve that is not a bound varies more than thirtyfold.
+fn spans_decades(curves: &[Curve]) -> bool {
+    let ends = |curve: &Curve| {
+        let all = || curve.points.iter().map(|point| point.1);
+        (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max))
+    };
+    let is_wide = |curve: &Curve| {
+        let (low, high) = ends(curve);
+        !matches!(curve.label, "printed" | "corrected") && high > 30.0 * low
+    };
+    curves.iter().all(|curve| ends(curve).0 > 0.0) && curves.iter().any(is_wide)
+}
+
+/// Title of an axis: an initial word gets a capital, an initial symbol does not.
+fn title(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            plain(&first.to_uppercase().chain(letters).collect::<String>())
+        }
+        _ => plain(text),
+    }
+}
+
+/// Markup of a text: single letters in italics, indices and exponents of one letter as sub- and superscripts, all other
+/// markup characters escaped.
+fn plain(text: &str) -> String {
+    let (mut marked, mut letters, mut before) = (String::new(), text.chars().peekable(), ' ');
+    while let Some(c) = letters.next() {
+        match (c, letters.peek().copied()) {
+            ('_' | '^', Some(next)) if next.is_alphanumeric() => {
+                marked.push_str(&format!("{c}{{{next}}}"));
+                letters.next();
+            }
+            (_, next) if is_symbol(before, c, next.unwrap_or(' ')) => marked.extend(['*', c, '*']),
+            _ if "\\*^_{}".contains(c) => marked.extend(['\\', c]),
+            _ => marked.push(c),
+        }
+        before = c;
+    }
+    marked
+}
+
+/// Returns true if a letter is a symbol: not part of a word or a name, not an article, a genitive or an expectation.
+fn is_symbol(before: char, c: char, after: char) -> bool {
+    let is_part = |neighbour: char| neighbour.is_alphanumeric() || "-'\u{2019}".contains(neighbour);
+    c.is_alphabetic() && !"aAE".contains(c) && !is_part(before) && !is_part(after)
+}
+
+/// Method, bounded quantity, and id of the claim.
+const BOUNDS: [(&str, &str, &str); 12] = [
+    ("pMCSA", "bias", "000-T2"),
+    ("pMCSA", "distance after k updates", "001-T-pMCSA-MIX"),
+    ("pMCSA", "variance given the states", "001-T-pMCSA-VAR"),
+    ("pMCSA", "second moment given the states", "001-T-pMCSA-MOMENT"),
+    ("JSA", "bias", "000-T1"),
+    ("JSA", "distance after k updates", "001-T-JSA"),
+    ("JSA", "second moment given the state", "001-T-JSA-MOMENT"),
+    ("MSC", "bias", "000-T3"),
+    ("MSC", "distance after k updates", "001-T-MSC-MIX"),
+    ("MSC", "second moment", "001-T-MSC-VAR"),
+    ("MSC-RB", "rate", "001-GAMMA"),
+    ("MSC-RB", "mean squared error", "001-T-MSCRB-MSE"),
+];
+
+/// Rates as printed: algorithm, step size, assumption on the direction `g`, rate, source of the theorem.
+const RATES: [[&str; 5]; 3] = [
+    ["Mirror descent", "γ/√t", "E‖g‖² < G²", "G² log T / (log(1/ρ) √T)", "Duchi et al. 2012, Cor. 3.5"],
+    [
+        "SGD, Nesterov",
+        "2/(t+1), momentum 1/(2L√(t+1))",
+        "‖g‖ < G",
+        "G² log T / √T",
+        "Doan et al. 2020, Thm. 2",
+    ],
+    ["SGD", "γ/t, γ = min(1/(2L), 2L/μ)", "‖g‖ < G (‖λ‖ + 1)", "G² log T / T", "Doan et al. 2020, Thm. 1, 2"],
+];
+
+/// Two tables: bounds, and rates.
+pub(super) fn tables(_: &Results) -> Vec<Sheet> {
+    let row = |(method, what, id): (&str, &str, &str)| {
+        let mut row = vec![method.to_owned(), what.to_owned()];
+        let Some(judgement) = judged(id) else { return [row, vec![String::new(); 3]].concat() };
+        let instead: Vec<&str> = judgement.corrected.iter().map(|corrected| &*corrected.formula).collect();
+        row.push(judgement.printed.formula.clone());
+        row.push(judgement.standing().to_string().to_lowercase());
+        row.push(instead.join("; "));
+        row
+    };
+    let words = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+    vec![
+        Sheet {
+            name: "bounds".to_owned(),
+            title: "Bounds of bias, distance and second moment".to_owned(),
+            head: words(&["Method", "What", "Printed", "Verdict", "Instead"]),
+            rows: BOUNDS.map(row).to_vec(),
+            note: "r = 1 - 1/w*; L bounds the norm of the score in pMCSA, twice that in MCMC-SE. Tight: held, and a problem came \
+                   within a thousandth of refuting it."
+                .to_owned(),
+        },
+        Sheet {
+            name: "rates".to_owned(),
+            title: "Rates of ascent under geometric mixing, as printed".to_owned(),
+            head: words(&["Algorithm", "Step size", "Assumed", "Rate, up to constants", "Theorem of"]),
+            rows: RATES.map(|row| words(&row)).to_vec(),
+            note: "Not tried here. ρ is the rate of mixing, G the bound of the direction.".to_owned(),
+        },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::tests::entry;
+    use mcsa_theory::claims::Witness;
+
+    #[test]
+    fn symbols_are_in_italics_and_words_are_not() {
+        let cases = [
+            ("T_n(w*)", "*T*_{n}(*w*\\*)"),
+            ("E[1] after n steps", "E[1] after *n* steps"),
+            ("A bound's 16/N^2, 001-T-L2", "A bound's 16/*N*^{2}, 001-T-L2"),
+        ];
+        for (text, marked) in cases {
+            assert_eq!(plain(text), marked);
+        }
+        assert_eq!((title("update k").as_str(), title("n").as_str()), ("Update *k*", "*n*"));
+    }
+
+    fn judgement(standing: Standing, witness: Option<(f64, f64)>) -> Judgement {
+        let witness = witness.map(|(lhs, rhs)| {
+            let (badness, refutes) = (lhs / rhs, lhs > rhs);
+            Witness { lhs, rhs, badness, refutes, identity: false, case: "a case".into() }
+        });
+        let mut judgement = judged("000-T2").unwrap();
+        judgement.printed.finding = Found { standing, worst: witness, examples: Vec::new(), tried: 7 };
+        judgement
+    }
+
+    #[test]
+    fn they_hold_fail_and_abstain() {
+        let holds = of(&judgement(Standing::Tight, Some((1.0, 1.0))));
+        assert_eq!((holds.verdict, holds.number, holds.threshold), (Verdict::Agree, 1.0, 1.0));
+        let fails = of(&judgement(Standing::Violated, Some((3.0, 2.0))));
+        assert_eq!((fails.verdict, fails.number), (Verdict::Disagree, 1.5));
+        assert!(fails.reason.contains("a case"), "{}", fails.reason);
+        assert_eq!(of(&judgement(Standing::NotCheckable, None)).verdict, Verdict::NotReproducible);
+        assert_eq!(examined("no such claim").verdict, Verdict::NotReproducible);
+    }
+
+    #[test]
+    fn every_chart_has_its_claim() {
+        let files = ["ours/theory", "pmcsa/tab-rates"].map(|id| entry(id).text);
+        for chart in mcsa_theory::curves::all() {
+            let listed = format!("theory = \"{}\"", chart.claim);
+            assert!(files.iter().any(|text| text.contains(&listed)), "{}", chart.claim);
+        }
+    }
+}

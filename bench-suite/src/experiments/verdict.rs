@@ -1,0 +1,399 @@
+//! Error rates of the verdict on a fit: tallies of right and wrong answers, figures, table and checks.
+
+use mcsa_diagnostics::quantile;
+use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
+
+use crate::catalog::{Case, Target};
+use crate::claims::resampling::LEVEL;
+use crate::claims::{Check, Finding, Verdict};
+use crate::figures::FigureFile;
+use crate::figures::curves::status;
+use crate::interval::binomial;
+use crate::results::Results;
+use crate::store::Row;
+use crate::tables::{Sheet, rate};
+
+/// Largest error of a mean, in standard deviations, and largest factor of a standard deviation, of an answer that is not wrong.
+const LIMITS: (f64, f64) = (0.3, 1.3);
+/// Share of the starts from which on a mode counts as one that starts can reach.
+const REACHED: f64 = 0.05;
+/// k-hat below which it says yes alone.
+const LIGHT: f64 = 0.7;
+/// Range of errors that is drawn, in multiples of the limit; others lie on its ends.
+const RANGE: (f64, f64) = (0.01, 100.0);
+/// Place of answers of targets without moments.
+const NOWHERE: f64 = 300.0;
+
+/// Witnesses: metric and name.
+const WITNESSES: [(&str, &str); 10] = [
+    ("objects_weights", "weights"),
+    ("objects_start", "starts"),
+    ("objects_mixing", "mixing"),
+    ("objects_moments", "moments"),
+    ("objects_missed", "missed"),
+    ("objects_tail", "tail"),
+    ("objects_gradient", "gradient"),
+    ("objects_non_finite", "NaN"),
+    ("objects_budget", "budget"),
+    ("objects_error", "error"),
+];
+
+/// Cases by which constants of the rule were chosen.
+const TRIAL: [&str; 13] = [
+    "eight schools",
+    "hierarchical logistic: pima",
+    "hierarchical logistic: german_credit_numeric",
+    "hierarchical logistic: heart_cleveland",
+    "two modes around 0: d 5, 8 apart, 30 %",
+    "funnel: d 5, scale 3",
+    "Student t: d 2, freedom 1",
+    "flat: d 2",
+    "NaN corner: d 2, 2 beyond 1",
+    "wrong gradient: d 3, halved",
+    "wrong gradient: d 3, shifted",
+    "wrong gradient: d 3, sign",
+    "Gaussian: d 10",
+];
+
+/// One fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Run {
+    /// The verdict is yes.
+    yes: bool,
+    /// k-hat alone would say yes.
+    light: bool,
+    /// The answer is wrong; true for every answer if the target has no moments.
+    wrong: bool,
+    /// Error of the answer as a multiple of the limit.
+    error: f64,
+}
+
+impl Run {
+    fn of(row: &Row) -> Self {
+        let value = |name: &str| row.values.get(name).copied().unwrap_or(f64::NAN);
+        let off = value("answer_error") / LIMITS.0;
+        let stretch = value("answer_stretch").ln() / LIMITS.1.ln();
+        let error = if off >= stretch { off } else { stretch };
+        Self {
+            yes: value("yes") == 1.0,
+            light: value("k_hat") < LIGHT,
+            wrong: !(off <= 1.0 && stretch <= 1.0),
+            error,
+        }
+    }
+
+    fn is_false_yes(&self) -> bool {
+        self.yes && self.wrong
+    }
+
+    fn is_false_no(&self) -> bool {
+        !self.yes && !self.wrong
+    }
+
+    fn is_false_light(&self) -> bool {
+        self.light && self.wrong
+    }
+
+    fn is_false_heavy(&self) -> bool {
+        !self.light && !self.wrong
+    }
+}
+
+/// Class of a case, in the order of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// Planted failure.
+    Planted,
+    /// Planted failure that fewer than one start in twenty reaches.
+    Hidden,
+    /// Good target.
+    Good,
+}
+
+/// Runs of one case.
+struct Tally<'r> {
+    case: &'r Case,
+    class: Class,
+    /// Mean share of the starts that reach the mode that is easily missed, if there is one.
+    start_share: Option<f64>,
+    runs: Vec<Run>,
+    rows: Vec<&'r Row>,
+}
+
+/// Tallies of all cases, in the order of the classes and of the file.
+fn tallies(results: &Results) -> Vec<Tally<'_>> {
+    let mut cases: Vec<(&Case, Vec<&Row>)> = Vec::new();
+    for outcome in &results.outcomes {
+        let Target::Case { case } = outcome.job.task.target() else { continue };
+        match cases.iter_mut().find(|(known, _)| *known == case) {
+            Some((_, rows)) => rows.extend(&outcome.rows),
+            None => cases.push((case, outcome.rows.iter().collect())),
+        }
+    }
+    let mut all: Vec<Tally<'_>> = cases.into_iter().map(|(case, rows)| Tally::of(case, rows)).collect();
+    all.sort_by_key(|tally| tally.class);
+    all
+}
+
+impl<'r> Tally<'r> {
+    fn of(case: &'r Case, rows: Vec<&'r Row>) -> Self {
+        let shares: Vec<f64> = rows.iter().filter_map(|row| row.values.get("start_share").copied()).collect();
+        let start_share = (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
+        let class = match start_share {
+            _ if !case.is_planted() => Class::Good,
+            Some(share) if !(share >= REACHED) => Class::Hidden,
+            _ => Class::Planted,
+        };
+        Self { case, class, start_share, runs: rows.iter().map(|row| Run::of(row)).collect(), rows }
+    }
+
+    fn count(&self, is_it: impl Fn(&Run) -> bool) -> usize {
+        self.runs.iter().filter(|run| is_it(run)).count()
+    }
+
+    /// Number of runs in which a witness objects.
+    fn objections(&self, witness: &str) -> usize {
+        self.rows.iter().filter(|row| row.values.get(witness) == Some(&1.0)).count()
+    }
+}
+
+/// Number of runs of a class for which something is true.
+fn count(all: &[Tally<'_>], class: Class, is_it: impl Fn(&Run) -> bool) -> usize {
+    all.iter().filter(|tally| tally.class == class).map(|tally| tally.count(&is_it)).sum()
+}
+
+/// Numbers of runs and of errors of the verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Rates {
+    /// Fits of planted failures that starts can reach.
+    pub(crate) planted: usize,
+    /// Those with yes and a wrong answer.
+    pub(crate) false_yes: usize,
+    /// Fits of failures that starts cannot reach.
+    pub(crate) hidden: usize,
+    /// Those with yes and a wrong answer.
+    pub(crate) hidden_yes: usize,
+    /// Fits of good targets with a right answer.
+    pub(crate) right: usize,
+    /// Those with no.
+    pub(crate) false_no: usize,
+}
+
+/// Rates over all cases.
+pub(crate) fn rates(results: &Results) -> Rates {
+    use Class::{Good, Hidden, Planted};
+    let all = tallies(results);
+    Rates {
+        planted: count(&all, Planted, |_| true),
+        false_yes: count(&all, Planted, Run::is_false_yes),
+        hidden: count(&all, Hidden, |_| true),
+        hidden_yes: count(&all, Hidden, Run::is_false_yes),
+        right: count(&all, Good, |run| !run.wrong),
+        false_no: count(&all, Good, Run::is_false_no),
+    }
+}
+
+/// Checks of the claims on error rates.
+pub(super) const CHECKS: [(&str, Check); 3] = [
+    ("few_false_yes", |results| {
+        let Rates { planted, false_yes, .. } = rates(results);
+        let what = "yes with a wrong answer, of fits of planted failures that starts can reach";
+        at_most(false_yes, planted, 0.01, what)
+    }),
+    ("few_false_no", |results| {
+        let Rates { right, false_no, .. } = rates(results);
+        at_most(false_no, right, 0.2, "no, of right answers on good targets")
+    }),
+    ("better_than_shape", better_than_shape),
+];
+
+/// The claim that a rate is at most `limit`: both ends of its exact interval have to be on one side.
+fn at_most(count: usize, of: usize, limit: f64, what: &str) -> Finding {
+    if of == 0 {
+        return Finding::too_little(format!("no runs: {what}"));
+    }
+    let (number, [low, high]) = (count as f64 / of as f64, binomial(count, of, LEVEL));
+    let verdict = match () {
+        () if high <= limit => Verdict::Agree,
+        () if low > limit => Verdict::Disagree,
+        () => Verdict::TooLittle,
+    };
+    let reason = format!(
+        "{what}: {count} of {of}, exact 90 % interval {:.2} to {:.2} % (claimed: at most {:.0} %)",
+        100.0 * low,
+        100.0 * high,
+        100.0 * limit
+    );
+    Finding { verdict, number, threshold: limit, reason }
+}
+
+fn better_than_shape(results: &Results) -> Finding {
+    let one = |is: bool| f64::from(u8::from(is));
+    let planted = tallies(results).into_iter().filter(|tally| tally.class == Class::Planted);
+    let differences: Vec<f64> = planted
+        .flat_map(|tally| tally.runs)
+        .map(|run| one(run.is_false_light()) - one(run.is_false_yes()))
+        .collect();
+    let what =
+        "rate of wrong answers with k-hat below 0.7, less that of wrong answers with yes, on the same runs";
+    Finding::mean_above(&differences, 0.0, what)
+}
+
+/// Errors of planted failures, of good targets, and objections.
+pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
+    let all = tallies(results);
+    let is_planted = |tally: &&Tally<'_>| tally.class != Class::Good;
+    let (planted, good): (Vec<_>, Vec<_>) = all.iter().partition(is_planted);
+    let words = "Error of the answer of each fit: the largest error of a mean in units of 0.3 standard deviations, or of a log standard \
+                 deviation in units of log 1.3, whichever is larger. Right of the line the answer is wrong. At the right edge are \
+                 targets without moments, whose every answer is wrong.";
+    let caption = format!("{words}{}", status(results));
+    let errors = |name: &str, tallies: &[&Tally<'_>]| {
+        let shape = (0.12 + 0.026 * tallies.len() as f64).max(0.3);
+        FigureFile::new(name, Figure::new(vec![panel(tallies)]).wide(150.0).shaped(shape).captioned(&caption))
+    };
+    vec![errors("planted", &planted), errors("good", &good), objections(&all, results)]
+}
+
+fn panel(tallies: &[&Tally<'_>]) -> Panel {
+    let names: Vec<String> = tallies.iter().map(|tally| tally.case.title()).collect();
+    let x = Axis::log("Error of the answer, 1 = wrong").spanning(0.8 * RANGE.0, 1.4 * NOWHERE);
+    let mut panel = Panel::new(x, Axis::categories("", names)).with(Layer::vertical_rule(1.0));
+    let looks = [
+        (false, "no", Color(0x00, 0x72, 0xB2), Marker::Ring),
+        (true, "yes", Color(0xD5, 0x5E, 0x00), Marker::Circle),
+    ];
+    for (yes, name, color, marker) in looks {
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for (place, tally) in tallies.iter().enumerate() {
+            let runs: Vec<_> = tally.runs.iter().filter(|run| run.yes == yes).collect();
+            for (k, run) in runs.iter().enumerate() {
+                x.push(if run.error.is_nan() { NOWHERE } else { run.error.clamp(RANGE.0, RANGE.1) });
+                // Spread within the row, so that equal errors are seen as several.
+                y.push(place as f64 + 0.6 * ((k as f64 + 0.5) / runs.len() as f64 - 0.5));
+            }
+        }
+        let style = Style { color, marker, ..Style::series(0) };
+        panel = panel.with(Layer::points(x, y).styled(style.sized(2.2).faint(0.8)).named(name));
+    }
+    panel
+}
+
+fn objections(all: &[Tally<'_>], results: &Results) -> FigureFile {
+    let x = Axis::categories("Witness", WITNESSES.map(|(_, name)| name.to_owned()));
+    let mut panel = Panel::new(x, Axis::linear("Share of the runs, %"));
+    let classes =
+        [(Class::Planted, "planted failures"), (Class::Hidden, "hidden ones"), (Class::Good, "good targets")];
+    for (index, (class, name)) in classes.into_iter().enumerate() {
+        let runs = count(all, class, |_| true);
+        for (place, (metric, _)) in WITNESSES.iter().enumerate() {
+            let ours = all.iter().filter(|tally| tally.class == class);
+            let count: usize = ours.map(|tally| tally.objections(metric)).sum();
+            if count > 0 {
+                let left = place as f64 - 0.39 + 0.26 * index as f64;
+                let bar = Layer::bars([left, left + 0.26], [100.0 * count as f64 / runs as f64]);
+                panel = panel.with(bar.styled(Style::series(index)).named(name));
+            }
+        }
+    }
+    let caption = format!(
+        "Share of the runs in which a witness objects; several may object to one fit.{}",
+        status(results)
+    );
+    FigureFile::new("witnesses", Figure::new(vec![panel]).wide(150.0).shaped(0.5).captioned(caption))
+}
+
+/// A row for each case, and one for each class.
+pub(super) fn tables(results: &Results) -> Vec<Sheet> {
+    let all = tallies(results);
+    let head = [
+        "Target",
+        "Class",
+        "Starts that reach it",
+        "Runs",
+        "Yes",
+        "No",
+        "Wrong",
+        "Yes and wrong",
+        "No and right",
+        "k-hat < 0.7 and wrong",
+        "k-hat ≥ 0.7 and right",
+        "Objections",
+        "Evaluations, median",
+    ];
+    vec![Sheet {
+        name: "verdicts".to_owned(),
+        title: "Verdicts on fits whose answers are known".to_owned(),
+        head: head.map(str::to_owned).into(),
+        rows: all.iter().map(row).chain(totals(&all)).collect(),
+        note: "Wrong: a mean off by more than 0.3 standard deviations of the posterior, or a standard deviation by more than a factor 1.3; any \
+               answer, where the density has no integral or no variance. Hidden: fewer than one start in twenty ends there. Rates with exact \
+               90 % intervals."
+            .to_owned(),
+    }]
+}
+
+fn row(tally: &Tally<'_>) -> Vec<String> {
+    let title = tally.case.title();
+    let class = match tally.class {
+        Class::Planted => "planted",
+        Class::Hidden => "planted, hidden",
+        Class::Good => "good",
+    };
+    let trial = if TRIAL.contains(&&*title) { ", trial" } else { "" };
+    let objections: Vec<String> = WITNESSES
+        .iter()
+        .map(|(metric, name)| (tally.objections(metric), name))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{name} {count}"))
+        .collect();
+    let evaluations =
+        |row: &&Row| ["p_evaluations", "p_gradients"].iter().filter_map(|name| row.values.get(*name)).sum();
+    let mut evaluations: Vec<f64> = tally.rows.iter().map(evaluations).collect();
+    let median = if evaluations.is_empty() { f64::NAN } else { quantile(&mut evaluations, 0.5) };
+    let counts = [
+        tally.runs.len(),
+        tally.count(|run| run.yes),
+        tally.count(|run| !run.yes),
+        tally.count(|run| run.wrong),
+        tally.count(Run::is_false_yes),
+        tally.count(Run::is_false_no),
+        tally.count(Run::is_false_light),
+        tally.count(Run::is_false_heavy),
+    ];
+    let share = tally.start_share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+    let mut cells = vec![title.clone(), format!("{class}{trial}"), share];
+    cells.extend(counts.map(|count| count.to_string()));
+    cells.extend([objections.join(", "), format!("{median:.0}")]);
+    cells
+}
+
+/// Rates of all planted failures, all hidden ones, all good targets.
+fn totals(all: &[Tally<'_>]) -> [Vec<String>; 3] {
+    let line = |class: Class, name: &str, rates: [Option<(fn(&Run) -> bool, usize)>; 4]| {
+        let count = |is_it: &dyn Fn(&Run) -> bool| count(all, class, is_it);
+        let numbers =
+            [count(&|_| true), count(&|run| run.yes), count(&|run| !run.yes), count(&|run| run.wrong)];
+        let rate = |of: Option<(fn(&Run) -> bool, usize)>| {
+            of.map_or_else(|| "–".to_owned(), |(is_it, of)| rate(count(&is_it), of, 1))
+        };
+        [
+            vec![format!("All: {name}"), String::new(), String::new()],
+            numbers.map(|number| number.to_string()).to_vec(),
+            rates.map(rate).to_vec(),
+            vec![String::new(); 2],
+        ]
+        .concat()
+    };
+    let of = |class| count(all, class, |_| true);
+    let (planted, hidden, good) = (of(Class::Planted), of(Class::Hidden), of(Class::Good));
+    let right = count(all, Class::Good, |run| !run.wrong);
+    let (yes, no): (fn(&Run) -> bool, fn(&Run) -> bool) = (Run::is_false_yes, Run::is_false_no);
+    let (light, heavy): (fn(&Run) -> bool, fn(&Run) -> bool) = (Run::is_false_light, Run::is_false_heavy);
+    let name = "planted failures that starts can reach";
+    [
+        line(Class::Planted, name, [Some((yes, planted)), None, Some((light, planted)), None]),
+        line(Class::Hidden, "hidden ones", [Some((yes, hidden)), None, None, None]),
+        line(Class::Good, "good targets", [Some((yes, good)), Some((no, right)), None, Some((heavy, right))]),
+    ]
+}
