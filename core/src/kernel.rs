@@ -1,9 +1,9 @@
-//! Markov transition kernels that leave the target invariant, and the weighted points of a step.
+//! Markov transition kernels that leave the target invariant, the weighted points of a step, and proposal distributions.
 
-use faer::{Mat, MatRef};
+use faer::{Mat, MatMut, MatRef};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Ensemble, Error, LogDensity, Proposal, Record, Stream};
+use crate::{Ensemble, Error, Family, LogDensity, Record, Stream, same_length};
 
 /// The weighted points of a step: the points at which scores are averaged, kept in the state of a kernel.
 pub trait ChainState {
@@ -111,4 +111,90 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
         lanes: &mut [Stream],
         work: &mut [f64],
     ) -> Self::Info;
+}
+
+/// Proposal distribution: draws, and log densities at any point.
+///
+/// Kernels see a family only as `dyn Proposal`, usually a [`FamilyProposal`]. Virtual calls happen once per batch.
+pub trait Proposal {
+    /// The dimension of a point.
+    fn dim(&self) -> usize;
+
+    /// Log density of each column of `z`, written to `log_q`.
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]);
+
+    /// Draws every column of `z` and writes the log densities of the draws to `log_q`.
+    ///
+    /// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l`, in that order.
+    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]);
+}
+
+impl<G: Proposal + ?Sized> Proposal for &mut G {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        (**self).log_probs(z, log_q);
+    }
+
+    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        (**self).sample_into(lanes, z, log_q);
+    }
+}
+
+/// The proposal of a family at a fixed lambda.
+///
+/// It borrows the params, so they cannot move while the proposal exists.
+pub struct FamilyProposal<'a, F: ?Sized> {
+    family: &'a F,
+    params: &'a [f64],
+    work: &'a mut [f64],
+}
+
+impl<'a, F: Family + ?Sized> FamilyProposal<'a, F> {
+    /// The proposal of `family` at `params`, with the memory `work` for batches of `columns` columns.
+    ///
+    /// # Errors
+    /// If the params fail [`Parametric::check`](crate::Parametric::check), or `work` is shorter than `family.work_len(columns)`.
+    pub fn new(family: &'a F, params: &'a [f64], columns: usize, work: &'a mut [f64]) -> Result<Self, Error> {
+        family.check(params)?;
+        let needed = family.work_len(columns);
+        if work.len() < needed {
+            same_length("work", needed, work.len())?;
+        }
+        Ok(Self { family, params, work })
+    }
+
+    /// Weighted sum of scores, `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, as [`Family::add_scores`].
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn add_scores(&mut self, z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
+        self.family.add_scores(self.params, z, weights, gradient, self.work);
+    }
+
+    /// Replaces `z` by its mirror image in the centre of `q_lambda`, as [`Family::reflect`].
+    pub fn reflect(&self, z: &mut [f64]) -> bool {
+        self.family.reflect(self.params, z)
+    }
+
+    /// Returns the lent memory.
+    pub fn into_work(self) -> &'a mut [f64] {
+        self.work
+    }
+}
+
+impl<F: Family + ?Sized> Proposal for FamilyProposal<'_, F> {
+    fn dim(&self) -> usize {
+        self.family.dim()
+    }
+
+    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
+        self.family.log_probs(self.params, z, log_q, self.work);
+    }
+
+    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        self.family.sample_into(self.params, lanes, z, log_q, self.work);
+    }
 }

@@ -4,13 +4,12 @@
 //! is the expected score, `E_p[d/dlambda log q_lambda(z)]`, and a Markov chain that leaves `p` invariant supplies the points at
 //! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
-//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`], [`Blocks`],
+//! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`],
 //!   [`ExactDraws`]; with one likelihood term per datum [`Separable`], [`Subsampled`] and the [`Minibatch`].
-//! * Models with parameters theta to be learned: [`Learnable`].
-//! * Variational families: [`Parametric`] with the subtraits [`Family`], [`Reparameterised`], [`MomentMatched`], [`BlockFamily`] for
-//!   one latent point per datum, and [`Pushforward`] for distributions with samples and pathwise gradients, but no density at
+//! * Variational families: [`Parametric`] with the subtraits [`Family`] and [`Reparameterised`], and
+//!   [`Pushforward`] for distributions with samples and pathwise gradients, but no density at
 //!   arbitrary points.
-//! * Markov kernels: [`Kernel`], its [`ChainState`] of points, and the proposal distributions [`Proposal`] and [`BlocksAt`].
+//! * Markov kernels: [`Kernel`], its [`ChainState`] of points, and the proposal distributions [`Proposal`].
 //! * Gradient estimators and optimisers: [`Estimator`], [`Optimizer`].
 //! * Random numbers: [`Seed`], [`Stream`], and the [`Script`] that enumerates discrete decisions.
 //! * Diagnostics: [`Record`] and its [`Metric`]s, evaluation counts ([`Counted`]), and [`Error`].
@@ -27,10 +26,7 @@
 //!
 //! Deliberately absent: algorithms, formats of files, clocks, printing, global state, feature flags.
 
-mod address;
 pub mod bits;
-mod block_family;
-mod branch;
 mod chacha;
 mod config;
 mod counted;
@@ -39,55 +35,34 @@ mod error;
 mod estimator;
 mod family;
 pub mod file;
-mod forward;
-mod from_fn;
 mod kernel;
-mod lanes;
-mod learnable;
-mod moment_matched;
 mod named;
 mod normal;
 mod normal_table;
-mod optimizer;
-mod parametric;
-mod proposal;
-mod pushforward;
 mod record;
 mod script;
 mod seed;
-mod separable;
 mod stream;
 mod target;
 mod whitened;
-mod words;
 
-pub use address::Address;
-pub use block_family::{BlockFamily, BlocksAt};
-pub use branch::{Branch, enumerate};
 pub use config::{checksum, type_name};
 pub use counted::{Counted, Counts, Evaluation};
 pub use ensemble::Ensemble;
 pub use error::{
     Error, all_finite, counted, finite_matrix, fits_in_memory, same_length, square_fits_in_memory,
 };
-pub use estimator::Estimator;
-pub use family::{Family, Reparameterised};
-pub use from_fn::{FromFn, from_fn};
-pub use kernel::{ChainState, Kernel};
-pub use lanes::each_column;
-pub use learnable::Learnable;
+pub use estimator::{Estimator, Optimizer};
+pub use family::{Backprop, Family, Parametric, Pushforward, Reparameterised, StepSizes};
+pub use kernel::{ChainState, FamilyProposal, Kernel, Proposal};
 pub use mcsa_numeric as numeric;
 pub use mcsa_numeric::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
-pub use moment_matched::MomentMatched;
 pub use named::Named;
-pub use optimizer::Optimizer;
-pub use parametric::Parametric;
-pub use proposal::{FamilyProposal, Guard, Proposal};
-pub use pushforward::{Backprop, Pushforward, StepSizes};
 pub use record::{Metric, Record, Reduction};
-pub use script::Script;
-pub use seed::Seed;
-pub use separable::{Minibatch, Separable, Subsampled};
-pub use stream::Stream;
-pub use target::{Blocks, Curvature, ExactDraws, Gradient, LogDensity};
+pub use script::{Branch, Script, enumerate};
+pub use seed::{Address, Seed};
+pub use stream::{Stream, each_column};
+pub use target::{
+    Curvature, ExactDraws, FromFn, Gradient, LogDensity, Minibatch, Separable, Subsampled, from_fn,
+};
 pub use whitened::{AffineMap, Whitened};

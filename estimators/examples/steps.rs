@@ -6,9 +6,9 @@
 use std::process::ExitCode;
 
 use faer::Mat;
-use mcsa_core::{Estimator, LogDensity, MomentMatched, Seed};
+use mcsa_core::{Estimator, LogDensity, Seed};
 use mcsa_estimators::{Ascent, Controlled, Elbo, Moments, jsa, msc, msc_rb, pmcsa, single, snis};
-use mcsa_families::{FullRank, MeanField, MultivariateT};
+use mcsa_families::{FullRank, MeanField, MomentMatched, MultivariateT};
 use mcsa_kernels::Hmc;
 use mcsa_models::{HierarchicalLogistic, ScalePrior};
 use mcsa_optim::{Adam, Sgd};

@@ -1,8 +1,9 @@
 //! Estimators by importance sampling, alone or in turns with chains.
 
+use crate::{ChainScore, Controllable, Draws, Guard, ParamsOrigin, single};
 use faer::Mat;
 use mcsa_core::{
-    Ensemble, Error, Estimator, Family, Guard, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
+    Ensemble, Error, Estimator, Family, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
     fits_in_memory, same_length,
 };
 use mcsa_diagnostics::importance_sample_size;
@@ -11,10 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain_score::same_dimension;
 use crate::chain_score::{Proposals, check_mirror};
-use crate::draws::{add_log_weights, normalised};
+use crate::draws::{add_log_weights, log_weight, normalised};
 use crate::family_parameters::family_parameters;
 use crate::health::TailShape;
-use crate::{ChainScore, Controllable, Draws, ParamsOrigin, single};
 
 /// Weight of a draw's score, as a function of `log w = log p - log q`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -254,11 +254,10 @@ where
 
         let mut info = ScoreWeightsInfo::default();
         for (log_w, &log_p) in log_w.iter_mut().zip(log_p.iter()) {
-            let broken = log_p.is_nan() || log_w.is_nan() || log_p == f64::INFINITY;
-            info.non_finite += u64::from(broken);
-            let outside = broken || log_p == f64::NEG_INFINITY;
-            info.finite += u64::from(!outside);
-            *log_w = if outside { f64::NEG_INFINITY } else { log_p - *log_w };
+            let weight = log_weight(log_p, *log_w);
+            info.non_finite += u64::from(weight.is_none());
+            info.finite += u64::from(weight.is_some() && log_p > f64::NEG_INFINITY);
+            *log_w = weight.unwrap_or(f64::NEG_INFINITY);
         }
         self.weighting.apply(log_w, &mut info);
         direction.fill(0.0);

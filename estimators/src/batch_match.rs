@@ -1,9 +1,9 @@
 //! Batch and match: score-based variational inference in closed form.
 
 use mcsa_core::{
-    Error, Estimator, Gradient, Metric, MomentMatched, Record, Reparameterised, Stream, batch, batch_mut,
-    borrow, numeric,
+    Error, Estimator, Gradient, Metric, Record, Reparameterised, Stream, batch, batch_mut, borrow, numeric,
 };
+use mcsa_families::MomentMatched;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::check_draws;

@@ -3,9 +3,10 @@
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    ChainState, ColumnsMut, Ensemble, Error, Estimator, Family, FamilyProposal, Guard, Kernel, LogDensity,
-    Proposal, Stream, all_finite, bits, borrow, fits_in_memory, same_length,
+    ChainState, ColumnsMut, Ensemble, Error, Estimator, Family, FamilyProposal, Kernel, LogDensity, Proposal,
+    Stream, all_finite, bits, borrow, fits_in_memory, same_length,
 };
+use mcsa_families::Defence;
 use mcsa_kernels::{Acceptance, Cis, Imh, WasteRecycling};
 use serde::{Deserialize, Serialize};
 
@@ -282,6 +283,74 @@ where
         direction.fill(0.0);
         proposal.finish(points, weights, direction);
         Ok(info)
+    }
+}
+
+/// Wrapper of the proposal distribution of each step, such as a defensive mixture. The guard `()` changes nothing.
+///
+/// The kernel proposes from the guarded proposal, while the scores remain those of the family: the family that is fitted to the target
+/// does not change.
+pub trait Guard: Send + Sync {
+    /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](mcsa_core::Parametric::config).
+    fn config(&self) -> String {
+        mcsa_core::type_name::<Self>()
+    }
+
+    /// Length of the slice `work` that a guard needs for batches of `columns` columns.
+    fn work_len(&self, columns: usize) -> usize;
+
+    /// Calls `run` with the guarded proposal.
+    ///
+    /// # Errors
+    /// If guard and proposal are incompatible, for example of different dimensions; then `run` is not called.
+    fn guarded(
+        &self,
+        proposal: &mut dyn Proposal,
+        columns: usize,
+        work: &mut [f64],
+        run: &mut dyn FnMut(&mut dyn Proposal),
+    ) -> Result<(), Error>;
+}
+
+impl Guard for () {
+    fn config(&self) -> String {
+        "()".into()
+    }
+
+    fn work_len(&self, _: usize) -> usize {
+        0
+    }
+
+    fn guarded(
+        &self,
+        proposal: &mut dyn Proposal,
+        _: usize,
+        _: &mut [f64],
+        run: &mut dyn FnMut(&mut dyn Proposal),
+    ) -> Result<(), Error> {
+        run(proposal);
+        Ok(())
+    }
+}
+
+impl Guard for Defence {
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        Self::work_len(columns)
+    }
+
+    fn guarded(
+        &self,
+        proposal: &mut dyn Proposal,
+        columns: usize,
+        work: &mut [f64],
+        run: &mut dyn FnMut(&mut dyn Proposal),
+    ) -> Result<(), Error> {
+        run(&mut self.around(proposal, columns, work)?);
+        Ok(())
     }
 }
 

@@ -388,13 +388,20 @@ impl Draws {
 pub(crate) fn add_log_weights(log_p: &[f64], log_q: &[f64], log_w: &mut Vec<f64>) -> usize {
     let mut broken = 0;
     log_w.extend(log_p.iter().zip(log_q).map(|(&log_p, &log_q)| {
-        if log_p.is_nan() || log_p == f64::INFINITY || log_q.is_nan() {
+        log_weight(log_p, log_q).unwrap_or_else(|| {
             broken += 1;
-            return f64::NEG_INFINITY;
-        }
-        if log_p == f64::NEG_INFINITY { log_p } else { log_p - log_q }
+            f64::NEG_INFINITY
+        })
     }));
     broken
+}
+
+/// `log p - log q`, `-inf` outside the support of p; `None` if p or q is not a density.
+pub(crate) fn log_weight(log_p: f64, log_q: f64) -> Option<f64> {
+    if log_p.is_nan() || log_p == f64::INFINITY || log_q.is_nan() {
+        return None;
+    }
+    Some(if log_p == f64::NEG_INFINITY { log_p } else { log_p - log_q })
 }
 
 /// Log weights whose exponentials sum to 1, unless all are zero.

@@ -61,13 +61,14 @@ pub use baselines::{
 pub use batch_match::{BatchMatch, BatchMatchInfo, BatchMatchState};
 pub use bound::{Elbo, ElboInfo, Entropy, FlowElbo};
 pub use chain_score::{
-    Average, ChainScore, Controllable, Controlled, ControlledState, jsa, msc, msc_rb, pmcsa, pmcsa_rb, single,
+    Average, ChainScore, Controllable, Controlled, ControlledState, Guard, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
+    single,
 };
 pub use checkpoint::Checkpoint;
 pub use draws::Draws;
 pub use erased::{DynEstimator, DynInfo, DynState};
 pub use health::{Health, ParamsOrigin, TailWeight};
-pub use joint::{Joint, ScanScore, jsa_scan};
+pub use joint::{Joint, RandomScan, RandomScanInfo, RandomScanState, Restart, ScanScore, jsa_scan};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};

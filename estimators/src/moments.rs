@@ -1,13 +1,10 @@
 //! Natural-gradient score ascent without a learning rate: running moments of a kernel's points.
 
+use crate::{ChainScore, Guard};
 use faer::Mat;
-use mcsa_core::{
-    Ensemble, Error, Estimator, Guard, Kernel, LogDensity, Metric, MomentMatched, Record, Stream, bits,
-    borrow,
-};
+use mcsa_core::{Ensemble, Error, Estimator, Kernel, LogDensity, Metric, Record, Stream, bits, borrow};
+use mcsa_families::MomentMatched;
 use serde::{Deserialize, Serialize};
-
-use crate::ChainScore;
 
 /// Natural-gradient ascent of `-KL(p || q)` as a running mean of moments, with a gain from the acceptance rate.
 ///

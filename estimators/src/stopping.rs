@@ -55,8 +55,8 @@ use crate::{AscentState, Outcome, limits};
 ///
 /// # Rates of wrong decisions
 ///
-/// Measured with the example `false_stops`. A standard Gaussian from its optimum, accuracy 0.2, Adam at 0.01, at most
-/// 30 000 steps, 4 seeds: the table has the number of stops, their median step, and in brackets the number of stops under a
+/// A standard Gaussian from its optimum, accuracy 0.2, Adam at 0.01, at most 30 000 steps, 4 seeds (the example `false_stops`
+/// repeats the last column): the table has the number of stops, their median step, and in brackets the number of stops under a
 /// fixed limit of 1.1, where that was measured. No stop was false.
 ///
 /// | parameters, family | exact draws | chains of memory 39 steps | pmcsa, 10 chains |

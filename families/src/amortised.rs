@@ -1,10 +1,9 @@
 //! Amortised family: a linear map from the features of a datum to the parameters of its proposal.
 
+use crate::BlockFamily;
 use faer::reborrow::ReborrowMut;
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{
-    BlockFamily, Columns, Error, Family, Parametric, Stream, all_finite, borrow, checksum, numeric,
-};
+use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, checksum, numeric};
 
 /// Amortised family: the parameters of each datum are a linear function of its features, with coefficients shared by all data.
 ///
@@ -17,7 +16,8 @@ use mcsa_core::{
 /// family (a scale that underflows), its density is NaN or not finite, and kernels reject and count such proposals.
 ///
 /// ```
-/// use mcsa_core::{BlockFamily, Parametric};
+/// use mcsa_core::Parametric;
+/// use mcsa_families::BlockFamily;
 /// use mcsa_families::{Amortised, MeanField};
 /// let features = faer::mat![[0.5, -1.0, 2.0]]; // one feature of three data
 /// let q = Amortised::new(MeanField::new(1), features)?;

@@ -2,7 +2,7 @@
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
-use mcsa_core::{Error, Guard, Proposal, Stream, same_length};
+use mcsa_core::{Error, Proposal, Stream, same_length};
 
 use crate::Tail;
 
@@ -60,27 +60,6 @@ impl Defence {
         work: &'a mut [f64],
     ) -> Result<Defensive<'a, G, &'a Tail>, Error> {
         Defensive::new(proposal, &self.tail, self.share, columns, work)
-    }
-}
-
-impl Guard for Defence {
-    fn config(&self) -> String {
-        format!("{self:?}")
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        Self::work_len(columns)
-    }
-
-    fn guarded(
-        &self,
-        proposal: &mut dyn Proposal,
-        columns: usize,
-        work: &mut [f64],
-        run: &mut dyn FnMut(&mut dyn Proposal),
-    ) -> Result<(), Error> {
-        run(&mut self.around(proposal, columns, work)?);
-        Ok(())
     }
 }
 

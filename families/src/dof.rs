@@ -119,7 +119,7 @@ impl Learned {
         self.floor
     }
 
-    /// Least and greatest degrees of freedom of a running estimate ([`MomentMatched`](mcsa_core::MomentMatched)): 1.05 times the
+    /// Least and greatest degrees of freedom of a running estimate ([`MomentMatched`](crate::MomentMatched)): 1.05 times the
     /// floor, and 200, beyond which a t is a Gaussian for most purposes, or twice the least if that is more.
     pub fn range(self) -> [f64; 2] {
         let least = 1.05 * self.floor;

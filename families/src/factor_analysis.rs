@@ -1,9 +1,9 @@
 //! Running moments of the low-rank plus diagonal Gaussian: online EM of factor analysis.
 
+use crate::{LowRank, MomentMatched};
 use faer::MatRef;
-use mcsa_core::{Columns, MomentMatched, Parametric, borrow, numeric};
+use mcsa_core::{Columns, Parametric, borrow, numeric};
 
-use crate::LowRank;
 use mcsa_numeric::linear::woodbury::{backward_rows, cholesky, forward_rows};
 
 /// Running mean, and one step of EM for factor analysis (Rubin & Thayer 1982) with the running covariance in the place of that of

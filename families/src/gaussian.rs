@@ -1,10 +1,10 @@
 //! Closed forms of the Gaussian families: moment matching, running moments, variances, moments, assembly of parameters.
 
+use crate::{FullRank, GaussianFamily, Link, LowRank, MeanField, MomentMatched, Normal};
 use faer::{Mat, MatRef};
-use mcsa_core::{Columns, Error, MomentMatched, Parametric, borrow, numeric, same_length};
+use mcsa_core::{Columns, Error, Parametric, borrow, numeric, same_length};
 
 use crate::factor_update::{AddSquare, Centre, width};
-use crate::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal};
 use mcsa_numeric::linear::packed;
 
 impl MeanField {

@@ -31,7 +31,7 @@
 //! checked. The crate `mcsa-testing` tests families, also your own.
 //!
 //! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
-//! ([`mcsa_core::MomentMatched`]). [`MultivariateT`], [`StudentT`], [`GaussianMixture`] and [`LowRank`] take steps of online EM, which
+//! ([`MomentMatched`]). [`MultivariateT`], [`StudentT`], [`GaussianMixture`] and [`LowRank`] take steps of online EM, which
 //! for [`MultivariateT`] are a multiple of the natural gradient.
 //!
 //! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
@@ -55,6 +55,7 @@ mod mean_field;
 mod members;
 mod mixture;
 mod mixture_moments;
+mod moment_matched;
 mod multivariate_t;
 mod normal;
 mod per_datum;
@@ -82,9 +83,10 @@ pub use low_rank::LowRank;
 pub use mcsa_core::{Error, Seed};
 pub use mean_field::MeanField;
 pub use mixture::Mixture;
+pub use moment_matched::MomentMatched;
 pub use multivariate_t::MultivariateT;
 pub use normal::{GaussianFamily, Normal, kl_gaussian};
-pub use per_datum::PerDatum;
+pub use per_datum::{BlockFamily, BlocksAt, PerDatum};
 pub use start::{Rho, Start};
 pub use student_t::StudentT;
 pub use tail::Tail;

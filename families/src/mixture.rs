@@ -1,9 +1,9 @@
 //! Mixture of members of any family.
 
+use crate::MomentMatched;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    ColumnsMut, Error, Family, MomentMatched, Parametric, Stream, all_finite, batch_mut, borrow, numeric,
-    same_length,
+    ColumnsMut, Error, Family, Parametric, Stream, all_finite, batch_mut, borrow, numeric, same_length,
 };
 
 use crate::softmax::Softmax;

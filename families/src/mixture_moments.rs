@@ -1,9 +1,9 @@
 //! Running moments of the mixture of diagonal Gaussians: online EM on responsibilities.
 
+use crate::{GaussianMixture, MomentMatched};
 use faer::MatRef;
-use mcsa_core::{Columns, MomentMatched, Parametric, borrow};
+use mcsa_core::{Columns, Parametric, borrow};
 
-use crate::GaussianMixture;
 use crate::softmax::Softmax;
 
 /// Least weight of a component of a running estimate, times the number of components.

@@ -1,11 +1,10 @@
 //! Running moments of the Student t families: online EM with the weights `u = (nu + n)/(nu + r^2)`.
 
+use crate::{Dof, MomentMatched, MultivariateT, StudentT};
 use faer::MatRef;
-use mcsa_core::MomentMatched;
 
 use crate::full_rank::{Diagonal, invert};
 use crate::student::Student;
-use crate::{Dof, MultivariateT, StudentT};
 
 /// Step of the degrees of freedom in `n` dimensions, from the means over the points of `u` and of `ln(1 + r^2 / nu)`. Returns the
 /// new degrees of freedom, and the factor by which all scales change with them.

@@ -119,7 +119,7 @@ impl ChainState for ImhState {
 
 impl Acceptance {
     /// Log acceptance probability from two log weights, not yet truncated at 0.
-    pub(crate) fn log_alpha(self, from: f64, to: f64) -> f64 {
+    pub fn log_alpha(self, from: f64, to: f64) -> f64 {
         let ratio = match from {
             // Outside the support of p: leave for any point inside.
             f64::NEG_INFINITY if to > from => f64::INFINITY,

@@ -6,7 +6,6 @@
 //!
 //! * Independent proposals from q: [`Imh`], [`Cis`]; [`WasteRecycling`] also averages over rejected proposals.
 //! * Proposals from a pushforward, such as an annealed path, with the same kernels on an extended space: [`ExtendedSpace`].
-//! * One chain per datum, for data with local latent variables: [`RandomScan`].
 //! * Proposals around the chain's state: [`Rwm`], [`Mala`], [`Hmc`], [`Nuts`], [`Elliptical`]; [`warm_up`] learns
 //!   step size and mass of the first four, and [`Sampling`] is a whole run: warm-up, draws, diagnostics.
 //! * Some rows of the data per step: [`Hmcecs`], whose target is a [`PerturbedPosterior`].
@@ -39,7 +38,6 @@ mod hmcecs;
 mod imh;
 mod leapfrog;
 mod nuts;
-mod random_scan;
 mod rwm;
 mod sampling;
 mod weights;
@@ -56,7 +54,6 @@ pub use imh::{Acceptance, Imh, ImhInfo, ImhState, WasteRecycling};
 pub use leapfrog::{GradientEnsemble, Leapfrog, Mass};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use nuts::{Nuts, NutsInfo};
-pub use random_scan::{RandomScan, RandomScanInfo, RandomScanState, Restart};
 pub use rwm::{Rwm, RwmInfo};
 pub use sampling::{NoProposal, Sample, Sampling};
 pub use weights::WeightedState;

@@ -2,9 +2,10 @@
 
 use std::f64::consts::PI;
 
+use crate::{Blocks, Learnable};
 use faer::{Mat, MatRef, Side};
 use mcsa_core::numeric::{axpy, dot};
-use mcsa_core::{Blocks, Columns, Error, Learnable, all_finite, borrow};
+use mcsa_core::{Columns, Error, all_finite, borrow};
 
 use crate::support::HALF_LOG_TAU;
 
@@ -16,11 +17,11 @@ use crate::support::HALF_LOG_TAU;
 /// log p_theta(x) and its maximum over theta in closed form, from the eigenvalues of the sample covariance
 /// ```
 ///
-/// The posterior of each datum is a Gaussian whose mean is linear in the datum. An [amortised](mcsa_core::BlockFamily) family
+/// The posterior of each datum is a Gaussian whose mean is linear in the datum. An [amortised](mcsa_families::BlockFamily) family
 /// can therefore be exact, and the maximum likelihood of theta is known. Only `A A^T` is identified: A is free up to a rotation.
 ///
 /// ```
-/// use mcsa_core::{Blocks, Learnable};
+/// use mcsa_models::{Blocks, Learnable};
 /// let data = faer::mat![[1.0, -1.0, 0.5], [0.8, -1.1, 0.4]];
 /// let model = mcsa_models::FactorAnalysis::new(data, 1)?;
 /// let theta = [1.0, 1.0, 0.0, 0.0, -1.0];

@@ -33,6 +33,7 @@ mod funnel;
 mod gaussian;
 mod gaussian_process;
 mod held_out;
+mod learnable;
 mod linear;
 mod mixture;
 mod network;
@@ -63,6 +64,7 @@ pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess}
 pub use held_out::{
     accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };
+pub use learnable::{Blocks, Learnable};
 pub use linear::LinearRegression;
 pub use mcsa_core::{Error, Gradient, LogDensity, Seed};
 pub use mixture::Mixture;

@@ -10,6 +10,15 @@
 //! * Wrappers of any optimiser: [`Clipped`] clips directions, [`Averaged`] averages the path.
 //! * Deterministic optimisation: modes, Gaussian starting points and ground truth, in [`deterministic`].
 //!
+//! # Units of the rate
+//!
+//! The direction of `KL` has units of 1/lambda. The rate of [`Sgd`], [`Momentum`] and [`Nesterov`] is in units of lambda squared: for a
+//! mean with posterior standard deviation `s`, a rate of `0.01 s^2` is a small step, and coordinates of different scales need different
+//! rates. The rate of [`Adam`], [`RmsProp`] and [`AdaGrad`] is in units of lambda itself and equal for all coordinates: one step moves a
+//! mean by up to the rate. With a posterior standard deviation of 0.017, a rate of 0.005 is 0.3 standard deviations per step, and a fit
+//! wanders off: use about 0.01 standard deviations of the narrowest coordinate. One rate serves all coordinates of a
+//! [`Whitened`](mcsa_core::Whitened) target, whose standard deviations are about 1.
+//!
 //! # Directions that are not finite
 //!
 //! An optimiser does not check directions for NaN or infinities; the caller must do so before each step. Such a direction makes the
@@ -17,27 +26,15 @@
 //!
 //! Deliberately absent: line searches and convergence tests for noisy directions, because noise makes their results meaningless.
 
-mod ada_grad;
-mod adam;
-mod averaged;
-mod clipped;
 pub mod deterministic;
-mod dog;
-mod domain;
-mod momentum;
-mod nesterov;
-mod rms_prop;
+mod rules;
 mod schedule;
-mod sgd;
+mod wrappers;
 
-pub use ada_grad::{AdaGrad, AdaGradState};
-pub use adam::{Adam, AdamState};
-pub use averaged::{Averaged, AveragedState, Averaging};
-pub use clipped::{Clip, Clipped, ClippedState};
-pub use dog::{Dog, DogState};
 pub use mcsa_core::{Error, from_fn};
-pub use momentum::{Momentum, MomentumState};
-pub use nesterov::{Nesterov, NesterovState};
-pub use rms_prop::{RmsProp, RmsPropState};
+pub use rules::{
+    AdaGrad, AdaGradState, Adam, AdamState, Dog, DogState, Momentum, MomentumState, Nesterov, NesterovState,
+    RmsProp, RmsPropState, Sgd, SgdState,
+};
 pub use schedule::{IntoSchedule, Schedule};
-pub use sgd::{Sgd, SgdState};
+pub use wrappers::{Averaged, AveragedState, Averaging, Clip, Clipped, ClippedState};

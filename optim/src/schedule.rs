@@ -7,7 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::domain::{not_negative, positive};
+use crate::rules::{not_negative, positive};
 
 /// Learning rate schedule: the rate `gamma_t` as a function of the step `t = 1, 2, ..`.
 ///

@@ -44,8 +44,9 @@ pub use bootstrap::{Bootstrap, Untwisted};
 pub use conditional_smc::{ConditionalSmc, ConditionalSmcInfo};
 pub use fresh_paths::{FreshPaths, FreshPathsInfo};
 pub use lineage::Lineage;
-pub use mcsa_core::{Error, Learnable, Seed, from_fn};
+pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, Run};
+pub use mcsa_models::Learnable;
 pub use models::{
     FirstState, FxStates, FxVolatility, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
     LinearGaussianTheta, Moments, Smoothed, Theta,

@@ -4,8 +4,9 @@ use crate::{ConditionalSmc, FreshPaths, PathKernel, Paths, Resampling, Smc};
 use crate::{PathFamily, StateSpace};
 use faer::Mat;
 use mcsa_core::{
-    Error, Estimator, Family, Learnable, Parametric, Stream, batch_mut, borrow, fits_in_memory, same_length,
+    Error, Estimator, Family, Parametric, Stream, batch_mut, borrow, fits_in_memory, same_length,
 };
+use mcsa_models::Learnable;
 use serde::{Deserialize, Serialize};
 
 /// Markovian score climbing in a state space model (MSC, Alg. 4): conditional SMC moves a path, with state-by-state

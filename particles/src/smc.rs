@@ -18,7 +18,8 @@ use super::{Lineage, Resampling};
 /// bootstrap filter, with a twisted proposal the twisted particle filter (MSC, section 3.2).
 ///
 /// ```
-/// use mcsa_core::{Learnable, Seed};
+/// use mcsa_core::Seed;
+/// use mcsa_models::Learnable;
 /// use mcsa_particles::{Bootstrap, LinearGaussianSeries, Resampling, Smc};
 /// let series = LinearGaussianSeries::new(vec![0.5, -0.2, 0.9])?;
 /// let model = series.at(&[0.9, 0.0, 0.0]);

@@ -12,7 +12,8 @@ use mcsa_models::support::HALF_LOG_TAU;
 ///
 /// ```
 /// use mcsa_particles::PathFamily;
-/// use mcsa_core::{Learnable, Parametric};
+/// use mcsa_core::Parametric;
+/// use mcsa_models::Learnable;
 /// use mcsa_particles::{LinearGaussianSeries, Twisted};
 /// let series = LinearGaussianSeries::new(vec![0.3, -0.1])?;
 /// let model = series.at(&[0.9, 0.0, 0.0]);

@@ -2,12 +2,12 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Gradient, Guard, Kernel, Proposal, Pushforward, Reparameterised,
-    Stream, numeric,
+    Columns, ColumnsMut, Error, Family, Gradient, Kernel, Proposal, Pushforward, Reparameterised, Stream,
+    numeric,
 };
 use mcsa_estimators::{
-    Average, ChainScore, Controlled, DynEstimator, Elbo, FlowElbo, ScoreWeights, Weighting, jsa, msc, msc_rb,
-    pmcsa, rws, single, snis,
+    Average, ChainScore, Controlled, DynEstimator, Elbo, FlowElbo, Guard, ScoreWeights, Weighting, jsa, msc,
+    msc_rb, pmcsa, rws, single, snis,
 };
 use mcsa_families::Defence;
 use mcsa_kernels::{Cis, Hmc, Mala, Nuts, Repeat, Rwm};

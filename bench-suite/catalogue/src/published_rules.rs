@@ -7,8 +7,8 @@ use std::f64::consts::PI;
 
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef, Side};
-use mcsa_core::{Error, Learnable, Stream, same_length};
-use mcsa_models::{GaussianProcessClassification, Link, Probit};
+use mcsa_core::{Error, Stream, same_length};
+use mcsa_models::{GaussianProcessClassification, Learnable, Link, Probit};
 use mcsa_particles::{
     ConditionalSmc, Lineage, LinearGaussian, LinearGaussianSeries, PathFamily, PathGuide, PathKernel, Paths,
     Resampling, StateSpace, Twisted,

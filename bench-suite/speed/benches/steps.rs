@@ -5,11 +5,13 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
-use mcsa_core::{Estimator, LogDensity, MomentMatched, Seed};
+use mcsa_core::{Estimator, LogDensity, Seed};
 use mcsa_estimators::{
     Ascent, Controlled, Elbo, Moments, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single, snis,
 };
-use mcsa_families::{Defence, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, Tail};
+use mcsa_families::{
+    Defence, FullRank, GaussianMixture, LowRank, MeanField, MomentMatched, MultivariateT, Tail,
+};
 use mcsa_kernels::Hmc;
 use mcsa_models::{HierarchicalLogistic, ScalePrior};
 use mcsa_optim::{Adam, Sgd};

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use faer::Mat;
 use mcsa::posterior::{FitResult, FitState, Objection, Options, Target};
-use mcsa_core::{Counted, Error, MomentMatched, Seed};
+use mcsa_core::{Counted, Error, Seed};
 use mcsa_estimators::{Ascent, Draws, Moments, Run, pmcsa};
-use mcsa_families::{FullRank, LowRank, MeanField, MultivariateT};
+use mcsa_families::{FullRank, LowRank, MeanField, MomentMatched, MultivariateT};
 use mcsa_optim::Sgd;
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs};
 

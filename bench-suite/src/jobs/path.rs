@@ -4,8 +4,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use faer::MatRef;
-use mcsa_core::{Error, Learnable, LogDensity, Seed, Stream, bits};
+use mcsa_core::{Error, LogDensity, Seed, Stream, bits};
 use mcsa_estimators::{Ascent, Outcome};
+use mcsa_models::Learnable;
 use mcsa_particles::{
     Bootstrap, FxStates, FxVolatility, GaussianDynamics, JointPaths, PathFamily, PathKernel, PathScore,
     Resampling, Smc, StateSpace, Theta, Twisted, Untwisted, msc_paths, smc_paths,

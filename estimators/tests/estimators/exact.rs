@@ -68,7 +68,7 @@ fn expectation<E: Estimator<Finite, Atoms>>(estimator: &E, state: &dyn Fn() -> E
 fn from_law<K, G>(estimator: &ChainScore<K, G>, law: [f64; 3]) -> [f64; 3]
 where
     K: mcsa_core::Kernel<Finite>,
-    G: mcsa_core::Guard,
+    G: mcsa_estimators::Guard,
 {
     let chains = estimator.lanes;
     let mut total = [0.0; 3];

@@ -1,10 +1,10 @@
 //! Learning with one chain per datum, and joint learning of model parameters.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Blocks, Columns, Error, Estimator, Learnable, Parametric, Seed, Stream, enumerate};
+use mcsa_core::{Columns, Error, Estimator, Parametric, Seed, Stream, enumerate};
 use mcsa_estimators::{Ascent, Joint, ScanScore, jsa_scan};
 use mcsa_families::{Amortised, Atoms, MeanField, PerDatum};
-use mcsa_models::FactorAnalysis;
+use mcsa_models::{Blocks, FactorAnalysis, Learnable};
 use mcsa_optim::{Adam, Schedule};
 
 /// Two data, each with its own distribution on two atoms.

@@ -16,5 +16,6 @@ mod ledger;
 mod memory;
 mod moments;
 mod moments_of_families;
+mod random_scan;
 mod running;
 mod stopping;

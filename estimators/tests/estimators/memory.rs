@@ -1,20 +1,17 @@
 //! Steps of every estimator allocate nothing: a run of many steps allocates as much as a run of few.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{
-    Columns, ColumnsMut, Estimator, Gradient, Learnable, LogDensity, MomentMatched, Optimizer, Parametric,
-    Seed,
-};
+use mcsa_core::{Columns, ColumnsMut, Estimator, Gradient, LogDensity, Optimizer, Parametric, Seed};
 use mcsa_estimators::{
     Ascent, BatchMatch, Controlled, Elbo, FlowElbo, Joint, Moments, ScoreWeights, Weighting, jsa, jsa_scan,
     msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
 };
 use mcsa_families::{
-    Amortised, Defence, Drawn, FullRank, GaussianMixture, LowRank, MeanField, MultivariateT, PerDatum,
-    StudentT, Tail,
+    Amortised, Defence, Drawn, FullRank, GaussianMixture, LowRank, MeanField, MomentMatched, MultivariateT,
+    PerDatum, StudentT, Tail,
 };
 use mcsa_kernels::Hmc;
-use mcsa_models::{FactorAnalysis, Gaussian};
+use mcsa_models::{FactorAnalysis, Gaussian, Learnable};
 use mcsa_optim::Adam;
 
 /// Number of allocations of a run of `steps` steps of a warm fit.

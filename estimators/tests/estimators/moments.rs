@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 
 use faer::{Mat, mat};
 use mcsa_core::{
-    Columns, ColumnsMut, Ensemble, Error, Estimator, Guard, Kernel, Metric, Proposal, Record, Seed, Stream,
+    Columns, ColumnsMut, Ensemble, Error, Estimator, Kernel, Metric, Proposal, Record, Seed, Stream,
     enumerate,
 };
 use mcsa_estimators::{
-    Ascent, Average, ChainScore, Moments, MomentsInfo, MomentsState, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
-    single,
+    Ascent, Average, ChainScore, Guard, Moments, MomentsInfo, MomentsState, jsa, msc, msc_rb, pmcsa,
+    pmcsa_rb, single,
 };
 use mcsa_families::{FullRank, GaussianFamily, MeanField};
 use mcsa_kernels::{Hmc, Rwm};

@@ -1,12 +1,12 @@
 //! Running moments of families beyond the Gaussian: exact expectations, and a heavy-tailed target under several kernels.
 
 use faer::{Mat, mat};
-use mcsa_core::{Estimator, Guard, Kernel, LogDensity, MomentMatched, Seed, Stream, enumerate};
+use mcsa_core::{Estimator, Kernel, LogDensity, Seed, Stream, enumerate};
 use mcsa_estimators::{
-    Ascent, Average, ChainScore, Moments, MomentsState, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
+    Ascent, Average, ChainScore, Guard, Moments, MomentsState, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
 };
 use mcsa_families::{
-    Defence, FullRank, GaussianFamily, GaussianMixture, LowRank, MultivariateT, StudentT, Tail,
+    Defence, FullRank, GaussianFamily, GaussianMixture, LowRank, MomentMatched, MultivariateT, StudentT, Tail,
 };
 use mcsa_kernels::{Hmc, Rwm};
 use mcsa_models::{Gaussian, Student, Tempered};

@@ -1,4 +1,4 @@
-//! Stopping rule against known optima. Full tables: `cargo run --release -p mcsa-estimators --example false_stops`.
+//! Stopping rule against known optima. More parameters: `cargo run --release -p mcsa-estimators --example false_stops`.
 
 use mcsa_core::{Estimator, Family, LogDensity, Seed};
 use mcsa_estimators::{Accuracy, Ascent, Obstacle, Outcome, Run, Stationary, jsa, pmcsa};

@@ -1,7 +1,8 @@
 //! Laws of running moments on a target of weighted atoms: the exact inclusive optimum stays, and steps of gain one lead to it uphill.
 
 use faer::Mat;
-use mcsa_core::{Family, MomentMatched};
+use mcsa_core::Family;
+use mcsa_families::MomentMatched;
 use mcsa_optim::deterministic::{Lbfgs, Quadrature, inclusive_optimum};
 
 use crate::moments::step;

@@ -1,8 +1,8 @@
 //! Conformance of mixtures of any family, and their online EM.
 
 use faer::{Mat, MatRef, mat};
-use mcsa_core::{Family, MomentMatched, Parametric, Seed};
-use mcsa_families::{FullRank, GaussianMixture, MeanField, Mixture, MultivariateT};
+use mcsa_core::{Family, Parametric, Seed};
+use mcsa_families::{FullRank, GaussianMixture, MeanField, Mixture, MomentMatched, MultivariateT};
 use mcsa_testing::family::{Case, Map};
 
 use crate::altered::meter;

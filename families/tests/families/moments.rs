@@ -1,8 +1,8 @@
 //! Running moments of the Gaussian families: exact moments, natural gradient, positive definiteness.
 
 use faer::{Mat, MatRef, mat};
-use mcsa_core::{Columns, Family, MomentMatched, Parametric, batch};
-use mcsa_families::{FullRank, GaussianFamily, Link, MeanField};
+use mcsa_core::{Columns, Family, Parametric, batch};
+use mcsa_families::{FullRank, GaussianFamily, Link, MeanField, MomentMatched};
 
 const LINKS: [Link; 2] = [Link::Softplus, Link::Exp];
 pub(crate) const WEIGHTS: [f64; 4] = [0.1, 0.4, 0.0, 0.5];

@@ -2,8 +2,8 @@
 
 use faer::{Mat, MatRef, mat};
 use mcsa_core::numeric::quadrature::integrate;
-use mcsa_core::{Columns, Family, MomentMatched, Parametric};
-use mcsa_families::{Dof, FullRank, GaussianFamily, Learned, Link, MultivariateT, StudentT};
+use mcsa_core::{Columns, Family, Parametric};
+use mcsa_families::{Dof, FullRank, GaussianFamily, Learned, Link, MomentMatched, MultivariateT, StudentT};
 
 use crate::inclusive::{Atomic, climb, drift, gap};
 use crate::moments::{WEIGHTS, points, slope, step};

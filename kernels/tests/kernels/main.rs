@@ -4,7 +4,6 @@ mod compositions;
 mod laws;
 mod orbits;
 mod proposing;
-mod random_scan;
 mod runs;
 mod steps;
 mod subsampling;

@@ -1,8 +1,8 @@
 //! Refinements of a mixture, a dense family and a flow, where the family before does not suffice.
 
 use faer::Mat;
-use mcsa_core::{AffineMap, Error, Family, MomentMatched, Optimizer, Parametric, Seed, Stream};
-use mcsa_families::{Activation, Affine, Coupling, CouplingMap, Flow, Gauss, Layer, Mask};
+use mcsa_core::{AffineMap, Error, Family, Optimizer, Parametric, Seed, Stream};
+use mcsa_families::{Activation, Affine, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, MomentMatched};
 use mcsa_optim::deterministic::Gaussian;
 use mcsa_optim::{Adam, AdamState, Schedule};
 

@@ -1,8 +1,10 @@
 //! Families of a fit, and the low-rank family of many dimensions.
 
 use faer::{Mat, Side};
-use mcsa_core::{Error, Family, MomentMatched, Parametric};
-use mcsa_families::{GaussianFamily, Learned, LowRank, Mixture, MultivariateT, Normal, kl_gaussian};
+use mcsa_core::{Error, Family, Parametric};
+use mcsa_families::{
+    GaussianFamily, Learned, LowRank, Mixture, MomentMatched, MultivariateT, Normal, kl_gaussian,
+};
 use mcsa_optim::deterministic::Gaussian;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! Tempered importance sampling: a start for targets without a gradient.
 
 use faer::{Mat, Scale};
-use mcsa_core::{Error, LogDensity, MomentMatched, Parametric, Seed, Stream};
+use mcsa_core::{Error, LogDensity, Parametric, Seed, Stream};
 use mcsa_diagnostics::importance_sample_size;
 use mcsa_estimators::Draws;
-use mcsa_families::FullRank;
+use mcsa_families::{FullRank, MomentMatched};
 use mcsa_optim::deterministic::Gaussian;
 
 /// Gaussian that tempering ends at.

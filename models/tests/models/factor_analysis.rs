@@ -1,8 +1,8 @@
 //! Factor analysis: gradients, Fisher's identity, and the maximum of the evidence.
 
 use faer::{Mat, Side};
-use mcsa_core::{Blocks, Columns, Learnable, Seed};
-use mcsa_models::FactorAnalysis;
+use mcsa_core::{Columns, Seed};
+use mcsa_models::{Blocks, FactorAnalysis, Learnable};
 
 fn model(factors: usize) -> FactorAnalysis {
     let mut stream = Seed::new(4).stream(0, 0);

@@ -5,7 +5,7 @@ use mcsa_core::numeric::scalar::{log_ndtr, ndtr_hazard};
 use mcsa_core::{Error, all_finite, same_length};
 
 use super::Gaussian;
-use crate::domain::positive;
+use crate::rules::positive;
 
 /// Expectation propagation for probit regression (Minka 2001), a baseline of (MSC, Table 1).
 ///

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::bisection::Bisection;
 use super::cached_objective::{CachedObjective, Objective, Place};
 use super::metric::Metric;
-use crate::domain::positive;
+use crate::rules::positive;
 
 /// Limited-memory BFGS (Liu & Nocedal 1989) for maximisation, by argmin with a line search of this crate.
 ///

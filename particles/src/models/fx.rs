@@ -2,9 +2,8 @@
 
 use faer::MatRef;
 use mcsa_core::numeric::{dot, exp, sum};
-use mcsa_core::{
-    Columns, Curvature, Error, Gradient, Learnable, LogDensity, Separable, Stream, all_finite, borrow,
-};
+use mcsa_core::{Columns, Curvature, Error, Gradient, LogDensity, Separable, Stream, all_finite, borrow};
+use mcsa_models::Learnable;
 
 use super::states::Law;
 use super::{FirstState, FxStates, Theta};

@@ -99,7 +99,7 @@ mod tests {
     use crate::StateSpace;
     use faer::linalg::solvers::{DenseSolveCore, Llt};
     use faer::{Mat, Side};
-    use mcsa_core::Learnable;
+    use mcsa_models::Learnable;
 
     const THETA: [f64; 3] = [0.8, -0.4, 0.2];
 

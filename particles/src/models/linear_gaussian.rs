@@ -2,7 +2,8 @@
 
 use crate::{GaussianDynamics, StateSpace};
 use faer::MatRef;
-use mcsa_core::{Columns, Error, Learnable, LogDensity, Stream, all_finite};
+use mcsa_core::{Columns, Error, LogDensity, Stream, all_finite};
+use mcsa_models::Learnable;
 
 use mcsa_models::support::{HALF_LOG_TAU, decided};
 
@@ -26,7 +27,7 @@ impl From<[f64; 3]> for LinearGaussianTheta {
 /// Observations `x_0 .. x_{T-1}` of a linear-Gaussian state-space model with learnable parameters.
 ///
 /// ```
-/// use mcsa_core::Learnable;
+/// use mcsa_models::Learnable;
 /// use mcsa_particles::LinearGaussianSeries;
 /// let series = LinearGaussianSeries::new(vec![0.3, -1.0, 0.4])?;
 /// assert!(series.at(&[0.9, 0.0, 0.0]).log_evidence() > series.at(&[0.9, 3.0, 3.0]).log_evidence());

@@ -3,8 +3,9 @@
 #![expect(clippy::print_stdout, reason = "what was learned, beside what is exact")]
 
 use faer::linalg::solvers::DenseSolveCore;
-use mcsa_core::{Estimator, Family, Learnable, Seed};
+use mcsa_core::{Estimator, Family, Seed};
 use mcsa_estimators::Ascent;
+use mcsa_models::Learnable;
 use mcsa_optim::deterministic::Lbfgs;
 use mcsa_optim::{Adam, Schedule};
 use mcsa_particles::{

@@ -1,6 +1,7 @@
 //! State-space models: draws, densities, moments and gradients agree with each other.
 
-use mcsa_core::{Learnable, LogDensity, Seed};
+use mcsa_core::{LogDensity, Seed};
+use mcsa_models::Learnable;
 use mcsa_particles::{
     FirstState, FxVolatility, GaussianDynamics, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
     LinearGaussianTheta, StateSpace, Theta,

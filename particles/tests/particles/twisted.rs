@@ -1,6 +1,7 @@
 //! Conformance of twisted chains, on a linear-Gaussian path and on a stochastic volatility model.
 
-use mcsa_core::{Family, Learnable, Parametric, Seed};
+use mcsa_core::{Family, Parametric, Seed};
+use mcsa_models::Learnable;
 use mcsa_particles::{PathFamily, PathGuide, StateSpace, Twisted, TwistedChain};
 use mcsa_testing::family::Case;
 

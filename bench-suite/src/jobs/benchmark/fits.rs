@@ -1,9 +1,9 @@
 //! Fits of a family: running moments, score ascent, exclusive divergence, batch and match.
 
 use faer::Mat;
-use mcsa_core::{Error, Estimator, Family, LogDensity, MomentMatched, Optimizer, Parametric};
+use mcsa_core::{Error, Estimator, Family, LogDensity, Optimizer, Parametric};
 use mcsa_estimators::{Ascent, BatchMatch, Draws, FlowElbo, Moments, Run, pmcsa};
-use mcsa_families::{FullRank, Learned, LowRank, MeanField, Mixture, MultivariateT};
+use mcsa_families::{FullRank, Learned, LowRank, MeanField, Mixture, MomentMatched, MultivariateT};
 use mcsa_optim::deterministic::Gaussian;
 use mcsa_optim::{Adam, Schedule, Sgd};
 

@@ -6,9 +6,11 @@ mod extended;
 mod subsampled;
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Blocks, BlocksAt, Columns, Error, Kernel, Parametric, Stream};
-use mcsa_families::{Atoms, PerDatum};
-use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, RandomScan, Repeat, Restart};
+use mcsa_core::{Columns, Error, Kernel, Parametric, Stream};
+use mcsa_estimators::{RandomScan, Restart};
+use mcsa_families::{Atoms, BlocksAt, PerDatum};
+use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
+use mcsa_models::Blocks;
 use mcsa_testing::{
     Check, Finite, FiniteGuide, Measured, Step, Transition, closed, transition_matrix,
     transition_matrix_along,

@@ -1,6 +1,7 @@
 //! Printed ancestor weight of conditional SMC, on a linear-Gaussian model with two states and two particles.
 
-use mcsa_core::{Learnable, Seed, Stream};
+use mcsa_core::{Seed, Stream};
+use mcsa_models::Learnable;
 use mcsa_particles::{
     ConditionalSmc, Lineage, LinearGaussianSeries, PathFamily, PathGuide, PathKernel, Paths, Resampling,
     Twisted,

@@ -2,7 +2,7 @@
 
 use faer::MatRef;
 
-use crate::Family;
+use mcsa_core::Family;
 
 /// Family that is determined by the moments `E_q[T]` of a statistic T, such as mean and covariance of a Gaussian, with the
 /// natural-gradient step of the inclusive divergence.
@@ -20,7 +20,7 @@ pub trait MomentMatched: Family {
     /// Writes lambda after a step of length `gain` in `(0, 1]` from `params` to `matched`. The weights of the columns of `points` are
     /// not negative and sum to one; `work` is as for a batch of as many columns.
     ///
-    /// Returns false if no member of the family has these moments, or none that [`check`](crate::Parametric::check) admits; the
+    /// Returns false if no member of the family has these moments, or none that [`check`](mcsa_core::Parametric::check) admits; the
     /// contents of `matched` are then undefined.
     ///
     /// # Panics

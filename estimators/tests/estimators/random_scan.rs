@@ -1,9 +1,10 @@
 //! Random scan over data: ages, restarts, memory, checkpoints. The invariance table computes exactly that the target stays.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Blocks, BlocksAt, Columns, Parametric, Record, Seed};
-use mcsa_families::{MeanField, PerDatum};
-use mcsa_kernels::{RandomScan, RandomScanState, Restart};
+use mcsa_core::{Columns, Parametric, Record, Seed};
+use mcsa_estimators::{RandomScan, RandomScanState, Restart};
+use mcsa_families::{BlocksAt, MeanField, PerDatum};
+use mcsa_models::Blocks;
 
 const DATA: usize = 5;
 

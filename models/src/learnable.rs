@@ -1,8 +1,30 @@
-//! Models with parameters theta to be learned, `p_theta(z, x)`.
+//! Models with one latent point per datum, and models with parameters theta to be learned.
 
 use faer::MatRef;
+use mcsa_core::{Error, all_finite, same_length};
 
-use crate::{Error, all_finite, same_length};
+/// Target that factorises into independent blocks, one latent point per datum: `log p(z) = sum_i log p_i(z_i)`.
+///
+/// This is the setting of joint stochastic approximation: each datum has its own latent variables and its own chain.
+pub trait Blocks: Send + Sync {
+    /// The number of blocks, one per datum.
+    fn num_blocks(&self) -> usize;
+
+    /// The dimension of a block.
+    fn block_dim(&self) -> usize;
+
+    /// Length of the slice `work` that any method needs for a batch of `columns` columns.
+    fn work_len(&self, columns: usize) -> usize {
+        let _ = columns;
+        0
+    }
+
+    /// `log p_i(z_k)` of each column `k`, with the block `i = rows[k]`, written to `out`.
+    ///
+    /// # Panics
+    /// If the shapes differ, or a row is not less than [`num_blocks`](Self::num_blocks).
+    fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
+}
 
 /// Model with parameters theta that are learned together with lambda.
 ///
@@ -10,7 +32,7 @@ use crate::{Error, all_finite, same_length};
 /// `d/dtheta log p_theta(x) = E[d/dtheta log p_theta(z, x) | x]`. The points of the chain at which scores are averaged estimate
 /// this mean too.
 pub trait Learnable: Send + Sync {
-    /// The model at a fixed theta: [`Blocks`](crate::Blocks) with one latent point per datum, or a
+    /// The model at a fixed theta: [`Blocks`] with one latent point per datum, or a
     /// state-space model whose latent point is a path.
     type At<'a>
     where
