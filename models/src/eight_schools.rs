@@ -7,9 +7,7 @@ use mcsa_core::numeric::quadrature::{Axis, Integral, Map, log_integral};
 use mcsa_core::numeric::{self, scalar};
 use mcsa_core::{Columns as _, Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
-use crate::prior::half_cauchy;
-use crate::support::{HALF_LOG_TAU, decided, log_normal, positive};
-use crate::{Constrained, Transform};
+use crate::support::{HALF_LOG_TAU, decided, half_cauchy, log_normal, positive};
 
 /// Effects of coaching in eight schools, and their standard errors (Rubin 1981, Table 1; Gelman et al.,
 /// *Bayesian Data Analysis*, section 5.5).
@@ -242,24 +240,6 @@ impl Separable for EightSchools {
         let term = |&j: &usize| self.likelihood_term(j, z, tau) - self.errors[j].ln() - HALF_LOG_TAU;
         // From +0: an empty sum of floats is -0.
         decided(rows.iter().map(term).fold(0.0, |sum, term| sum + term), z)
-    }
-}
-
-impl Constrained for EightSchools {
-    fn transform(&self, i: usize) -> Transform {
-        if i == 1 { Transform::Positive } else { Transform::Real }
-    }
-
-    fn log_density_at(&self, theta: &[f64]) -> f64 {
-        let (mu, tau) = (theta[0], theta[1]);
-        let half_cauchy = (2.0 / (PI * SCALE * (1.0 + (tau / SCALE).powi(2)))).ln();
-        let schools = self.effects.iter().zip(&self.errors).zip(&theta[2..]).map(
-            |((&effect, &error), &last)| match self.centring {
-                Centring::Centred => log_normal(last - mu, tau) + log_normal(effect - last, error),
-                Centring::NonCentred => log_normal(last, 1.0) + log_normal(effect - mu - tau * last, error),
-            },
-        );
-        log_normal(mu, SCALE) + half_cauchy + schools.sum::<f64>()
     }
 }
 

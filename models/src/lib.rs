@@ -1,7 +1,7 @@
 //! Targets: unnormalised log densities on unconstrained space, with their gradients.
 //!
-//! A model defines a distribution and knows nothing of how it is approximated. The transforms from `R^d` to its parameters and
-//! their log-Jacobians are part of the model ([`Transform`], [`Constrained`]).
+//! A model defines a distribution, whatever method approximates it. The transforms from `R^d` to its parameters and
+//! their log-Jacobians are part of the model.
 //!
 //! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`].
@@ -24,12 +24,13 @@
 //! Deliberately absent: automatic differentiation. Gradients are written by hand and checked against differences and
 //! dual numbers.
 
-mod banana;
+use faer::Mat;
+
 mod binary;
-mod constrained;
+mod closed_form;
+mod derived;
 mod eight_schools;
 mod factor_analysis;
-mod funnel;
 mod gaussian;
 mod gaussian_process;
 mod held_out;
@@ -37,28 +38,20 @@ mod learnable;
 mod linear;
 mod mixture;
 mod network;
-mod prior;
 mod radon;
 mod robust;
-mod skew_normal;
 mod stock_volatility;
-mod student;
 pub mod support;
-mod tempered;
-mod transform;
-mod truth;
 mod unknown_noise;
-mod weighted_rows;
 
-pub use banana::Banana;
 pub use binary::{
     BinaryRegression, HierarchicalLogistic, Link, Logistic, LogisticRegression, Probit, ProbitRegression,
     ScalePrior, log_odds_from_draws, log_odds_from_moments,
 };
-pub use constrained::Constrained;
+pub use closed_form::{Banana, Funnel, SkewNormal, Student};
+pub use derived::{Tempered, WeightedRows};
 pub use eight_schools::{Centring, EightSchools};
 pub use factor_analysis::{FactorAnalysis, FactorBlocks};
-pub use funnel::Funnel;
 pub use gaussian::Gaussian;
 pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};
 pub use held_out::{
@@ -72,11 +65,30 @@ pub use network::NeuralRegression;
 pub use radon::Radon;
 pub use robust::student_errors;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
-pub use skew_normal::SkewNormal;
 pub use stock_volatility::StockVolatility;
-pub use student::Student;
-pub use tempered::Tempered;
-pub use transform::Transform;
-pub use truth::GroundTruth;
 pub use unknown_noise::{Marginals, NoisePrior, UnknownNoiseRegression, WeightPrior};
-pub use weighted_rows::WeightedRows;
+
+/// Target whose normaliser and first two moments are known in closed form.
+///
+/// The minimiser of `KL(p || q)` over Gaussians has exactly these moments, and over mean-field Gaussians this
+/// mean and the diagonal of this covariance. An approximation is compared with them.
+///
+/// ```
+/// use mcsa_models::{Funnel, GroundTruth};
+/// let funnel = Funnel::new(3, 1.0)?;
+/// assert_eq!(funnel.log_normaliser(), 0.0);
+/// assert_eq!(funnel.covariance().map(|c| c[(1, 1)]), Some(0.5_f64.exp()));
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+pub trait GroundTruth: LogDensity {
+    /// `log int p(z) dz`: zero, unless the density is not normalised.
+    fn log_normaliser(&self) -> f64 {
+        0.0
+    }
+
+    /// `E[z]`, or `None` if the integral diverges.
+    fn mean(&self) -> Option<Vec<f64>>;
+
+    /// The covariance, or `None` if the integral diverges.
+    fn covariance(&self) -> Option<Mat<f64>>;
+}

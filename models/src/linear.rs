@@ -3,14 +3,12 @@ use std::f64::consts::PI;
 use faer::linalg::solvers::{Llt, LltError, Solve};
 use faer::{Mat, MatRef, Side};
 use mcsa_core::{
-    Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, Subsampled, all_finite,
-    borrow, numeric, same_length,
+    Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, Subsampled, borrow, numeric,
 };
+use mcsa_numeric::design::{MINIBATCH, Rows};
 
 use crate::Gaussian;
-use crate::support::{decided, positive};
-use mcsa_core::finite_matrix;
-use mcsa_numeric::design::{MINIBATCH, Rows};
+use crate::support::{decided, positive, rows_and_responses};
 
 /// Bayesian linear regression with known noise and independent normal weights: a posterior from data with exact answers.
 ///
@@ -56,9 +54,7 @@ impl LinearRegression {
     /// posterior precision is not positive definite in double precision.
     pub fn new(x: MatRef<'_, f64>, y: &[f64], noise_scale: f64, prior_scale: f64) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("LinearRegression");
-        same_length("responses", x.nrows(), y.len()).map_err(refuse)?;
-        finite_matrix("features", x).map_err(refuse)?;
-        all_finite("responses", y).map_err(refuse)?;
+        rows_and_responses(x, y).map_err(refuse)?;
         for (name, scale) in [("noise scale", noise_scale), ("prior scale", prior_scale)] {
             positive(name, scale).map_err(refuse)?;
         }

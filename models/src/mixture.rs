@@ -113,9 +113,7 @@ impl Mixture {
     /// Index of the component with the largest posterior probability at `z`; `work` as for the log density.
     pub fn nearest(&self, z: &[f64], mut work: &mut [f64]) -> usize {
         let terms = borrow(&mut work, self.components.len());
-        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
-            *term = log_weight + component.log_density(z, work);
-        }
+        self.terms_into(z, terms, work);
         (0..terms.len()).max_by(|&a, &b| terms[a].total_cmp(&terms[b])).unwrap_or(0)
     }
 
@@ -130,6 +128,13 @@ impl Mixture {
     /// If `k` is not less than the number of components.
     pub fn weight(&self, k: usize) -> f64 {
         self.log_weights[k].exp()
+    }
+
+    /// Writes the log of each component's share of the density; `work` as for a component.
+    fn terms_into(&self, z: &[f64], terms: &mut [f64], work: &mut [f64]) {
+        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
+            *term = log_weight + component.log_density(z, work);
+        }
     }
 
     fn component_work(&self) -> usize {
@@ -160,9 +165,7 @@ impl LogDensity for Mixture {
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
         let terms = borrow(&mut work, self.components.len());
-        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
-            *term = log_weight + component.log_density(z, work);
-        }
+        self.terms_into(z, terms, work);
         decided(log_sum_exp(terms), z)
     }
 }
@@ -171,9 +174,7 @@ impl Gradient for Mixture {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
         let terms = borrow(&mut work, self.components.len());
         let part = borrow(&mut work, self.dim);
-        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
-            *term = log_weight + component.log_density(z, work);
-        }
+        self.terms_into(z, terms, work);
         let log_p = Self::normalise(terms, z);
         gradient.fill(0.0);
         for (component, &share) in self.components.iter().zip(&*terms).filter(|(_, share)| **share != 0.0) {
@@ -191,9 +192,7 @@ impl Curvature for Mixture {
         let part = borrow(&mut work, self.dim);
         let bent = borrow(&mut work, self.dim);
         let total = borrow(&mut work, self.dim);
-        for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
-            *term = log_weight + component.log_density(z, work);
-        }
+        self.terms_into(z, terms, work);
         Self::normalise(terms, z);
         out.fill(0.0);
         total.fill(0.0);
@@ -220,10 +219,6 @@ impl ExactDraws for Mixture {
 }
 
 impl GroundTruth for Mixture {
-    fn log_normaliser(&self) -> f64 {
-        0.0
-    }
-
     fn mean(&self) -> Option<Vec<f64>> {
         Some((0..self.dim).map(|i| self.average(|c| c.mean()[i])).collect())
     }

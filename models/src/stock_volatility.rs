@@ -1,14 +1,12 @@
 //! Stochastic volatility model of one series with unknown parameters.
 
-use std::f64::consts::{LN_2, PI};
+use std::f64::consts::LN_2;
 
 use faer::{MatMut, MatRef};
 use mcsa_core::numeric::{dot, exp, scalar, sum};
 use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
 
-use crate::prior::{cauchy, half_cauchy};
-use crate::support::{HALF_LOG_TAU, decided, log_normal};
-use crate::{Constrained, Transform};
+use crate::support::{HALF_LOG_TAU, cauchy, decided, half_cauchy};
 
 const MU_SCALE: f64 = 10.0;
 const SIGMA_SCALE: f64 = 5.0;
@@ -82,22 +80,36 @@ impl StockVolatility {
         decided(Self::prior(z, log_gap) + likelihood, z)
     }
 
-    /// Forward recursion of four paths at once, each into a slice of lent memory.
-    fn forward<'a>(
+    /// Calls `finish` with the index of each column, the column, its recursion, `-(mu + h)`, and as much lent memory; the recursions
+    /// of four columns run side by side.
+    fn each_column(
         &self,
-        columns: [&[f64]; LANES],
-        paths: [Recursion; LANES],
-        four: &'a mut [f64],
-    ) -> [&'a mut [f64]; LANES] {
+        z: MatRef<'_, f64>,
+        mut work: &mut [f64],
+        mut finish: impl FnMut(usize, &[f64], (Recursion, f64), &mut [f64], &mut [f64]),
+    ) {
+        assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
         let length = self.series.len();
-        let (ab, cd) = four.split_at_mut(2 * length);
-        let ((a, b), (c, d)) = (ab.split_at_mut(length), cd.split_at_mut(length));
-        Recursion::four_negatives_into(
-            &paths,
-            columns.map(|z| &z[3..]),
-            [&mut *a, &mut *b, &mut *c, &mut *d],
-        );
-        [a, b, c, d]
+        let spare = borrow(&mut work, length);
+        for first in (0..z.ncols()).step_by(LANES) {
+            if first + LANES > z.ncols() {
+                for j in first..z.ncols() {
+                    let start = recursion(z.column(j));
+                    start.0.negative_into(&z.column(j)[3..], &mut work[..length]);
+                    finish(j, z.column(j), start, &mut work[..length], spare);
+                }
+                return;
+            }
+            let columns = [0, 1, 2, 3].map(|lane| z.column(first + lane));
+            let starts = columns.map(recursion);
+            let (ab, cd) = work[..LANES * length].split_at_mut(2 * length);
+            let ((a, b), (c, d)) = (ab.split_at_mut(length), cd.split_at_mut(length));
+            let lanes = [&mut *a, &mut *b, &mut *c, &mut *d];
+            Recursion::four_negatives_into(&starts.map(|start| start.0), columns.map(|z| &z[3..]), lanes);
+            for (lane, negative) in [a, b, c, d].into_iter().enumerate() {
+                finish(first + lane, columns[lane], starts[lane], negative, spare);
+            }
+        }
     }
 
     /// Log density and gradient, from `-(mu + h)` in `negative`, which is replaced by its exponential and copied to `kept`.
@@ -158,26 +170,9 @@ impl LogDensity for StockVolatility {
         self.finish(z, log_gap, negative)
     }
 
-    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         assert_eq!(z.ncols(), out.len(), "a density per column");
-        assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
-        for (k, out) in out.chunks_mut(LANES).enumerate() {
-            let column = |lane: usize| z.column(k * LANES + lane);
-            if out.len() < LANES {
-                out.iter_mut()
-                    .enumerate()
-                    .for_each(|(lane, out)| *out = self.log_density(column(lane), work));
-                continue;
-            }
-            let columns = [0, 1, 2, 3].map(column);
-            let paths = columns.map(recursion);
-            let four = borrow(&mut work, LANES * self.series.len());
-            let lanes = self.forward(columns, paths.map(|(path, _)| path), four);
-            for (lane, negative) in lanes.into_iter().enumerate() {
-                out[lane] = self.finish(columns[lane], paths[lane].1, negative);
-            }
-            work = four;
-        }
+        self.each_column(z, work, |j, z, start, negative, _| out[j] = self.finish(z, start.1, negative));
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -202,31 +197,15 @@ impl Gradient for StockVolatility {
         z: MatRef<'_, f64>,
         out: &mut [f64],
         mut gradients: MatMut<'_, f64>,
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) {
         assert!(
             z.ncols() == out.len() && z.ncols() == gradients.ncols(),
             "a density and a gradient per column"
         );
-        for (k, out) in out.chunks_mut(LANES).enumerate() {
-            let column = |lane: usize| z.column(k * LANES + lane);
-            if out.len() < LANES {
-                for (lane, out) in out.iter_mut().enumerate() {
-                    *out = self.gradient_into(column(lane), gradients.column_mut(k * LANES + lane), work);
-                }
-                continue;
-            }
-            let columns = [0, 1, 2, 3].map(column);
-            let starts = columns.map(recursion);
-            let lent = borrow(&mut work, (LANES + 1) * self.series.len());
-            let (four, kept) = lent.split_at_mut(LANES * self.series.len());
-            let lanes = self.forward(columns, starts.map(|(path, _)| path), four);
-            for (lane, negative) in lanes.into_iter().enumerate() {
-                let gradient = gradients.column_mut(k * LANES + lane);
-                out[lane] = self.back(columns[lane], starts[lane], negative, kept, gradient);
-            }
-            work = lent;
-        }
+        self.each_column(z, work, |j, z, start, negative, kept| {
+            out[j] = self.back(z, start, negative, kept, gradients.column_mut(j));
+        });
     }
 }
 
@@ -245,29 +224,6 @@ impl Separable for StockVolatility {
         recursion(z).0.negative_into(&z[3..], negative);
         let term = |&t: &usize| 0.5 * (negative[t] - self.squares[t] * negative[t].exp()) - HALF_LOG_TAU;
         decided(rows.iter().map(term).fold(0.0, |sum, term| sum + term), z)
-    }
-}
-
-impl Constrained for StockVolatility {
-    fn transform(&self, i: usize) -> Transform {
-        match i {
-            0 => Transform::Interval { low: -1.0, high: 1.0 },
-            1 => Transform::Positive,
-            _ => Transform::Real,
-        }
-    }
-
-    fn log_density_at(&self, theta: &[f64]) -> f64 {
-        let (phi, sigma, mu) = (theta[0], theta[1], theta[2]);
-        let half_cauchy = (2.0 / (PI * SIGMA_SCALE * (1.0 + (sigma / SIGMA_SCALE).powi(2)))).ln();
-        let cauchy = (1.0 / (PI * MU_SCALE * (1.0 + (mu / MU_SCALE).powi(2)))).ln();
-        let mut log_p = 0.5_f64.ln() + half_cauchy + cauchy;
-        let mut h = 0.0;
-        for (t, (&e, &y)) in theta[3..].iter().zip(&self.series).enumerate() {
-            h = if t == 0 { sigma * e / (1.0 - phi * phi).sqrt() } else { phi * h + sigma * e };
-            log_p += log_normal(e, 1.0) + log_normal(y, (0.5 * (mu + h)).exp());
-        }
-        log_p
     }
 }
 

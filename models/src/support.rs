@@ -1,6 +1,9 @@
-//! Support of a density in floating point, argument checks, and the normal log density.
+//! Support of a density in floating point, argument checks, and log densities of common priors.
 
-use mcsa_core::Error;
+use std::f64::consts::{LN_2, PI};
+
+use faer::MatRef;
+use mcsa_core::{Error, all_finite, finite_matrix, same_length};
 
 /// `log(2 pi) / 2`.
 pub const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
@@ -33,6 +36,13 @@ pub fn finite(name: &'static str, value: f64) -> Result<(), Error> {
     if value.is_finite() { Ok(()) } else { Err(Error::parameter(name, value, "finite")) }
 }
 
+/// `Ok` if `x` has one row per response in `y`, and all numbers are finite.
+pub(crate) fn rows_and_responses(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Error> {
+    same_length("responses", x.nrows(), y.len())?;
+    finite_matrix("features", x)?;
+    all_finite("responses", y)
+}
+
 /// `Ok` if every label is 0 or 1.
 pub fn zeros_and_ones(labels: &[f64]) -> Result<(), Error> {
     let other = labels.iter().find(|&&label| label != 0.0 && label != 1.0);
@@ -44,4 +54,28 @@ pub fn zeros_and_ones(labels: &[f64]) -> Result<(), Error> {
 pub fn log_normal(x: f64, scale: f64) -> f64 {
     let white = x / scale;
     -0.5 * white * white - scale.ln() - HALF_LOG_TAU
+}
+
+/// Half-Cauchy prior: `log p(sigma) + z` and its slope in `z`, for `sigma = exp(z)` and this scale.
+///
+/// `log 2 - log(pi scale) - log(1 + (sigma / scale)^2) + z`, computed without forming the square.
+pub(crate) fn half_cauchy(z: f64, scale: f64) -> (f64, f64) {
+    let twice = 2.0 * (z - scale.ln());
+    // Softplus and sigmoid of the same number share an exponential.
+    let small = (-twice.abs()).exp();
+    let (softplus, share) = (twice.max(0.0) + small.ln_1p(), 1.0 / (1.0 + small));
+    (LN_2 - (PI * scale).ln() - softplus + z, if twice < 0.0 { 2.0 * share - 1.0 } else { 1.0 - 2.0 * share })
+}
+
+/// Exponential prior: `log p(sigma) + z` and its slope in `z`, for `sigma = exp(z)` and this rate.
+pub(crate) fn exponential(z: f64, sigma: f64, rate: f64) -> (f64, f64) {
+    (rate.ln() - rate * sigma + z, 1.0 - rate * sigma)
+}
+
+/// Cauchy prior: `log p(x)` and its slope, for location zero and this scale.
+pub(crate) fn cauchy(x: f64, scale: f64) -> (f64, f64) {
+    let white = x / scale;
+    // If the square overflows, its logarithm is computed from log |white|.
+    let log_square = if white.abs() < 1e100 { (white * white).ln_1p() } else { 2.0 * white.abs().ln() };
+    (-(PI * scale).ln() - log_square, -2.0 * white / (scale * (1.0 + white * white)))
 }

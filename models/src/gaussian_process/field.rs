@@ -1,3 +1,5 @@
+//! Gaussian fields: density, gradient and predictions.
+
 use std::f64::consts::PI;
 use std::mem::MaybeUninit;
 
@@ -7,17 +9,16 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
-use mcsa_core::{Error, borrow, numeric};
+use mcsa_core::{Columns, Error, borrow, finite_matrix, numeric};
+use mcsa_numeric::design::ROWS;
 
 use super::matern::{Lengths, Shape, correlation, fill};
-use mcsa_core::finite_matrix;
-use mcsa_numeric::design::ROWS;
 
 /// Gaussian field at `n` inputs: `f ~ N(0, a^2 k(x / l) + (s^2 + 1e-6) I)`, with `k` the Matern kernel of smoothness 5/2.
 ///
 /// The Cholesky factorisation is faer's, in place in lent memory; its own scratch of one column lies on the stack.
 #[derive(Debug, Clone)]
-pub(crate) struct Field {
+pub(super) struct Field {
     shape: Shape,
     /// `panels x d x ROWS`.
     packed: Vec<f64>,
@@ -25,19 +26,19 @@ pub(crate) struct Field {
 
 /// The logarithms of amplitude, nugget and lengths.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scales<'a> {
-    pub(crate) amplitude: f64,
-    pub(crate) nugget: f64,
-    pub(crate) lengths: &'a [f64],
+pub(super) struct Scales<'a> {
+    pub(super) amplitude: f64,
+    pub(super) nugget: f64,
+    pub(super) lengths: &'a [f64],
 }
 
 /// Gradient of the log density, by parts; all of it is overwritten.
 #[derive(Debug)]
-pub(crate) struct Slopes<'a> {
-    pub(crate) amplitude: f64,
-    pub(crate) nugget: f64,
-    pub(crate) lengths: &'a mut [f64],
-    pub(crate) f: &'a mut [f64],
+pub(super) struct Slopes<'a> {
+    pub(super) amplitude: f64,
+    pub(super) nugget: f64,
+    pub(super) lengths: &'a mut [f64],
+    pub(super) f: &'a mut [f64],
 }
 
 /// Variance added to the diagonal besides the nugget. (MCMC-SE; pMCSA)
@@ -53,7 +54,7 @@ const SCRATCH: usize = 1 << 16;
 const MOST_INPUTS: usize = SCRATCH / 8 - 64;
 
 impl Field {
-    pub(crate) fn new(x: MatRef<'_, f64>) -> Result<Self, Error> {
+    pub(super) fn new(x: MatRef<'_, f64>) -> Result<Self, Error> {
         finite_matrix("features", x)?;
         let shape = Shape::new(x.nrows(), x.ncols());
         if !(1..=MOST_INPUTS).contains(&shape.n) {
@@ -71,16 +72,16 @@ impl Field {
         Ok(Self { shape, packed })
     }
 
-    pub(crate) fn inputs(&self) -> usize {
+    pub(super) fn inputs(&self) -> usize {
         self.shape.n
     }
 
-    pub(crate) fn features(&self) -> usize {
+    pub(super) fn features(&self) -> usize {
         self.shape.d
     }
 
     /// Length of lent memory: three triangles, the scaled inputs, and some columns.
-    pub(crate) fn work_len(&self) -> usize {
+    pub(super) fn work_len(&self) -> usize {
         3 * self.shape.len() + self.packed.len() + 3 * self.shape.stride + self.shape.d * ROWS + 8
     }
 
@@ -126,7 +127,7 @@ impl Field {
     }
 
     /// `log N(f; 0, K)`, or `-inf` where `K` has no Cholesky factor; with `slopes`, its gradient too.
-    pub(crate) fn log_density(
+    pub(super) fn log_density(
         &self,
         scales: Scales<'_>,
         f: &[f64],
@@ -228,24 +229,29 @@ impl Field {
     /// ```text
     /// k*' K^-1 mean,   a^2 + s^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 diag(variance) K^-1 k*
     /// ```
-    /// `None` if the covariance has no Cholesky factor.
-    pub(crate) fn predict(
+    ///
+    /// # Errors
+    /// If the covariance has no Cholesky factor.
+    pub(super) fn predict(
         &self,
         scales: Scales<'_>,
         mean: &[f64],
         variance: &[f64],
         x: MatRef<'_, f64>,
-        moments: &mut [(f64, f64)],
-    ) -> Option<()> {
+    ) -> Result<Vec<(f64, f64)>, Error> {
         let Shape { n, stride, d } = self.shape;
-        assert!(x.ncols() == d && x.nrows() == moments.len(), "rows of the features of the field");
+        assert_eq!(x.ncols(), d, "rows of the features of the field");
         let mut k = vec![0.0; self.shape.len()];
         let (mut scaled, mut column) = (vec![0.0; self.packed.len()], vec![0.0; stride]);
-        let factor = self.factor(scales, &mut k, &mut [], &mut scaled, &mut column)?;
+        let Some(factor) = self.factor(scales, &mut k, &mut [], &mut scaled, &mut column) else {
+            return Err(Error::invalid(
+                "the covariance at these scales has no Cholesky factor; predict at a point where the density is finite",
+            ));
+        };
         let amplitude = (2.0 * scales.amplitude).exp();
         let own = amplitude + (2.0 * scales.nugget).exp() + JITTER;
         let mut across = vec![0.0; n];
-        for (i, moments) in moments.iter_mut().enumerate() {
+        let each = |i| {
             let at = Self::scaled_row(x, i, scales.lengths);
             for (j, k) in across.iter_mut().enumerate() {
                 let input = (0..d).map(|f| scaled[(j / ROWS * d + f) * ROWS + j % ROWS]);
@@ -257,8 +263,23 @@ impl Field {
             let y = MatMut::from_column_major_slice_mut(&mut across, n, 1);
             solve_upper_triangular_in_place(factor.as_ref().transpose(), y, Par::Seq);
             let unknown: f64 = across.iter().zip(variance).map(|(w, v)| w * w * v).sum();
-            *moments = (numeric::dot(&across, mean), (own - explained).max(0.0) + unknown);
-        }
-        Some(())
+            (numeric::dot(&across, mean), (own - explained).max(0.0) + unknown)
+        };
+        Ok((0..x.nrows()).map(each).collect())
+    }
+
+    /// Moments of the field at the rows of `x` given each draw, a column of `draws`, whose field values count as known. The closures
+    /// `scales` and `values` extract the parts of a draw.
+    pub(super) fn predict_each<'a>(
+        &self,
+        scales: impl Fn(&'a [f64]) -> Scales<'a>,
+        values: impl Fn(&'a [f64]) -> &'a [f64],
+        draws: MatRef<'a, f64>,
+        x: MatRef<'_, f64>,
+    ) -> Result<Vec<Vec<(f64, f64)>>, Error> {
+        assert!(draws.ncols() > 0, "an average needs a draw");
+        let known = vec![0.0; self.inputs()];
+        let each = |s| self.predict(scales(draws.column(s)), values(draws.column(s)), &known, x);
+        (0..draws.ncols()).map(each).collect()
     }
 }

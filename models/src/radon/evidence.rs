@@ -4,8 +4,7 @@ use mcsa_core::numeric::quadrature::{Axis, Integral, Map, log_integral};
 
 use crate::support::{HALF_LOG_TAU, decided};
 
-use super::counties::LANES;
-use super::{RATE, Radon};
+use super::{LANES, RATE, Radon};
 
 /// Nodes at which the log density is this far below its maximum are dropped: `e^-80` times the volume is below any tolerance.
 const NEGLIGIBLE: f64 = 80.0;
@@ -122,7 +121,7 @@ fn climb(log_p: impl Fn(&[f64]) -> f64) -> [f64; 3] {
 mod tests {
     use super::*;
     use crate::Gaussian;
-    use crate::prior::exponential;
+    use crate::support::exponential;
     use faer::Mat;
     use mcsa_core::LogDensity;
 

@@ -1,14 +1,10 @@
 //! Radon levels in houses: a hierarchical linear regression with county effects.
 
-mod counties;
 mod evidence;
 
 use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
-use crate::prior::exponential;
-use crate::support::{HALF_LOG_TAU, decided, log_normal};
-use crate::{Constrained, Transform};
-use counties::{Block, Counties, LANES};
+use crate::support::{HALF_LOG_TAU, decided, exponential, log_normal};
 
 /// Rate of the exponential priors of the scales: mean 50.
 const RATE: f64 = 0.02;
@@ -238,18 +234,69 @@ impl Separable for Radon {
     }
 }
 
-impl Constrained for Radon {
-    fn transform(&self, i: usize) -> Transform {
-        if i < 3 { Transform::Positive } else { Transform::Real }
-    }
+/// Number of counties per register block.
+pub(super) const LANES: usize = 8;
 
-    fn log_density_at(&self, theta: &[f64]) -> f64 {
-        let (a, b) = theta[5..].split_at(self.num_counties);
-        let prior: f64 = theta[..3].iter().map(|sigma| RATE.ln() - RATE * sigma).sum();
-        let means = log_normal(theta[3], 1.0) + log_normal(theta[4], 1.0);
-        let intercepts: f64 = a.iter().map(|a| log_normal(a - theta[3], theta[0])).sum();
-        let slopes: f64 = b.iter().map(|b| log_normal(b - theta[4], theta[1])).sum();
-        let row = |row: usize| log_normal(self.rows[row].2 - self.predicted(row, theta), theta[2]);
-        prior + means + intercepts + slopes + (0..self.rows.len()).map(row).sum::<f64>()
+/// Sufficient statistics of eight counties, one per SIMD lane. The sum of squares of county `c` around the line
+/// `a + b x` is, without subtraction,
+///
+/// ```text
+/// residual_c + count_c (mean_y_c - a - b mean_x_c)^2 + spread_x_c (b - slope_c)^2
+/// ```
+///
+/// Unused lanes have counts and spreads of zero.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Block {
+    pub(super) count: [f64; LANES],
+    pub(super) mean_x: [f64; LANES],
+    pub(super) mean_y: [f64; LANES],
+    pub(super) spread_x: [f64; LANES],
+    pub(super) slope: [f64; LANES],
+}
+
+/// Statistics of all counties of a data set, and the part of the sum of squares that no line can explain.
+#[derive(Debug, Clone)]
+pub(super) struct Counties {
+    pub(super) blocks: Vec<Block>,
+    pub(super) residual: f64,
+}
+
+impl Counties {
+    /// Statistics of rows `(county, x, y)`, with counties less than `count`.
+    pub(super) fn new(count: usize, rows: &[(usize, f64, f64)]) -> Self {
+        let mut blocks = vec![Block::default(); count.div_ceil(LANES)];
+        let each = |blocks: &mut [Block], f: &mut dyn FnMut(&mut Block, usize, f64, f64)| {
+            for &(county, x, y) in rows {
+                f(&mut blocks[county / LANES], county % LANES, x, y);
+            }
+        };
+        each(&mut blocks, &mut |block, lane, x, y| {
+            block.count[lane] += 1.0;
+            block.mean_x[lane] += x;
+            block.mean_y[lane] += y;
+        });
+        for block in &mut blocks {
+            for lane in (0..LANES).filter(|&lane| block.count[lane] > 0.0) {
+                block.mean_x[lane] /= block.count[lane];
+                block.mean_y[lane] /= block.count[lane];
+            }
+        }
+        each(&mut blocks, &mut |block, lane, x, y| {
+            let from_mean = x - block.mean_x[lane];
+            block.spread_x[lane] += from_mean * from_mean;
+            block.slope[lane] += from_mean * (y - block.mean_y[lane]);
+        });
+        for block in &mut blocks {
+            for lane in 0..LANES {
+                let spread = block.spread_x[lane];
+                block.slope[lane] = if spread > 0.0 { block.slope[lane] / spread } else { 0.0 };
+            }
+        }
+        let mut residual = 0.0;
+        each(&mut blocks, &mut |block, lane, x, y| {
+            let line = block.mean_y[lane] + block.slope[lane] * (x - block.mean_x[lane]);
+            residual += (y - line) * (y - line);
+        });
+        Self { blocks, residual }
     }
 }

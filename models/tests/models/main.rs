@@ -1,32 +1,40 @@
 //! Tests of the models: conformance, formulas and oracles, and twins that must fail.
 
-mod dual;
-mod dual_regressions;
+mod conformance;
+mod duals;
 mod factor_analysis;
+mod faults;
 mod formulas;
 mod ground_truth;
-mod hierarchies;
-mod minnesota;
-mod properties;
-mod regressions;
 mod robust;
-mod small_faults;
-mod twins;
 mod unknown_noise;
-mod volatility;
 mod weighted_rows;
 
-use mcsa_models::{Constrained, GroundTruth};
-use mcsa_testing::model::{Case, Formula, Truth};
+use faer::Mat;
+use mcsa_core::Seed;
+use mcsa_models::GroundTruth;
+use mcsa_testing::model::{Case, Truth};
 
-/// The case with the formula of the model's paper.
-fn printed<P: Constrained>(case: Case<P>) -> Case<P> {
-    case.with_formula(Formula {
-        constrain: P::constrain_into,
-        unconstrain: P::unconstrain_into,
-        log_jacobian: P::log_jacobian,
-        log_density: P::log_density_at,
-    })
+fn meter(call: &mut dyn FnMut()) -> u64 {
+    allocation_counter::measure(call).count_total
+}
+
+/// A matrix of standard normals.
+fn features(rows: usize, columns: usize) -> Mat<f64> {
+    let mut stream = Seed::new(3).stream(0, 0);
+    Mat::from_fn(rows, columns, |_, _| stream.normal())
+}
+
+/// Labels, 40 % of which are 1.
+fn labels(rows: usize) -> Vec<f64> {
+    let mut stream = Seed::new(3).stream(1, 0);
+    (0..rows).map(|_| f64::from(u8::from(stream.uniform() < 0.4))).collect()
+}
+
+/// Standard normal responses.
+fn responses(rows: usize) -> Vec<f64> {
+    let mut stream = Seed::new(3).stream(2, 0);
+    (0..rows).map(|_| stream.normal()).collect()
 }
 
 /// The case with the model's normaliser and moments.

@@ -1,13 +1,11 @@
 //! Posteriors of weighted rows: conformance, equality with repeated rows, refusals, and a twin.
 
 use faer::Mat;
-use mcsa_core::{Gradient, LogDensity, Seed, Separable};
+use mcsa_core::{Gradient, LogDensity, Separable};
 use mcsa_models::{HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior, WeightedRows};
-use mcsa_testing::model::{Case, gradient_is_gradient};
+use mcsa_testing::model::{Case, gradient_equals};
 
-fn meter(call: &mut dyn FnMut()) -> u64 {
-    allocation_counter::measure(call).count_total
-}
+use crate::{features, labels, meter};
 
 const ROWS: [usize; 5] = [7, 0, 3, 3, 11];
 
@@ -15,28 +13,10 @@ fn weights() -> Vec<f64> {
     vec![1.5, 0.2, 4.0, 1.0, 0.01]
 }
 
-fn features(rows: usize, columns: usize) -> Mat<f64> {
-    let mut stream = Seed::new(3).stream(0, 0);
-    Mat::from_fn(rows, columns, |_, _| stream.normal())
-}
-
-fn labels(rows: usize) -> Vec<f64> {
-    (0..rows).map(|i| f64::from(u8::from(i % 3 == 0))).collect()
-}
-
 /// A reference for the rest of the process, as test cases own what they test.
 fn forever<T>(target: T) -> &'static T {
     Box::leak(Box::new(target))
 }
-
-fn logistic() -> [Case<WeightedRows<'static, LogisticRegression>>; 2] {
-    [1, 9].map(|dim| {
-        let target = LogisticRegression::new(features(12, dim).as_ref(), &labels(12), 2.0).unwrap();
-        Case::new(WeightedRows::new(forever(target), ROWS.to_vec(), weights()).unwrap())
-    })
-}
-
-mcsa_testing::model_suite!(logistic_rows, logistic(), meter, gradient curvature);
 
 fn hierarchical() -> [Case<WeightedRows<'static, HierarchicalLogistic>>; 1] {
     let target = HierarchicalLogistic::new(features(12, 3).as_ref(), &labels(12), ScalePrior::HalfNormal);
@@ -49,13 +29,6 @@ mcsa_testing::model_suite!(hierarchical_rows, hierarchical(), meter, gradient cu
 fn linear() -> LinearRegression {
     LinearRegression::new(features(12, 3).as_ref(), &labels(12), 0.7, 1.5).unwrap()
 }
-
-mcsa_testing::model_suite!(
-    linear_rows,
-    [Case::new(WeightedRows::new(forever(linear()), ROWS.to_vec(), weights()).unwrap())],
-    meter,
-    gradient curvature
-);
 
 /// The posterior of the rows 1, 1, 1, 4 is that of row 1 with weight 3 and row 4 with weight 1; no row gives the prior.
 #[test]
@@ -91,33 +64,19 @@ fn impossible_rows_are_refused() {
     }
 }
 
-/// The twin: the gradient of another coreset, without the weights.
-struct Unweighted(WeightedRows<'static, LogisticRegression>, WeightedRows<'static, LogisticRegression>);
-
-impl LogDensity for Unweighted {
-    fn dim(&self) -> usize {
-        self.0.dim()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        self.0.work_len(columns)
-    }
-    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        self.0.log_density(z, work)
-    }
-}
-
-impl Gradient for Unweighted {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        self.1.gradient_into(z, gradient, work);
-        self.0.log_density(z, work)
-    }
-}
-
+/// The gradient of the same rows without their weights is another one.
 #[test]
 fn a_gradient_without_weights_is_caught() {
-    let target = forever(LogisticRegression::new(features(12, 2).as_ref(), &labels(12), 2.0).unwrap());
-    let with = |weights: Vec<f64>| WeightedRows::new(target, ROWS.to_vec(), weights).unwrap();
-    let case = |weights| Case::new(Unweighted(with(self::weights()), with(weights)));
-    assert!(gradient_is_gradient(&case(weights())).is_ok());
-    assert!(gradient_is_gradient(&case(vec![1.0; 5])).is_err());
+    let target = LogisticRegression::new(features(12, 2).as_ref(), &labels(12), 2.0).unwrap();
+    let with = |weights: Vec<f64>| WeightedRows::new(&target, ROWS.to_vec(), weights).unwrap();
+    let agrees = |oracle: WeightedRows<'_, LogisticRegression>| {
+        let slope = |z: &[f64], v: &[f64]| {
+            let (mut gradient, mut work) = ([0.0; 2], vec![0.0; oracle.work_len(1)]);
+            let weighted = with(weights()).log_density(z, &mut work);
+            oracle.gradient_into(z, &mut gradient, &mut work);
+            (weighted, gradient.iter().zip(v).map(|(g, v)| g * v).sum())
+        };
+        gradient_equals(&Case::new(with(weights())), &slope).is_ok()
+    };
+    assert!(agrees(with(weights())) && !agrees(with(vec![1.0; 5])));
 }

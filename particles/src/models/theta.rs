@@ -1,6 +1,8 @@
 //! Parameters of the autoregressive volatility model.
 
-use mcsa_models::Transform;
+use std::f64::consts::LN_2;
+
+use mcsa_core::numeric::scalar;
 
 /// Parameters of [`FxVolatility`](crate::FxVolatility), on the unconstrained scale on which they are learned.
 ///
@@ -35,7 +37,8 @@ impl Theta {
 
     /// `log(1 - phi^2)`, without cancellation.
     pub(super) fn log_gap(&self) -> f64 {
-        Transform::Interval { low: -1.0, high: 1.0 }.log_slope(2.0 * self.atanh_phi) + std::f64::consts::LN_2
+        let z = 2.0 * self.atanh_phi;
+        LN_2 + scalar::log_sigmoid(z) + scalar::log_sigmoid(-z) + LN_2
     }
 }
 

@@ -5,7 +5,7 @@ use mcsa_core::{Columns, Family, Reparameterised};
 
 use super::case::normals;
 use super::{Case, Failure};
-use crate::law::{Direction, ROUNDING, directions, is_slope, slope, slopes, unit};
+use crate::law::{Direction, ROUNDING, directions, is_slope, is_slope_in_the_tails, slope, slopes, unit};
 
 /// Compares `gradients[j] . v` with the derivative of `values(params + t v)[j]` at `t = 0`, for several directions `v`.
 pub(super) fn compare<F>(
@@ -114,17 +114,10 @@ pub fn entropy_gradient_is_gradient<F: Reparameterised>(case: &Case<F>) -> Resul
 /// Distances from the median, in interquartile ranges.
 const RADII: [f64; 6] = [4.0, 6.5, 10.0, 30.0, 100.0, 1e3];
 const LINES: usize = 4;
-/// Relative tolerance of a score in the tails against differences.
-const TOLERANCE: f64 = 1e-6;
-/// Differences with an estimated relative error above this are ignored.
-const DECISIVE: f64 = 1e-3;
 
 /// `add_scores` is the gradient of `log_probs` in lambda in the tails: at 4 to 1000 interquartile ranges from the median on either
-/// side, on two lines in random directions and on two along axes. The tolerance is 1e-6 of the sum of the terms' sizes plus ten
-/// times the differences' own error estimate; a NaN entry fails.
-///
-/// Points where the log density is `-inf`, and derivatives that differences find less accurately than to 1e-3 (rounding, kinks),
-/// are skipped.
+/// side, on two lines in random directions and on two along axes, compared with differences by [`is_slope_in_the_tails`]. Points where
+/// the log density is `-inf` are skipped.
 ///
 /// # Errors
 /// If a derivative differs; the failure names the point and the parameter.
@@ -164,17 +157,11 @@ pub fn score_holds_in_the_tails<F: Family>(case: &Case<F>) -> Result<(), Failure
             direction.move_into(params, t, &mut moved);
             family.check(&moved).is_ok().then(|| case.log_probs(&moved, z.as_ref()))
         });
-        for ((place, score), (expected, error)) in places.iter().zip(&scores).zip(found) {
+        for ((place, score), slope) in places.iter().zip(&scores).zip(found) {
             let found = direction.dot(score);
-            let size: f64 = direction.v.iter().zip(score).map(|(v, g)| (v * g).abs()).sum();
-            let tolerance = 10.0 * error + TOLERANCE * (size.max(expected.abs()) + 1.0);
-            let is_decided = found.is_nan() || error <= DECISIVE * (1.0 + expected.abs());
-            // Written so that NaN is refused.
-            if is_decided && !((found - expected).abs() <= tolerance) {
-                let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
-                let place = format!("{}, {place}", direction.name);
-                return Err(Failure::new(LAW, place, expected, format!("{found:e}")));
-            }
+            let size = direction.v.iter().zip(score).map(|(v, g)| (v * g).abs()).sum();
+            let place = || format!("{}, {place}", direction.name);
+            is_slope_in_the_tails(LAW, place, found, slope, size)?;
         }
     }
     Ok(())

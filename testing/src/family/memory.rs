@@ -4,15 +4,13 @@ use faer::Mat;
 use mcsa_core::{Family, Parametric, Pushforward, Reparameterised};
 
 use super::{Case, Failure};
-use crate::law::{Meter, allocates_nothing as is_silent, memory_is_enough};
+use crate::law::{Meter, Run, allocates_nothing as is_silent, calls_are_silent, claims_are_enough};
 
 /// Numbers of columns of the batches that are lent exactly the memory that is claimed.
 const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
 /// Number of columns, and of lanes, of the batch whose allocations are counted.
 const COLUMNS: usize = 4;
 
-/// Examination of a call by name; the call is lent memory.
-type Run<'r> = &'r mut dyn FnMut(&'static str, &mut dyn FnMut(&mut [f64])) -> Result<(), Failure>;
 type Law = &'static str;
 
 /// Examines calls with batches of 0 to 13 columns on the memory that is claimed for them.
@@ -21,12 +19,8 @@ fn is_enough<F: Parametric>(
     case: &Case<F>,
     calls: fn(&Case<F>, usize, Run<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    SIZES.into_iter().try_for_each(|columns| {
-        let claimed = case.family.work_len(columns);
-        calls(case, columns, &mut |verb, call| {
-            memory_is_enough(law, format!("{verb}, {columns} columns"), claimed, call)
-        })
-    })
+    let claimed = |columns| case.family.work_len(columns);
+    claims_are_enough(law, &SIZES, claimed, |columns, run| calls(case, columns, run))
 }
 
 /// Counts the allocations of warm calls, and of `check`.
@@ -39,7 +33,7 @@ fn allocate_nothing<F: Parametric>(
     let mut work = case.work(COLUMNS);
     let mut check = || assert!(case.family.check(&case.params).is_ok(), "the params are good");
     is_silent(law, "check", &mut *meter, &mut check)?;
-    calls(case, COLUMNS, &mut |verb, call| is_silent(law, verb, &mut *meter, &mut || call(&mut work)))
+    calls_are_silent(law, meter, &mut work, |run| calls(case, COLUMNS, run))
 }
 
 fn of_family<F: Family>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<(), Failure> {

@@ -55,6 +55,12 @@ fn barker_accepts(from: f64, to: f64) -> f64 {
     }
 }
 
+/// Rejection probability from each atom, of a rule that accepts with this probability.
+fn rejection(p: &[f64], q: &[f64], accepts: fn(f64, f64) -> f64) -> Vec<f64> {
+    let (w, q) = weights(p, q);
+    w.iter().map(|&from| w.iter().zip(&q).map(|(&to, q)| q * (1.0 - accepts(from, to))).sum()).collect()
+}
+
 /// Independent Metropolis-Hastings: `K(z, y) = q(y) min(1, w(y) / w(z))` for `y != z` (pMCSA, Alg. 1).
 ///
 /// # Panics
@@ -81,8 +87,7 @@ pub fn barker(p: &[f64], q: &[f64]) -> Mat<f64> {
 /// # Panics
 /// If the lengths differ.
 pub fn imh_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
-    let (w, q) = weights(p, q);
-    w.iter().map(|&from| w.iter().zip(&q).map(|(&to, q)| q * (1.0 - metropolis(from, to))).sum()).collect()
+    rejection(p, q, metropolis)
 }
 
 /// Rejection probability of Barker's rule, from each atom.
@@ -90,10 +95,7 @@ pub fn imh_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
 /// # Panics
 /// If the lengths differ.
 pub fn barker_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
-    let (w, q) = weights(p, q);
-    w.iter()
-        .map(|&from| w.iter().zip(&q).map(|(&to, q)| q * (1.0 - barker_accepts(from, to))).sum())
-        .collect()
+    rejection(p, q, barker_accepts)
 }
 
 /// Conditional importance sampling with `candidates` points in all, the retained one included (MSC, Alg. 2):

@@ -5,8 +5,8 @@
 //! ([`family`](crate::family)) and the tests of kernels are written with these parts, and so may be a suite of your own:
 //!
 //! * Comparisons: [`near`], [`same_bits`], [`same_columns`].
-//! * Derivatives by extrapolated differences: [`is_slope`], [`slopes`], along the [`directions`] of a space.
-//! * Memory: [`memory_is_enough`] for lent memory, [`allocates_nothing`] with a [`Meter`].
+//! * Derivatives by extrapolated differences: [`is_slope`], [`is_slope_in_the_tails`], [`slopes`], along the [`directions`] of a space.
+//! * Memory: [`claims_are_enough`] for lent memory, [`calls_are_silent`] with a [`Meter`], both for calls by name ([`Run`]).
 //! * Results: [`Check`]s of single laws in a [`Report`]; laws that are [`LeftOut`].
 //! * One `#[test]` per law: [`law_tests!`](crate::law_tests).
 //!
@@ -24,11 +24,12 @@
 //! ```
 
 mod failure;
-mod memory;
 mod report;
 mod slope;
 
-pub use failure::{Failure, near, same_bits, same_columns};
-pub use memory::{Meter, allocates_nothing, caught, memory_is_enough};
+pub use failure::{
+    Failure, Meter, Run, allocates_nothing, calls_are_silent, caught, claims_are_enough, memory_is_enough,
+    near, same_bits, same_columns,
+};
 pub use report::{ACCEPTED, Check, DETECTED, LeftOut, Measured, Power, Report, Stated};
-pub use slope::{Direction, ROUNDING, directions, is_slope, slope, slopes, unit};
+pub use slope::{Direction, ROUNDING, directions, is_slope, is_slope_in_the_tails, slope, slopes, unit};

@@ -98,6 +98,30 @@ pub fn is_slope(
     Err(Failure::new(law, place(), expected, format!("{found:e}")))
 }
 
+/// `Ok` if `found` is a slope far from the centre that is known as `(expected, error)` from [`slope`] or [`slopes`].
+///
+/// The tolerance is 1e-6 of the `size` of the terms that make up `found` (at least that of the slope, plus one), plus ten times the
+/// error estimate. Differences with a relative error above 1e-3 decide nothing, which is `Ok` unless `found` is NaN.
+///
+/// # Errors
+/// If the slopes differ, or `found` is NaN; the failure holds both.
+pub fn is_slope_in_the_tails(
+    law: &'static str,
+    place: impl FnOnce() -> String,
+    found: f64,
+    (expected, error): (f64, f64),
+    size: f64,
+) -> Result<(), Failure> {
+    let tolerance = 10.0 * error + 1e-6 * (size.max(expected.abs()) + 1.0);
+    let is_decided = found.is_nan() || error <= 1e-3 * (1.0 + expected.abs());
+    // Written so that NaN is an error.
+    if is_decided && !((found - expected).abs() <= tolerance) {
+        let expected = format!("{expected:e} +- {tolerance:.1e} by differences");
+        return Err(Failure::new(law, place(), expected, format!("{found:e}")));
+    }
+    Ok(())
+}
+
 /// Direction in a space, with a name for messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Direction {

@@ -22,19 +22,6 @@ pub struct Truth {
     pub covariance: Option<Mat<f64>>,
 }
 
-/// A target as a density of constrained parameters `theta = b(z)`, one coordinate each: the formula as printed in its paper.
-#[derive(Debug, Clone, Copy)]
-pub struct Formula<P> {
-    /// Writes `theta = b(z)`.
-    pub constrain: fn(&P, &[f64], &mut [f64]),
-    /// Writes `z = b^-1(theta)`.
-    pub unconstrain: fn(&P, &[f64], &mut [f64]),
-    /// `sum_i log |b_i'(z_i)|` at `z`.
-    pub log_jacobian: fn(&P, &[f64]) -> f64,
-    /// `log p_theta(theta)`, up to the additive constant of the density.
-    pub log_density: fn(&P, &[f64]) -> f64,
-}
-
 /// Test case: a target, and the region in which its laws are tested.
 ///
 /// Test points are `centre + spread * eps` with `eps` standard normal; quadrature uses centre and spread too.
@@ -60,8 +47,6 @@ pub struct Case<P> {
     pub uniforms: Option<Uniforms<P>>,
     /// Normaliser and moments, needed for the laws of a truth.
     pub truth: Option<Truth>,
-    /// The density of constrained parameters, needed for the laws of transforms.
-    pub formula: Option<Formula<P>>,
     /// Number of scattered probes of [`density_is_never_nan`](super::density_is_never_nan); the numbers of probes on the grid, the
     /// axes and the rays follow from it.
     pub probes: usize,
@@ -81,7 +66,6 @@ impl<P: LogDensity> Case<P> {
             seed: Seed::new(1),
             uniforms: None,
             truth: None,
-            formula: None,
             probes: 1 << 14,
             left_out: LeftOut::default(),
         }
@@ -147,22 +131,9 @@ impl<P: LogDensity> Case<P> {
         Self { truth: Some(truth), ..self }
     }
 
-    /// Sets the density of constrained parameters for [`transforms_invert`](super::transforms_invert),
-    /// [`jacobians_are_slopes`](super::jacobians_are_slopes) and
-    /// [`density_carries_its_jacobian`](super::density_carries_its_jacobian).
-    #[must_use]
-    pub fn with_formula(self, formula: Formula<P>) -> Self {
-        Self { formula: Some(formula), ..self }
-    }
-
     pub(super) fn truth(&self, law: &'static str) -> Result<&Truth, Failure> {
         let missing = || Failure::new(law, "the case", "normaliser and moments: Case::with_truth", "none");
         self.truth.as_ref().ok_or_else(missing)
-    }
-
-    pub(super) fn formula(&self, law: &'static str) -> Result<&Formula<P>, Failure> {
-        let missing = || Failure::new(law, "the case", "a density of parameters: Case::with_formula", "none");
-        self.formula.as_ref().ok_or_else(missing)
     }
 
     pub(super) fn stream(&self, name: &str) -> Stream {

@@ -1,8 +1,130 @@
-//! Tests of the tests: the judge, and kernels with one deliberate mistake each.
+//! Tests of the tests: the judge and trials on kernels of the workspace, and kernels with one deliberate mistake each.
 
-mod judging;
 mod mutations;
 
-fn banana() -> mcsa_models::Banana {
-    mcsa_models::Banana::new(1.5, 0.4).expect("a width and a bend")
+use faer::mat;
+use mcsa_core::{AffineMap, Kernel, Seed};
+use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh};
+use mcsa_models::{Banana, Gaussian};
+use mcsa_testing::{Invariance, Report, Spread, Trial, judge};
+
+fn banana() -> Banana {
+    Banana::new(1.5, 0.4).expect("a width and a bend")
+}
+
+/// Quick tests, whose false-alarm probability is 0.25e-4 for this file.
+fn split() -> Invariance {
+    judge(0.25e-4).share(2).quick()
+}
+
+fn holds(report: &Report) {
+    assert!(report.holds(), "{report}");
+}
+
+/// 200 seeds at level 0.05: at most 10 alarms are expected, and the 4 standard errors above that are exceeded with a
+/// probability below 1e-4. The true level of the p-values is lower, because Bonferroni and the two-sample bound are
+/// conservative.
+#[test]
+fn the_false_alarm_probability_is_kept() {
+    let alarm = |seed: &u64| {
+        let judge = judge(0.05).draws(512).steps(4).seed(Seed::new(8).child(*seed));
+        judge.of(&Imh::default(), &Gaussian::standard(1)).fails()
+    };
+    let alarms = (0..200).filter(alarm).count();
+    assert!(alarms <= 22, "{alarms}");
+}
+
+/// A mixture chooses one kernel for all chains, so its chains are not independent: the test holds if that is declared.
+#[test]
+fn interaction_is_declared() {
+    let choice =
+        mcsa_kernels::Mixture::new(0.5, Imh::default(), mcsa_kernels::Rwm::new(0.1).unwrap()).unwrap();
+    let target = Gaussian::standard(2);
+    holds(&split().interacting().of(&choice, &target));
+    let report = split().of(&choice, &target);
+    for law in ["independent chains", "labels"] {
+        assert!(report.on(law).unwrap().fails(), "{report}");
+    }
+}
+
+/// A checkpoint that loses the densities must be detected, and so must one that `check` refuses.
+#[test]
+fn a_checkpoint_that_forgets_is_caught() {
+    let target = banana();
+    let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
+    let imh = Imh::default();
+    let trial = Trial::new(&imh, &target);
+    assert!(trial.restores(&mut proposal, |state| Ok(state.clone())).holds());
+    let forgetful = |state: &mcsa_kernels::ImhState| {
+        let mut state = state.clone();
+        state.chains.log_p.fill(0.0);
+        Ok(state)
+    };
+    assert!(trial.restores(&mut proposal, forgetful).fails());
+    let short = |state: &mcsa_kernels::ImhState| {
+        let mut state = state.clone();
+        state.chains.log_p.pop();
+        Ok(state)
+    };
+    let refused = trial.restores(&mut proposal, short);
+    assert!(!refused.holds() && !refused.fails(), "{refused}");
+}
+
+/// Too few draws, no steps, a kernel that refuses its start: the check is a refusal.
+#[test]
+fn what_cannot_be_judged_is_refused() {
+    let target = Gaussian::standard(2);
+    let silent = |report: Report| !report.holds() && !report.fails();
+    assert!(silent(judge(1e-4).draws(100).of(&Imh::default(), &target)));
+    assert!(silent(judge(1e-4).steps(0).of(&Imh::default(), &target)));
+    assert!(silent(judge(1e-4).of_guided(&Imh::default(), &target, &mut [])));
+    let report = judge(1e-4).of(&Cis { candidates: 1 }, &target);
+    assert!(!report.holds() && report.to_string().contains("candidates is 1"), "{report}");
+}
+
+/// A kernel that never moves leaves every target invariant; only the law `moves` detects it.
+#[test]
+fn standing_still_is_seen() {
+    let target = Gaussian::standard(2);
+    let never = Cycle { first: Imh::default(), second: Imh::default() };
+    let mut nowhere = Spread { mean: vec![1e9; 2], scale: vec![1.0; 2] };
+    let report = judge(1e-4).quick().of_guided(&never, &target, &mut [&mut nowhere]);
+    assert!(report.on("moves").unwrap().fails(), "{report}");
+    assert!(report.on("means").unwrap().power.as_ref().unwrap().size > 1.0, "{report}");
+    assert!(report.on("two samples").unwrap().holds(), "{report}");
+}
+
+#[test]
+fn checks_do_not_change_between_runs() {
+    let report = || split().seed(Seed::new(9)).of(&Imh::default(), &banana());
+    assert_eq!(report(), report());
+    holds(&report());
+}
+
+/// Kernels that propose only from the proposal make equal moves in other coordinates.
+#[test]
+fn coordinates_do_not_matter() {
+    fn in_other_coordinates<K>(kernel: &K)
+    where
+        K: Kernel<Banana> + for<'a> Kernel<mcsa_core::Whitened<'a, Banana>>,
+    {
+        let target = banana();
+        let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
+        let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
+        let check = Trial::new(kernel, &target).forgets_coordinates(&mut proposal, &map);
+        assert!(check.holds(), "{check}");
+    }
+    in_other_coordinates(&Imh::default());
+    in_other_coordinates(&Imh { acceptance: Acceptance::Barker, sweeps: 2 });
+    in_other_coordinates(&Cis { candidates: 3 });
+}
+
+/// A surrogate that is not transformed to the new coordinates must be detected.
+#[test]
+fn a_surrogate_left_behind_is_caught() {
+    let target = banana();
+    let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
+    let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
+    let kernel = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
+    assert!(Trial::new(&kernel, &target).forgets_coordinates(&mut proposal, &map).fails());
 }

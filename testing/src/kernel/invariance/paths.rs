@@ -1,11 +1,57 @@
-//! Paths from exact draws, and tests of the means of their statistics.
+//! Groups of chains that advance together from exact draws, and what is measured along their paths.
 
-use mcsa_core::{ChainState, Columns, Error, Kernel, Seed};
+use faer::Mat;
+use mcsa_core::{ChainState, Columns, Error, ExactDraws, Kernel, Proposal, Seed, Stream};
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::kernel::draws::Walk;
-use crate::kernel::statistic::{Scores, Statistics};
-use mcsa_core::ExactDraws;
+use super::statistics::{Scores, Statistics, zero_mean};
+
+/// A kernel with its target, proposals and lent memory.
+///
+/// Between positions `t` and `t + 1` of a path the proposal is `proposals[t mod proposals]`, in both directions of the path. The proposal
+/// thus changes between steps, as it does when lambda is learned.
+pub(crate) struct Walk<'a, 'g, P: ?Sized, K> {
+    pub(crate) kernel: &'a K,
+    pub(crate) target: &'a P,
+    pub(crate) proposals: &'a mut [&'g mut dyn Proposal],
+    pub(crate) chains: usize,
+    work: Vec<f64>,
+}
+
+impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Walk<'a, 'g, P, K> {
+    pub(crate) fn new(
+        kernel: &'a K,
+        target: &'a P,
+        proposals: &'a mut [&'g mut dyn Proposal],
+        chains: usize,
+    ) -> Result<Self, Error> {
+        if proposals.is_empty() || chains == 0 {
+            return Err(Error::invalid("a test of invariance needs a proposal and a chain"));
+        }
+        let work = vec![f64::NAN; kernel.work_len(target, chains)];
+        Ok(Self { kernel, target, proposals, chains, work })
+    }
+
+    /// Independent exact draws, one per chain.
+    pub(crate) fn draw(&self, seed: Seed) -> Mat<f64> {
+        let mut positions = Mat::zeros(self.target.dim(), self.chains);
+        let mut stream = seed.stream(0, 0);
+        (0..self.chains).for_each(|j| self.target.draw_into(&mut stream, positions.col_as_slice_mut(j)));
+        positions
+    }
+
+    /// A state at `positions` (exact draws); auxiliary variables are drawn from their stationary distribution.
+    pub(crate) fn start(&self, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<K::State, Error> {
+        self.kernel.start(self.target, positions, lanes)
+    }
+
+    /// One transition with the proposal of slot `slot`, with random numbers from the current position of `lanes`.
+    pub(crate) fn step(&mut self, state: &mut K::State, lanes: &mut [Stream], slot: usize) {
+        let proposal = slot % self.proposals.len();
+        self.kernel.step(self.target, &mut *self.proposals[proposal], state, lanes, &mut self.work);
+    }
+}
 
 /// Number of evaluations of the statistics per path: more cost time, and add little where neighbours are dependent.
 const LOOKS: usize = 8;
@@ -262,6 +308,147 @@ fn keep(values: &[f64], chains: usize, plan: Plan, group: usize, rows: &mut [Vec
             row.push(values[group % chains]);
         }
     }
+}
+
+/// Histogram of the rank of the exact draw in its path, for each statistic (Gandy and Scott 2020, Alg. 2).
+///
+/// Unlike the paper, positions are not drawn: they alternate between groups, so that every position has an equal number of
+/// draws. Counts then vary less than those of independent uniform ranks, and the chi-square test is conservative.
+pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
+    walk: &mut Walk<'_, '_, P, K>,
+    reversal: &R,
+    statistics: &mut Statistics,
+    seed: Seed,
+    (path, groups, every_chain): (usize, usize, bool),
+) -> Result<Vec<Vec<u64>>, Error> {
+    let (count, chains) = (statistics.count(), walk.chains);
+    let mut counts = vec![vec![0; path + 1]; count];
+    let mut rows = vec![vec![0.0; count * chains]; path + 1];
+    for group in 0..groups.next_multiple_of(path + 1) {
+        let seed = seed.child(group as u64);
+        let (ahead, back, position) = (seed.child(1), seed.child(2), group % (path + 1));
+        let start = walk.draw(seed.child(0));
+        statistics.look(walk.target, &mut *walk.proposals[0], start.as_ref(), &mut rows[0]);
+        let mut seen = 1;
+        // Both directions start from one state: auxiliary variables are drawn from equal streams.
+        let mut lanes = ahead.streams(chains, 0);
+        let mut state = walk.start(start.clone(), &mut lanes)?;
+        for slot in position..path {
+            Stream::go_to_step(&mut lanes, slot as u64 + 1);
+            walk.step(&mut state, &mut lanes, slot);
+            let positions = state.chains().positions.as_ref();
+            statistics.look(walk.target, &mut *walk.proposals[0], positions, &mut rows[seen]);
+            seen += 1;
+        }
+        let mut backwards = Walk::new(reversal, walk.target, walk.proposals, chains)?;
+        let mut lanes = ahead.streams(chains, 0);
+        let mut state = backwards.start(start, &mut lanes)?;
+        lanes = back.streams(chains, 0);
+        for slot in (0..position).rev() {
+            Stream::go_to_step(&mut lanes, slot as u64 + 1);
+            backwards.step(&mut state, &mut lanes, slot);
+            let positions = state.chains().positions.as_ref();
+            statistics.look(backwards.target, &mut *backwards.proposals[0], positions, &mut rows[seen]);
+            seen += 1;
+        }
+        let mut chance = seed.child(3).stream(0, 0);
+        for (k, counts) in counts.iter_mut().enumerate() {
+            for j in (0..chains).filter(|&j| every_chain || j == group / (path + 1) % chains) {
+                let here = rows[0][k * chains + j];
+                let each = || rows.iter().map(|row| row[k * chains + j].total_cmp(&here));
+                let below = each().filter(|order| order.is_lt()).count();
+                let ties = each().filter(|order| order.is_eq()).count();
+                // Ties are broken at random: a chain that stays ties with itself.
+                counts[below + chance.index(ties).expect("a value ties with itself")] += 1;
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// Number of reference values for the scores of increments.
+const REFERENCES: usize = 1_024;
+
+/// p-values for zero correlation between the two chains of a pair, in the scores of their first increments, of the squared
+/// length of these, and of every statistic at the end of the path. Pairs are a random matching within each group.
+pub(crate) fn p_values(
+    paths: &Paths,
+    names: &[String],
+    chains: usize,
+    seed: Seed,
+) -> impl Iterator<Item = (f64, String)> {
+    let dim = paths.increments.len() - 1;
+    let draws = paths.increments[dim].len();
+    let mut pairs = Vec::with_capacity(draws / 2);
+    let (mut chance, mut order) = (seed.stream(0, 0), (0..chains).collect::<Vec<_>>());
+    for first in (0..draws).step_by(chains) {
+        for left in (1..chains).rev() {
+            order.swap(left, chance.index(left + 1).expect("one is left"));
+        }
+        pairs.extend(order.chunks_exact(2).map(|pair| (first + pair[0], first + pair[1])));
+    }
+    let first = (0..=dim).map(move |i| match i {
+        i if i < dim => format!("first move of {}", names[i]),
+        _ => "length of the first move".into(),
+    });
+    let end = names.iter().map(|name| format!("{name} at the end"));
+    let names: Vec<String> = first.chain(end).collect();
+    let rows = paths.increments.iter().chain(&paths.after).map(move |row| correlation(row, &pairs));
+    rows.collect::<Vec<_>>().into_iter().zip(names)
+}
+
+fn correlation(row: &[f64], pairs: &[(usize, usize)]) -> f64 {
+    let stride = row.len().div_ceil(REFERENCES);
+    let scores = Scores::of(vec![row.iter().step_by(stride).copied().collect()]);
+    let scored: Vec<f64> = row.iter().map(|x| scores.score(0, *x)).collect();
+    let mean = scored.iter().sum::<f64>() / scored.len() as f64;
+    let products: Vec<f64> = pairs.iter().map(|&(a, b)| (scored[a] - mean) * (scored[b] - mean)).collect();
+    zero_mean(&products)
+}
+
+/// Number of steps of the two runs whose labels are compared.
+const STEPS: usize = 10;
+
+/// Largest difference, relative to `1 + |z|`, between a run and the run with chains and streams in the opposite order.
+pub(crate) fn mislabelled<P: ExactDraws + ?Sized, K: Kernel<P>>(
+    walk: &mut Walk<'_, '_, P, K>,
+    seed: Seed,
+) -> Result<f64, Error> {
+    let plain = run(walk, seed, false)?;
+    let turned = run(walk, seed, true)?;
+    let last = walk.chains - 1;
+    let mut worst: f64 = 0.0;
+    for j in 0..walk.chains {
+        for i in 0..plain.nrows() {
+            let (a, b) = (plain[(i, j)], turned[(i, last - j)]);
+            let error = (a - b).abs() / (1.0 + a.abs());
+            worst = worst.max(if error.is_nan() { f64::INFINITY } else { error });
+        }
+    }
+    Ok(worst)
+}
+
+fn run<P: ExactDraws + ?Sized, K: Kernel<P>>(
+    walk: &mut Walk<'_, '_, P, K>,
+    seed: Seed,
+    turned: bool,
+) -> Result<Mat<f64>, Error> {
+    let last = walk.chains - 1;
+    let lanes = |step: u64| {
+        let mut lanes = seed.child(1).streams(last + 1, step);
+        if turned {
+            lanes.reverse();
+        }
+        lanes
+    };
+    let draws = walk.draw(seed.child(0));
+    let starts = Mat::from_fn(draws.nrows(), last + 1, |i, j| draws[(i, if turned { last - j } else { j })]);
+    let mut state = walk.start(starts, &mut lanes(0))?;
+    for slot in 0..STEPS {
+        let mut lanes: Vec<Stream> = lanes(slot as u64 + 1);
+        walk.step(&mut state, &mut lanes, slot);
+    }
+    Ok(state.chains().positions.clone())
 }
 
 #[cfg(test)]

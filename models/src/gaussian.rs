@@ -1,6 +1,4 @@
-//! Gaussian target with known normaliser, moments, entropy and mean-field optimum.
-
-mod random;
+//! Gaussian target with known normaliser, moments, entropy and mean-field optimum; randomly drawn ones for simulations.
 
 use std::f64::consts::PI;
 
@@ -11,6 +9,7 @@ use mcsa_core::{
     Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, borrow,
     same_length,
 };
+use rand_distr::{ChiSquared, Distribution};
 
 use crate::GroundTruth;
 use crate::support::decided;
@@ -164,6 +163,17 @@ impl Gaussian {
         }
     }
 
+    /// Writes `L^-1 (z - mean)` of each column to `ys`, and the log densities.
+    fn whitened_into(&self, triangle: &Triangle, z: MatRef<'_, f64>, out: &mut [f64], ys: &mut [f64]) {
+        for (j, y) in ys.chunks_exact_mut(z.nrows()).enumerate() {
+            self.centre_into(z.column(j), y);
+        }
+        triangle.whiten(ys);
+        for (j, (out, y)) in out.iter_mut().zip(ys.chunks_exact(z.nrows())).enumerate() {
+            *out = self.value(dot(y, y), z.column(j));
+        }
+    }
+
     fn value(&self, form: f64, z: &[f64]) -> f64 {
         decided(self.log_peak - 0.5 * form, z)
     }
@@ -200,13 +210,7 @@ impl LogDensity for Gaussian {
         assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
         if let (Shape::Full(triangle), 1..) = (&self.shape, self.dim()) {
             let ys = borrow(&mut work, z.nrows() * z.ncols());
-            for (j, y) in ys.chunks_exact_mut(z.nrows()).enumerate() {
-                self.centre_into(z.column(j), y);
-            }
-            triangle.whiten(ys);
-            for (j, (out, y)) in out.iter_mut().zip(ys.chunks_exact(z.nrows())).enumerate() {
-                *out = self.value(dot(y, y), z.column(j));
-            }
+            self.whitened_into(triangle, z, out, ys);
         } else {
             out.iter_mut().enumerate().for_each(|(j, out)| *out = self.log_density(z.column(j), work));
         }
@@ -249,13 +253,7 @@ impl Gradient for Gaussian {
         );
         if let (Shape::Full(triangle), 1..) = (&self.shape, self.dim()) {
             let ys = borrow(&mut work, z.nrows() * z.ncols());
-            for (j, y) in ys.chunks_exact_mut(z.nrows()).enumerate() {
-                self.centre_into(z.column(j), y);
-            }
-            triangle.whiten(ys);
-            for (j, (out, y)) in out.iter_mut().zip(ys.chunks_exact(z.nrows())).enumerate() {
-                *out = self.value(dot(y, y), z.column(j));
-            }
+            self.whitened_into(triangle, z, out, ys);
             triangle.whiten_back(ys);
             for (j, y) in ys.chunks_exact(z.nrows()).enumerate() {
                 gradients.column_mut(j).iter_mut().zip(y).for_each(|(g, y)| *g = -y);
@@ -296,10 +294,6 @@ impl ExactDraws for Gaussian {
 }
 
 impl GroundTruth for Gaussian {
-    fn log_normaliser(&self) -> f64 {
-        0.0
-    }
-
     fn mean(&self) -> Option<Vec<f64>> {
         Some(self.mean.clone())
     }
@@ -309,49 +303,71 @@ impl GroundTruth for Gaussian {
     }
 }
 
+impl Gaussian {
+    /// Draws a Gaussian with independent coordinates of very different scales: `mean ~ N(0, I)`, `variance_i = exp(N(0, 1))`.
+    ///
+    /// The target of the simulations of MCSE and CW, which call it isotropic.
+    ///
+    /// ```
+    /// let target = mcsa_models::Gaussian::random_diagonal(100, &mut mcsa_core::Seed::new(1).stream(0, 0))?;
+    /// assert_eq!(target.mean_field_floor(), 0.0);
+    /// # Ok::<(), mcsa_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a variance underflows to 0, which in practice does not happen.
+    pub fn random_diagonal(dim: usize, stream: &mut Stream) -> Result<Self, Error> {
+        let mut mean = vec![0.0; dim];
+        stream.normals_into(&mut mean);
+        let scales = (0..dim).map(|_| (0.5 * stream.normal()).exp()).collect();
+        Self::diagonal(mean, scales)
+    }
+
+    /// Draws a correlated Gaussian with Wishart covariance (pMCSA, section 5.1): `mean ~ N(0, I)`,
+    ///
+    /// ```text
+    /// covariance ~ Wishart(freedom, diag(1/d, 2/d, .., 1)),   E[covariance] = freedom diag(1/d, 2/d, .., 1)
+    /// ```
+    ///
+    /// Drawn by Bartlett's decomposition. Unlike the paper, whose `nu` is not the number of degrees of freedom, as its code takes
+    /// `freedom = d + nu`.
+    ///
+    /// ```
+    /// let target = mcsa_models::Gaussian::random_wishart(100, 600.0, &mut mcsa_core::Seed::new(1).stream(0, 0))?;
+    /// // The divergence that no mean-field Gaussian gets below.
+    /// assert!((3.5..5.5).contains(&target.mean_field_floor()));
+    /// # Ok::<(), mcsa_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If `freedom` is not a finite number above `dim - 1`.
+    pub fn random_wishart(dim: usize, freedom: f64, stream: &mut Stream) -> Result<Self, Error> {
+        let refuse = |_| {
+            Error::parameter("freedom", freedom, "a finite number above the dimension less one")
+                .within("Gaussian::random_wishart")
+        };
+        if !(freedom > dim as f64 - 1.0 && freedom.is_finite()) {
+            return Err(refuse(()));
+        }
+        let mut mean = vec![0.0; dim];
+        stream.normals_into(&mut mean);
+        let mut factor = Mat::zeros(dim, dim);
+        for i in 0..dim {
+            let scale = ((i + 1) as f64 / dim as f64).sqrt();
+            for k in 0..i {
+                factor[(i, k)] = scale * stream.normal();
+            }
+            let chi = ChiSquared::new(freedom - i as f64).map_err(|_| refuse(()))?;
+            factor[(i, i)] = scale * chi.sample(stream).sqrt();
+        }
+        Self::from_factor(mean, factor.as_ref())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn correlated() -> Gaussian {
-        let covariance = faer::mat![[2.0, 0.6, -0.3], [0.6, 1.0, 0.2], [-0.3, 0.2, 0.5]];
-        Gaussian::new(vec![1.0, -2.0, 0.5], covariance.as_ref()).unwrap()
-    }
-
-    /// Log density from cofactors, independent of the code above.
-    #[test]
-    fn density_equals_the_explicit_formula() {
-        let (a, b, c) = (2.0, 0.7, 1.5);
-        let target = Gaussian::new(vec![0.3, -0.1], faer::mat![[a, b], [b, c]].as_ref()).unwrap();
-        let (x, y) = (1.2 - 0.3, 0.4 + 0.1);
-        let det: f64 = a * c - b * b;
-        let form = (c * x * x - 2.0 * b * x * y + a * y * y) / det;
-        let expected = -0.5 * form - 0.5 * det.ln() - (2.0 * PI).ln();
-        assert!((target.log_density(&[1.2, 0.4], &mut [0.0; 2]) - expected).abs() < 1e-14);
-    }
-
-    #[test]
-    fn gradient_and_curvature_equal_central_differences() {
-        let (target, z, v, h) = (correlated(), [0.2, 0.1, -0.4], [0.5, -1.0, 2.0], 1e-5);
-        let (mut gradient, mut curved) = ([0.0; 3], [0.0; 3]);
-        let log_p = target.gradient_into(&z, &mut gradient, &mut []);
-        assert_eq!(log_p.to_bits(), target.log_density(&z, &mut [0.0; 3]).to_bits());
-        target.hessian_vector_into(&z, &v, &mut curved, &mut []);
-        let (mut right, mut left) = ([0.0; 3], [0.0; 3]);
-        let along = |t: f64| [z[0] + t * v[0], z[1] + t * v[1], z[2] + t * v[2]];
-        target.gradient_into(&along(h), &mut right, &mut []);
-        target.gradient_into(&along(-h), &mut left, &mut []);
-        for i in 0..3 {
-            let mut up = z;
-            let mut down = z;
-            up[i] += h;
-            down[i] -= h;
-            let slope = (target.log_density(&up, &mut [0.0; 3]) - target.log_density(&down, &mut [0.0; 3]))
-                / (2.0 * h);
-            assert!((gradient[i] - slope).abs() < 1e-8);
-            assert!((curved[i] - (right[i] - left[i]) / (2.0 * h)).abs() < 1e-8);
-        }
-    }
+    use mcsa_core::Seed;
 
     #[test]
     fn bad_input_is_refused_with_its_place() {
@@ -374,5 +390,42 @@ mod tests {
     fn dimension_zero_is_a_point_mass() {
         assert_eq!(Gaussian::standard(0).log_density(&[], &mut []), 0.0);
         assert_eq!(Gaussian::new(vec![], Mat::new().as_ref()).unwrap().dim(), 0);
+    }
+
+    /// The mean of 4096 Wishart matrices is within 6 standard errors: `Var[S_ij] = freedom (V_ij^2 + V_ii V_jj)`.
+    #[test]
+    fn wishart_matrices_have_their_mean() {
+        let (n, dim, freedom) = (4096, 3, 4.5);
+        let mut sum = Mat::<f64>::zeros(dim, dim);
+        let mut stream = Seed::new(1).stream(0, 0);
+        for _ in 0..n {
+            sum += Gaussian::random_wishart(dim, freedom, &mut stream).unwrap().covariance();
+        }
+        let scale = |i: usize| (i + 1) as f64 / dim as f64;
+        for i in 0..dim {
+            for j in 0..dim {
+                let v = if i == j { scale(i) } else { 0.0 };
+                let error = (freedom * (v * v + scale(i) * scale(j)) / f64::from(n)).sqrt();
+                assert!((sum[(i, j)] / f64::from(n) - freedom * v).abs() < 6.0 * error);
+            }
+        }
+    }
+
+    #[test]
+    fn too_few_degrees_of_freedom_are_refused() {
+        let error = Gaussian::random_wishart(3, 2.0, &mut Seed::new(1).stream(0, 0)).unwrap_err().to_string();
+        assert!(error.contains("freedom is 2"), "{error}");
+    }
+
+    /// `rand_distr` does not promise stable values; a change of its gamma sampler breaks this test.
+    #[test]
+    fn the_first_targets_stay_what_they_are() {
+        let target = Gaussian::random_wishart(2, 5.0, &mut Seed::new(1).stream(0, 0)).unwrap();
+        let found = [target.mean()[0], target.mean()[1], target.variance(0), target.variance(1)];
+        let expected =
+            [0.104_907_041_583_832_8, -2.143_301_583_074_664_7, 3.391_832_966_574_236, 1.809_372_002_186_259];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
     }
 }

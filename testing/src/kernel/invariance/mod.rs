@@ -1,0 +1,425 @@
+//! Statistical tests of invariance on continuous targets.
+
+mod paths;
+mod statistics;
+
+use mcsa_core::{Error, ExactDraws, Kernel, Proposal, Seed};
+
+use crate::{Check, Measured, Power, Report, Spread};
+use paths::{Paths, Plan, Walk};
+use statistics::{PROBABILITY, Scores, Statistics, two_sample, uniform_counts};
+pub use statistics::{Sequential, Smallest};
+
+/// Tests of invariance of a kernel on a target with exact draws.
+///
+/// Chains advance together from independent exact draws for `steps` transitions. The proposals alternate between steps, so
+/// that errors accumulate and a state that remembers an older proposal is detected. At every step each chain must still be an exact
+/// draw, independent of the others.
+///
+/// * `moves`: at least one chain moves.
+/// * `two samples`: the ends of paths have the distribution of other exact draws (Gandy and Scott 2020, Alg. 1), by the two-sample
+///   distance of distribution functions.
+/// * `means`: normal scores, and their squares, have equal means along paths and over exact draws, with the start of each path
+///   as a control variate; and the first step changes neither mean. Student's test of the means of groups.
+/// * `rank`: a reversible chain runs forwards and backwards from an exact draw at some position of its path, and the rank of that
+///   draw within the path is uniform (Gandy and Scott 2020, Alg. 2); ties are broken at random.
+/// * `independent chains`: normal scores of the first moves, and of the ends, of two chains are uncorrelated.
+/// * `labels`: chains and streams in the opposite order make the same moves.
+///
+/// The statistics are the coordinates, log p, log q, the log weight and a random projection. The `level` is the false-alarm
+/// probability of the whole report: the statistical laws have equal shares of it, each is run by [`Sequential`](crate::Sequential) in three stages
+/// and corrected for its number of tests by Bonferroni. Seeds are fixed, so a check does not change between runs.
+///
+/// A law that holds states its [`Power`](crate::Power). For `means` the error is a deviation of the kernel's stationary
+/// distribution, in the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation
+/// of 1.01. The part of this deviation that paths show is estimated from the correlation with their start, `1 - cov(start, path) /
+/// var(start)`, which is exact where relaxation is geometric. Four times the draws halve the detectable error;
+/// [`seeing`](Self::seeing) chooses the draws from the error.
+///
+/// ```
+/// use mcsa_kernels::Imh;
+/// use mcsa_models::Gaussian;
+/// let report = mcsa_testing::judge(1e-4).of(&Imh::default(), &Gaussian::standard(2));
+/// assert!(report.holds(), "{report}");
+/// assert!(report.on("means").unwrap().power.as_ref().unwrap().size < 0.02, "{report}");
+/// ```
+///
+/// The auxiliary variables of a kernel are drawn from their stationary distribution by [`Kernel::start`](mcsa_core::Kernel::start).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Invariance {
+    /// False-alarm probability of the whole report.
+    pub level: f64,
+    /// Seed of all random numbers.
+    pub seed: Seed,
+    /// Number of paths in the first stage, at least 458.
+    pub draws: usize,
+    /// Number of transitions of a path.
+    pub steps: usize,
+    /// Number of transitions in a path of the rank test.
+    pub path: usize,
+    /// Number of chains that advance together, at most `draws`.
+    pub chains: usize,
+    /// True if the kernel is claimed to be reversible; otherwise there is no rank test.
+    pub reversible: bool,
+    /// True if chains may depend on each other; then one chain of each group counts as a draw, and neither the chains' independence
+    /// nor their labels are tested.
+    pub interacting: bool,
+    /// Error of `means` to be detected with probability 0.9; it determines the number of draws.
+    pub seeing: Option<f64>,
+}
+
+/// Tests of invariance with this false-alarm probability: [`Invariance::at`].
+pub fn judge(level: f64) -> Invariance {
+    Invariance::at(level)
+}
+
+impl Invariance {
+    /// Defaults: 32,768 paths of 32 steps, 16 chains together, paths of 8 in the rank test, a reversible kernel, independent
+    /// chains.
+    ///
+    /// With these numbers an error of 1 % in all scales of a standard normal in three dimensions, which is that of a random walk
+    /// with its acceptance ratio to the power 0.98, is detected with probability 0.9 at level 1e-4: the shift of log p is
+    /// then 6.6 standard errors, and 4.7 are needed. It costs about a million transitions and 700,000 evaluations of the
+    /// statistics.
+    pub fn at(level: f64) -> Self {
+        let seed = Seed::new(1).named("invariance");
+        let (reversible, interacting) = (true, false);
+        Self {
+            level,
+            seed,
+            draws: 32_768,
+            steps: 32,
+            path: 8,
+            chains: 16,
+            reversible,
+            interacting,
+            seeing: None,
+        }
+    }
+
+    /// Sets 2,048 paths of 8 steps: some twenty times cheaper, for kernels whose invariance is proved elsewhere, by enumeration.
+    #[must_use]
+    pub fn quick(self) -> Self {
+        Self { draws: 2_048, steps: 8, ..self }
+    }
+
+    /// Divides the level by the number of reports in a suite.
+    #[must_use]
+    pub fn share(mut self, reports: usize) -> Self {
+        self.level /= reports as f64;
+        self
+    }
+
+    /// Sets the seed.
+    #[must_use]
+    pub fn seed(mut self, seed: Seed) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets the number of paths.
+    #[must_use]
+    pub fn draws(mut self, draws: usize) -> Self {
+        self.draws = draws;
+        self
+    }
+
+    /// Sets the number of paths such that this error of `means` is detected with probability 0.9, 0.01 being one percent: a pilot
+    /// run of 1,024 paths estimates the noise. The number is at most 524,288; if it does not suffice, the power of the check
+    /// shows it.
+    #[must_use]
+    pub fn seeing(mut self, error: f64) -> Self {
+        self.seeing = Some(error);
+        self
+    }
+
+    /// Sets the number of transitions of a path.
+    #[must_use]
+    pub fn steps(mut self, steps: usize) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Sets the number of chains that advance together.
+    #[must_use]
+    pub fn chains(mut self, chains: usize) -> Self {
+        self.chains = chains;
+        self
+    }
+
+    /// Declares that the kernel is invariant but not reversible.
+    #[must_use]
+    pub fn not_reversible(mut self) -> Self {
+        self.reversible = false;
+        self
+    }
+
+    /// Declares that the chains may depend on each other: an ensemble that proposes from the other chains, or one random choice for
+    /// all chains.
+    #[must_use]
+    pub fn interacting(mut self) -> Self {
+        self.interacting = true;
+        self
+    }
+}
+
+/// Least number of draws for which the bound on the two-sample distance is proved.
+const LEAST_DRAWS: usize = 458;
+/// Largest number of draws that [`Invariance::seeing`] chooses.
+const MOST_DRAWS: usize = 1 << 19;
+/// Largest number of starts in the rank test.
+const RANKED: usize = 4_096;
+/// Number of exact draws that define the normal scores.
+const REFERENCES: usize = 1_024;
+/// Tolerance of the law on labels: rounding, in a batch of another order.
+const ROUNDING: f64 = 1e-6;
+
+/// A kernel under test, with the data shared by all laws.
+pub(crate) struct Bench<'a, 'g, P: ?Sized, K> {
+    config: Invariance,
+    draws: usize,
+    walk: Walk<'a, 'g, P, K>,
+    statistics: Statistics,
+    scores: Scores,
+    names: Vec<String>,
+    sequential: Sequential,
+    /// The paths of each stage, used by several laws.
+    stages: Vec<Paths>,
+}
+
+impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
+    pub(crate) fn new(
+        config: Invariance,
+        kernel: &'a K,
+        target: &'a P,
+        proposals: &'a mut [&'g mut dyn Proposal],
+        sequential: Sequential,
+    ) -> Result<Self, Error> {
+        if !(config.draws >= LEAST_DRAWS && config.steps > 0 && config.path > 0) {
+            return Err(Error::invalid("a test of invariance needs 458 draws, a step, and a path of a step"));
+        }
+        if config.seeing.is_some_and(|error| !(error > 0.0)) {
+            return Err(Error::invalid("the error that a test of invariance must see is positive"));
+        }
+        let chains = config.chains.min(config.draws);
+        let walk = Walk::new(kernel, target, proposals, chains)?;
+        let stream = &mut config.seed.named("projection").stream(0, 0);
+        let mut statistics = Statistics::new(target, stream, chains);
+        let count = statistics.count();
+        let mut references = vec![Vec::with_capacity(REFERENCES); count];
+        let mut values = vec![0.0; count * chains];
+        for batch in 0..REFERENCES.div_ceil(chains) as u64 {
+            let draws = walk.draw(config.seed.named("references").child(batch));
+            statistics.look(target, &mut *walk.proposals[0], draws.as_ref(), &mut values);
+            for (row, values) in references.iter_mut().zip(values.chunks_exact(chains)) {
+                row.extend_from_slice(values);
+            }
+        }
+        let names = (0..count).map(|k| statistics.name(k)).collect();
+        let scores = Scores::of(references);
+        let mut bench =
+            Self { config, draws: config.draws, walk, statistics, scores, names, sequential, stages: vec![] };
+        if let Some(error) = config.seeing {
+            let pilot = bench.paths(config.seed.named("pilot"), 1_024)?;
+            let seen = bench.error_seen(&pilot, bench.groups(1_024));
+            let draws = bench.groups(1_024) as f64 * chains as f64 * (seen / error).powi(2);
+            // A cast of an infinite or too large number is the largest integer.
+            bench.draws = (draws.ceil() as usize).clamp(LEAST_DRAWS, MOST_DRAWS);
+        }
+        Ok(bench)
+    }
+
+    /// Number of groups of chains for this number of draws.
+    fn groups(&self, draws: usize) -> usize {
+        let groups = draws.div_ceil(self.walk.chains).max(2);
+        if self.config.interacting { groups.max(LEAST_DRAWS) } else { groups }
+    }
+
+    /// Number of independent draws in this number of groups.
+    fn counted(&self, groups: usize) -> usize {
+        if self.config.interacting { groups } else { groups * self.walk.chains }
+    }
+
+    fn paths(&mut self, seed: Seed, draws: usize) -> Result<Paths, Error> {
+        let every_chain = !self.config.interacting;
+        let plan = Plan { groups: self.groups(draws), steps: self.config.steps, every_chain };
+        Paths::new(&mut self.walk, &mut self.statistics, &self.scores, seed, plan)
+    }
+
+    /// Ensures that the paths of a stage exist; every law begins with the first stage.
+    fn reach(&mut self, stage: u32, draws: usize) -> Result<usize, Error> {
+        let stage = stage as usize;
+        if stage == self.stages.len() {
+            let seed = self.config.seed.named("paths").child(stage as u64);
+            let paths = self.paths(seed, draws)?;
+            self.stages.push(paths);
+        }
+        Ok(stage)
+    }
+
+    /// Detectable error of `means` with this number of groups, if their spread is that of `paths`.
+    fn error_seen(&self, paths: &Paths, groups: usize) -> f64 {
+        let tests = 4 * self.names.len();
+        let errors = statistics::of_mean(self.sequential, tests, (groups - 1) as f64);
+        errors * paths.standard_error(self.statistics.dim())
+    }
+
+    pub(crate) fn along_paths(&mut self) -> Vec<Check> {
+        let (sequential, draws) = (self.sequential, self.draws);
+        let mut two = sequential.run("two samples", draws, |stage, draws| {
+            let stage = self.reach(stage, draws)?;
+            let found = &self.stages[stage];
+            let each = found.fresh.iter().zip(&found.after).zip(&self.names);
+            Ok(Smallest::of(each.map(|((fresh, after), name)| (two_sample(fresh, after), name.clone()))))
+        });
+        let means = sequential.run("means", draws, |stage, draws| {
+            let stage = self.reach(stage, draws)?;
+            Ok(Smallest::of(self.stages[stage].p_values(&self.names)))
+        });
+        let Some(first) = self.stages.first() else { return vec![two, means] };
+        let still = f64::from(u8::from(first.moved == 0));
+        let counted = self.counted(self.groups(draws)) as f64;
+        two.power = powerful(
+            statistics::of_distance(sequential, self.names.len(), counted),
+            "the distribution function of a coordinate after the path",
+        );
+        let power = powerful(
+            self.error_seen(first, self.groups(draws)),
+            "the stationary mean, in standard deviations, or scale of a coordinate",
+        );
+        vec![Check::exact("moves", still, 0.0, ""), two, Check { power, ..means }]
+    }
+
+    pub(crate) fn ranks<R: Kernel<P>>(&mut self, reversal: &R) -> Check {
+        let (config, every_chain) = (self.config, !self.config.interacting);
+        let draws = self.draws.min(RANKED);
+        let sequential = self.sequential;
+        let mut check = sequential.run("rank", draws, |stage, draws| {
+            let seed = config.seed.named("rank").child(stage.into());
+            let plan = (config.path, self.groups(draws), every_chain);
+            let counts = paths::counts(&mut self.walk, reversal, &mut self.statistics, seed, plan)?;
+            Ok(Smallest::of(
+                counts.iter().zip(&self.names).map(|(c, name)| (uniform_counts(c), name.clone())),
+            ))
+        });
+        if !matches!(check.measured, Measured::Refused(_)) {
+            let counted = self.counted(self.groups(draws)) as f64;
+            let error = statistics::of_counts(self.sequential, self.names.len(), config.path + 1, counted);
+            check.power = powerful(error, "the frequencies of ranks of a coordinate, root mean square,");
+        }
+        check
+    }
+
+    pub(crate) fn independence(&mut self) -> Check {
+        let (draws, chains) = (self.draws, self.walk.chains);
+        let seed = self.config.seed.named("pairs");
+        let sequential = self.sequential;
+        let mut check = sequential.run("independent chains", draws, |stage, draws| {
+            let stage = self.reach(stage, draws)?;
+            let seed = seed.child(stage as u64);
+            Ok(Smallest::of(paths::p_values(&self.stages[stage], &self.names, chains, seed)))
+        });
+        if !matches!(check.measured, Measured::Refused(_)) {
+            let pairs = self.groups(draws) * (chains / 2);
+            let tests = self.names.len() + self.statistics.dim() + 1;
+            let error = statistics::of_correlation(self.sequential, tests, pairs as f64);
+            check.power = powerful(error, "the correlation of two chains, which should be 0,");
+        }
+        check
+    }
+
+    pub(crate) fn labels(&mut self) -> Check {
+        match paths::mislabelled(&mut self.walk, self.config.seed.named("labels")) {
+            Ok(error) => Check::exact("labels", error, ROUNDING, ""),
+            Err(error) => Check::refused("labels", error),
+        }
+    }
+}
+
+fn powerful(error: f64, of: &'static str) -> Option<Power> {
+    Some(Power { probability: PROBABILITY, ..Power::new(of, error, "") })
+}
+
+/// Stages and growth of the sequential tests. Among all schemes that detect an error with probability 0.9 at level 1e-4, with the
+/// number of tests in three dimensions, this one needs the fewest draws on average for correct kernels: 0.44 times those of the
+/// seven stages and fourfold growth in Gandy and Scott (2020).
+const STAGES: (u32, usize) = (3, 2);
+
+impl Invariance {
+    /// Tests a kernel. A kernel that proposes from q meets two proposal distributions alternately: wide normals around the target.
+    pub fn of<P: ExactDraws + ?Sized, K: Kernel<P>>(&self, kernel: &K, target: &P) -> Report {
+        let mut near = Spread::around(target, self.seed.named("near"), 1.3);
+        let mut wide = Spread::around(target, self.seed.named("wide"), 1.7);
+        for (mean, scale) in wide.mean.iter_mut().zip(&near.scale) {
+            *mean += 0.3 * scale;
+        }
+        self.of_guided(kernel, target, &mut [&mut near, &mut wide])
+    }
+
+    /// Tests a kernel with the caller's proposals, which alternate from step to step. Guides must accept batches of
+    /// [`Kernel::columns`] columns for all chains together.
+    pub fn of_guided<P: ExactDraws + ?Sized, K: Kernel<P>>(
+        &self,
+        kernel: &K,
+        target: &P,
+        proposals: &mut [&mut dyn Proposal],
+    ) -> Report {
+        self.of_pair(kernel, kernel, target, proposals, self.reversible)
+    }
+
+    /// Tests a kernel that is not reversible together with its time reversal, with which paths run backwards:
+    /// `p(z) K(z, y) = p(y) R(y, z)`.
+    pub fn of_reversal<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
+        &self,
+        kernel: &K,
+        reversal: &R,
+        target: &P,
+        proposals: &mut [&mut dyn Proposal],
+    ) -> Report {
+        self.of_pair(kernel, reversal, target, proposals, true)
+    }
+
+    fn of_pair<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
+        &self,
+        kernel: &K,
+        reversal: &R,
+        target: &P,
+        proposals: &mut [&mut dyn Proposal],
+        ranks: bool,
+    ) -> Report {
+        let title = format!("{} on {}", short(std::any::type_name::<K>()), short(std::any::type_name::<P>()));
+        let separate = self.chains > 1 && !self.interacting;
+        let laws = 2 + usize::from(ranks) + usize::from(separate);
+        let (stages, growth) = STAGES;
+        let sequential = Sequential { level: self.level / laws as f64, stages, growth };
+        let mut bench = match Bench::new(*self, kernel, target, proposals, sequential) {
+            Ok(bench) => bench,
+            Err(error) => return Report::new(title, vec![Check::refused("invariance", error)]),
+        };
+        let mut checks = bench.along_paths();
+        if ranks {
+            checks.push(bench.ranks(reversal));
+        }
+        if separate {
+            checks.extend([bench.independence(), bench.labels()]);
+        }
+        Report::new(title, checks)
+    }
+}
+
+/// Type name without module paths.
+fn short(name: &str) -> String {
+    let parts = name.split_inclusive(['<', '>', ',', ' ', '&']);
+    parts.map(|part| part.rsplit("::").next().unwrap_or(part)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short() {
+        assert_eq!(short("a::b::Cycle<a::imh::Imh, a::Cis>"), "Cycle<Imh, Cis>");
+        assert_eq!(short("Mine"), "Mine");
+    }
+}
