@@ -1,7 +1,7 @@
 //! Targets: unnormalised log densities on unconstrained space, with their gradients.
 //!
 //! A model defines a distribution, whatever method approximates it. The transforms from `R^d` to its parameters and
-//! their log-Jacobians are part of the model.
+//! their log-Jacobians are part of the model ([`Transform`]).
 //!
 //! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`].
@@ -42,6 +42,7 @@ mod radon;
 mod robust;
 mod stock_volatility;
 pub mod support;
+mod transform;
 mod unknown_noise;
 
 pub use binary::{
@@ -66,6 +67,7 @@ pub use radon::Radon;
 pub use robust::student_errors;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use stock_volatility::StockVolatility;
+pub use transform::Transform;
 pub use unknown_noise::{Marginals, NoisePrior, UnknownNoiseRegression, WeightPrior};
 
 /// Target whose normaliser and first two moments are known in closed form.

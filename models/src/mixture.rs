@@ -158,8 +158,7 @@ impl LogDensity for Mixture {
         self.dim
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
+    fn work_len(&self, _: usize) -> usize {
         self.components.len() + 3 * self.dim + self.component_work()
     }
 

@@ -19,17 +19,27 @@ use super::matern::{Lengths, Shape, correlation, fill};
 /// The Cholesky factorisation is faer's, in place in lent memory; its own scratch of one column lies on the stack.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
+    layout: Layout,
     shape: Shape,
     /// `panels x d x ROWS`.
     packed: Vec<f64>,
 }
 
+/// Places in a point `z` of the logarithms of amplitude, nugget and lengths, which the field values follow; and the model's name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) model: &'static str,
+    pub(super) amplitude: usize,
+    pub(super) nugget: usize,
+    pub(super) lengths: usize,
+}
+
 /// The logarithms of amplitude, nugget and lengths.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scales<'a> {
-    pub(super) amplitude: f64,
-    pub(super) nugget: f64,
-    pub(super) lengths: &'a [f64],
+struct Scales<'a> {
+    amplitude: f64,
+    nugget: f64,
+    lengths: &'a [f64],
 }
 
 /// Gradient of the log density, by parts; all of it is overwritten.
@@ -54,7 +64,7 @@ const SCRATCH: usize = 1 << 16;
 const MOST_INPUTS: usize = SCRATCH / 8 - 64;
 
 impl Field {
-    pub(super) fn new(x: MatRef<'_, f64>) -> Result<Self, Error> {
+    pub(super) fn new(x: MatRef<'_, f64>, layout: Layout) -> Result<Self, Error> {
         finite_matrix("features", x)?;
         let shape = Shape::new(x.nrows(), x.ncols());
         if !(1..=MOST_INPUTS).contains(&shape.n) {
@@ -69,15 +79,27 @@ impl Field {
                 packed[(i / ROWS * shape.d + k) * ROWS + i % ROWS] = x[(i, k)];
             }
         }
-        Ok(Self { shape, packed })
+        Ok(Self { layout, shape, packed })
     }
 
-    pub(super) fn inputs(&self) -> usize {
-        self.shape.n
-    }
-
+    /// Number of features.
     pub(super) fn features(&self) -> usize {
         self.shape.d
+    }
+
+    /// Index in `z` of the first field value.
+    pub(super) fn first(&self) -> usize {
+        self.layout.lengths + self.shape.d
+    }
+
+    /// Length of `z`.
+    pub(super) fn dim(&self) -> usize {
+        self.first() + self.shape.n
+    }
+
+    fn scales<'a>(&self, z: &'a [f64]) -> Scales<'a> {
+        let Layout { amplitude, nugget, lengths, .. } = self.layout;
+        Scales { amplitude: z[amplitude], nugget: z[nugget], lengths: &z[lengths..self.first()] }
     }
 
     /// Length of lent memory: three triangles, the scaled inputs, and some columns.
@@ -129,12 +151,11 @@ impl Field {
     /// `log N(f; 0, K)`, or `-inf` where `K` has no Cholesky factor; with `slopes`, its gradient too.
     pub(super) fn log_density(
         &self,
-        scales: Scales<'_>,
-        f: &[f64],
+        z: &[f64],
         slopes: Option<&mut Slopes<'_>>,
         mut work: &mut [f64],
     ) -> f64 {
-        let shape = self.shape;
+        let (shape, scales) = (self.shape, self.scales(z));
         let n = shape.n;
         // The factorisation handles unaligned ends separately: from a 64-byte boundary, its order depends on the matrix alone.
         let skip = work.as_ptr().align_offset(64);
@@ -151,7 +172,7 @@ impl Field {
             *pivot = factor[(j, j)];
         }
         numeric::ln(&mut column[..n]);
-        solved[..n].copy_from_slice(f);
+        solved[..n].copy_from_slice(&z[self.first()..]);
         solved[n..].fill(0.0);
         let y = MatMut::from_column_major_slice_mut(&mut solved[..n], n, 1);
         solve_lower_triangular_in_place(factor.as_ref(), y, Par::Seq);
@@ -223,8 +244,8 @@ impl Field {
         lengths.iter().enumerate().map(|(k, &length)| x[(i, k)] * rate(length)).collect()
     }
 
-    /// Predictive mean and variance of the field at the rows of `x`, given that its values at the inputs are normal with `mean` and
-    /// independent `variance`; a variance of 0 is a known value.
+    /// Predictive mean and variance of the field at the rows of `x`, from means and variances of `z`, with the scales fixed at their
+    /// means and independent field values; a variance of 0 is a known value.
     ///
     /// ```text
     /// k*' K^-1 mean,   a^2 + s^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 diag(variance) K^-1 k*
@@ -232,21 +253,24 @@ impl Field {
     ///
     /// # Errors
     /// If the covariance has no Cholesky factor.
+    ///
+    /// # Panics
+    /// If the shapes differ.
     pub(super) fn predict(
         &self,
-        scales: Scales<'_>,
+        x: MatRef<'_, f64>,
         mean: &[f64],
         variance: &[f64],
-        x: MatRef<'_, f64>,
     ) -> Result<Vec<(f64, f64)>, Error> {
-        let Shape { n, stride, d } = self.shape;
+        assert!(mean.len() == self.dim() && variance.len() == self.dim(), "a moment per coordinate");
+        let (Shape { n, stride, d }, scales) = (self.shape, self.scales(mean));
+        let (mean, variance) = (&mean[self.first()..], &variance[self.first()..]);
         assert_eq!(x.ncols(), d, "rows of the features of the field");
         let mut k = vec![0.0; self.shape.len()];
         let (mut scaled, mut column) = (vec![0.0; self.packed.len()], vec![0.0; stride]);
         let Some(factor) = self.factor(scales, &mut k, &mut [], &mut scaled, &mut column) else {
-            return Err(Error::invalid(
-                "the covariance at these scales has no Cholesky factor; predict at a point where the density is finite",
-            ));
+            let reason = "the covariance at these scales has no Cholesky factor; predict at a point where the density is finite";
+            return Err(Error::invalid(reason).within(self.layout.model));
         };
         let amplitude = (2.0 * scales.amplitude).exp();
         let own = amplitude + (2.0 * scales.nugget).exp() + JITTER;
@@ -268,18 +292,20 @@ impl Field {
         Ok((0..x.nrows()).map(each).collect())
     }
 
-    /// Moments of the field at the rows of `x` given each draw, a column of `draws`, whose field values count as known. The closures
-    /// `scales` and `values` extract the parts of a draw.
-    pub(super) fn predict_each<'a>(
+    /// Moments of the field at the rows of `x` given each draw of `z`, a column of `draws`, whose field values count as known.
+    ///
+    /// # Errors
+    /// If the covariance at a draw has no Cholesky factor.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no draw.
+    pub(super) fn predict_each(
         &self,
-        scales: impl Fn(&'a [f64]) -> Scales<'a>,
-        values: impl Fn(&'a [f64]) -> &'a [f64],
-        draws: MatRef<'a, f64>,
         x: MatRef<'_, f64>,
+        draws: MatRef<'_, f64>,
     ) -> Result<Vec<Vec<(f64, f64)>>, Error> {
         assert!(draws.ncols() > 0, "an average needs a draw");
-        let known = vec![0.0; self.inputs()];
-        let each = |s| self.predict(scales(draws.column(s)), values(draws.column(s)), &known, x);
-        (0..draws.ncols()).map(each).collect()
+        let known = vec![0.0; self.dim()];
+        (0..draws.ncols()).map(|s| self.predict(x, draws.column(s), &known)).collect()
     }
 }

@@ -11,7 +11,7 @@ use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric,
 
 use crate::support::{decided, zeros_and_ones};
 use crate::{Link, Logistic};
-use field::{Field, Scales, Slopes};
+use field::{Field, Layout, Slopes};
 
 /// Gaussian process classification with logistic link and Matern 5/2 covariance. (MCMC-SE)
 ///
@@ -53,22 +53,14 @@ impl GaussianProcessClassification {
         same_length("labels", x.nrows(), labels.len()).map_err(refuse)?;
         all_finite("labels", labels).map_err(refuse)?;
         zeros_and_ones(labels).map_err(refuse)?;
-        let field = Field::new(x).map_err(refuse)?;
+        let layout = Layout { model: "GaussianProcessClassification", amplitude: 0, nugget: 1, lengths: 2 };
+        let field = Field::new(x, layout).map_err(refuse)?;
         Ok(Self { field, signs: labels.iter().map(|y| 2.0 * y - 1.0).collect() })
-    }
-
-    /// Index in `z` of the first field value, after the scales.
-    fn first(&self) -> usize {
-        2 + self.field.features()
-    }
-
-    fn scales<'a>(&self, z: &'a [f64]) -> Scales<'a> {
-        Scales { amplitude: z[0], nugget: z[1], lengths: &z[2..self.first()] }
     }
 
     /// `log N(.; 0, I)` of the scales.
     fn hyperprior(&self, z: &[f64]) -> f64 {
-        let scales = &z[..self.first()];
+        let scales = &z[..self.field.first()];
         -0.5 * (numeric::dot(scales, scales) + scales.len() as f64 * (2.0 * PI).ln())
     }
 
@@ -99,13 +91,7 @@ impl GaussianProcessClassification {
         variance: &[f64],
         out: &mut [f64],
     ) -> Result<(), Error> {
-        assert!(mean.len() == self.dim() && variance.len() == self.dim(), "a moment per coordinate");
-        let (scales, first) = (self.scales(mean), self.first());
-        let moments = self
-            .field
-            .predict(scales, &mean[first..], &variance[first..], x)
-            .map_err(|error| error.within("GaussianProcessClassification"))?;
-        for (out, (m, v)) in out.iter_mut().zip(moments) {
+        for (out, (m, v)) in out.iter_mut().zip(self.field.predict(x, mean, variance)?) {
             *out = Logistic::log_odds_of_normal(m, v);
         }
         Ok(())
@@ -125,11 +111,8 @@ impl GaussianProcessClassification {
         draws: MatRef<'_, f64>,
         out: &mut [f64],
     ) -> Result<(), Error> {
-        assert!(draws.nrows() == self.dim() && x.nrows() == out.len(), "shapes agree");
-        let each = self
-            .field
-            .predict_each(|z| self.scales(z), |z| &z[self.first()..], draws, x)
-            .map_err(|error| error.within("GaussianProcessClassification"))?;
+        assert_eq!(x.nrows(), out.len(), "an entry per row");
+        let each = self.field.predict_each(x, draws)?;
         for (i, out) in out.iter_mut().enumerate() {
             let odds = each.iter().map(|moments| Logistic::log_odds_of_normal(moments[i].0, moments[i].1));
             let (mut one, mut zero): (Vec<f64>, Vec<f64>) = odds.map(|odds| (odds, -odds)).unzip();
@@ -143,19 +126,18 @@ impl GaussianProcessClassification {
 
 impl LogDensity for GaussianProcessClassification {
     fn dim(&self) -> usize {
-        self.first() + self.field.inputs()
+        self.field.dim()
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
+    fn work_len(&self, _: usize) -> usize {
         self.field.work_len() + 2 * self.signs.len()
     }
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        let f = &z[self.first()..];
+        let f = &z[self.field.first()..];
         let margins = borrow(&mut work, f.len());
-        let field = self.field.log_density(self.scales(z), f, None, work);
+        let field = self.field.log_density(z, None, work);
         decided(self.hyperprior(z) + field + Logistic::sum_log(self.margins(f, margins)), z)
     }
 
@@ -171,12 +153,12 @@ impl LogDensity for GaussianProcessClassification {
 impl Gradient for GaussianProcessClassification {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let (first, f) = (self.first(), &z[self.first()..]);
+        let (first, f) = (self.field.first(), &z[self.field.first()..]);
         let margins = borrow(&mut work, f.len());
         let likelihood = borrow(&mut work, f.len());
         let (head, of_f) = gradient.split_at_mut(first);
         let mut slopes = Slopes { amplitude: 0.0, nugget: 0.0, lengths: &mut head[2..], f: of_f };
-        let field = self.field.log_density(self.scales(z), f, Some(&mut slopes), work);
+        let field = self.field.log_density(z, Some(&mut slopes), work);
         let (amplitude, nugget) = (slopes.amplitude, slopes.nugget);
         let sum = Logistic::sum_log_with_slopes(self.margins(f, margins), likelihood, f.len());
         let log_p = decided(self.hyperprior(z) + field + sum, z);
@@ -252,22 +234,14 @@ impl RobustGaussianProcess {
         let refuse = |error: Error| error.within("RobustGaussianProcess");
         same_length("responses", x.nrows(), y.len()).map_err(refuse)?;
         all_finite("responses", y).map_err(refuse)?;
-        let field = Field::new(x).map_err(refuse)?;
+        let layout = Layout { model: "RobustGaussianProcess", amplitude: 2, nugget: 1, lengths: LENGTHS };
+        let field = Field::new(x, layout).map_err(refuse)?;
         Ok(Self { field, y: y.to_vec() })
-    }
-
-    /// Index in `z` of the first field value, after the scales.
-    fn first(&self) -> usize {
-        LENGTHS + self.field.features()
-    }
-
-    fn scales<'a>(&self, z: &'a [f64]) -> Scales<'a> {
-        Scales { amplitude: z[2], nugget: z[1], lengths: &z[LENGTHS..self.first()] }
     }
 
     /// Log prior of the scales and of `nu`, with the log-Jacobian; its gradient is written to `slopes`.
     fn hyperprior(&self, z: &[f64], slopes: Option<&mut [f64]>) -> f64 {
-        let lengths = LENGTHS..self.first();
+        let lengths = LENGTHS..self.field.first();
         let nu = z[3].exp();
         let log_nu = SHAPE * RATE.ln() - 6.0_f64.ln() + SHAPE * z[3] - RATE * nu;
         if let Some(slopes) = slopes {
@@ -291,7 +265,7 @@ impl RobustGaussianProcess {
         }
         let (rate, nu) = ((-log_eps).exp(), log_nu.exp());
         for ((square, log), (y, f)) in
-            squares.iter_mut().zip(&mut *logs).zip(self.y.iter().zip(&z[self.first()..]))
+            squares.iter_mut().zip(&mut *logs).zip(self.y.iter().zip(&z[self.field.first()..]))
         {
             let r = (y - f) * rate;
             *square = r * r;
@@ -323,11 +297,7 @@ impl RobustGaussianProcess {
         mean: &[f64],
         variance: &[f64],
     ) -> Result<Vec<(f64, f64)>, Error> {
-        assert!(mean.len() == self.dim() && variance.len() == self.dim(), "a moment per coordinate");
-        let first = self.first();
-        self.field
-            .predict(self.scales(mean), &mean[first..], &variance[first..], x)
-            .map_err(|error| error.within("RobustGaussianProcess"))
+        self.field.predict(x, mean, variance)
     }
 
     /// Predictive mean and variance at each row of `x`, from draws of `z` (one per column, scales included): the moments of the
@@ -343,11 +313,7 @@ impl RobustGaussianProcess {
         x: MatRef<'_, f64>,
         draws: MatRef<'_, f64>,
     ) -> Result<Vec<(f64, f64)>, Error> {
-        assert_eq!(draws.nrows(), self.dim(), "draws of the target's dimension");
-        let each = self
-            .field
-            .predict_each(|z| self.scales(z), |z| &z[self.first()..], draws, x)
-            .map_err(|error| error.within("RobustGaussianProcess"))?;
+        let each = self.field.predict_each(x, draws)?;
         let count = each.len() as f64;
         let mixture = |i: usize| {
             let mean = each.iter().map(|moments| moments[i].0).sum::<f64>() / count;
@@ -377,11 +343,10 @@ impl RobustGaussianProcess {
 
 impl LogDensity for RobustGaussianProcess {
     fn dim(&self) -> usize {
-        self.first() + self.field.inputs()
+        self.field.dim()
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
+    fn work_len(&self, _: usize) -> usize {
         self.field.work_len() + 2 * self.y.len() + self.field.features()
     }
 
@@ -389,7 +354,7 @@ impl LogDensity for RobustGaussianProcess {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
         let squares = borrow(&mut work, self.y.len());
         let logs = borrow(&mut work, self.y.len());
-        let field = self.field.log_density(self.scales(z), &z[self.first()..], None, work);
+        let field = self.field.log_density(z, None, work);
         decided(self.hyperprior(z, None) + field + self.likelihood(z, squares, logs), z)
     }
 
@@ -405,13 +370,13 @@ impl LogDensity for RobustGaussianProcess {
 impl Gradient for RobustGaussianProcess {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let (first, n) = (self.first(), self.y.len());
+        let (first, n) = (self.field.first(), self.y.len());
         let squares = borrow(&mut work, n);
         let logs = borrow(&mut work, n);
         let lengths = borrow(&mut work, self.field.features());
         let (head, of_f) = gradient.split_at_mut(first);
         let mut slopes = Slopes { amplitude: 0.0, nugget: 0.0, lengths, f: of_f };
-        let field = self.field.log_density(self.scales(z), &z[first..], Some(&mut slopes), work);
+        let field = self.field.log_density(z, Some(&mut slopes), work);
         let (amplitude, nugget) = (slopes.amplitude, slopes.nugget);
         let log_p = decided(self.hyperprior(z, Some(head)) + field + self.likelihood(z, squares, logs), z);
         if log_p == f64::NEG_INFINITY {

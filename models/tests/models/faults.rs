@@ -354,7 +354,7 @@ fn reports_name_laws_and_reasons() {
     let list = "no law is called \"density_is_nan\"; the laws are work_is_enough, ";
     assert!(unknown.starts_with(list), "{unknown}");
     let without =
-        narrow(1, Hole(0.01)).without("density_is_never_nan", "the twin has a hole").expect("a law");
+        narrow(1, Hole(0.001)).without("density_is_never_nan", "the twin has a hole").expect("a law");
     let report = laws::report(&without);
     let line = "  left out density_is_never_nan     the twin has a hole\n";
     assert!(report.holds() && report.to_string().contains(line), "{report}");

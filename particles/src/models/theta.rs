@@ -1,8 +1,6 @@
 //! Parameters of the autoregressive volatility model.
 
-use std::f64::consts::LN_2;
-
-use mcsa_core::numeric::scalar;
+use mcsa_models::Transform;
 
 /// Parameters of [`FxVolatility`](crate::FxVolatility), on the unconstrained scale on which they are learned.
 ///
@@ -37,8 +35,7 @@ impl Theta {
 
     /// `log(1 - phi^2)`, without cancellation.
     pub(super) fn log_gap(&self) -> f64 {
-        let z = 2.0 * self.atanh_phi;
-        LN_2 + scalar::log_sigmoid(z) + scalar::log_sigmoid(-z) + LN_2
+        Transform::Interval { low: -1.0, high: 1.0 }.log_slope(2.0 * self.atanh_phi) + std::f64::consts::LN_2
     }
 }
 
