@@ -94,7 +94,7 @@ fn name((settings, series): &Row<'_>, key: &str) -> String {
 /// Key of the family in the list of looks: annealed paths by their surrogates.
 pub(crate) fn family(series: &Series<'_>) -> &'static str {
     match (series.task, series.shape()) {
-        (Task::Rung(rung), _) => rung.family.key(),
+        (Task::Rung(rung), _) => rung.family.kind(),
         (_, Some(FamilyConfig::Annealed(annealed))) => match annealed.surrogate {
             Ansatz::Posterior => "posterior",
             Ansatz::Minibatch => "minibatch",

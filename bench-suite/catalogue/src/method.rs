@@ -477,18 +477,38 @@ pub enum Moment {
     Mixture,
 }
 
+impl Moment {
+    /// The families of one part, from the smallest.
+    pub const OF_ONE_PART: [Self; 4] = [Self::MeanField, Self::LowRank, Self::FullRank, Self::StudentT];
+
+    /// Name of the method with this family in files, and name of the family in figures.
+    const fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::MeanField => ["moments-mean-field", "mean field"],
+            Self::LowRank => ["moments-low-rank", "low rank"],
+            Self::FullRank => ["moments-full-rank", "Gaussian"],
+            Self::StudentT => ["moments-student-t", "Student t"],
+            Self::Mixture => ["moments-mixture", "mixture of Student t"],
+        }
+    }
+
+    /// Name of the family in figures.
+    pub const fn name(self) -> &'static str {
+        self.names()[1]
+    }
+
+    /// Name of the family in files.
+    pub fn kind(self) -> &'static str {
+        self.names()[0].trim_start_matches("moments-")
+    }
+}
+
 impl Entrant {
     /// Name of the method and its family in files: a key of tables and presets.
     pub fn kind(&self) -> &'static str {
         let is_flow = |family: &FamilyConfig| !family.is_gaussian();
         match self {
-            Self::Moments { family } => match family {
-                Moment::MeanField => "moments-mean-field",
-                Moment::LowRank => "moments-low-rank",
-                Moment::FullRank => "moments-full-rank",
-                Moment::StudentT => "moments-student-t",
-                Moment::Mixture => "moments-mixture",
-            },
+            Self::Moments { family } => family.names()[0],
             Self::Pmcsa { .. } => "pmcsa-adam",
             Self::Flow { .. } => "pmcsa-flow",
             Self::Elbo { family, .. } if is_flow(family) => "elbo-flow",

@@ -447,6 +447,14 @@ impl Target {
 const WIDEST: usize = 54;
 
 impl Target {
+    /// The case, if the target is one.
+    pub fn case(&self) -> Option<&Case> {
+        match self {
+            Self::Case { case } => Some(case),
+            _ => None,
+        }
+    }
+
     /// The data set, if there is one.
     pub fn data(&self) -> Option<&str> {
         match self {

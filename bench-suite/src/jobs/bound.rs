@@ -11,11 +11,10 @@ use mcsa_estimators::{Ascent, Draws, FlowElbo};
 use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};
 use mcsa_models::{LocalRobustRegression, Logistic, accuracy, log_odds_from_draws, log_predictive_density};
 use mcsa_optim::{Adam, Schedule};
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::path::mean_and_error;
-use super::running::{Checkpoints, Climbed, Log, Meter, Saved, Seen, Spent, Stretch, Trail};
+use super::running::{Climbed, Log, Seen, Spent, Stretch, Trail};
 use super::{Done, Running, Tally, terms};
 use crate::catalog::{
     AnnealedConfig, Ansatz, FamilyConfig, LogisticRows, Method, OptimizerConfig, Pushed, SparseRows, Target,
@@ -99,7 +98,7 @@ fn by_label(measure: fn(&[f64], &[f64]) -> f64, odds: &[f64], y: &[f64], rate: f
 }
 
 /// Metrics of the parameters at the end of a fit.
-pub(super) type Measure<'m> = dyn Fn(&[f64]) -> Result<Vec<(&'static str, f64)>, Error> + 'm;
+type Measure<'m> = dyn Fn(&[f64]) -> Result<Vec<(&'static str, f64)>, Error> + 'm;
 
 /// Records of a fit: the row at its end, and the parameters at the end of its first part.
 #[derive(Default, Serialize, Deserialize)]
@@ -109,42 +108,28 @@ struct Records {
     first: Vec<f64>,
 }
 
-struct Recorder<'m> {
-    records: Records,
-    measure: Option<&'m Measure<'m>>,
-}
-
-impl Serialize for Recorder<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.records.serialize(serializer)
-    }
-}
-
-impl Log for Recorder<'_> {
-    fn is_empty(&self) -> bool {
-        self.records.rows.is_empty()
+impl Log<Records> for &Measure<'_> {
+    fn is_empty(&self, records: &Records) -> bool {
+        records.rows.is_empty()
     }
 
-    fn record(&mut self, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
-        let Some(measure) = self.measure else { return Ok(()) };
-        let mut values = measure(seen.params)?;
+    fn record(&self, records: &mut Records, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
+        let mut values = self(seen.params)?;
         if !spent.counts.is_empty() {
             values.push(("terms", spent.counts.values().sum::<u64>() as f64));
         }
         values.push(("seconds", spent.seconds));
-        self.records.rows.push(Row::new(seen.step, values));
+        records.rows.push(Row::new(seen.step, values));
         Ok(())
     }
 }
 
 /// A running fit to a bound.
-pub(super) struct Bounded<'s> {
+struct Bounded<'s> {
     fit: &'s Fit,
     job: &'s Job,
     running: &'s Running<'s>,
-    trail: Trail<'s, Recorder<'s>>,
-    state: Option<Value>,
-    reached: usize,
+    trail: Trail<'s, Records>,
     /// Steps of the first part.
     from: u64,
     counts: &'s dyn Fn() -> Tally,
@@ -153,15 +138,8 @@ pub(super) struct Bounded<'s> {
 impl<'s> Bounded<'s> {
     /// The fit of a job from its start, or from its checkpoint.
     pub(super) fn new(fit: &'s Fit, job: &'s Job, running: &'s Running<'s>) -> Result<Self, Error> {
-        let checkpoints = Checkpoints::new(job, running);
-        let saved: Option<Saved<Value, Records>> = checkpoints.last()?;
-        let (reached, state, records, before) = match saved {
-            Some(Saved { stretch, state, log, spent }) => (stretch, Some(state), log, spent),
-            None => (0, None, Records::default(), Spent::default()),
-        };
-        let log = Recorder { records, measure: None };
-        let trail = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
-        Ok(Self { fit, job, running, trail, state, reached, from: 0, counts: &Tally::new })
+        let trail = Trail::resume(job, running, Records::default())?;
+        Ok(Self { fit, job, running, trail, from: 0, counts: &Tally::new })
     }
 
     /// Counts evaluations; their sum is the metric `terms` of the row at the end.
@@ -187,17 +165,17 @@ impl<'s> Bounded<'s> {
         if steps == 0 {
             return Ok(Some(start));
         }
-        if self.reached > 0 {
-            return Ok(Some(self.trail.log.records.first.clone()));
+        if self.trail.reached > 0 {
+            return Ok(Some(self.trail.records.first.clone()));
         }
         let rate = Schedule::drops(0.01, 0.1, vec![steps / 2, steps - steps / 6])?;
         let (optimizer, seed) = (OptimizerConfig::Adam(Adam::new(rate)?), self.job.seed.named("first"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let Some(Climbed { fit, failure, .. }) = self.climb(&ascent, 0, start)? else { return Ok(None) };
+        let Some(Climbed { fit, failure, .. }) = self.climb(&ascent, 0, &(), start)? else { return Ok(None) };
         if let Some(failure) = failure {
             return Err(Error::invalid(format!("first part: {failure}")));
         }
-        self.trail.log.records.first = fit.params().to_vec();
+        self.trail.records.first = fit.params().to_vec();
         Ok(Some(fit.params().to_vec()))
     }
 
@@ -211,30 +189,29 @@ impl<'s> Bounded<'s> {
         params: Vec<f64>,
         measure: &'s Measure<'s>,
     ) -> Result<Option<Done>, Error> {
-        self.trail.log.measure = Some(measure);
         let (optimizer, seed) = (self.fit.optimizer.clone(), self.job.seed.named("fit"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let found = self.climb(&ascent, 1, params)?;
+        let found = self.climb(&ascent, 1, &measure, params)?;
         let Some(Climbed { fit, outcome, failure }) = found else { return Ok(None) };
         (self.running.last)(fit.params());
         let ended = Ended { failure, outcome, ..self.trail.spent(self.counts).ended() };
-        Ok(Some((self.trail.log.records.rows, ended)))
+        Ok(Some((self.trail.records.rows, ended)))
     }
 
     fn climb<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
         ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
         number: usize,
+        log: &dyn Log<Records>,
         params: Vec<f64>,
     ) -> Result<Option<Climbed<E::State>>, Error> {
-        let state = if self.reached == number { self.state.take() } else { None };
         let (fit, last) = (self.fit, [self.fit.steps]);
         let (from, to) = if number == 0 { (0, self.from) } else { (self.from, fit.steps) };
         let (rows, after) = (&last[..number], fit.steps - to);
         let work = |steps| fit.work_of(steps, 0);
         let auxiliary = None;
         let stretch = Stretch { number, from, to, after, work: &work, rows, auxiliary, counts: self.counts };
-        self.trail.climb(ascent, &stretch, params, state)
+        self.trail.climb(ascent, &stretch, log, params)
     }
 }
 

@@ -12,7 +12,7 @@ use mcsa_optim::deterministic::Lbfgs;
 use serde::{Deserialize, Serialize};
 
 use super::bound::PREDICTING;
-use super::running::{Checkpoints, Meter, Spent};
+use super::running::Units;
 use super::{Done, Running, terms};
 use crate::catalog::{LogisticRows, Method};
 use crate::store::Row;
@@ -40,21 +40,16 @@ struct Drawn {
 struct Scene<'s> {
     chains: &'s Chains,
     seed: Seed,
-    checkpoints: Checkpoints<'s>,
     model: &'s Counted<&'s LogisticRegression>,
-    meter: Meter,
-    drawn: Drawn,
+    units: Units<'s, Drawn>,
 }
 
 impl Chains {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
-        let checkpoints = Checkpoints::new(job, running);
         let rows = self.target.logistic_rows(running.catalogue, job.seed)?;
-        let model = Counted::new(&rows.model);
-        let (drawn, before): (Drawn, Spent) = checkpoints.last()?.unwrap_or_default();
-        checkpoints.tell(drawn.chains.len() as u64 * self.work_of_chain());
-        let (meter, model) = (Meter::after(before), &model);
-        let mut scene = Scene { chains: self, seed: job.seed, checkpoints, model, meter, drawn };
+        let model = &Counted::new(&rows.model);
+        let units = Units::resume(job, running, Drawn::default())?;
+        let mut scene = Scene { chains: self, seed: job.seed, model, units };
         let is_over = match self.method {
             Method::NutsCs { points, .. } => {
                 let mut stream = job.seed.named("coreset").stream(0, 0);
@@ -80,10 +75,10 @@ impl Chains {
 impl Scene<'_> {
     /// Computes what all chains share. Its cost counts once, in the first run.
     fn prepare<T>(&mut self, make: impl FnOnce() -> T) -> T {
-        let Self { model, meter, .. } = self;
-        match self.drawn.chains.is_empty() {
+        let Units { meter, made, .. } = &mut self.units;
+        match made.chains.is_empty() {
             true => make(),
-            false => meter.aside(&|| terms(model, 0), make),
+            false => meter.aside(&|| terms(self.model, 0), make),
         }
     }
 
@@ -94,48 +89,41 @@ impl Scene<'_> {
         P: LogDensity,
         K: Kernel<P> + Tunable,
     {
-        let Self { chains, seed, checkpoints, model, meter, drawn } = self;
+        let Self { chains, seed, model, units } = self;
         let sampling = Sampling::new(1, chains.draws as usize).warm_up(chains.warm_up());
         let every = chains.draws.div_ceil(KEPT) as usize;
         let seed = seed.named("chains");
-        while (drawn.chains.len() as u64) < chains.count() {
-            let made = checkpoints.stretch(chains.count() - drawn.chains.len() as u64);
-            for _ in 0..made {
-                let seed = seed.child(drawn.chains.len() as u64);
-                let sample = match centre {
-                    None => sampling.run(kernel, target, seed)?,
-                    Some(centre) => {
-                        let mut stream = seed.named("start").stream(0, 0);
-                        let start =
-                            Mat::from_fn(centre.len(), 1, |i, _| centre[i] + AROUND * stream.normal());
-                        sampling.run_from(kernel, target, start, seed)?
-                    }
-                };
-                let kept = (every - 1..sample.draws.ncols()).step_by(every);
-                drawn.chains.push(kept.flat_map(|t| sample.draws.col_as_slice(t)).copied().collect());
-                drawn.divergences += sample.divergences;
-            }
-            let state = || (&*drawn, meter.spent(terms(model, 0)));
-            if !checkpoints.goes_on(made, made * chains.work_of_chain(), state) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let chain = |drawn: &mut Drawn, number| {
+            let seed = seed.child(number);
+            let sample = match centre {
+                None => sampling.run(kernel, target, seed)?,
+                Some(centre) => {
+                    let mut stream = seed.named("start").stream(0, 0);
+                    let start = Mat::from_fn(centre.len(), 1, |i, _| centre[i] + AROUND * stream.normal());
+                    sampling.run_from(kernel, target, start, seed)?
+                }
+            };
+            let kept = (every - 1..sample.draws.ncols()).step_by(every);
+            drawn.chains.push(kept.flat_map(|t| sample.draws.col_as_slice(t)).copied().collect());
+            drawn.divergences += sample.divergences;
+            Ok(())
+        };
+        let span = (units.made.chains.len() as u64, chains.count());
+        units.make(span, &|chains_made| chains_made * chains.work_of_chain(), &|_| terms(model, 0), chain)
     }
 
     /// The row of complete chains.
     fn done(mut self, rows: &LogisticRows) -> Result<Done, Error> {
         let counts = || terms(self.model, 0);
-        let spent = self.meter.spent(counts());
-        let Drawn { chains, divergences } = &self.drawn;
-        let (row, measuring) = (self.chains.draws, &mut self.meter);
-        let mut values = measuring.aside(&counts, || measures(chains, rows));
+        let Units { meter, made: Drawn { chains, divergences }, .. } = &mut self.units;
+        let spent = meter.spent(counts());
+        let mut values = meter.aside(&counts, || measures(chains, rows));
         values.extend([
             ("divergences", *divergences as f64),
             ("terms", spent.counts.values().sum::<u64>() as f64),
             ("seconds", spent.seconds),
         ]);
-        Ok((vec![Row::new(row, values)], self.meter.spent(counts()).ended()))
+        Ok((vec![Row::new(self.chains.draws, values)], meter.spent(counts()).ended()))
     }
 }
 

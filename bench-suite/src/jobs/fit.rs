@@ -10,10 +10,9 @@ use mcsa_families::{Defence, GaussianFamily, MeanField, Tail};
 use mcsa_models::{Link, Probit, Tempered};
 use mcsa_optim::Adam;
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
-use super::running::{Checkpoints, Climbed, Log, Meter, Saved, Seen, Spent, Stretch, Trail};
+use super::running::{Climbed, Log, Saved, Seen, Spent, Stretch, Trail};
 use super::{Done, Running, Tally, now, totals};
 use crate::catalog::{
     Evaluator, Method, OptimizerConfig, Posterior, Reference, Start, Target, Views, of_labels,
@@ -34,54 +33,25 @@ const MOST_DRAWS: u64 = 1_000;
 /// Number of chains of a warm fit.
 const WARM_CHAINS: usize = 10;
 
-/// Programs of fits.
-enum Program {
-    /// Expectation propagation, in this file.
-    Sweeps { sweeps: usize },
-    /// Steps of a family of paths, then filters: `path.rs`.
-    Paths { particles: usize, filters: u64 },
-    /// Steps to the bound of a sparse Gaussian process: `bound.rs`.
-    SparseBound { draws: usize },
-    /// Steps to the bound of a model with local latent points: `bound.rs`.
-    LocalBound { draws: usize },
-    /// Steps to the bound of a logistic regression: `bound.rs`.
-    Bound { draws: usize },
-    /// Steps of a family, with rows by its target or by reference draws, in this file.
-    Steps,
-}
-
 impl Fit {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
         self.check()?;
-        match self.program() {
-            Program::Sweeps { sweeps } => {
+        match (self.metrics, &self.method, &self.target) {
+            (_, &Method::Ep { sweeps }, _) => {
                 let done = propagate(self, sweeps, job, running)?;
                 (running.progress)(self.work_of(self.steps, 0));
                 Ok(Some(done))
             }
-            Program::Paths { particles, filters } => self.run_path(particles, filters, job, running),
-            Program::SparseBound { draws } => self.run_sparse(draws, job, running),
-            Program::LocalBound { draws } => self.run_local(draws, job, running),
-            Program::Bound { draws } => self.run_bound(draws, job, running),
-            Program::Steps => self.run_steps(job, running),
-        }
-    }
-
-    /// The program of a fit with these settings.
-    fn program(&self) -> Program {
-        match (self.metrics, &self.method, &self.target) {
-            (_, &Method::Ep { sweeps }, _) => Program::Sweeps { sweeps },
-            (Metrics::Filters { particles, filters }, ..) => Program::Paths { particles, filters },
-            (Metrics::Bound { draws }, _, Target::SparseProcess(_)) => Program::SparseBound { draws },
-            (Metrics::Bound { draws }, _, Target::LocalRegression(_)) => Program::LocalBound { draws },
-            (Metrics::Bound { draws }, ..) => Program::Bound { draws },
-            (Metrics::Target | Metrics::Reference, ..) => Program::Steps,
+            (Metrics::Filters { particles, filters }, ..) => self.run_path(particles, filters, job, running),
+            (Metrics::Bound { draws }, _, Target::SparseProcess(_)) => self.run_sparse(draws, job, running),
+            (Metrics::Bound { draws }, _, Target::LocalRegression(_)) => self.run_local(draws, job, running),
+            (Metrics::Bound { draws }, ..) => self.run_bound(draws, job, running),
+            (Metrics::Target | Metrics::Reference, ..) => self.run_steps(job, running),
         }
     }
 
     /// Runs the steps of a family, with rows along the way.
     fn run_steps(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
-        let checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let dim = target.dim();
@@ -93,21 +63,10 @@ impl Fit {
                 Measured::Reference(reference, &*problem.posterior, &*shaped.family)
             }
         };
-        let saved: Option<Saved<Value, Records>> = checkpoints.last()?;
-        let (reached, mut state, records, before) = match saved {
-            Some(Saved { stretch, state, log, spent }) => (stretch, Some(state), log, spent),
-            None => {
-                let average = (self.averaged > 0).then(|| Average::new(dim));
-                (
-                    0,
-                    None,
-                    Records { rows: Vec::new(), average, warm: None, judged: Vec::new() },
-                    Spent::default(),
-                )
-            }
-        };
-        let log = Recorder { fit: self, seed: job.seed, measured, records };
-        let mut run = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
+        let log = Recorder { fit: self, seed: job.seed, measured };
+        let average = (self.averaged > 0).then(|| Average::new(dim));
+        let mut run = Trail::resume(job, running, Records { average, ..Records::default() })?;
+        let reached = run.reached;
 
         let family = Counted::new(&*shaped.family);
         let pushforward = Counted::new(&*shaped.pushforward);
@@ -115,7 +74,7 @@ impl Fit {
         let plain = || closed.as_ref().map(Counted::counts).unwrap_or_default();
         let counts = || totals(target.counts(), &[family.counts(), pushforward.counts(), plain()]);
         let start = match (self.start, &gaussian) {
-            (Start::Warm { .. }, _) => match self.warm(&target, &mut run, &counts, job, &mut state)? {
+            (Start::Warm { .. }, _) => match self.warm(&target, &mut run, &counts, job)? {
                 Some(place) => place,
                 None => return Ok(None),
             },
@@ -142,8 +101,8 @@ impl Fit {
         rows.extend(spans.iter().map(|(_, to)| to));
         rows.sort_unstable();
         rows.dedup();
-        if self.is_staged() && run.log.is_empty() {
-            run.record(&counts, Seen { params: &params, ..Seen::default() })?;
+        if self.is_staged() && run.records.rows.is_empty() {
+            run.record(&log, &counts, Seen { params: &params, ..Seen::default() })?;
         }
         let views = Views {
             family: &family,
@@ -171,8 +130,7 @@ impl Fit {
             };
             let (estimator, optimizer) = (self.method.build(views, guard)?, self.optimizer.clone());
             let ascent = Ascent { target, family: views.family, estimator, optimizer, seed };
-            let climbed = run.climb(&ascent, &stretch, params, state.take())?;
-            let Some(climbed) = climbed else { return Ok(None) };
+            let Some(climbed) = run.climb(&ascent, &stretch, &log, params)? else { return Ok(None) };
             if closed.is_some() {
                 let draws = (job.experiment != SINGLE).then_some(HEALTH_DRAWS);
                 health = match judge(&ascent, &climbed, draws, &mut run, &stretch) {
@@ -185,20 +143,19 @@ impl Fit {
         }
         (running.last)(&params);
         let ended = Ended { failure, outcome, health, ..run.spent(&counts).ended() };
-        Ok(Some((run.log.records.rows, ended)))
+        Ok(Some((run.records.rows, ended)))
     }
 
     /// The end of the warm fit, after its steps unless they are made. `None` if it was interrupted.
     fn warm(
         &self,
         target: &Counted<&dyn Posterior>,
-        run: &mut Trail<'_, Recorder<'_>>,
+        run: &mut Trail<'_, Records>,
         counts: &dyn Fn() -> Tally,
         job: &Job,
-        state: &mut Option<Value>,
     ) -> Result<Option<Place>, Error> {
         let family = MeanField::new(target.dim());
-        let params = match &run.log.records.warm {
+        let params = match &run.records.warm {
             Some(Warmed(params)) => params.clone(),
             None => {
                 let Place { mean, deviations, .. } =
@@ -213,11 +170,11 @@ impl Fit {
                 let stretch =
                     Stretch { number: 0, from: 0, to, after, work, rows: &[], auxiliary: None, counts };
                 let start = family.at(&mean, &deviations)?;
-                let Some(warm) = run.climb(&ascent, &stretch, start, state.take())? else { return Ok(None) };
+                let Some(warm) = run.climb(&ascent, &stretch, &(), start)? else { return Ok(None) };
                 warm.fit.params().to_vec()
             }
         };
-        run.log.records.warm = Some(Warmed(params.clone()));
+        run.records.warm = Some(Warmed(params.clone()));
         Ok(Some(Place { params: None, ..Place::of(&family, params)? }))
     }
 }
@@ -246,19 +203,19 @@ fn judge<P: LogDensity + ?Sized, F: Family + ?Sized, E: Estimator<P, F>>(
     ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
     climbed: &Climbed<E::State>,
     draws: Option<usize>,
-    run: &mut Trail<'_, Recorder<'_>>,
+    run: &mut Trail<'_, Records>,
     stretch: &Stretch<'_>,
 ) -> Result<Option<Health>, Error> {
-    let Trail { checkpoints, meter, log, .. } = run;
+    let Trail { checkpoints, meter, records, .. } = run;
     let (before, begun) = (meter.spent((stretch.counts)()), now());
-    let (done, mut is_first) = (std::mem::take(&mut log.records.judged), true);
+    let (done, mut is_first) = (std::mem::take(&mut records.judged), true);
     let next = |log_p: &[f64]| {
         // A fit that failed has no checkpoint after its last step: it would be continued from an earlier one.
         if climbed.failure.is_some() {
             return usize::MAX;
         }
-        log_p.clone_into(&mut log.records.judged);
-        let log = &*log;
+        log_p.clone_into(&mut records.judged);
+        let log = &*records;
         let state = || {
             let took = begun.elapsed().as_secs_f64();
             let (measuring, judging) = (before.measuring + took, before.judging + took);
@@ -281,25 +238,24 @@ const DRAWS: usize = 2_000;
 /// Draws from q stored at the end of a fit in two dimensions, for figures.
 const SEEN: usize = 400;
 
-/// Records of a fit, and their measurement.
-pub(super) struct Recorder<'s> {
-    pub(super) fit: &'s Fit,
-    pub(super) seed: Seed,
-    pub(super) measured: Measured<'s>,
-    pub(super) records: Records,
+/// Measurement of a fit.
+struct Recorder<'s> {
+    fit: &'s Fit,
+    seed: Seed,
+    measured: Measured<'s>,
 }
 
 /// Records of a fit.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Records {
-    pub(super) rows: Vec<Row>,
+#[derive(Default, Serialize, Deserialize)]
+struct Records {
+    rows: Vec<Row>,
     /// Average of the last iterates, if they are averaged.
-    pub(super) average: Option<Average>,
+    average: Option<Average>,
     /// Parameters at the end of the warm fit, once it has ended.
-    pub(super) warm: Option<Warmed>,
+    warm: Option<Warmed>,
     /// Log densities of the draws for the health of the fit, as far as they are evaluated.
     #[serde(with = "mcsa_core::bits::vector")]
-    pub(super) judged: Vec<f64>,
+    judged: Vec<f64>,
 }
 
 /// Parameters of a warm fit.
@@ -307,22 +263,16 @@ pub(super) struct Records {
 pub(super) struct Warmed(#[serde(with = "mcsa_core::bits::vector")] pub(super) Vec<f64>);
 
 /// Evaluators of rows.
-pub(super) enum Measured<'s> {
+enum Measured<'s> {
     /// Evaluator of fits of the target, and the Gaussian family.
     Target(&'s dyn Evaluator, &'s dyn GaussianFamily),
     /// Reference draws of the target.
     Reference(Reference, &'s dyn Posterior, &'s dyn Family),
 }
 
-impl Serialize for Recorder<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.records.serialize(serializer)
-    }
-}
-
-impl Log for Recorder<'_> {
-    fn iterate(&mut self, step: u64, params: &[f64]) -> Result<(), Error> {
-        match (&mut self.records.average, &self.measured) {
+impl Log<Records> for Recorder<'_> {
+    fn iterate(&self, records: &mut Records, step: u64, params: &[f64]) -> Result<(), Error> {
+        match (&mut records.average, &self.measured) {
             (Some(average), Measured::Target(_, family)) if step + self.fit.averaged > self.fit.steps => {
                 average.add(*family, params)
             }
@@ -330,13 +280,16 @@ impl Log for Recorder<'_> {
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.records.rows.is_empty()
+    fn is_empty(&self, records: &Records) -> bool {
+        records.rows.is_empty()
     }
 
-    fn record(&mut self, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
+    fn record(&self, records: &mut Records, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
         let mut row = match &self.measured {
-            Measured::Target(evaluator, family) => self.by_target(*evaluator, *family, &seen)?,
+            Measured::Target(evaluator, family) => {
+                let average = records.average.as_ref().filter(|_| seen.step == self.fit.steps);
+                self.by_target(*evaluator, *family, average, &seen)?
+            }
             Measured::Reference(reference, target, family) => {
                 self.by_reference(reference, *target, *family, &seen)?
             }
@@ -346,7 +299,7 @@ impl Log for Recorder<'_> {
             row.values.insert(name, spent.counts.get(name).copied().unwrap_or(0) as f64);
         }
         row.values.insert("seconds", spent.seconds);
-        self.records.rows.push(row);
+        records.rows.push(row);
         Ok(())
     }
 }
@@ -356,18 +309,18 @@ impl Recorder<'_> {
         &self,
         evaluator: &dyn Evaluator,
         family: &dyn GaussianFamily,
+        average: Option<&Average>,
         seen: &Seen<'_>,
     ) -> Result<Row, Error> {
-        let (step, is_last) = (seen.step, seen.step == self.fit.steps);
+        let step = seen.step;
         let mut row = Row::new(step, seen.kernel.iter().copied());
-        let average = self.records.average.as_ref().filter(|_| is_last);
         let averaged = average.map(|average| average.params(family)).transpose()?;
         if let Some(average) = average {
             row.vectors.extend(average.vectors());
         }
         let params = averaged.as_deref().unwrap_or(seen.params);
         row.values.extend(evaluator.measure(family, params, self.seed.named("measure").stream(0, step))?);
-        if is_last {
+        if step == self.fit.steps {
             row.vectors.extend(evaluator.vectors(family, params));
         }
         Ok(row)
@@ -427,7 +380,7 @@ impl Recorder<'_> {
 ///
 /// MSC predicts with this average (MSC, Tab. 1).
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Average {
+struct Average {
     count: u64,
     #[serde(with = "bits::vector")]
     mean: Vec<f64>,
@@ -436,12 +389,12 @@ pub(super) struct Average {
 }
 
 impl Average {
-    pub(super) fn new(dim: usize) -> Self {
+    fn new(dim: usize) -> Self {
         Self { count: 0, mean: vec![0.0; dim], variance: vec![0.0; dim] }
     }
 
     /// Adds one iterate.
-    pub(super) fn add(&mut self, family: &dyn GaussianFamily, params: &[f64]) -> Result<(), Error> {
+    fn add(&mut self, family: &dyn GaussianFamily, params: &[f64]) -> Result<(), Error> {
         self.count += 1;
         let towards = |average: &mut Vec<f64>, values: &[f64]| {
             for (average, value) in average.iter_mut().zip(values) {
@@ -454,26 +407,26 @@ impl Average {
     }
 
     /// Parameters with these moments; in a family that is not mean field, those without correlation.
-    pub(super) fn params(&self, family: &dyn GaussianFamily) -> Result<Vec<f64>, Error> {
+    fn params(&self, family: &dyn GaussianFamily) -> Result<Vec<f64>, Error> {
         let scales: Vec<f64> = self.variance.iter().map(|variance| variance.sqrt()).collect();
         params(family, &self.mean, &scales)
     }
 
     /// Means and log scales.
-    pub(super) fn vectors(&self) -> [(Vector, Vec<f64>); 2] {
+    fn vectors(&self) -> [(Vector, Vec<f64>); 2] {
         vectors(&self.mean, &self.variance)
     }
 }
 
 /// Parameters of independent coordinates with these means and scales.
-pub(super) fn params(family: &dyn GaussianFamily, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
+fn params(family: &dyn GaussianFamily, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
     let mut rho = scales.to_vec();
     family.link().inverses_into(scales, &mut rho)?;
     family.assemble(mean, &rho, &mut || 0.0)
 }
 
 /// Means and log scales of a family with these moments.
-pub(super) fn vectors(mean: &[f64], variance: &[f64]) -> [(Vector, Vec<f64>); 2] {
+fn vectors(mean: &[f64], variance: &[f64]) -> [(Vector, Vec<f64>); 2] {
     let log_scales = variance.iter().map(|variance| 0.5 * variance.ln()).collect();
     [(Vector::Means, mean.to_vec()), (Vector::LogScales, log_scales)]
 }
@@ -556,7 +509,7 @@ fn move_to(lanes: &mut [mcsa_core::Stream], set: u64, step: u64) {
 /// and scales of the approximation.
 ///
 /// There is no checkpoint: sweeps converge after some tens, and a sweep costs `d^2` operations per row.
-pub(super) fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
+fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
     let (train, test) = fit.target.probit_rows(running.catalogue, job.seed)?;
     let since = now();
     let propagation = ExpectationPropagation { sweeps: sweeps as u64, ..ExpectationPropagation::default() };

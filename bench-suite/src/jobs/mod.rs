@@ -1,13 +1,12 @@
 //! Execution of tasks: a file for each topic, and what they share: the steps of a fit, checkpoints, costs.
 
-mod benchmark;
 mod bound;
+mod cases;
 mod chains;
 mod fit;
-mod judgement;
+mod fixed;
 mod path;
 mod running;
-mod variance;
 
 pub use crate::task::{Fit, Schedule, Stage, Task};
 pub(crate) use fit::SINGLE;
@@ -20,7 +19,7 @@ use mcsa_core::{Counted, Counts, Error, Separable};
 use mcsa_models::LogisticRegression;
 
 use crate::store::{Ended, Row};
-use crate::task::Job;
+use crate::task::{Job, of_each};
 
 /// Result of a job: rows, and how it ended.
 pub(crate) type Done = (Vec<Row>, Ended);
@@ -49,15 +48,7 @@ impl Job {
 
     /// Runs the job. `None` if it was interrupted: the next run continues from its checkpoint.
     pub(crate) fn rows(&self, running: &Running<'_>) -> Result<Option<Done>, Error> {
-        match &self.task {
-            Task::Fit(fit) => fit.run(self, running),
-            Task::Variance(variance) => variance.run(self, running),
-            Task::Scatter(scatter) => scatter.run(self, running),
-            Task::Judgement(judgement) => judgement.run(self, running),
-            Task::Rung(rung) => rung.run(self, running),
-            Task::Benchmark(benchmark) => benchmark.run(self, running),
-            Task::Chains(chains) => chains.run(self, running),
-        }
+        of_each!(&self.task, task => task.run(self, running))
     }
 }
 

@@ -13,7 +13,7 @@ use mcsa_particles::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::running::{Checkpoints, Climbed, Log, Meter, Saved, Seen, Spent, Stretch, Trail};
+use super::running::{Climbed, Saved, Stretch, Trail};
 use super::{Done, Running, Tally};
 use crate::catalog::Method;
 use crate::store::{Ended, Row};
@@ -45,18 +45,13 @@ impl Fit {
         job: &Job,
         running: &Running<'_>,
     ) -> Result<Option<Done>, Error> {
-        let checkpoints = Checkpoints::new(job, running);
         // All methods share one seed; each currency has its own.
         let seed = job.seed.named(self.target.label());
         let target = &CountedVolatility::new(self.target.volatility(running.catalogue)?);
         let counts = || target.counts().map(|(name, count)| (name.to_owned(), count)).into();
         let lambdas = 2 * target.inner.num_states();
-        let (state, log, before) = match checkpoints.last()? {
-            Some(Saved { state, log, spent, .. }) => (state, log, spent),
-            None => (None, Filters::default(), Spent::default()),
-        };
-        let mut run = Trail { checkpoints, meter: Meter::after(before), log, is_told: false };
-        if run.log.end.is_none() {
+        let mut run = Trail::resume(job, running, Filters::default())?;
+        if run.records.end.is_none() {
             let (estimator, optimizer) = (JointPaths { climb }, self.optimizer.clone());
             let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: seed.named("fit") };
             let work = |steps| self.work_of(steps, 0);
@@ -64,31 +59,31 @@ impl Fit {
             let stretch =
                 Stretch { number: 0, from: 0, to, after, work: &work, rows, auxiliary, counts: &counts };
             let params = start(lambdas, seed.named("start"));
-            let Some(Climbed { fit, outcome, failure }) = run.climb(&ascent, &stretch, params, state)? else {
+            let Some(Climbed { fit, outcome, failure }) = run.climb(&ascent, &stretch, &(), params)? else {
                 return Ok(None);
             };
-            run.log.end = Some(End { params: fit.params().to_vec(), step: fit.step(), outcome, failure });
+            run.records.end = Some(End { params: fit.params().to_vec(), step: fit.step(), outcome, failure });
         } else {
-            run.checkpoints.tell(self.work_of(self.steps, run.log.found.len() as u64));
+            run.checkpoints.tell(self.work_of(self.steps, run.records.found.len() as u64));
         }
-        let End { params, step, outcome, failure } = run.log.end.clone().unwrap_or_default();
+        let End { params, step, outcome, failure } = run.records.end.clone().unwrap_or_default();
         let place = params.split_at(lambdas.min(params.len()));
-        while (run.log.found.len() as u64) < filters {
-            let done = run.log.found.len() as u64;
+        while (run.records.found.len() as u64) < filters {
+            let done = run.records.found.len() as u64;
             // Each filter is a stretch of its own: it moves many particles along the whole path.
             run.checkpoints.stretch(filters - done);
-            let Trail { checkpoints, meter, log, .. } = &mut run;
+            let Trail { checkpoints, meter, records, .. } = &mut run;
             let which = (done < filters / 2, done % (filters / 2));
             let found = || filtered((smc, &self.method), target, place, seed, which);
-            log.found.push(meter.aside(&Tally::new, found));
+            records.found.push(meter.aside(&Tally::new, found));
             let work = self.work_of(self.steps, done + 1) - self.work_of(self.steps, done);
-            let saved = || Saved { stretch: 1, state: (), log: &*log, spent: meter.spent(counts()) };
+            let saved = || Saved { stretch: 1, state: (), log: &*records, spent: meter.spent(counts()) };
             if !checkpoints.goes_on(1, work, saved) {
                 return Ok(None);
             }
         }
         let spent = run.spent(&counts);
-        let (own, published) = run.log.found.split_at(filters as usize / 2);
+        let (own, published) = run.records.found.split_at(filters as usize / 2);
         let [own, published] = [own, published].map(mean_and_error);
         let theta = Theta::from(std::array::from_fn(|k| place.1[k]));
         let row = Row::new(
@@ -123,16 +118,6 @@ struct End {
     step: u64,
     outcome: Option<Outcome>,
     failure: Option<String>,
-}
-
-impl Log for Filters {
-    fn is_empty(&self) -> bool {
-        true
-    }
-
-    fn record(&mut self, _: Seen<'_>, _: &Spent) -> Result<(), Error> {
-        Ok(())
-    }
 }
 
 /// Mean and its standard error; the error of a single value is NaN.

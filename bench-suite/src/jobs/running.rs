@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fit::Auxiliary;
-use super::{Tally, now};
+use super::{Done, Tally, now};
 use crate::catalog::OptimizerConfig;
-use crate::store::{Ended, Store};
+use crate::store::{Ended, Row, Store};
 use crate::task::Job;
 
 /// Environment in which a job runs; it does not affect the result.
@@ -99,35 +99,47 @@ pub(super) struct Seen<'v> {
     pub(super) variance: Option<f64>,
 }
 
-/// Records of a fit. They are part of its checkpoint.
-pub(super) trait Log: Serialize {
+/// Measurement of a fit; what it finds is added to the records `R`, which are part of the checkpoint.
+pub(super) trait Log<R> {
     /// Sees every iterate.
-    fn iterate(&mut self, _step: u64, _params: &[f64]) -> Result<(), Error> {
+    fn iterate(&self, _records: &mut R, _step: u64, _params: &[f64]) -> Result<(), Error> {
         Ok(())
     }
 
     /// Returns true if no row was recorded.
-    fn is_empty(&self) -> bool;
+    fn is_empty(&self, _records: &R) -> bool {
+        true
+    }
 
     /// Records a row of a fit that has cost `spent`.
-    fn record(&mut self, seen: Seen<'_>, spent: &Spent) -> Result<(), Error>;
+    fn record(&self, records: &mut R, seen: Seen<'_>, spent: &Spent) -> Result<(), Error>;
+}
+
+/// A fit without rows along the way.
+impl<R> Log<R> for () {
+    fn record(&self, _: &mut R, _: Seen<'_>, _: &Spent) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// A running fit: its records, costs and checkpoints.
-pub(super) struct Trail<'s, L> {
+pub(super) struct Trail<'s, R> {
     pub(super) checkpoints: Checkpoints<'s>,
     pub(super) meter: Meter,
-    pub(super) log: L,
+    pub(super) records: R,
+    /// Number of the stretch of the checkpoint, and the state within it.
+    pub(super) reached: usize,
+    state: Option<Value>,
     /// True once the work of earlier runs was reported.
-    pub(super) is_told: bool,
+    is_told: bool,
 }
 
 /// Contents of a checkpoint: number and state of the present stretch, records, and cost.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Saved<S, L> {
+pub(super) struct Saved<S, R> {
     pub(super) stretch: usize,
     pub(super) state: S,
-    pub(super) log: L,
+    pub(super) log: R,
     pub(super) spent: Spent,
 }
 
@@ -146,17 +158,32 @@ fn read<T: DeserializeOwned>(state: Value, checkpoints: &Checkpoints<'_>) -> Res
     read.map_err(|error| checkpoints.named(error))
 }
 
-impl<L: Log> Trail<'_, L> {
+impl<'s, R: Serialize + DeserializeOwned> Trail<'s, R> {
+    /// A fit from its checkpoint, or with these records from its start.
+    pub(super) fn resume(job: &'s Job, running: &'s Running<'s>, start: R) -> Result<Self, Error> {
+        let checkpoints = Checkpoints::new(job, running);
+        let (reached, state, records, before) = match checkpoints.last()? {
+            Some(Saved { stretch, state, log, spent }) => (stretch, Some(state), log, spent),
+            None => (0, None, start, Spent::default()),
+        };
+        Ok(Self { checkpoints, meter: Meter::after(before), records, reached, state, is_told: false })
+    }
+
     /// Cost so far.
     pub(super) fn spent(&self, counts: &dyn Fn() -> Tally) -> Spent {
         self.meter.spent(counts())
     }
 
     /// Adds a row, whose evaluations and time are not counted.
-    pub(super) fn record(&mut self, counts: &dyn Fn() -> Tally, seen: Seen<'_>) -> Result<(), Error> {
+    pub(super) fn record(
+        &mut self,
+        log: &dyn Log<R>,
+        counts: &dyn Fn() -> Tally,
+        seen: Seen<'_>,
+    ) -> Result<(), Error> {
         let spent = self.spent(counts);
-        let Self { meter, log, .. } = self;
-        meter.aside(counts, || log.record(seen, &spent))
+        let Self { meter, records, .. } = self;
+        meter.aside(counts, || log.record(records, seen, &spent))
     }
 
     /// Variance of the direction from auxiliary chains, if there are any.
@@ -172,17 +199,18 @@ impl<L: Log> Trail<'_, L> {
         self.meter.aside(counts, || auxiliary.as_mut().map(variance).transpose())
     }
 
-    /// Makes the steps of a stretch, from `params` or from the state of a checkpoint. `None` if it was interrupted.
+    /// Makes the steps of a stretch, from `params` or from the state of its checkpoint. `None` if it was interrupted.
     ///
     /// A checkpoint of another fit is an error; a failure after the first step is a result.
     pub(super) fn climb<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
         ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
         stretch: &Stretch<'_>,
+        log: &dyn Log<R>,
         params: Vec<f64>,
-        state: Option<Value>,
     ) -> Result<Option<Climbed<E::State>>, Error> {
         let Stretch { number, from, to, after, work, rows, counts, .. } = *stretch;
+        let state = if self.reached == number { self.state.take() } else { None };
         let (mut fit, mut auxiliary): (State<_, _>, Option<Auxiliary<_>>) = match state {
             Some(state) => read(state, &self.checkpoints)?,
             None => {
@@ -198,10 +226,9 @@ impl<L: Log> Trail<'_, L> {
         if !std::mem::replace(&mut self.is_told, true) {
             self.checkpoints.tell(work(from + fit.step()));
         }
-        if self.log.is_empty() && rows.first() == Some(&0) {
+        if log.is_empty(&self.records) && rows.first() == Some(&0) {
             let variance = self.variance(counts, ascent, &mut auxiliary, fit.params(), 0)?;
-            let seen = Seen { step: 0, params: fit.params(), kernel: Vec::new(), acceptance: None, variance };
-            self.record(counts, seen)?;
+            self.record(log, counts, Seen { params: fit.params(), variance, ..Seen::default() })?;
         }
         let (mut outcome, mut failure) = ((fit.step() > 0).then_some(checked), None);
         while from + fit.step() < to && failure.is_none() {
@@ -212,7 +239,7 @@ impl<L: Log> Trail<'_, L> {
             let (mut kernel, mut broken) = (None, None);
             let mut observer = |view: &View<'_, _, _>| {
                 let step = from + view.fit.step();
-                if let Err(error) = self.log.iterate(step, view.fit.params()) {
+                if let Err(error) = log.iterate(&mut self.records, step, view.fit.params()) {
                     broken = Some(error);
                     return ControlFlow::Break(Stop::because("an average failed"));
                 }
@@ -235,17 +262,17 @@ impl<L: Log> Trail<'_, L> {
                 let (params, acceptance) = (fit.params(), fit.statistics().acceptance());
                 let variance = self.variance(counts, ascent, &mut auxiliary, params, step);
                 let seen = |variance| Seen { step, params, kernel, acceptance, variance };
-                broken = variance.and_then(|variance| self.record(counts, seen(variance))).err();
+                broken = variance.and_then(|variance| self.record(log, counts, seen(variance))).err();
             }
             failure = failure.or_else(|| broken.map(|error| format!("step {step}: {error}")));
             if failure.is_some() {
                 self.checkpoints.tell(work(to) - work(at));
                 break;
             }
-            let Self { checkpoints, meter, log, .. } = self;
+            let Self { checkpoints, meter, records, .. } = self;
             let state = || {
                 let state = (&fit, &auxiliary);
-                Saved { stretch: number, state, log: &*log, spent: meter.spent(counts()) }
+                Saved { stretch: number, state, log: &*records, spent: meter.spent(counts()) }
             };
             if !checkpoints.goes_on(step - at, work(step) - work(at), state) {
                 return Ok(None);
@@ -376,6 +403,71 @@ impl<'s> Checkpoints<'s> {
             ));
         }
     }
+}
+
+/// A job of equal units of progress, such as transitions, chains or whole fits, made one after another.
+pub(super) struct Units<'s, T> {
+    pub(super) checkpoints: Checkpoints<'s>,
+    pub(super) meter: Meter,
+    /// What the units have given so far.
+    pub(super) made: T,
+}
+
+impl<'s, T: Serialize + DeserializeOwned> Units<'s, T> {
+    /// A job from its checkpoint, or from its start.
+    pub(super) fn resume(job: &'s Job, running: &'s Running<'s>, start: T) -> Result<Self, Error> {
+        let checkpoints = Checkpoints::new(job, running);
+        let (made, before) = checkpoints.last()?.unwrap_or_else(|| (start, Spent::default()));
+        Ok(Self { checkpoints, meter: Meter::after(before), made })
+    }
+
+    /// Makes the units from number `from` to before `to`, where `work` is that of the first units and `counts` the evaluations of this
+    /// run. Returns false if it was interrupted.
+    pub(super) fn make(
+        &mut self,
+        (from, to): (u64, u64),
+        work: &dyn Fn(u64) -> u64,
+        counts: &dyn Fn(&T) -> Tally,
+        mut unit: impl FnMut(&mut T, u64) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        let Self { checkpoints, meter, made } = self;
+        checkpoints.tell(work(from));
+        let mut at = from;
+        while at < to {
+            let next = at + checkpoints.stretch(to - at);
+            (at..next).try_for_each(|number| unit(made, number))?;
+            let state = || (&*made, meter.spent(counts(made)));
+            if !checkpoints.goes_on(next - at, work(next) - work(at), state) {
+                return Ok(false);
+            }
+            at = next;
+        }
+        Ok(true)
+    }
+}
+
+/// Rows of whole fits, whose evaluations are among their metrics: row `k` of `count`, from 0, by `row`. `None` if it was interrupted.
+pub(super) fn rows_of_fits(
+    job: &Job,
+    running: &Running<'_>,
+    count: u64,
+    work: &dyn Fn(u64) -> u64,
+    mut row: impl FnMut(u64) -> Result<Row, Error>,
+) -> Result<Option<Done>, Error> {
+    let mut units = Units::resume(job, running, Vec::<Row>::new())?;
+    let from = units.made.len();
+    let counts = |rows: &Vec<Row>| {
+        let mut counts = Tally::new();
+        let values = rows[from..].iter().flat_map(|row| &row.values);
+        for (name, value) in values.filter(|(name, _)| name.starts_with("p_")) {
+            *counts.entry((*name).to_owned()).or_default() += *value as u64;
+        }
+        counts
+    };
+    let next = |rows: &mut Vec<Row>, number| row(number).map(|row| rows.push(row));
+    let is_over = units.make((from as u64, count), work, &counts, next)?;
+    let ended = units.meter.spent(counts(&units.made)).ended();
+    Ok(is_over.then_some((units.made, ended)))
 }
 
 /// Cost of a job so far.

@@ -2,12 +2,14 @@
 //! chains.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use mcsa_core::Error;
+use mcsa_families::{Defence, Tail};
+use mcsa_models::{Gaussian, Tempered};
 use serde::{Deserialize, Serialize};
 
-use super::schedule::PLAIN;
-use super::{Chains, Labels, Preset, Schedule, Section, Task, Trace};
+use super::{Labels, Preset, Section, Task, at_most};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
 use crate::grid::{Entry, Placed, check_on, check_with, expand};
 
@@ -168,15 +170,14 @@ impl Section for Fits {
     }
 
     fn labels(&self, presets: &[&Preset]) -> Result<Labels, Error> {
-        let (axes, mut labels) = (self.axes()?, Labels::default());
-        labels.add("target", &axes.targets);
-        labels.add("family", &axes.families);
-        labels.add("method", &axes.methods);
-        labels.add("optimizer", &axes.optimizers);
-        labels
-            .add("start", std::iter::once(&self.start).chain(self.start_of.values()).chain(&self.also_from));
-        labels.add("start", presets.iter().flat_map(|preset| &preset.also_from));
-        Ok(labels)
+        let axes = self.axes()?;
+        let starts = std::iter::once(&self.start).chain(self.start_of.values()).chain(&self.also_from);
+        Ok(Labels::default()
+            .with("target", &axes.targets)
+            .with("family", &axes.families)
+            .with("method", &axes.methods)
+            .with("optimizer", &axes.optimizers)
+            .with("start", starts.chain(presets.iter().flat_map(|preset| &preset.also_from))))
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
@@ -233,13 +234,16 @@ impl Section for Fits {
     }
 }
 
+fn refuse(reason: impl Into<String>) -> Result<(), Error> {
+    Err(Error::invalid(reason))
+}
+
 impl Fit {
     /// Refuses settings that do not fit together.
     ///
     /// # Errors
     /// If so; the message names them.
     pub fn check(&self) -> Result<(), Error> {
-        let refuse = |reason: String| Err(Error::invalid(reason));
         let (family, method) = (self.family.kind(), self.method.kind());
         if let Metrics::Filters { particles, filters } = self.metrics {
             return self.check_path(particles, filters);
@@ -272,9 +276,8 @@ impl Fit {
 
     /// Refuses a fit of a family of paths whose settings do not fit together.
     fn check_path(&self, particles: usize, filters: u64) -> Result<(), Error> {
-        let refuse = |reason: String| Err(Error::invalid(reason));
         if particles == 0 || filters == 0 {
-            return refuse("fits.metrics.filters: particles and filters are at least 1".to_owned());
+            return refuse("fits.metrics.filters: particles and filters are at least 1");
         }
         if !matches!(self.target, Target::FxVolatility { .. }) {
             return refuse(format!(
@@ -289,9 +292,47 @@ impl Fit {
         match (&self.family, self.start) {
             (FamilyConfig::Twisted, Start::Probit) if is_plain => Ok(()),
             _ => refuse(
-                "a fit of paths has family twisted and start probit, and no schedule, average or auxiliary sets"
-                    .to_owned(),
+                "a fit of paths has family twisted and start probit, and no schedule, average or auxiliary sets",
             ),
+        }
+    }
+
+    /// Refuses a fit with metrics of the bound whose settings do not fit together.
+    pub(super) fn check_bound(&self, draws: usize) -> Result<(), Error> {
+        if draws < 2 {
+            return refuse("metrics of the bound: at least 2 draws");
+        }
+        let has_first_part = matches!(self.target, Target::SparseProcess(_) | Target::LocalRegression(_));
+        if !self.target.is_logistic() && !has_first_part {
+            return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
+        }
+        let is_fitted = match &self.target {
+            Target::SparseProcess(_) => match &self.family {
+                FamilyConfig::Annealed(annealed) => annealed.full_rank,
+                family => *family == FamilyConfig::FullRank,
+            },
+            Target::LocalRegression(_) => {
+                matches!(self.family, FamilyConfig::SemiAnnealed(_) | FamilyConfig::MeanField { .. })
+            }
+            _ => !matches!(self.family, FamilyConfig::SemiAnnealed(_)),
+        };
+        if !is_fitted {
+            let (family, target) = (self.family.title(), self.target.kind());
+            return refuse(format!("family {family} has no bound of target {target}"));
+        }
+        if self.start.place().is_none() || self.start.warm_steps() > 0 && !has_first_part {
+            return refuse("a fit with metrics of the bound begins at start standard or placed");
+        }
+        if self.schedule.is_some() || self.auxiliary + self.averaged > 0 {
+            return refuse("a fit with metrics of the bound has no schedule, average or auxiliary sets");
+        }
+        if !matches!(self.method, Method::Elbo { .. } | Method::Minibatched { .. }) {
+            return refuse(format!("method {} is not for metrics of the bound", self.method.kind()));
+        }
+        match &self.family {
+            FamilyConfig::Twisted => refuse("twisted is for metrics of filters"),
+            FamilyConfig::Annealed(annealed) => annealed.check(),
+            _ => Ok(()),
         }
     }
 
@@ -352,5 +393,172 @@ impl Fit {
             Metrics::Filters { filters, .. } => self.work_of(self.steps, 2 * filters),
             _ => self.work_of(self.steps, 0),
         }
+    }
+}
+
+/// Markov chains on the posterior of a logistic regression, or on an approximation of it (see [`Method::NutsCs`] and
+/// [`Method::Hmcecs`]). Each chain has its own warm-up, of half as many steps as it has draws.
+///
+/// One row at the end: predictions of held-out labels, the largest R-hat and the smallest bulk effective sample size of a
+/// coordinate, and the evaluated likelihood terms. The unit of progress and of checkpoints is a chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chains {
+    /// Target.
+    pub target: Target,
+    /// Method of sampling.
+    pub method: Method,
+    /// Number of draws of each chain.
+    pub draws: u64,
+}
+
+impl Chains {
+    /// Steps of the warm-up of each chain.
+    pub fn warm_up(&self) -> u64 {
+        self.draws / 2
+    }
+
+    /// Number of chains.
+    pub(crate) fn count(&self) -> u64 {
+        self.method.sampling().unwrap_or(0) as u64
+    }
+
+    /// Work of one chain.
+    pub(crate) fn work_of_chain(&self) -> u64 {
+        (self.warm_up() + self.draws) * self.method.effort()
+    }
+
+    /// Refuses chains that cannot be run.
+    ///
+    /// # Errors
+    /// If so; the message names the setting.
+    fn check(&self) -> Result<(), Error> {
+        let kind = self.method.kind();
+        if !self.target.is_logistic() {
+            return Err(Error::invalid(format!(
+                "target {} has no rows for method {kind}",
+                self.target.kind()
+            )));
+        }
+        match (self.draws, self.count()) {
+            (0, _) => Err(Error::invalid(format!("method {kind} needs a number of draws in the preset"))),
+            (_, 0) => Err(Error::invalid(format!("method {kind} needs at least one chain"))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Training schedule: stages in sequence; chains and optimiser are restarted in each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Schedule {
+    /// Display name.
+    pub name: String,
+    /// Stages.
+    pub stages: Vec<Stage>,
+}
+
+/// One stage of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Stage {
+    /// Fraction of all steps.
+    pub part: f64,
+    /// Weight of the defensive component of the proposal, a Cauchy distribution around the start.
+    pub defence: f64,
+    /// Power to which the target density is raised.
+    pub power: f64,
+}
+
+/// One stage on the target as it is, with proposals from q alone.
+static PLAIN: LazyLock<Schedule> = LazyLock::new(|| Schedule {
+    name: "plain".to_owned(),
+    stages: vec![Stage { part: 1.0, defence: 0.0, power: 1.0 }],
+});
+
+impl Schedule {
+    fn check(&self) -> Result<(), Error> {
+        let place = |error: Error| error.within(format!("fits.schedule {:?}", self.name));
+        let parts: f64 = self.stages.iter().map(|stage| stage.part).sum();
+        if (parts - 1.0).abs() > 1e-9 || self.stages.iter().any(|stage| stage.part <= 0.0) {
+            return Err(place(Error::invalid("the parts are positive and add up to 1")));
+        }
+        self.stages.iter().try_for_each(|stage| {
+            Tempered::new(&Gaussian::standard(1), stage.power).map(drop).map_err(place)?;
+            Defence::new(stage.defence, Tail::cauchy(1)).map(drop).map_err(place)
+        })
+    }
+
+    /// First and last step of each stage of a fit with `steps` steps: `(0, 80), (80, 400)`.
+    pub(crate) fn spans(&self, steps: u64) -> Vec<(u64, u64)> {
+        let end = |number: usize| {
+            let parts: f64 = self.stages[..number].iter().map(|stage| stage.part).sum();
+            (parts * steps as f64).round() as u64
+        };
+        (0..self.stages.len()).map(|number| (end(number), end(number + 1))).collect()
+    }
+}
+
+/// Steps at which a row is recorded: the first, the last, and points between.
+///
+/// ```
+/// use mcsa_bench_suite::task::{Spacing, Trace};
+/// let trace = Trace { points: 3, spacing: Spacing::Logarithmic };
+/// assert_eq!(trace.steps(1000), [0, 1, 32, 1000]);
+/// assert_eq!(Trace { points: 2, spacing: Spacing::Even }.steps(10), [0, 5, 10]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Trace {
+    /// Number of rows after the start, at most 100,000 in a file; fewer if several would fall on one step.
+    #[serde(deserialize_with = "at_most::<MOST, _>")]
+    pub points: u64,
+    /// Spacing of the rows.
+    pub spacing: Spacing,
+}
+
+/// Spacing of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// Equal differences.
+    Even,
+    /// Equal ratios.
+    Logarithmic,
+}
+
+/// Most rows of a fit that a file may ask for.
+const MOST: u64 = 100_000;
+
+impl Trace {
+    /// Recorded steps of a fit with `last` steps.
+    pub fn steps(&self, last: u64) -> Vec<u64> {
+        let points = self.points.max(1);
+        let step = |k: u64| match self.spacing {
+            Spacing::Even => (u128::from(last) * u128::from(k) / u128::from(points)) as u64,
+            Spacing::Logarithmic if points == 1 => last,
+            Spacing::Logarithmic => (last as f64).powf((k - 1) as f64 / (points - 1) as f64).round() as u64,
+        };
+        let mut steps: Vec<u64> = std::iter::once(0).chain((1..=points).map(step)).chain([last]).collect();
+        steps.dedup();
+        steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2^31 rows would ask for 17 GB before the first step.
+    #[test]
+    fn a_file_cannot_ask_for_more_rows_than_fit_in_memory() {
+        let read = |points: u64| toml::from_str::<Trace>(&format!("points = {points}\nspacing = \"even\""));
+        assert_eq!(read(MOST).unwrap().points, MOST);
+        let error = read(1 << 31).unwrap_err().to_string();
+        assert!(error.contains("at most 100000, not 2147483648"), "{error}");
+        let replicates = |count: u64| format!("replicates = {count}\nsteps = 1");
+        assert!(toml::from_str::<Preset>(&replicates(10_000)).is_ok());
+        let error = toml::from_str::<Preset>(&replicates(u64::MAX >> 1)).unwrap_err().to_string();
+        assert!(error.contains("at most 10000, not 9223372036854775807"), "{error}");
     }
 }

@@ -114,32 +114,10 @@ impl Case {
     /// The dimension, if it is a setting.
     pub fn dim(&self) -> Option<usize> {
         match self {
-            Self::TwoModes { dim, .. }
-            | Self::SymmetricModes { dim, .. }
-            | Self::Needle { dim, .. }
-            | Self::NealFunnel { dim, .. }
-            | Self::Student { dim, .. }
-            | Self::HeavyCoordinate { dim, .. }
-            | Self::Step { dim, .. }
-            | Self::Flat { dim }
-            | Self::Separated { dim }
-            | Self::LogTail { dim }
-            | Self::WrongGradient { dim, .. }
-            | Self::NanCorner { dim, .. }
-            | Self::Wishart { dim }
-            | Self::Factors { dim, .. }
-            | Self::EqualCorrelation { dim, .. }
-            | Self::SyntheticRows { dim } => Some(*dim),
             Self::Bananas { pairs, .. } => Some(2 * pairs),
             Self::FortyGaussians => Some(2),
-            Self::Skewed
-            | Self::Schools
-            | Self::HierarchicalRows { .. }
-            | Self::LogisticRows { .. }
-            | Self::ProbitRows { .. }
-            | Self::LinearRows { .. }
-            | Self::RadonCounties
-            | Self::Posteriordb { .. } => None,
+            // Where it is a setting, it is called so.
+            _ => Some(serde_json::to_value(self).ok()?.get("dim")?.as_u64()? as usize),
         }
     }
 

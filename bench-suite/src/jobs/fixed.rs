@@ -4,7 +4,7 @@ use mcsa_core::{Address, Counted, Error, Estimator, Gradient, Stream, bits, same
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 
-use super::running::{Checkpoints, Meter, Spent};
+use super::running::Units;
 use super::{Done, Running, totals};
 use crate::catalog::Views;
 use crate::store::Row;
@@ -12,7 +12,6 @@ use crate::task::{Job, Scatter, Setting, Variance};
 
 impl Variance {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
-        let mut checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;
         let dim = problem.posterior.dim();
         let target = Counted::new(&*problem.posterior);
@@ -23,50 +22,36 @@ impl Variance {
         let params = built.at(&vec![self.gap; dim], &vec![self.scale; dim])?;
         let (views, plain): (_, &dyn Gradient) = (Views::closed(&family), &target);
         let estimator = self.method.build(views, None)?;
-        let num_params = params.len();
-        let start = || (Sums::new(num_params), Spent::default());
-        let (mut sums, before): (Sums, _) = checkpoints.last()?.unwrap_or_else(start);
-        sums.check(num_params).map_err(|error| checkpoints.named(error))?;
-        let meter = Meter::after(before);
-        let spent = || meter.spent(totals(target.counts(), &[family.counts()]));
-        let effort = self.method.effort();
-        checkpoints.tell(sums.count * effort);
+        let mut units = Units::resume(job, running, Sums::new(params.len()))?;
+        units.made.check(params.len()).map_err(|error| units.checkpoints.named(error))?;
+        let counts = |_: &Sums| totals(target.counts(), &[family.counts()]);
         let mut lanes = job.seed.named("states").streams(estimator.lanes(), 0);
         let mut drawn = job.seed.named("transitions").streams(estimator.lanes(), 0);
-        let mut direction = vec![0.0; num_params];
+        let mut direction = vec![0.0; params.len()];
         let mut work = vec![0.0; estimator.work_len(plain, views.family)];
-        while sums.count < self.transitions {
-            let made = checkpoints.stretch(self.transitions - sums.count);
-            for transition in sums.count + 1..=sums.count + made {
-                // Equal addresses give equal states: chains drawn from the target itself, by the `q` that equals it.
-                lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, 0)));
-                drawn.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, transition)));
-                let mut state = estimator.init(plain, views.family, &at_target, &mut lanes)?;
-                let (lanes, out) = (&mut drawn, &mut direction);
-                estimator.ascent_direction(
-                    plain,
-                    views.family,
-                    &params,
-                    &mut state,
-                    lanes,
-                    out,
-                    &mut work,
-                )?;
-                sums.add(&direction);
-            }
-            if !checkpoints.goes_on(made, made * effort, || (&sums, spent())) {
-                return Ok(None);
-            }
+        let transition = |sums: &mut Sums, number| {
+            // Equal addresses give equal states: chains drawn from the target itself, by the `q` that equals it.
+            lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, 0)));
+            drawn.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, number + 1)));
+            let mut state = estimator.init(plain, views.family, &at_target, &mut lanes)?;
+            let (lanes, out, work) = (&mut drawn, &mut direction, &mut work);
+            estimator.ascent_direction(plain, views.family, &params, &mut state, lanes, out, work)?;
+            sums.add(&direction);
+            Ok(())
+        };
+        let (span, effort) = ((units.made.count, self.transitions), self.method.effort());
+        if !units.make(span, &|transitions| transitions * effort, &counts, transition)? {
+            return Ok(None);
         }
-        let sum: f64 = sums.square[..num_params / 2].iter().sum();
+        let sum: f64 = units.made.square[..params.len() / 2].iter().sum();
         let value = sum / (self.transitions.max(2) - 1) as f64;
-        Ok(Some((vec![Row::new(self.transitions, [("variance", value)])], spent().ended())))
+        let ended = units.meter.spent(counts(&units.made)).ended();
+        Ok(Some((vec![Row::new(self.transitions, [("variance", value)])], ended)))
     }
 }
 
 impl Scatter {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
-        let mut checkpoints = Checkpoints::new(job, running);
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let built = MeanField::new(self.setting.dim);
@@ -75,58 +60,42 @@ impl Scatter {
         let estimator = self.method.build(views, None)?;
         let Self { setting, lambdas, .. } = self;
         // Rows of completed parameters, and the sums over chains at the current one.
-        let start = || (Vec::new(), Sums::new(setting.dim), Spent::default());
-        let (mut rows, mut sums, before): (Vec<Row>, Sums, _) = checkpoints.last()?.unwrap_or_else(start);
-        sums.check(setting.dim).map_err(|error| checkpoints.named(error))?;
-        let meter = Meter::after(before);
-        let spent = || meter.spent(totals(target.counts(), &[family.counts()]));
-        let work_of_chain = self.work_of_chain();
-        let mut left =
-            (lambdas * setting.chains).saturating_sub(rows.len() as u64 * setting.chains + sums.count);
-        checkpoints.tell(self.work() - left * work_of_chain);
+        let mut units = Units::resume(job, running, (Vec::<Row>::new(), Sums::new(setting.dim)))?;
+        let (rows, sums) = &units.made;
+        sums.check(setting.dim).map_err(|error| units.checkpoints.named(error))?;
+        let span = (rows.len() as u64 * setting.chains + sums.count, lambdas * setting.chains);
+        let counts = |_: &(_, _)| totals(target.counts(), &[family.counts()]);
         let mut direction = vec![0.0; 2 * setting.dim];
         let mut work = vec![0.0; estimator.work_len(plain, views.family)];
-        for lambda in rows.len() as u64 + 1..=*lambdas {
+        let chain = |(rows, sums): &mut (Vec<Row>, Sums), number| {
+            let (lambda, chain) = (number / setting.chains + 1, number % setting.chains);
             let mean = mean_of(setting, &mut job.seed.named("lambda").stream(0, lambda));
             let params = built.at(&mean, &vec![setting.scale; setting.dim])?;
-            let seed = job.seed.named("chains").child(lambda);
-            while sums.count < setting.chains {
-                let made = checkpoints.stretch(left).min(setting.chains - sums.count);
-                for chain in sums.count..sums.count + made {
-                    let seed = seed.child(chain);
-                    let mut around = seed.named("start").stream(0, 0);
-                    let centre: Vec<f64> = (0..setting.dim).map(|_| around.normal()).collect();
-                    let start = built.at(&centre, &vec![setting.start; setting.dim])?;
-                    let mut lanes = seed.streams(estimator.lanes(), 0);
-                    let mut state = estimator.init(plain, views.family, &start, &mut lanes)?;
-                    for step in 1..=setting.length {
-                        lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
-                        let (lanes, out, work) = (&mut lanes, &mut direction, &mut work);
-                        estimator.ascent_direction(
-                            plain,
-                            views.family,
-                            &params,
-                            &mut state,
-                            lanes,
-                            out,
-                            work,
-                        )?;
-                    }
-                    sums.add(&direction[..setting.dim]);
-                }
-                if !checkpoints.goes_on(made, made * work_of_chain, || (&rows, &sums, spent())) {
-                    return Ok(None);
-                }
-                left -= made;
+            let seed = job.seed.named("chains").child(lambda).child(chain);
+            let mut around = seed.named("start").stream(0, 0);
+            let centre: Vec<f64> = (0..setting.dim).map(|_| around.normal()).collect();
+            let start = built.at(&centre, &vec![setting.start; setting.dim])?;
+            let mut lanes = seed.streams(estimator.lanes(), 0);
+            let mut state = estimator.init(plain, views.family, &start, &mut lanes)?;
+            for step in 1..=setting.length {
+                lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
+                let (lanes, out, work) = (&mut lanes, &mut direction, &mut work);
+                estimator.ascent_direction(plain, views.family, &params, &mut state, lanes, out, work)?;
             }
-            // E_p s = (E_p z - mu) / scale^2.
-            let expected: Vec<f64> = mean.iter().map(|m| -m / setting.scale.powi(2)).collect();
-            let stream = job.seed.named("measure").stream(0, lambda);
-            let measures = problem.evaluator.measure(&built, &params, stream)?;
-            rows.push(Row::new(lambda, measures.into_iter().chain(spread(&sums, &expected))));
-            sums = Sums::new(setting.dim);
-        }
-        Ok(Some((rows, spent().ended())))
+            sums.add(&direction[..setting.dim]);
+            if sums.count == setting.chains {
+                // E_p s = (E_p z - mu) / scale^2.
+                let expected: Vec<f64> = mean.iter().map(|m| -m / setting.scale.powi(2)).collect();
+                let stream = job.seed.named("measure").stream(0, lambda);
+                let measures = problem.evaluator.measure(&built, &params, stream)?;
+                rows.push(Row::new(lambda, measures.into_iter().chain(spread(sums, &expected))));
+                *sums = Sums::new(setting.dim);
+            }
+            Ok(())
+        };
+        let is_over = units.make(span, &|chains| chains * self.work_of_chain(), &counts, chain)?;
+        let ended = units.meter.spent(counts(&units.made)).ended();
+        Ok(is_over.then_some((units.made.0, ended)))
     }
 }
 

@@ -1,0 +1,352 @@
+//! Runs on cases as tasks: fits in one call, climbs of one family, and methods of inference within growing budgets.
+
+use std::collections::BTreeMap;
+
+use mcsa_core::Error;
+use serde::{Deserialize, Serialize};
+
+use super::{Labels, Preset, Section, Task};
+use crate::catalog::{Case, Entrant, Method, Moment, Target};
+use crate::grid::{Entry, Placed, check_on, expand};
+
+/// The cases of a section as targets.
+fn targets(section: &str, entries: &[Entry]) -> Result<impl Iterator<Item = Target>, Error> {
+    let cases = expand::<Case>(section, entries)?.into_iter();
+    Ok(cases.map(|placed| Target::Case { case: placed.value }))
+}
+
+/// The section `[benchmarks]`: every case by every method, within each budget.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Benchmarks {
+    /// The budgets in evaluations, increasing; a preset runs as many of the first as its `steps`.
+    pub budgets: Vec<u64>,
+    /// Half the width of the cube from which starts are drawn, by kind of case; 2 if absent.
+    #[serde(default)]
+    pub reach: BTreeMap<String, f64>,
+    /// The cases.
+    #[serde(rename = "case", default)]
+    cases: Vec<Entry>,
+    /// The methods.
+    #[serde(rename = "method", default)]
+    methods: Vec<Entry>,
+}
+
+/// Runs of one method on one case, a row for each budget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Benchmark {
+    /// The target: a case.
+    pub target: Target,
+    /// The method: [`Method::Inference`].
+    pub method: Method,
+    /// Half the width of the cube from which starts are drawn.
+    pub reach: f64,
+    /// Budgets in evaluations, increasing.
+    pub ladder: Vec<u64>,
+    /// Number of budgets that are run, from the smallest.
+    pub budgets: u64,
+}
+
+impl Section for Benchmarks {
+    fn check(&self) -> Result<(), Error> {
+        let is_increasing = self.budgets.windows(2).all(|pair| pair[0] < pair[1]);
+        if !is_increasing || self.budgets.first().is_none_or(|first| *first < LEAST) {
+            let reason = format!("benchmarks.budgets: increasing numbers, at least {LEAST}, are expected");
+            return Err(Error::invalid(reason));
+        }
+        let cases = expand::<Case>("benchmarks.case", &self.cases)?;
+        let labels: Vec<&str> = cases.iter().map(|case| case.value.kind()).collect();
+        for (label, reach) in &self.reach {
+            let is_right = labels.contains(&label.as_str()) && *reach > 0.0 && reach.is_finite();
+            if !is_right {
+                let reason = format!(
+                    "benchmarks.reach: {label} = {reach}, a kind of case and a positive number are expected"
+                );
+                return Err(Error::invalid(reason));
+            }
+        }
+        check_on("benchmarks.case", &labels, &expand::<Entrant>("benchmarks.method", &self.methods)?)
+    }
+
+    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
+        let methods = expand::<Entrant>("benchmarks.method", &self.methods)?.into_iter();
+        let method = |placed: Placed<Entrant>| placed.map(|entrant| Method::Inference { entrant });
+        let labels = Labels::of_cases(expand("benchmarks.case", &self.cases)?);
+        Ok(labels.with("method", &methods.map(method).collect::<Vec<_>>()))
+    }
+
+    fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
+        let methods = expand::<Entrant>("benchmarks.method", &self.methods)?;
+        let mut tasks = Vec::new();
+        for target in targets("benchmarks.case", &self.cases)? {
+            for placed in methods.iter().filter(|placed| placed.is_on(target.label())) {
+                let method = Method::Inference { entrant: placed.value.clone() };
+                if preset.admits(target.label(), &method) {
+                    let budgets = preset.steps.min(self.budgets.len() as u64);
+                    let ladder = self.budgets.clone();
+                    let reach = self.reach.get(target.label()).copied().unwrap_or(REACH);
+                    tasks.push(Benchmark { target: target.clone(), method, reach, ladder, budgets });
+                }
+            }
+        }
+        Ok(tasks.into_iter().map(Task::Benchmark).collect())
+    }
+}
+
+/// Smallest budget: room for a start and some hundred draws.
+const LEAST: u64 = 300;
+/// Half the width of the cube from which starts are drawn, as in Stan.
+const REACH: f64 = 2.0;
+
+impl Benchmark {
+    /// The method.
+    pub fn entrant(&self) -> Option<&Entrant> {
+        match &self.method {
+            Method::Inference { entrant } => Some(entrant),
+            _ => None,
+        }
+    }
+
+    /// The budgets that are run.
+    pub fn reached(&self) -> &[u64] {
+        &self.ladder[..self.ladder.len().min(self.budgets as usize)]
+    }
+
+    /// Evaluations of all budgets that are run, weighted by the cost of the method.
+    pub(super) fn work(&self) -> u64 {
+        self.reached().iter().sum::<u64>() * self.entrant().map_or(1, Entrant::effort)
+    }
+}
+
+/// The section `[judgements]`: fits of cases whose moments are known, and of planted failures.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Judgements {
+    /// Largest number of evaluations of a fit before its draws.
+    pub evaluations: u64,
+    /// Runs of a good target for one of a planted failure.
+    pub good: u64,
+    /// False for fits by the log density alone.
+    #[serde(default = "with_gradient")]
+    pub gradient: bool,
+    /// The cases.
+    #[serde(rename = "case", default)]
+    cases: Vec<Entry>,
+}
+
+/// Fits of one case, a row for each: error of the answer, and the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judgement {
+    /// The target: a case.
+    pub target: Target,
+    /// Chains of the climb: its number follows from the dimension, this one is that in up to ten.
+    pub method: Method,
+    /// Largest number of evaluations of a fit before its draws.
+    pub evaluations: u64,
+    /// Number of fits.
+    pub runs: u64,
+    /// False for fits by the log density alone.
+    #[serde(default = "with_gradient", skip_serializing_if = "is_true")]
+    pub gradient: bool,
+}
+
+const fn with_gradient() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+const fn is_true(gradient: &bool) -> bool {
+    *gradient
+}
+
+impl Section for Judgements {
+    fn check(&self) -> Result<(), Error> {
+        if self.good == 0 || self.evaluations == 0 {
+            return Err(Error::invalid("judgements: good and evaluations are at least 1"));
+        }
+        Ok(())
+    }
+
+    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
+        Ok(Labels::of_cases(expand("judgements.case", &self.cases)?))
+    }
+
+    fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
+        let method = Method::Pmcsa { chains: 10 };
+        let admitted = targets("judgements.case", &self.cases)?
+            .filter(|target| preset.admits(target.label(), &method))
+            .map(|target| Judgement {
+                runs: preset.steps * if target.case().is_some_and(Case::is_planted) { 1 } else { self.good },
+                target,
+                method: method.clone(),
+                evaluations: self.evaluations,
+                gradient: self.gradient,
+            });
+        Ok(admitted.map(Task::Judgement).collect())
+    }
+}
+
+/// The section `[rungs]`: every case by every family.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Rungs {
+    /// Evaluations of a climb per dimension.
+    pub evaluations: u64,
+    /// The cases.
+    #[serde(rename = "case", default)]
+    cases: Vec<Entry>,
+    /// Climbs of a Student t within a given number of evaluations.
+    #[serde(rename = "goal", default)]
+    goals: Vec<Goal>,
+}
+
+/// Climb of a Student t within a given number of evaluations, its start included.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Goal {
+    /// The target.
+    pub case: Case,
+    /// The evaluations.
+    pub evaluations: u64,
+    /// Number of chains.
+    pub chains: usize,
+    /// Number of climbs.
+    pub runs: u64,
+    /// Number of final draws, which then count among the evaluations.
+    pub draws: Option<usize>,
+}
+
+/// Climbs of one family to one target, a row for each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rung {
+    /// The target: a case.
+    pub target: Target,
+    /// Parallel chains.
+    pub method: Method,
+    /// The family.
+    pub family: Moment,
+    /// Evaluations of the target, the start included.
+    pub evaluations: u64,
+    /// Number of climbs.
+    pub runs: u64,
+    /// Number of final draws, if they count among the evaluations; else 4,000 that do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draws: Option<usize>,
+}
+
+impl Section for Rungs {
+    fn check(&self) -> Result<(), Error> {
+        if self.evaluations == 0 {
+            return Err(Error::invalid("rungs: evaluations is at least 1"));
+        }
+        let too_many =
+            |goal: &Goal| goal.draws.is_some_and(|draws| draws as u64 >= goal.evaluations || draws < 2);
+        if let Some(at) = self.goals.iter().position(too_many) {
+            return Err(Error::invalid(format!(
+                "rungs.goal[{at}]: draws is at least 2 and less than evaluations, among which they count"
+            )));
+        }
+        Ok(())
+    }
+
+    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
+        Ok(Labels::of_cases(expand("rungs.case", &self.cases)?))
+    }
+
+    fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
+        let mut tasks = Vec::new();
+        for target in targets("rungs.case", &self.cases)? {
+            let Some(dim) = target.case().and_then(Case::dim) else {
+                return Err(Error::invalid(format!("rungs.case: {} has no dimension", target.title())));
+            };
+            let rung = |family| Rung {
+                target: target.clone(),
+                // About as many chains as dimensions.
+                method: Method::Pmcsa { chains: dim.clamp(10, 256) },
+                family,
+                evaluations: self.evaluations * dim as u64,
+                runs: preset.steps,
+                draws: None,
+            };
+            tasks.extend(Moment::OF_ONE_PART.map(rung));
+        }
+        for &Goal { ref case, evaluations, chains, runs, draws } in &self.goals {
+            let (target, method) = (Target::Case { case: case.clone() }, Method::Pmcsa { chains });
+            let family = Moment::StudentT;
+            tasks.push(Rung { target, method, family, evaluations, runs, draws });
+        }
+        tasks.retain(|task| preset.admits(task.target.label(), &task.method));
+        Ok(tasks.into_iter().map(Task::Rung).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::{Experiment, PresetName};
+    use crate::plan::plan;
+    use mcsa_data::Catalogue;
+
+    use super::*;
+
+    const TEXT: &str = "id = 'board'\ntitle = 'Board'\nseed = 1\n\
+        preset.quick = { replicates = 2, steps = 2, fewer = { 'nuts on Gaussian: d 3' = 1, 'Gaussian: d 4' = 0 } }\n\
+        [benchmarks]\nbudgets = [1000, 3000, 10000]\nreach = { student = 5.0 }\n\
+        [[benchmarks.case]]\nkind = 'wishart'\ndim = [2, 3, 4]\n\
+        [[benchmarks.case]]\nkind = 'student'\ndim = 2\nfreedom = 5.0\n\
+        [[benchmarks.method]]\nkind = 'nuts'\n\
+        [[benchmarks.method]]\nkind = 'moments'\nfamily = ['mean-field', 'student-t']\non = ['wishart']\n";
+
+    #[test]
+    fn every_method_meets_every_case_it_is_for() {
+        let experiment = Experiment::parse("board.toml", TEXT).unwrap();
+        let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).unwrap().jobs;
+        let count = |kind: &str, title: &str| {
+            let is_it = |job: &&crate::plan::Job| {
+                job.task.method().kind() == kind && job.task.target().title() == title
+            };
+            jobs.iter().filter(is_it).count()
+        };
+        assert_eq!([count("nuts", "Gaussian: d 2"), count("nuts", "Gaussian: d 3")], [2, 1]);
+        assert_eq!([count("moments-student-t", "Gaussian: d 3"), count("nuts", "Gaussian: d 4")], [2, 0]);
+        assert_eq!(count("moments-mean-field", "Student t: d 2, freedom 5"), 0);
+        for job in &jobs {
+            assert_eq!(job.task.recorded(), [1_000, 3_000]);
+            assert_eq!(job.task.of_length(1).recorded(), [1_000]);
+            let Task::Benchmark(benchmark) = &job.task else { panic!("{}", job.title()) };
+            assert_eq!(benchmark.reach, if benchmark.target.label() == "student" { 5.0 } else { 2.0 });
+        }
+    }
+
+    #[test]
+    fn a_fault_is_named() {
+        let refused = |from: &str, to: &str| {
+            assert!(TEXT.contains(from), "{from}");
+            Experiment::parse("board.toml", &TEXT.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        assert!(refused("[1000, 3000", "[3000, 1000").contains("benchmarks.budgets: increasing"));
+        assert!(refused("student = 5.0", "studnet = 5.0").contains("benchmarks.reach: studnet"));
+        assert!(refused("student = 5.0", "student = 0.0").contains("student = 0"));
+        assert!(refused("on = ['wishart']", "on = ['wishrat']").contains("wishrat"));
+        assert!(refused("'student-t'", "'student'").contains("unknown variant `student`"));
+        assert!(refused("'Gaussian: d 4'", "'Gaussian: d 5'").contains("Gaussian: d 5"));
+    }
+
+    /// Final draws that leave nothing for the climb are refused, with the place; a goal without them is made with none.
+    #[test]
+    fn counted_draws_leave_evaluations() {
+        let with = |goal: &str| {
+            let case = "case = { kind = \"wishart\", dim = 4 }\nchains = 5\nruns = 1\nevaluations = 100";
+            let cases = "[[case]]\nkind = \"wishart\"\ndim = 4";
+            toml::from_str::<Rungs>(&format!("evaluations = 5\n{cases}\n[[goal]]\n{case}\n{goal}")).unwrap()
+        };
+        for bad in ["draws = 100", "draws = 1", "draws = 0"] {
+            let error = with(bad).check().unwrap_err().to_string();
+            assert!(error.starts_with("rungs.goal[0]: draws is at least 2"), "{bad}: {error}");
+        }
+        assert!(with("draws = 99").check().is_ok());
+        assert_eq!(with("").goals[0].draws, None);
+    }
+}
