@@ -3,6 +3,7 @@
 use mcsa_core::Error;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
+use toml::Value;
 
 /// A table of settings. Settings that are lists of plain values expand to all combinations; later keys vary fastest. The keys
 /// `on`, `with` and `label` are not settings: they list the labels of the targets and the kinds of methods that the entry applies
@@ -31,11 +32,11 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Placed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut settings = toml::Table::deserialize(deserializer)?;
         let label = match settings.remove("label") {
-            Some(toml::Value::String(label)) => Some(label),
+            Some(Value::String(label)) => Some(label),
             Some(other) => return Err(D::Error::custom(format!("label = {other}: a word is needed"))),
             None => None,
         };
-        let value = T::deserialize(toml::Value::Table(settings));
+        let value = T::deserialize(Value::Table(settings));
         let value = value.map_err(|error| D::Error::custom(error.message()))?;
         Ok(Self { value, on: None, with: None, label })
     }
@@ -103,30 +104,28 @@ pub fn check_on<'p, T: 'p>(
     }
 }
 
-impl Entry {
-    fn expanded(&self) -> Vec<toml::Table> {
-        let mut tables = vec![toml::Table::new()];
-        for (key, value) in &self.settings {
-            let values = match value {
-                toml::Value::Array(values) if values.iter().all(is_plain) && !values.is_empty() => {
-                    values.clone()
-                }
-                other => vec![other.clone()],
-            };
-            let with = |table: &toml::Table, value: &toml::Value| {
-                let mut table = table.clone();
-                table.insert(key.clone(), value.clone());
-                table
-            };
-            tables =
-                tables.iter().flat_map(|t| values.iter().map(|v| with(t, v)).collect::<Vec<_>>()).collect();
-        }
-        tables
+/// All combinations of the values that a table has for each key; later keys vary fastest.
+pub(crate) fn combinations(table: &toml::Table, values: &dyn Fn(&Value) -> Vec<Value>) -> Vec<toml::Table> {
+    let mut all = vec![toml::Table::new()];
+    for (key, value) in table {
+        let values = values(value);
+        let with = |table: &toml::Table, value: &Value| {
+            let mut table = table.clone();
+            table.insert(key.clone(), value.clone());
+            table
+        };
+        all = all.iter().flat_map(|t| values.iter().map(|v| with(t, v)).collect::<Vec<_>>()).collect();
     }
+    all
 }
 
-fn is_plain(value: &toml::Value) -> bool {
-    !matches!(value, toml::Value::Array(_) | toml::Value::Table(_))
+/// The values of a list of plain ones, or the value itself.
+fn plain_values(value: &Value) -> Vec<Value> {
+    let is_plain = |value: &Value| !matches!(value, Value::Array(_) | Value::Table(_));
+    match value {
+        Value::Array(values) if values.iter().all(is_plain) && !values.is_empty() => values.clone(),
+        other => vec![other.clone()],
+    }
 }
 
 /// All combinations of all entries, deserialised.
@@ -136,13 +135,13 @@ fn is_plain(value: &toml::Value) -> bool {
 pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<Vec<Placed<T>>, Error> {
     let mut values = Vec::new();
     for (number, entry) in (1..).zip(entries) {
-        for table in entry.expanded() {
+        for table in combinations(&entry.settings, &plain_values) {
             let place = |error: toml::de::Error| {
                 let reason = error.message().to_owned();
                 Error::invalid(reason)
                     .within(format!("[[{section}]] number {number} ({})", inline(&entry.settings)))
             };
-            let value = T::deserialize(toml::Value::Table(table)).map_err(place)?;
+            let value = T::deserialize(Value::Table(table)).map_err(place)?;
             values.push(Placed {
                 value,
                 on: entry.on.clone(),

@@ -1,5 +1,6 @@
-//! Interruption of the program by INT (Ctrl-C) or TERM.
+//! Messages to the user during a run, and interruption of the program by INT (Ctrl-C) or TERM.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -8,7 +9,15 @@ use mcsa_core::Error;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::notice::tell;
+/// Prints a line to the standard error stream; failure to print is ignored.
+pub(crate) fn tell(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
+/// Prints a warning.
+pub(crate) fn warn(message: &str) {
+    tell(&format!("warning: {message}"));
+}
 
 /// Record of whether the program was asked to end, and by which signal.
 ///

@@ -39,7 +39,6 @@
 
 pub use mcsa_catalogue as catalog;
 
-mod anchors;
 pub mod archive;
 pub mod claims;
 mod exact;
@@ -53,8 +52,6 @@ pub mod interval;
 pub mod jobs;
 pub mod look;
 pub mod metric;
-mod notice;
-mod number;
 pub mod plan;
 pub mod provenance;
 pub mod published;
@@ -63,7 +60,6 @@ pub mod report;
 pub mod results;
 pub mod runner;
 mod selector;
-pub mod shard;
 pub mod store;
 pub mod tables;
 pub mod task;

@@ -3,9 +3,12 @@
 use crate::catalog::Method;
 use mcsa_plot::{Color, Dash, Marker, Style};
 
-/// Kind, name in legends and tables, colour, dash, marker of methods. Colours of Okabe and Ito, then some of Tol that differ
+/// Kind, name in legends and tables, colour, dash, marker.
+type Look = (&'static str, &'static str, Color, Dash, Marker);
+
+/// Looks of methods. Colours of Okabe and Ito, then some of Tol that differ
 /// from them under any colour vision. Methods with chains have solid lines, methods without chains broken ones.
-const LOOKS: [(&str, &str, Color, Dash, Marker); 18] = [
+static LOOKS: [Look; 18] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
@@ -26,8 +29,8 @@ const LOOKS: [(&str, &str, Color, Dash, Marker); 18] = [
     ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
 ];
 
-/// Kind, name, colour, dash, marker of families; annealed paths by their surrogates.
-const FAMILIES: [(&str, &str, Color, Dash, Marker); 10] = [
+/// Looks of families; annealed paths by their surrogates.
+static FAMILIES: [Look; 10] = [
     ("mean-field", "mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
     ("low-rank", "low rank", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Triangle),
     ("full-rank", "Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
@@ -40,9 +43,9 @@ const FAMILIES: [(&str, &str, Color, Dash, Marker); 10] = [
     ("spline-flow", "spline flow", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Diamond),
 ];
 
-/// Kind, name, colour, dash, marker of methods of inference: running moments in colours of their families, score ascent in greens, the
+/// Looks of methods of inference: running moments in colours of their families, score ascent in greens, the
 /// exclusive divergence in greys.
-const ENTRANTS: [(&str, &str, Color, Dash, Marker); 15] = [
+static ENTRANTS: [Look; 15] = [
     ("moments-mean-field", "moments, mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
     ("moments-low-rank", "moments, low rank", Color(0x56, 0xB4, 0xE9), Dash::Short, Marker::Triangle),
     ("moments-full-rank", "moments, Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
@@ -60,43 +63,37 @@ const ENTRANTS: [(&str, &str, Color, Dash, Marker); 15] = [
     ("nuts", "NUTS", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
 ];
 
+/// Place, name and style of a kind in a table.
+fn found(looks: &'static [Look], kind: &str) -> Option<(usize, &'static str, Style)> {
+    let place = looks.iter().position(|look| look.0 == kind)?;
+    let (_, name, color, dash, marker) = looks[place];
+    Some((place, name, Style { color, dash, marker, ..Style::series(0) }))
+}
+
 /// Place, name and style of a kind of method of inference.
 pub fn entrant(kind: &str) -> (usize, &str, Style) {
-    let plain = Style::series(0);
-    let place = ENTRANTS.iter().position(|look| look.0 == kind).unwrap_or(ENTRANTS.len());
-    ENTRANTS.get(place).map_or((place, kind, plain), |&(_, name, color, dash, marker)| {
-        (place, name, Style { color, dash, marker, ..plain })
-    })
+    found(&ENTRANTS, kind).unwrap_or_else(|| (ENTRANTS.len(), kind, Style::series(0)))
 }
 
 /// Name and style of a kind of family.
 pub fn family(kind: &str) -> (&str, Style) {
-    let plain = Style::series(0);
-    FAMILIES.iter().find(|look| look.0 == kind).map_or((kind, plain), |&(_, name, color, dash, marker)| {
-        (name, Style { color, dash, marker, ..plain })
-    })
+    let (_, name, style) = found(&FAMILIES, kind).unwrap_or_else(|| (0, kind, Style::series(0)));
+    (name, style)
 }
 
 /// The name of a kind of method in legends and tables.
 pub fn name(kind: &str) -> &str {
-    LOOKS.iter().find(|look| look.0 == kind).map_or_else(|| entrant(kind).1, |look| look.1)
+    found(&LOOKS, kind).unwrap_or_else(|| entrant(kind)).1
 }
 
 /// Position of a kind of method in tables and legends.
 pub fn rank(kind: &str) -> usize {
-    LOOKS.iter().position(|look| look.0 == kind).unwrap_or(LOOKS.len() + entrant(kind).0)
+    found(&LOOKS, kind).map_or_else(|| LOOKS.len() + entrant(kind).0, |look| look.0)
 }
 
 /// The style of a method's series.
 pub fn style(method: &Method) -> Style {
-    let look = LOOKS.iter().find(|look| look.0 == method.kind());
-    let plain = Style::series(0);
-    look.map_or(entrant(method.kind()).2, |&(_, _, color, dash, marker)| Style {
-        color,
-        dash,
-        marker,
-        ..plain
-    })
+    found(&LOOKS, method.kind()).unwrap_or_else(|| entrant(method.kind())).2
 }
 
 /// The style of member number `member` of the `members` series of one method, from light to dark.
@@ -115,11 +112,10 @@ mod tests {
         for (kind, ..) in Method::ALL {
             assert!(LOOKS.iter().any(|look| look.0 == kind), "{kind}");
         }
-        for (k, a) in LOOKS.iter().enumerate() {
-            assert!(LOOKS[..k].iter().all(|b| a.2 != b.2 && (a.3, a.4) != (b.3, b.4)), "{}", a.0);
-        }
-        for (k, a) in ENTRANTS.iter().enumerate() {
-            assert!(ENTRANTS[..k].iter().all(|b| a.2 != b.2 && (a.3, a.4) != (b.3, b.4)), "{}", a.0);
+        for looks in [&LOOKS[..], &ENTRANTS] {
+            for (k, a) in looks.iter().enumerate() {
+                assert!(looks[..k].iter().all(|b| a.2 != b.2 && (a.3, a.4) != (b.3, b.4)), "{}", a.0);
+            }
         }
     }
 }

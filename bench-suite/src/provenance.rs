@@ -15,8 +15,8 @@ use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, PresetName};
-use crate::notice::warn;
-use crate::shard::Shard;
+use crate::interrupt::warn;
+use crate::plan::Shard;
 use crate::store::{CODE, LONGEST, Store, vector_unit, write_whole, writer};
 use crate::task::Job;
 

@@ -49,6 +49,21 @@ pub struct Series<'a> {
 }
 
 impl Results {
+    /// No results.
+    fn none(experiment: Experiment, preset: PresetName) -> Self {
+        Self {
+            experiment,
+            preset,
+            outcomes: Vec::new(),
+            missing: 0,
+            bad: Vec::new(),
+            stale: 0,
+            is_stale: false,
+            absent: Vec::new(),
+            origins: BTreeMap::new(),
+        }
+    }
+
     /// Reads the results in the store. Results of the present code are used alone. If there are none, results of one other
     /// version are used and marked as stale: the version with results of the most jobs; of several such versions, the one whose
     /// results are most often the newest of their job. Unusable files are left out and listed.
@@ -86,17 +101,8 @@ impl Results {
             }
         }
         let absent = absent.into_iter().collect();
-        Ok(Self {
-            experiment,
-            preset,
-            outcomes,
-            missing,
-            bad,
-            stale: count,
-            is_stale,
-            absent,
-            origins: BTreeMap::new(),
-        })
+        let none = Self::none(experiment, preset);
+        Ok(Self { outcomes, missing, bad, stale: count, is_stale, absent, ..none })
     }
 
     /// Archived results of any code.
@@ -122,8 +128,7 @@ impl Results {
             outcomes.push(Outcome { job, rows, ended, unit, code: origin.code });
         }
         let absent = absent.into_iter().collect();
-        let (bad, stale, is_stale) = (Vec::new(), 0, false);
-        Ok(Self { experiment, preset, outcomes, missing, bad, stale, is_stale, absent, origins })
+        Ok(Self { outcomes, missing, absent, origins, ..Self::none(experiment, preset) })
     }
 
     /// Returns true if some of the results come from other code.
@@ -197,17 +202,7 @@ impl Results {
             Outcome { job, rows, ended: Ended::default(), unit: None, code: CODE.to_owned() }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();
-        Self {
-            experiment,
-            preset,
-            outcomes,
-            missing: 0,
-            bad: Vec::new(),
-            stale: 0,
-            is_stale: false,
-            absent: Vec::new(),
-            origins: BTreeMap::new(),
-        }
+        Self { outcomes, ..Self::none(experiment, preset) }
     }
 }
 

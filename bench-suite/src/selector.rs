@@ -6,8 +6,9 @@ use mcsa_core::Error;
 use serde_json::Value as Json;
 use toml::Value;
 
-use crate::catalog::{Ansatz, FamilyConfig, OptimizerConfig, Target};
+use crate::catalog::{Ansatz, Case, FamilyConfig, OptimizerConfig};
 use crate::experiment::Experiment;
+use crate::grid;
 use crate::look;
 use crate::results::{Results, Series};
 use crate::task::Labels;
@@ -136,10 +137,7 @@ impl Settings {
         let all = tagged.as_object().and_then(|all| all.values().next().cloned()).unwrap_or_default();
         let label = |(key, value): (&String, &Json)| Some((key.clone(), labels.of(key, value)?.to_owned()));
         let labels = all.as_object().into_iter().flatten().filter_map(label).collect();
-        let dimension = match task.target() {
-            Target::Case { case } => case.dim(),
-            _ => None,
-        };
+        let dimension = task.target().case().and_then(Case::dim);
         let (label, budget) = (task.target().label().to_owned(), task.method().budget());
         Self { label, budget, dimension, all, labels }
     }
@@ -289,22 +287,9 @@ impl Selector {
 
 /// All combinations of the values of a table; a list stands for each of its values, also within tables.
 pub(crate) fn combinations(table: &toml::Table) -> Vec<toml::Table> {
-    let mut all = vec![toml::Table::new()];
-    for (key, value) in table {
-        let values: Vec<Value> = match value {
-            Value::Array(values) => values.clone(),
-            Value::Table(inner) => combinations(inner).into_iter().map(Value::Table).collect(),
-            plain => vec![plain.clone()],
-        };
-        let with = |table: &toml::Table, value: &Value| {
-            let mut table = table.clone();
-            table.insert(key.clone(), value.clone());
-            table
-        };
-        all = all
-            .iter()
-            .flat_map(|table| values.iter().map(|value| with(table, value)).collect::<Vec<_>>())
-            .collect();
-    }
-    all
+    grid::combinations(table, &|value| match value {
+        Value::Array(values) => values.clone(),
+        Value::Table(inner) => combinations(inner).into_iter().map(Value::Table).collect(),
+        plain => vec![plain.clone()],
+    })
 }

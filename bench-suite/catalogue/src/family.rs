@@ -1,5 +1,7 @@
 //! Variational families by name; each can begin at a Gaussian with independent coordinates.
 
+use std::sync::Arc;
+
 use faer::Mat;
 use mcsa_annealed::Surrogate;
 use mcsa_annealed::dais::{Annealed, Shape, Slope};
@@ -216,12 +218,12 @@ impl FamilyConfig {
             Self::BlockNeural { networks, depth, width } => {
                 let family = Bnaf::block_neural(dim, Gauss, networks, &vec![width; depth])?;
                 let params = family.start_at(&mean, &deviations, &mut stream)?;
-                Ok(Pushed { family: Moved::Alone(Box::new(family)), params })
+                Ok(Pushed::alone(Arc::new(family), params))
             }
             _ => {
                 let built = self.build(dim)?;
                 let params = built.around(&mean, &deviations, &mut stream)?;
-                Ok(Pushed { family: Moved::Alone(built.pushforward), params })
+                Ok(Pushed::alone(built.pushforward.into(), params))
             }
         }
     }
@@ -348,54 +350,20 @@ pub fn full_rank_at(dim: usize, scale: f64) -> Result<Vec<f64>, Error> {
     FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())
 }
 
-/// Pushforward with its parameters at the start of a fit.
+/// A family as a pushforward, with its parameters at the start of a fit.
 pub struct Pushed<'a> {
     /// The pushforward.
-    pub family: Moved<'a>,
+    pub family: Arc<dyn Pushforward + 'a>,
     /// Parameters at the start of a fit.
     pub params: Vec<f64>,
+    /// Terms of the likelihood of a surrogate that were evaluated.
+    pub terms: Box<dyn Fn() -> u64 + 'a>,
 }
 
-/// Family as a pushforward; one along a surrogate counts the terms of the surrogate likelihood.
-pub enum Moved<'a> {
-    /// Family without a surrogate.
-    Alone(Box<dyn Pushforward + 'a>),
-    /// Annealed paths.
-    Guided {
-        /// The paths.
-        paths: Box<dyn Guided + 'a>,
-        /// Rows or points of the surrogate.
-        rows: usize,
-    },
-}
-
-/// Pushforward along a surrogate.
-pub trait Guided: Pushforward {
-    /// Gradients of the surrogate, and products with its second derivatives.
-    fn evaluations(&self) -> u64;
-}
-
-impl<S: Surrogate> Guided for Annealed<Counted<S>> {
-    fn evaluations(&self) -> u64 {
-        let counts = self.surrogate.counts();
-        counts.gradient + counts.hessian_vector
-    }
-}
-
-impl<'a> Moved<'a> {
-    pub fn pushforward(&self) -> &(dyn Pushforward + 'a) {
-        match self {
-            Self::Alone(family) => &**family,
-            Self::Guided { paths, .. } => &**paths,
-        }
-    }
-
-    /// Terms of the surrogate likelihood that were evaluated.
-    pub fn terms(&self) -> u64 {
-        match self {
-            Self::Alone(_) => 0,
-            Self::Guided { paths, rows } => paths.evaluations() * *rows as u64,
-        }
+impl<'a> Pushed<'a> {
+    /// A family without a surrogate.
+    fn alone(family: Arc<dyn Pushforward + 'a>, params: Vec<f64>) -> Self {
+        Self { family, params, terms: Box::new(|| 0) }
     }
 }
 
@@ -455,7 +423,12 @@ impl AnnealedConfig {
         place: (f64, f64),
     ) -> Result<Pushed<'a>, Error> {
         let (family, params) = self.along(Counted::new(surrogate), psi, place)?;
-        Ok(Pushed { family: Moved::Guided { paths: Box::new(family), rows }, params })
+        let family = Arc::new(family);
+        let counted = family.clone();
+        // Gradients of the surrogate, and products with its second derivatives.
+        let evaluations =
+            move || counted.surrogate.counts().gradient + counted.surrogate.counts().hessian_vector;
+        Ok(Pushed { family, params, terms: Box::new(move || evaluations() * rows as u64) })
     }
 
     /// The paths for this regression, whose base begins at a mean and standard deviation that all coordinates share.

@@ -295,14 +295,6 @@ pub(super) fn whole(
     })
 }
 
-/// Settings of the rows.
-struct Rows {
-    count: usize,
-    dim: usize,
-    rate: f64,
-    correlation: f64,
-}
-
 impl Target {
     /// Training rows and held-out rows of a synthetic logistic regression.
     ///
@@ -328,54 +320,51 @@ impl Target {
         if !(0.0..1.0).contains(correlation) {
             return refuse("correlation", *correlation, "at least 0 and less than 1");
         }
-        let drawn = Rows { count: rows + held_out, dim: *dim, rate: *rate, correlation: *correlation };
         let seed = Seed::new(*seed).named(self.kind());
-        let all = drawn.draw(name, seed, &mut seed.stream(0, 0));
+        let all = drawn(name, seed, [rows + held_out, *dim], *rate, *correlation);
         let part = |from: usize, to: usize| all.select(&(from..to).collect::<Vec<_>>());
         Ok((part(0, *rows), part(*rows, rows + held_out)))
     }
 }
 
-impl Rows {
-    /// Rows and labels.
-    ///
-    /// ```text
-    /// u_k = sqrt(c) f + sqrt(1 - c) e_k,   x = [1; u standardised],   y ~ Bernoulli(sigmoid(a + sum_k (-1)^k x_k))
-    /// ```
-    /// with standard normal f and e, and a such that the mean probability is the rate.
-    fn draw(&self, name: &str, seed: Seed, stream: &mut Stream) -> Dataset {
-        let &Self { count, dim, rate, correlation } = self;
-        let (common, own) = (correlation.sqrt(), (1.0 - correlation).sqrt());
-        let mut x = Mat::from_fn(count, dim, |_, _| 1.0);
-        for i in 0..count {
-            let factor = common * stream.normal();
-            (1..dim).for_each(|k| x[(i, k)] = factor + own * stream.normal());
-        }
-        for k in 1..dim {
-            let column = x.col_as_slice_mut(k);
-            let mean = column.iter().sum::<f64>() / count as f64;
-            let square = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count as f64;
-            column.iter_mut().for_each(|x| *x = (*x - mean) / square.sqrt());
-        }
-        let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
-        let slopes: Vec<f64> = (0..count).map(|i| (1..dim).map(|k| sign(k) * x[(i, k)]).sum()).collect();
-        let probability = |intercept: f64, slope: f64| numeric::scalar::sigmoid(intercept + slope);
-        let mean = |a: f64| slopes.iter().map(|slope| probability(a, *slope)).sum::<f64>() / count as f64;
-        // The mean probability rises with the intercept from 0 to 1.
-        let (mut low, mut high) = (-100.0 * dim as f64, 100.0 * dim as f64);
-        for _ in 0..80 {
-            let middle = 0.5 * (low + high);
-            if mean(middle) < rate { low = middle } else { high = middle }
-        }
-        let y = slopes.iter().map(|slope| f64::from(u8::from(stream.uniform() < probability(low, *slope))));
-        Dataset {
-            name: name.to_owned(),
-            task: Task::Classification,
-            columns: (0..dim).map(|k| format!("x{k}")).collect(),
-            y: y.collect(),
-            x,
-            origin: Origin::Synthetic { stands_for: "no data set".to_owned(), seed },
-        }
+/// Synthetic rows and labels.
+///
+/// ```text
+/// u_k = sqrt(c) f + sqrt(1 - c) e_k,   x = [1; u standardised],   y ~ Bernoulli(sigmoid(a + sum_k (-1)^k x_k))
+/// ```
+/// with standard normal f and e, the correlation c, and a such that the mean probability is the rate.
+fn drawn(name: &str, seed: Seed, [count, dim]: [usize; 2], rate: f64, correlation: f64) -> Dataset {
+    let mut stream = seed.stream(0, 0);
+    let (common, own) = (correlation.sqrt(), (1.0 - correlation).sqrt());
+    let mut x = Mat::from_fn(count, dim, |_, _| 1.0);
+    for i in 0..count {
+        let factor = common * stream.normal();
+        (1..dim).for_each(|k| x[(i, k)] = factor + own * stream.normal());
+    }
+    for k in 1..dim {
+        let column = x.col_as_slice_mut(k);
+        let mean = column.iter().sum::<f64>() / count as f64;
+        let square = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count as f64;
+        column.iter_mut().for_each(|x| *x = (*x - mean) / square.sqrt());
+    }
+    let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
+    let slopes: Vec<f64> = (0..count).map(|i| (1..dim).map(|k| sign(k) * x[(i, k)]).sum()).collect();
+    let probability = |intercept: f64, slope: f64| numeric::scalar::sigmoid(intercept + slope);
+    let mean = |a: f64| slopes.iter().map(|slope| probability(a, *slope)).sum::<f64>() / count as f64;
+    // The mean probability rises with the intercept from 0 to 1.
+    let (mut low, mut high) = (-100.0 * dim as f64, 100.0 * dim as f64);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if mean(middle) < rate { low = middle } else { high = middle }
+    }
+    let y = slopes.iter().map(|slope| f64::from(u8::from(stream.uniform() < probability(low, *slope))));
+    Dataset {
+        name: name.to_owned(),
+        task: Task::Classification,
+        columns: (0..dim).map(|k| format!("x{k}")).collect(),
+        y: y.collect(),
+        x,
+        origin: Origin::Synthetic { stands_for: "no data set".to_owned(), seed },
     }
 }
 

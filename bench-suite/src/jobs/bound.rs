@@ -5,7 +5,7 @@ use mcsa_annealed::{
     SparsePosterior, SparseSurrogate,
 };
 use mcsa_core::{
-    Columns, Counted, Curvature, Error, Estimator, LogDensity, Parametric, Pushforward, Seed, Stream, from_fn,
+    Columns, Counted, Curvature, Error, Estimator, LogDensity, Pushforward, Seed, Stream, from_fn,
 };
 use mcsa_estimators::{Ascent, Draws, FlowElbo};
 use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};
@@ -36,10 +36,10 @@ impl Fit {
     ) -> Result<Option<Done>, Error> {
         let rows = self.target.logistic_rows(running.catalogue, job.seed)?;
         let place = self.start.place().unwrap_or((0.0, 1.0));
-        let Pushed { family: moved, params } =
+        let Pushed { family, params, terms: others } =
             self.family.pushed(&rows, place, job.seed.named("surrogate"))?;
-        let (model, family) = (Counted::new(&rows.model), moved.pushforward());
-        let counts = || terms(&model, moved.terms());
+        let (model, family) = (Counted::new(&rows.model), &*family);
+        let counts = || terms(&model, others());
         let lane = || job.seed.named("measure").stream(0, self.steps);
         let measure = |params: &[f64]| measured(&rows, family, params, lane(), draws);
         let run = Bounded::new(self, job, running)?.counting(&counts);
@@ -66,25 +66,36 @@ fn measured(
 ) -> Result<Vec<(&'static str, f64)>, Error> {
     let LogisticRows { model, train, test, .. } = rows;
     let draws = Draws::pushed(model, family, params, lane, draws)?;
-    let (bound, error) = mean_and_error(&draws.log_ratios());
     let mut odds = vec![0.0; test.rows()];
     let points = draws.points.get(.., ..PREDICTING.min(draws.len()));
     log_odds_from_draws::<Logistic>(test.x.as_ref(), points, &mut odds);
     let rate = train.y.iter().sum::<f64>() / train.rows() as f64;
-    let sizes = family.step_sizes(params, &mut vec![0.0; family.work_len(1)]);
-    Ok(vec![
-        ("elbo", bound),
-        ("elbo_error", error),
-        ("log_z", draws.log_evidence()),
-        ("k_hat", draws.shape),
+    let mut values = of_draws(&draws, family, params);
+    values.extend([
         ("accuracy", accuracy(&odds, &test.y)),
         ("balanced_accuracy", by_label(accuracy, &odds, &test.y, 0.5)),
         ("lpd", log_predictive_density(&odds, &test.y)),
         ("lpd_as_trained", by_label(log_predictive_density, &odds, &test.y, rate)),
+    ]);
+    Ok(values)
+}
+
+/// Bound and evidence by weighted draws, and the clipped step sizes of annealed paths.
+fn of_draws<F: Pushforward + ?Sized>(draws: &Draws, family: &F, params: &[f64]) -> Vec<(&'static str, f64)> {
+    let (bound, error) = mean_and_error(&draws.log_ratios());
+    let of_weights =
+        [("elbo", bound), ("elbo_error", error), ("log_z", draws.log_evidence()), ("k_hat", draws.shape)];
+    of_weights.into_iter().chain(of_steps(family, params)).collect()
+}
+
+/// Clipped step sizes of annealed paths.
+fn of_steps<F: Pushforward + ?Sized>(family: &F, params: &[f64]) -> [(&'static str, f64); 3] {
+    let sizes = family.step_sizes(params, &mut vec![0.0; family.work_len(1)]);
+    [
         ("zero_steps", sizes.zero as f64),
         ("longest_steps", sizes.longest as f64),
         ("still", f64::from(u8::from(sizes.is_still()))),
-    ])
+    ]
 }
 
 /// Mean of a measure of held-out labels in which those of the label 1 have the share `rate`. NaN if a label does not occur.
@@ -242,12 +253,7 @@ impl Fit {
                     let mut values = measured_in_parts(draws, |lane, count| {
                         Ok(Draws::pushed(&target, &part, params, seed.stream(lane, 0), count)?.log_ratios())
                     })?;
-                    let sizes = part.step_sizes(params, &mut vec![0.0; part.work_len(1)]);
-                    values.extend([
-                        ("zero_steps", sizes.zero as f64),
-                        ("longest_steps", sizes.longest as f64),
-                        ("still", f64::from(u8::from(sizes.is_still()))),
-                    ]);
+                    values.extend(of_steps(&part, params));
                     Ok(values)
                 };
                 run.finish((&model, &family, estimator), params, &measure)
@@ -445,7 +451,6 @@ impl Measured<'_> {
         let (all, memory) = prepared(&rows.process, theta)?;
         let posterior = rows.process.posterior(theta, &all, &memory);
         let draws = Draws::pushed(&posterior, family, lambda, seed.stream(0, 0), draws)?;
-        let (bound, error) = mean_and_error(&draws.log_ratios());
         let quadrature = (0..QUADRATURE.min(draws.len()))
             .map(|s| posterior.quadrature_error(draws.points.as_ref().column(s)))
             .sum::<f64>()
@@ -455,17 +460,8 @@ impl Measured<'_> {
         let points = draws.points.get(.., ..PREDICTED.min(draws.len()));
         rows.test.posterior(theta, &held_out, &memory).log_predictive_into(points, &mut log_p);
         let mean = |of: &dyn Fn(f64) -> f64| log_p.iter().map(|p| of(*p)).sum::<f64>() / log_p.len() as f64;
-        let sizes = family.step_sizes(lambda, &mut vec![0.0; family.work_len(1)]);
-        let mut values = vec![
-            ("elbo", bound),
-            ("elbo_error", error),
-            ("log_z", draws.log_evidence()),
-            ("k_hat", draws.shape),
-            ("quadrature_error", quadrature),
-            ("zero_steps", sizes.zero as f64),
-            ("longest_steps", sizes.longest as f64),
-            ("still", f64::from(u8::from(sizes.is_still()))),
-        ];
+        let mut values = of_draws(&draws, family, lambda);
+        values.push(("quadrature_error", quadrature));
         match rows.scaling {
             // A label is predicted if its probability is above one half.
             None => values.extend([

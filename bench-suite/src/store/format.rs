@@ -8,16 +8,20 @@
 //! {"vector":"means","values":[[[0.5,1.25],null,null],..]}     likewise a vector
 //! ```
 //! In the store a file has one result and a last line with the SHA-256 of all lines before it (equal to that of
-//! `head -n -1 FILE | sha256sum`).
+//! `head -n -1 FILE | sha256sum`). Checkpoints of jobs are state files with code, job and vector unit.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use mcsa_core::Error;
+use mcsa_estimators::StateFile;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::row::{Ended, Outcome, Row};
+use super::row::{Ended, Number, Outcome, Row};
 use crate::metric::{Metric, Vector};
-use crate::number::Number;
 use crate::task::Job;
 
 /// First line of a result.
@@ -209,10 +213,74 @@ fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// First words of a checkpoint; the number is the version of the format.
+const CHECKPOINT: &str = "mcsa job 1";
+
+#[derive(Serialize, Deserialize)]
+struct Saved<J, T> {
+    code: String,
+    /// Vector unit; several, joined by `+`, if the job went from one machine to another.
+    unit: String,
+    job: J,
+    state: T,
+}
+
+/// Writes the state of a job, computed by `code` on the vector unit `unit`.
+pub(super) fn write_checkpoint<T: Serialize>(
+    path: &Path,
+    code: &str,
+    unit: &str,
+    job: &Job,
+    state: &T,
+) -> Result<(), Error> {
+    let saved = Saved { code: code.to_owned(), unit: unit.to_owned(), job, state };
+    StateFile::new(path, CHECKPOINT).write(&saved)
+}
+
+/// State and vector unit of a job; `None` if there is no file.
+///
+/// # Errors
+/// If the file is damaged, of other code or of another job; the message names the first difference.
+pub(super) fn read_checkpoint<T: DeserializeOwned>(
+    path: &Path,
+    code: &str,
+    job: &Job,
+) -> Result<Option<(T, String)>, Error> {
+    let file = StateFile::new(path, CHECKPOINT);
+    let Some(saved) = file.read::<Saved<Value, IgnoredAny>>()? else { return Ok(None) };
+    if saved.code != code {
+        return Err(file.refuse("it is of another version of this program; delete it to start anew"));
+    }
+    let asked = serde_json::to_value(job).map_err(|error| file.refuse(&error.to_string()))?;
+    if let Some(difference) = difference("", &saved.job, &asked) {
+        let other = "give the arguments of that fit or another file";
+        return Err(file.refuse(&format!("it is of another fit: {difference}; {other}")));
+    }
+    let saved = file.read::<Saved<IgnoredAny, T>>()?;
+    Ok(saved.map(|saved| (saved.state, saved.unit)))
+}
+
+/// The first difference between two JSON values.
+fn difference(place: &str, there: &Value, here: &Value) -> Option<String> {
+    match (there, here) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            keys.into_iter().find_map(|key| {
+                let inner = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+                let of = |map: &serde_json::Map<_, _>| map.get(key).cloned().unwrap_or(Value::Null);
+                difference(&inner, &of(a), &of(b))
+            })
+        }
+        _ if there == here => None,
+        _ => Some(format!("{place} is {there} there and {here} here")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use serde_json::json;
 
     fn results() -> Vec<(Head, Vec<Row>)> {
         let head = |id: &str| Head {
@@ -254,6 +322,17 @@ mod tests {
             let reason = read_lines(&text.replacen(from, to, 1)).unwrap_err();
             assert!(reason.starts_with(line), "{reason}");
         }
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let ours = json!({"task": {"fit": {"steps": 3, "method": {"kind": "pmcsa"}}}});
+        assert_eq!(difference("", &ours, &ours), None);
+        let theirs = json!({"task": {"fit": {"steps": 3, "method": {"kind": "jsa"}}}});
+        let said = difference("", &theirs, &ours).unwrap();
+        assert_eq!(said, "task.fit.method.kind is \"jsa\" there and \"pmcsa\" here");
+        let longer = json!({"task": {"fit": {"steps": 3, "method": {"kind": "pmcsa"}, "averaged": 2}}});
+        assert_eq!(difference("", &ours, &longer).unwrap(), "task.fit.averaged is null there and 2 here");
     }
 
     proptest! {

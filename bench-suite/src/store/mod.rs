@@ -4,29 +4,27 @@
 //! temporary file and renamed, and carries a checksum: a file that is incomplete, or of another job, is detected when it is
 //! read.
 
-mod checkpoint;
-mod file;
 mod format;
 mod row;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use mcsa_core::Error;
 use mcsa_core::numeric::Backend;
+use mcsa_core::{Error, file};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::notice::warn;
+use crate::interrupt::warn;
 use crate::task::Job;
 
-use file::failed;
-pub(crate) use file::{LONGEST, writer};
-pub use file::{check_folder, write_whole};
 pub(crate) use format::{Head, Reason, lines, read_lines};
+pub(crate) use row::Number;
 pub use row::{Ended, Outcome, Row};
 
 /// Fingerprint of this program's code, which its results carry; see `build.rs`.
@@ -113,7 +111,7 @@ impl Store {
         let _ = fs::remove_file(self.checkpoint_path(job));
         let folder = self.folder(&job.experiment);
         if self.is_first(&folder) {
-            mcsa_core::file::sweep(&folder);
+            file::sweep(&folder);
         }
         Ok(())
     }
@@ -161,7 +159,7 @@ impl Store {
     /// If it cannot be renamed.
     pub fn set_aside(&self, job: &Job) -> Result<PathBuf, Error> {
         let path = self.result_path(job);
-        let aside = file::set_aside(&path)?;
+        let aside = set_aside(&path)?;
         if let Ok(Some(bytes)) = read(&aside)
             && format::read_result(&bytes, &self.code, job).is_ok()
         {
@@ -186,7 +184,7 @@ impl Store {
         job: &Job,
         state: &T,
     ) -> Result<(), Error> {
-        checkpoint::write(path, &self.code, &self.units_of(job), job, state)
+        format::write_checkpoint(path, &self.code, &self.units_of(job), job, state)
     }
 
     /// Checkpoint of a job in a file of any name, if there is one.
@@ -195,7 +193,7 @@ impl Store {
         path: &Path,
         job: &Job,
     ) -> Result<Option<T>, Error> {
-        let found = checkpoint::read(path, &self.code, job)?;
+        let found = format::read_checkpoint(path, &self.code, job)?;
         Ok(found.map(|(state, unit)| {
             self.units.lock().unwrap_or_else(PoisonError::into_inner).insert(job.id(), unit);
             state
@@ -210,7 +208,7 @@ impl Store {
     pub fn checkpoint<T: DeserializeOwned>(&self, job: &Job) -> Result<Option<T>, Error> {
         let path = self.checkpoint_path(job);
         self.read_checkpoint(&path, job).or_else(|error| {
-            let aside = file::set_aside(&path)?;
+            let aside = set_aside(&path)?;
             warn(&format!("{error}; renamed to {}, and the job begins anew", aside.display()));
             Ok(None)
         })
@@ -256,7 +254,7 @@ pub(crate) fn vector_unit() -> &'static str {
 
 /// Contents of a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    let read_once = || mcsa_core::file::read(path, LONGEST);
+    let read_once = || file::read(path, LONGEST);
     let mut read = read_once();
     // A network file system says so of a file that another host has just replaced.
     for _ in 0..3 {
@@ -269,5 +267,59 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(path, "read", &error)),
+    }
+}
+
+/// Error that names the failed operation and the file.
+fn failed(path: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::invalid(format!("cannot {what} {}: {error}", path.display()))
+}
+
+/// Writes a file by [`mcsa_core::file::write`].
+///
+/// # Errors
+/// If the file cannot be written; the message names it.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    file::write(path, bytes).map_err(|error| failed(path, "write", &error))
+}
+
+/// Creates a folder and checks that files can be written in it.
+///
+/// # Errors
+/// If not; the message names the folder.
+pub fn check_folder(folder: &Path) -> Result<(), Error> {
+    file::check_folder(folder).map_err(|error| failed(folder, "write files in", &error))
+}
+
+/// Largest size of a stored file in bytes. Ten million numbers, as in the checkpoint of a large fit, have 200 MB.
+pub(crate) const LONGEST: u64 = 1 << 30;
+
+/// Random number of this process: distinguishes hosts and containers with equal names and process ids.
+static CHANCE: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("process"));
+
+/// Unique name of this process: host, process id, random number.
+pub(crate) fn writer() -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let host = host.or_else(|| std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME")).ok());
+    let host = host.unwrap_or_default();
+    let letters: String = host.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
+    format!("{letters}-{}-{:016x}", std::process::id(), *CHANCE)
+}
+
+/// Renames an unusable file and returns the new name: the file is kept, and does not block a new one.
+///
+/// # Errors
+/// If it cannot be renamed.
+fn set_aside(path: &Path) -> Result<PathBuf, Error> {
+    let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
+    let other = |k: u32| match k {
+        1 => path.with_file_name(format!("{name}.bad")),
+        k => path.with_file_name(format!("{name}.bad{k}")),
+    };
+    let free = (1..).map(other).find(|other| !other.exists()).unwrap_or_else(|| other(1));
+    match fs::rename(path, &free) {
+        // Another process has renamed it already.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(free),
+        renamed => renamed.map(|()| free.clone()).map_err(|error| failed(path, "rename", &error)),
     }
 }

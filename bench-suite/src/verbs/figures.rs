@@ -10,13 +10,13 @@ use super::{Exit, Planned, Selection, threads};
 use crate::archive::Archive;
 use crate::experiment::Experiment;
 use crate::interrupt::{Interrupt, command_line};
-use crate::notice::{tell, warn};
+use crate::interrupt::{tell, warn};
+use crate::plan::Shard;
 use crate::plan::{Job, plan};
 use crate::provenance::{Journal, Provenance, Run};
 use crate::registry::Entry;
 use crate::report;
 use crate::runner::{Runner, span};
-use crate::shard::Shard;
 use crate::store::Store;
 
 /// Run jobs without results, draw every figure, check every claim, and write `report/index.html`.

@@ -2,23 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
-use mcsa::Options;
-use mcsa_core::{Error, Seed};
+use mcsa::posterior::{self, FitState, Options, Stage};
+use mcsa_core::{Error, Seed, counted};
 use serde::de::DeserializeOwned;
 
-use super::auto::Auto;
-use super::fit_report::{parameters, report};
-use super::{Exit, check_outputs, remove_checkpoint};
-use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
+use super::{CHECKPOINT, Exit, check_outputs, remove_checkpoint, report};
+use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Posterior, Start, Target};
+use crate::interrupt::tell;
 use crate::interrupt::{Interrupt, command_line};
 use crate::jobs::{Due, Place, Running, SINGLE};
-use crate::notice::tell;
-use crate::runner::CHECKPOINT;
+use crate::runner;
 use crate::store::{Ended, Row, Store, write_whole};
 use crate::task::{Fit, Job, Metrics, Spacing, Task, Trace};
 use mcsa_data::{Catalogue, DataError};
@@ -94,13 +93,13 @@ impl FitModel {
             return self.auto.run(&model, &options, &catalogue, self.out.as_deref(), interrupt, out);
         }
         let fit = self.fit().map_err(Exit::Usage)?;
-        check_outputs(&[("--out", self.out.as_deref()), (super::CHECKPOINT, self.checkpoint.as_deref())])?;
+        check_outputs(&[("--out", self.out.as_deref()), (CHECKPOINT, self.checkpoint.as_deref())])?;
         let catalogue = Catalogue::found(self.data.clone());
         let (rows, ended, lambda) = self.climb(&fit, &catalogue, interrupt)?;
         interrupt.release();
         let posterior = fit.target.build(&catalogue, Seed::new(self.seed))?.posterior;
-        let parameters = parameters(&fit, Seed::new(self.seed), &*posterior, &lambda);
-        let text = report(&fit, self.seed, &rows, &ended, &parameters)?;
+        let parameters = report::parameters(&fit, Seed::new(self.seed), &*posterior, &lambda);
+        let text = report::of_fit(&fit, self.seed, &rows, &ended, &parameters)?;
         match &self.out {
             Some(path) => write_whole(path, text.as_bytes())?,
             None => out.write_all(text.as_bytes()).and_then(|()| out.flush())?,
@@ -135,7 +134,7 @@ impl FitModel {
         // Nothing is written to this store: a fit without a checkpoint file has no checkpoint.
         let nowhere = Store::new(std::env::temp_dir());
         let running = Running {
-            checkpoint: Due::Seconds(CHECKPOINT),
+            checkpoint: Due::Seconds(runner::CHECKPOINT),
             place: self.checkpoint.as_deref().map_or(Place::Nowhere, Place::File),
             progress: &|work| {
                 made.fetch_add(work, Relaxed);
@@ -240,6 +239,95 @@ impl FitModel {
             table.insert(key.to_owned(), value.unwrap_or_else(|| toml::Value::String(text.to_owned())));
         }
         Ok(())
+    }
+}
+
+/// Arguments of `fit --auto`.
+#[derive(Debug, Clone, Args)]
+struct Auto {
+    /// Fit the posterior without a choice of method, and judge the result: starts, climb, weighted draws, verdict. Prints a table;
+    /// `--out FILE` has all of it as JSON. Exit code 3 if the verdict is no. `--set` takes `model.*` and `options.*` (`options.draws=1000`,
+    /// `options.starts=50`, `options.share=0.3`).
+    #[arg(long = "auto", conflicts_with = "method")]
+    is_asked: bool,
+    /// Largest number of evaluations of the model, draws and verdict included; by default a million.
+    #[arg(long, value_name = "EVALUATIONS", requires = "is_asked")]
+    budget: Option<u64>,
+    /// Largest time in seconds, draws and verdict included.
+    #[arg(long, value_name = "SECONDS", requires = "is_asked")]
+    seconds: Option<f64>,
+    /// File for the weighted draws: a column for each parameter, then log_p, log_q and log_weight.
+    #[arg(long, value_name = "FILE", requires = "is_asked")]
+    draws: Option<PathBuf>,
+    /// Use the density alone.
+    #[arg(long, requires = "is_asked")]
+    no_gradient: bool,
+}
+
+impl Auto {
+    /// The options with those of the arguments.
+    fn options(&self, options: Options, seed: u64, checkpoint: Option<PathBuf>) -> Options {
+        let evaluations = self.budget.unwrap_or(options.evaluations);
+        let seconds = self.seconds.or(options.seconds);
+        Options { seed, evaluations, seconds, checkpoint, progress: true, ..options }
+    }
+
+    /// Runs the fit, prints the result and writes the files.
+    fn run(
+        &self,
+        model: &Target,
+        options: &Options,
+        catalogue: &Catalogue,
+        file: Option<&Path>,
+        interrupt: &Interrupt,
+        out: &mut impl Write,
+    ) -> Result<(), Exit> {
+        let checkpoint = options.checkpoint.as_deref();
+        check_outputs(&[("--out", file), ("--draws", self.draws.as_deref()), (CHECKPOINT, checkpoint)])?;
+        let problem = model.build(catalogue, Seed::new(options.seed)).map_err(Exit::Usage)?;
+        let posterior: &dyn Posterior = &*problem.posterior;
+        let target = match self.no_gradient {
+            true => posterior::Target::density_only(&posterior),
+            false => posterior::Target::with_gradient(&posterior),
+        };
+        let fitting = match &options.checkpoint {
+            Some(path) => FitState::resume_or(path, &target, options),
+            None => FitState::new(options),
+        };
+        let mut fitting = fitting.map_err(Exit::Usage)?;
+        let mut after = |_: &FitState| match interrupt.code() {
+            None => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+        };
+        fitting.run(&target, &mut after).map_err(|error| error.within("fit"))?;
+        if fitting.stage != Stage::Done {
+            let said = match &options.checkpoint {
+                Some(_) => format!("interrupted in {fitting}; to go on: {}", command_line(&[])),
+                None => format!(
+                    "interrupted in {fitting}: nothing is kept, which `--checkpoint FILE` would change"
+                ),
+            };
+            return Err(Exit::Interrupted { code: interrupt.code().unwrap_or(130), said });
+        }
+        let fitted = fitting.finish(&target)?;
+        interrupt.release();
+        if let Some(path) = &self.draws {
+            write_whole(path, report::draws(posterior, &fitted.draws).as_bytes())?;
+        }
+        if let Some(path) = file {
+            let text =
+                report::of_posterior(model, &fitting, &fitted, self.draws.as_deref(), !self.no_gradient)?;
+            write_whole(path, text.as_bytes())?;
+        }
+        write!(out, "{}\n{fitted}\n", report::stages(&fitting))?;
+        out.flush()?;
+        if let Some(path) = &options.checkpoint {
+            remove_checkpoint(path);
+        }
+        match fitted.verdict.objections.len() {
+            0 => Ok(()),
+            count => Err(Exit::Objected(format!("the verdict is no: {}", counted(count, "objection")))),
+        }
     }
 }
 

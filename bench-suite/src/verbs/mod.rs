@@ -2,24 +2,18 @@
 //!
 //! A verb prints to a given stream and returns an [`Exit`].
 
-mod anchors;
-mod auto;
-mod auto_report;
 mod claims;
 mod figures;
 mod fit;
-mod fit_report;
-mod rates;
-mod references;
+mod report;
 mod selection;
+mod written;
 
-pub use anchors::Anchors;
 pub use claims::Claims;
 pub use figures::Figures;
 pub use fit::FitModel;
-pub use rates::WriteRates;
-pub use references::References;
 pub use selection::{Planned, Selection};
+pub use written::{Anchors, References, WriteRates};
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use mcsa_core::{Error, file::sweep};
 use super::Exit;
 use crate::archive::Archive;
 use crate::experiment::{Experiment, PresetName};
-use crate::notice::warn;
+use crate::interrupt::warn;
 use crate::plan::{Plan, plan};
 use crate::provenance::Run;
 use crate::registry::{Entry, REGISTRY};

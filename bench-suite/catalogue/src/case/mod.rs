@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use posteriors::{Bananas, NanCorner, Separated, WrongGradient};
 pub use posteriors::{Built, Fault};
-use posteriors::{standardised, synthetic_rows};
+use posteriors::{response_standardised, standardised, synthetic_rows};
 use truth::Margin;
 use truth::{FirstCoordinate, Line};
 pub use truth::{HEAD, LongRun, Margins, Truth};
@@ -297,11 +297,8 @@ impl Case {
                 unknown(Arc::new(ProbitRegression::new(rows.x.as_ref(), &rows.y, 1.0)?))
             }
             Self::LinearRows { data } => {
-                let rows = standardised(catalogue.load(data)?);
-                let (count, mean) = (rows.y.len() as f64, rows.y.iter().sum::<f64>() / rows.y.len() as f64);
-                let scale = (rows.y.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / count).sqrt();
-                let y: Vec<f64> = rows.y.iter().map(|y| (y - mean) / scale).collect();
-                let model = LinearRegression::new(rows.x.as_ref(), &y, NOISE, 1.0)?;
+                let rows = response_standardised(catalogue.load(data)?);
+                let model = LinearRegression::new(rows.x.as_ref(), &rows.y, NOISE, 1.0)?;
                 let log_z = Some(model.log_evidence());
                 let known = gaussian(model.posterior()?);
                 Built { log_z, covariance: None, posterior: Arc::new(model), ..known }

@@ -1,13 +1,11 @@
 //! Names of cases, and their export to other programs.
 
-use std::collections::BTreeMap;
-
 use faer::Mat;
 use mcsa_core::Error;
 use mcsa_data::{Catalogue, Dataset};
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::posteriors::{standardised, synthetic_rows};
+use super::posteriors::{response_standardised, standardised, synthetic_rows};
 use super::truth::{LEVELS, level};
 use super::{Built, Case, FIXED, Fault, Truth, forty_gaussians};
 
@@ -135,47 +133,18 @@ impl Case {
     }
 }
 
-/// Case for a program in another language.
-///
-/// The points test a second implementation of the density: they are scattered around the mean, at 1.5 standard deviations.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Exported {
-    title: String,
-    case: Case,
-    dim: usize,
-    data: BTreeMap<&'static str, Numbers>,
-    points: Vec<Vec<f64>>,
-    log_densities: Vec<f64>,
-    gradients: Vec<Vec<f64>>,
-    means: Vec<f64>,
-    sds: Vec<f64>,
-    levels: Vec<f64>,
-    /// Quantiles at the levels, for each coordinate.
-    quantiles: Vec<[f64; LEVELS]>,
-    /// `log int p(z) dz`, if it is known.
-    log_normaliser: Option<f64>,
-}
-
-/// Vector, or rows of a matrix.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-enum Numbers {
-    Vector(Vec<f64>),
-    Rows(Vec<Vec<f64>>),
-}
-
 /// Number of test points.
 const POINTS: usize = 20;
+
 impl Case {
-    /// Writes the case for a program in another language.
+    /// The case for a program in another language: its settings and the numbers that define its density, test points, moments, and
+    /// quantiles of each coordinate.
+    ///
+    /// The points test a second implementation of the density: they are scattered around the mean, at 1.5 standard deviations.
     ///
     /// # Errors
     /// If the case cannot be built, has no moments or no quantiles, or there is no export of its kind.
-    pub fn exported(&self, catalogue: &Catalogue) -> Result<impl Serialize + use<>, Error> {
-        self.export(catalogue)
-    }
-
-    fn export(&self, catalogue: &Catalogue) -> Result<Exported, Error> {
+    pub fn exported(&self, catalogue: &Catalogue) -> Result<Value, Error> {
         let built = self.build(catalogue)?;
         let Truth::Moments { means, sds } = &built.truth else {
             return Err(Error::invalid(format!("{}: no moments to compare with", self.title())));
@@ -189,88 +158,62 @@ impl Case {
         let points: Vec<Vec<f64>> = (0..POINTS).map(scatter).collect();
         let mut gradients = vec![vec![0.0; target.dim()]; POINTS];
         let at = |(z, gradient): (&Vec<f64>, &mut Vec<f64>)| target.gradient_into(z, gradient, &mut work);
-        let log_densities = points.iter().zip(&mut gradients).map(at).collect();
-        Ok(Exported {
-            title: self.title(),
-            case: self.clone(),
-            dim: target.dim(),
-            data: self.numbers(&built, catalogue)?,
-            log_densities,
-            gradients,
-            quantiles: margins.quantiles(),
-            levels: (0..LEVELS).map(level).collect(),
-            log_normaliser: built.log_z,
-            points,
-            means: means.clone(),
-            sds: sds.clone(),
-        })
+        let log_densities: Vec<f64> = points.iter().zip(&mut gradients).map(at).collect();
+        Ok(json!({
+            "title": self.title(),
+            "case": self,
+            "dim": target.dim(),
+            "data": self.numbers(&built, catalogue)?,
+            "points": points,
+            "log_densities": log_densities,
+            "gradients": gradients,
+            "means": means,
+            "sds": sds,
+            "levels": (0..LEVELS).map(level).collect::<Vec<_>>(),
+            "quantiles": margins.quantiles(),
+            "log_normaliser": built.log_z,
+        }))
     }
 
     /// Numbers that define the density beside the settings.
-    fn numbers(
-        &self,
-        built: &Built,
-        catalogue: &Catalogue,
-    ) -> Result<BTreeMap<&'static str, Numbers>, Error> {
-        let of = |rows: Dataset| pairs(&rows.x, rows.y);
+    fn numbers(&self, built: &Built, catalogue: &Catalogue) -> Result<Value, Error> {
+        let pairs = |x: &Mat<f64>, y: &[f64]| json!({ "x": rows(x), "y": y });
+        let of = |data: Dataset| pairs(&data.x, &data.y);
         Ok(match self {
             Self::Schools => {
                 let schools = catalogue.schools()?;
-                BTreeMap::from([
-                    ("effects", Numbers::Vector(schools.effects)),
-                    ("errors", Numbers::Vector(schools.standard_errors)),
-                ])
+                json!({ "effects": schools.effects, "errors": schools.standard_errors })
             }
             Self::HierarchicalRows { data } => of(catalogue.load(data)?),
             Self::LogisticRows { data } | Self::ProbitRows { data } => {
                 of(standardised(catalogue.load(data)?))
             }
-            Self::LinearRows { data } => of(response_standardised(standardised(catalogue.load(data)?))),
+            Self::LinearRows { data } => of(response_standardised(catalogue.load(data)?)),
             Self::SyntheticRows { dim } => {
-                let mut stream = FIXED.named(self.kind()).stream(0, 0);
-                let (x, y) = synthetic_rows(*dim, &mut stream);
-                pairs(&x, y)
+                let (x, y) = synthetic_rows(*dim, &mut FIXED.named(self.kind()).stream(0, 0));
+                pairs(&x, &y)
             }
             Self::Wishart { .. } => {
                 let (Truth::Moments { means, .. }, Some(covariance)) = (&built.truth, &built.covariance)
                 else {
                     return Err(Error::invalid("a Gaussian has moments"));
                 };
-                BTreeMap::from([
-                    ("mean", Numbers::Vector(means.clone())),
-                    ("covariance", Numbers::Rows(rows(covariance))),
-                ])
+                json!({ "mean": means, "covariance": rows(covariance) })
             }
             Self::FortyGaussians => {
                 let target = forty_gaussians(&mut FIXED.named(self.kind()).stream(0, 0))?;
-                let means = target.components().iter().map(|component| component.mean().to_vec()).collect();
-                BTreeMap::from([
-                    ("means", Numbers::Rows(means)),
-                    (
-                        "variances",
-                        Numbers::Vector(target.components().iter().map(|c| c.variance(0)).collect()),
-                    ),
-                ])
+                let (means, variances): (Vec<&[f64]>, Vec<f64>) =
+                    target.components().iter().map(|part| (part.mean(), part.variance(0))).unzip();
+                json!({ "means": means, "variances": variances })
             }
-            Self::Student { .. } | Self::NealFunnel { .. } | Self::Bananas { .. } => BTreeMap::new(),
+            Self::Student { .. } | Self::NealFunnel { .. } | Self::Bananas { .. } => json!({}),
             _ => return Err(Error::invalid(format!("{}: there is no export of this kind", self.title()))),
         })
     }
 }
 
-fn response_standardised(rows: Dataset) -> Dataset {
-    let (count, mean) = (rows.y.len() as f64, rows.y.iter().sum::<f64>() / rows.y.len() as f64);
-    let scale = (rows.y.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / count).sqrt();
-    let y = rows.y.iter().map(|y| (y - mean) / scale).collect();
-    Dataset { y, ..rows }
-}
-
 fn rows(matrix: &Mat<f64>) -> Vec<Vec<f64>> {
     (0..matrix.nrows()).map(|i| matrix.row(i).iter().copied().collect()).collect()
-}
-
-fn pairs(x: &Mat<f64>, y: Vec<f64>) -> BTreeMap<&'static str, Numbers> {
-    BTreeMap::from([("x", Numbers::Rows(rows(x))), ("y", Numbers::Vector(y))])
 }
 
 #[cfg(test)]
@@ -281,14 +224,12 @@ mod tests {
     #[test]
     fn a_case_is_written_with_its_quantiles() {
         let catalogue = Catalogue::new(None);
-        let written = Case::Student { dim: 2, freedom: 5.0 }.export(&catalogue).unwrap();
-        assert_eq!(
-            (written.points.len(), written.gradients.len(), written.log_normaliser),
-            (20, 20, Some(0.0))
-        );
+        let written = Case::Student { dim: 2, freedom: 5.0 }.exported(&catalogue).unwrap();
+        assert!(["points", "gradients"].iter().all(|key| written[key].as_array().unwrap().len() == 20));
+        assert_eq!(written["log_normaliser"], 0.0);
         // The 95 % point of a t with five degrees of freedom.
-        assert!((written.quantiles[0][18] - 2.015).abs() < 0.001, "{:?}", written.quantiles[0]);
-        let refused = Case::Flat { dim: 2 }.export(&catalogue).unwrap_err().to_string();
+        assert!((written["quantiles"][0][18].as_f64().unwrap() - 2.015).abs() < 0.001, "{written}");
+        let refused = Case::Flat { dim: 2 }.exported(&catalogue).unwrap_err().to_string();
         assert!(refused.contains("no moments"), "{refused}");
     }
 }

@@ -81,6 +81,15 @@ pub(super) fn standardised(rows: Dataset) -> Dataset {
     Dataset { x, ..rows }.with_ones_last()
 }
 
+/// The standardised rows of a regression, the responses standardised too.
+pub(super) fn response_standardised(rows: Dataset) -> Dataset {
+    let rows = standardised(rows);
+    let (count, mean) = (rows.y.len() as f64, rows.y.iter().sum::<f64>() / rows.y.len() as f64);
+    let scale = (rows.y.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let y = rows.y.iter().map(|y| (y - mean) / scale).collect();
+    Dataset { y, ..rows }
+}
+
 /// `10 d` rows: inputs with a correlation of 0.8 of neighbours, scaled so that log odds have a standard deviation of about 2.
 pub(super) fn synthetic_rows(dim: usize, stream: &mut Stream) -> (Mat<f64>, Vec<f64>) {
     let mut x = Mat::zeros(10 * dim, dim);

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use super::{Board, Cell, LADDERS, Run, Runs, STOPPED, median};
-use crate::anchors::Anchor;
 use crate::catalog::Case;
 use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::look;
+use crate::published::Anchor;
 use crate::results::Results;
 
 /// Range of errors that is drawn; larger ones and failures lie on its upper end.

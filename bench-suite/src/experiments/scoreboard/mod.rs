@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcsa_diagnostics::quantile;
 
-use crate::anchors::Anchor;
 use crate::catalog::{Case, Target};
 use crate::claims::{Check, Finding};
 use crate::look;
+use crate::published::Anchor;
 use crate::results::Results;
 use crate::store::Row;
 

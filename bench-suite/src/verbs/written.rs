@@ -1,0 +1,237 @@
+//! The verbs `references`, `rates` and `anchors`: they write files that this program, or packages in other languages, read.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use mcsa_core::Error;
+use mcsa_data::Catalogue;
+use rayon::prelude::*;
+use serde::Deserialize;
+
+use super::{Exit, check_outputs};
+use crate::catalog::{Case, HEAD, LongRun, Truth};
+use crate::experiment::{Experiment, PresetName};
+use crate::experiments::{Rates, rates};
+use crate::grid::{self, expand};
+use crate::interval::binomial;
+use crate::registry::REGISTRY;
+use crate::results::Results;
+use crate::store::{Store, check_folder, write_whole};
+use crate::text;
+
+/// Targets on which settings of the scoreboards are chosen.
+const TRIAL: &str = include_str!("../../examples/scoreboard-trial.toml");
+
+/// The cases of an experiment, each as often as a task has it.
+fn cases(experiment: &Experiment) -> Result<Vec<Case>, Error> {
+    let tasks = experiment.presets.values().map(|preset| experiment.tasks(preset));
+    let tasks = tasks.collect::<Result<Vec<_>, _>>()?;
+    Ok(tasks.iter().flatten().filter_map(|task| task.target().case().cloned()).collect())
+}
+
+/// Compute and store moments and quantiles of the cases that have no closed form, by long runs of the No-U-Turn sampler.
+#[derive(Debug, Clone, Args)]
+pub struct References {
+    /// The file of the moments.
+    #[arg(long, default_value = "bench-suite/references/moments.csv")]
+    file: PathBuf,
+    /// Titles of the cases to compute; the others keep their stored lines. All, if there is none.
+    #[arg(long, value_name = "TITLE")]
+    only: Vec<String>,
+}
+
+impl References {
+    /// Runs the verb.
+    ///
+    /// # Errors
+    /// If a case cannot be built, or the file cannot be written.
+    pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+        check_outputs(&[("--file", Some(&self.file))])?;
+        let catalogue = Catalogue::found(None);
+        let mut all = cases(&Experiment::parse("scoreboard-trial.toml", TRIAL)?)?;
+        for entry in &REGISTRY {
+            all.extend(cases(&entry.experiment()?)?);
+        }
+        let mut distinct: Vec<Case> = Vec::new();
+        for case in all {
+            if !distinct.contains(&case) {
+                distinct.push(case);
+            }
+        }
+        let is_made = |case: &Case| self.only.is_empty() || self.only.contains(&case.title());
+        let lines = |case: &Case| {
+            if !is_made(case) {
+                return Ok(LongRun::stored_lines(&case.title()));
+            }
+            let built = case.posterior(&catalogue)?;
+            let is_known = case.is_planted() || built.truth != Truth::None;
+            match is_known {
+                true => Ok(Vec::new()),
+                false => LongRun::lines(case, &*built.posterior),
+            }
+        };
+        // A case whose run is too short keeps its stored lines.
+        let run = |case: &Case| match lines(case) {
+            Ok(lines) => (lines, Ok(())),
+            Err(error) => (LongRun::stored_lines(&case.title()), Err(error)),
+        };
+        let (lines, runs): (Vec<Vec<String>>, Vec<Result<(), Error>>) = distinct.par_iter().map(run).unzip();
+        let lines = lines.concat();
+        let text = format!("{HEAD}\n{}\n", lines.join("\n"));
+        write_whole(&self.file, text.as_bytes())?;
+        writeln!(out, "{}: moments of {} coordinates", self.file.display(), lines.len())?;
+        runs.into_iter().collect::<Result<(), Error>>()?;
+        Ok(())
+    }
+}
+
+/// Write the error rates of the verdict on a fit, from the stored results of the experiments fit-verdict and fit-verdict-density, into the source that quotes them.
+#[derive(Debug, Clone, Args)]
+pub struct WriteRates {
+    /// Amount of computation of the results.
+    #[arg(long, value_enum, default_value = "default")]
+    preset: PresetName,
+    /// Folder that contains results/.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+    /// The file.
+    #[arg(long, default_value = "mcsa/src/posterior/measured.rs")]
+    file: PathBuf,
+}
+
+impl WriteRates {
+    /// Runs the verb.
+    ///
+    /// # Errors
+    /// If results are missing or of other code, or the file cannot be written.
+    pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+        check_outputs(&[("--file", Some(&self.file))])?;
+        let both = [self.measured("ours/fit-verdict")?, self.measured("ours/fit-verdict-density")?];
+        write_whole(&self.file, text(&both, mcsa::posterior::RULE).as_bytes())?;
+        writeln!(out, "{}: rates of rule {}", self.file.display(), mcsa::posterior::RULE)?;
+        Ok(())
+    }
+
+    /// The rates of one experiment.
+    fn measured(&self, id: &str) -> Result<Rates, Error> {
+        let known = REGISTRY.iter().find(|entry| entry.file.ends_with(&format!("{id}.toml")));
+        let entry = known.ok_or_else(|| Error::invalid(format!("no experiment {id}")))?;
+        let (store, catalogue) = (Store::new(self.out.join("results")), Catalogue::found(None));
+        let results = Results::gather(entry.experiment()?, self.preset, &store, &catalogue)?;
+        if results.is_stale || results.missing > 0 {
+            let advice = format!("run `cargo xtask figures {id} --preset {}` first", self.preset.name());
+            return Err(Error::invalid(format!("results are missing or of other code: {advice}")));
+        }
+        Ok(rates(&results))
+    }
+}
+
+/// Source of the constants: with a gradient, and by the log density alone.
+fn text(rates: &[Rates; 2], rule: u32) -> String {
+    let constant = |name: &str, words: &str, gradient: bool, rates: &Rates| {
+        let Rates { planted, false_yes, hidden, hidden_yes, right, false_no, .. } = rates;
+        let most = binomial(*false_yes, *planted, 0.9)[1];
+        format!(
+            "\n/// Rates of the verdict as measured{words}.\n\
+             pub const {name}: Rates = Rates {{\n    rule: {rule},\n    gradient: {gradient},\n    planted: {planted},\n    \
+             false_yes: {false_yes},\n    at_most: {most:.4},\n    hidden: {hidden},\n    hidden_yes: {hidden_yes},\n    \
+             right: {right},\n    false_no: {false_no},\n}};\n"
+        )
+    };
+    format!(
+        "//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiments `ours/fit-verdict` and\n\
+         //! `ours/fit-verdict-density`.\n\nuse super::Rates;\n{}{}",
+        constant("MEASURED", ", with a gradient", true, &rates[0]),
+        constant("MEASURED_BY_DENSITY", ", by the log density alone", false, &rates[1])
+    )
+}
+
+/// Write the cases that packages in other languages are run on, one file of JSON each: data, test points with their densities, moments and quantiles.
+#[derive(Debug, Clone, Args)]
+pub struct Anchors {
+    /// The list of cases.
+    #[arg(long, value_name = "FILE", default_value = "bench-suite/anchors/cases.toml")]
+    cases: PathBuf,
+    /// Titles of the cases to write; all, if there is none.
+    #[arg(long, value_name = "TITLE")]
+    only: Vec<String>,
+    /// Folder for the files.
+    #[arg(long, value_name = "DIR", default_value = "target/anchors/cases")]
+    out: PathBuf,
+    /// Folder of imported data sets; default: the one that MCSA_DATA names, else `data`.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cases {
+    case: Vec<grid::Entry>,
+}
+
+impl Anchors {
+    /// Runs the verb.
+    ///
+    /// # Errors
+    /// If the list cannot be read, a case cannot be built, or a file cannot be written.
+    pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
+        let place = |error: String| Error::invalid(error).within(self.cases.display().to_string());
+        let listed: Cases =
+            toml::from_str(&text::read(&self.cases)?).map_err(|error| place(error.to_string()))?;
+        let catalogue = Catalogue::found(self.data.clone());
+        check_folder(&self.out)?;
+        let all = expand::<Case>("case", &listed.case)?;
+        if let Some(title) = self.only.iter().find(|title| all.iter().all(|it| it.value.title() != **title)) {
+            return Err(place(format!("no case is called {title:?}")).into());
+        }
+        for (number, placed) in all.into_iter().enumerate() {
+            let case = placed.value;
+            if !self.only.is_empty() && !self.only.contains(&case.title()) {
+                continue;
+            }
+            let written = case.exported(&catalogue)?;
+            let file = self.out.join(format!("{number:02}-{}.json", case.kind()));
+            let text = serde_json::to_string(&written).map_err(|error| Error::invalid(error.to_string()))?;
+            write_whole(&file, text.as_bytes())?;
+            writeln!(out, "{}: {}", file.display(), case.title())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa::posterior::{MEASURED, MEASURED_BY_DENSITY};
+
+    /// The committed file is what the verb writes for its own numbers.
+    #[test]
+    fn the_source_is_what_is_written() {
+        let rates = [MEASURED, MEASURED_BY_DENSITY].map(|measured| Rates {
+            planted: measured.planted,
+            false_yes: measured.false_yes,
+            hidden: measured.hidden,
+            hidden_yes: measured.hidden_yes,
+            right: measured.right,
+            false_no: measured.false_no,
+            ..Rates::default()
+        });
+        let committed = include_str!("../../../mcsa/src/posterior/measured.rs");
+        assert_eq!(text(&rates, MEASURED.rule), committed);
+        let others = rates.map(|rates| Rates { planted: rates.planted + 1, ..rates });
+        assert_ne!(text(&others, MEASURED.rule), committed);
+    }
+
+    /// Settings are chosen on targets that no scoreboard has.
+    #[test]
+    fn trial_targets_are_in_no_scoreboard() {
+        let trial = Experiment::parse("scoreboard-trial.toml", TRIAL).unwrap();
+        let tried = cases(&trial).unwrap();
+        assert!(trial.presets.contains_key(&PresetName::Default) && !tried.is_empty());
+        for entry in REGISTRY.iter().filter(|entry| entry.file.contains("scoreboard-")) {
+            let seen = cases(&entry.experiment().unwrap()).unwrap();
+            assert!(!seen.is_empty() && tried.iter().all(|case| !seen.contains(case)), "{}", entry.file);
+        }
+    }
+}
