@@ -6,8 +6,7 @@ use std::ops::ControlFlow;
 use faer::Mat;
 use mcsa::posterior::{FitState, Options, Target};
 use mcsa_core::{
-    Address, ChainState, Error, Estimator, Family, Kernel, LogDensity, Optimizer, Parametric,
-    Stream,
+    Address, ChainState, Error, Estimator, Family, Kernel, LogDensity, Optimizer, Parametric, Stream,
 };
 use mcsa_diagnostics::{effective_sample_size, r_hat};
 use mcsa_estimators::{Ascent, BatchMatch, Draws, FlowElbo, Moments, Run, pmcsa};
