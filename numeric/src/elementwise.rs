@@ -1,6 +1,4 @@
-use super::backend::{Backend, Kernel};
-use super::lanes::{Lanes, Register};
-use super::pair::{Pair, apart, together};
+use super::lanes::{Backend, Kernel, Lanes, Pair, Register, apart, together};
 
 /// Elementwise function, generic over SIMD lanes. The result of a lane must not depend on other lanes.
 pub(crate) trait Map {
@@ -171,13 +169,23 @@ pub(crate) fn single<F: Map>(backend: Backend, map: F, x: f64) -> f64 {
     backend.run(Single { x, map })
 }
 
-/// Declares `name(&mut [f64])`, `name_into(&[f64], &mut [f64])` and `Backend::name` from one [`Map`].
+/// Declares a [`Map`] by its value on lanes, and `name(&mut [f64])`, `name_into(&[f64], &mut [f64])` and `Backend::name` from it.
 macro_rules! elementwise {
-    ($(#[$doc:meta])* $name:ident, $into:ident, $map:ident) => {
-        $(#[$doc])*
-        #[inline]
-        pub fn $name(x: &mut [f64]) {
-            $crate::elementwise::in_place($crate::Backend::best(), $map, x);
+    ($(#[$doc:meta])* $name:ident, $into:ident, $map:ident = |$l:ident, $x:ident| $value:expr) => {
+        pub(crate) struct $map;
+
+        impl $crate::elementwise::Map for $map {
+            #[inline(always)]
+            fn apply<L: $crate::lanes::Lanes>($l: L, $x: L::F) -> L::F {
+                $value
+            }
+        }
+
+        $crate::lanes::on_backends! {
+            $(#[$doc])*
+            fn $name($x: &mut [f64]) {
+                |backend| $crate::elementwise::in_place(backend, $map, $x)
+            }
         }
 
         #[doc = concat!("[`", stringify!($name), "`] of `x`, written to `out`.")]
@@ -187,14 +195,6 @@ macro_rules! elementwise {
         #[inline]
         pub fn $into(x: &[f64], out: &mut [f64]) {
             $crate::elementwise::into($crate::Backend::best(), $map, x, out);
-        }
-
-        impl $crate::Backend {
-            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), ") on these instructions.")]
-            #[inline]
-            pub fn $name(self, x: &mut [f64]) {
-                $crate::elementwise::in_place(self, $map, x);
-            }
         }
     };
 }

@@ -1,5 +1,5 @@
-use super::backend::Backend;
 use super::elementwise::single;
+use super::lanes::Backend;
 use super::logarithm::Ln;
 
 /// `ln Gamma(1 + d) / d` on `|d| <= 0.301`, near-minimax (Chebyshev fit, 50 digits), error 1.6e-19.
@@ -130,7 +130,8 @@ fn ln(x: f64) -> f64 {
     single(Backend::Portable, Ln, x)
 }
 
-fn ln_gamma_of_one(x: f64) -> f64 {
+/// [`ln_gamma`](crate::ln_gamma()) of one number.
+pub fn ln_gamma_of_one(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         f64::NAN
     } else if x < 0.7 {
@@ -155,7 +156,8 @@ fn ln_gamma_of_one(x: f64) -> f64 {
     }
 }
 
-fn digamma_of_one(x: f64) -> f64 {
+/// [`digamma`](crate::digamma()) of one number.
+pub fn digamma_of_one(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
     }
@@ -189,7 +191,7 @@ fn digamma_of_one(x: f64) -> f64 {
 /// ```
 pub fn ln_gamma(x: &mut [f64]) {
     for v in x {
-        *v = scalar::ln_gamma(*v);
+        *v = ln_gamma_of_one(*v);
     }
 }
 
@@ -199,18 +201,6 @@ pub fn ln_gamma(x: &mut [f64]) {
 /// Error at most 4 ulp, also near the zero. 0 gives `-inf`; negative numbers and NaN give NaN.
 pub fn digamma(x: &mut [f64]) {
     for v in x {
-        *v = scalar::digamma(*v);
-    }
-}
-
-pub(crate) mod scalar {
-    /// [`ln_gamma`](crate::ln_gamma()) of one number.
-    pub fn ln_gamma(x: f64) -> f64 {
-        super::ln_gamma_of_one(x)
-    }
-
-    /// [`digamma`](crate::digamma()) of one number.
-    pub fn digamma(x: f64) -> f64 {
-        super::digamma_of_one(x)
+        *v = digamma_of_one(*v);
     }
 }

@@ -1,5 +1,124 @@
+//! Instruction sets, their vector registers, and the operations on lanes that the functions are written in.
+
 use bytemuck::Pod;
-use pulp::{Scalar, Simd};
+use pulp::{NullaryFnOnce, Scalar, Simd};
+
+/// Instruction set of a vector function.
+///
+/// The free functions of [`numeric`](crate) use [`Backend::best`]. Results of one backend are bit-identical on every
+/// machine that has it; results of two backends differ in the last places wherever one of them fuses `a * b + c`. Use
+/// [`Backend::Portable`], which is slower, if results must be reproduced on unknown machines.
+///
+/// A value of this type does not prove that the machine has the instructions: each call checks (one relaxed load) and
+/// falls back on the portable code.
+///
+/// ```
+/// use mcsa_numeric::Backend;
+/// let mut x = [0.0, f64::NEG_INFINITY];
+/// Backend::Portable.exp(&mut x);
+/// assert_eq!(x, [1.0, 0.0]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// Baseline instructions, one number at a time; `a * b + c` rounds twice.
+    Portable,
+    /// AVX2 with FMA, four numbers at a time.
+    Avx2,
+    /// AVX-512 (F, BW, CD, DQ, VL), eight numbers at a time.
+    Avx512,
+}
+
+impl Backend {
+    /// All backends, slowest first, including those that this machine does not have.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// The fastest backend that this machine has.
+    #[inline]
+    pub fn best() -> Self {
+        if Self::Avx512.is_available() {
+            Self::Avx512
+        } else if Self::Avx2.is_available() {
+            Self::Avx2
+        } else {
+            Self::Portable
+        }
+    }
+
+    /// True if this machine has the instructions.
+    #[inline]
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => pulp::x86::V3::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => pulp::x86::V4::is_available(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                if let Some(lanes) = pulp::x86::V4::try_new() {
+                    return lanes.vectorize(Call { kernel, lanes });
+                }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => {
+                if let Some(lanes) = pulp::x86::V3::try_new() {
+                    return lanes.vectorize(Call { kernel, lanes });
+                }
+            }
+            _ => {}
+        }
+        kernel.run(Scalar)
+    }
+}
+
+/// Computation that is generic over the vector register, [`Register`].
+pub(crate) trait Kernel {
+    type Output;
+    fn run<L: Register>(self, lanes: L) -> Self::Output;
+}
+
+struct Call<K, L> {
+    kernel: K,
+    lanes: L,
+}
+
+impl<K: Kernel, L: Register> NullaryFnOnce for Call<K, L> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn call(self) -> K::Output {
+        self.kernel.run(self.lanes)
+    }
+}
+
+/// Declares functions of the best backend and, by the same name, methods of a chosen [`Backend`].
+macro_rules! on_backends {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? { |$backend:ident| $value:expr })+) => {$(
+        $(#[$doc])*
+        #[inline]
+        pub fn $name($($arg: $type),*) $(-> $out)? {
+            $crate::Backend::best().$name($($arg),*)
+        }
+
+        impl $crate::Backend {
+            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) on these instructions; panics as that does.")]
+            #[inline]
+            pub fn $name(self, $($arg: $type),*) $(-> $out)? {
+                let $backend = self;
+                $value
+            }
+        }
+    )+};
+}
+pub(crate) use on_backends;
 
 /// Number of accumulators of a reduction: 32 on every instruction set, so that the order of summation does not depend on it.
 pub(crate) const BLOCK: usize = 32;
@@ -298,5 +417,77 @@ mod x86 {
     impl Register for V4 {
         type Block = [f64x8; BLOCK / 8];
         const WIDE: bool = true;
+    }
+}
+
+/// Two sets of lanes processed together, operation by operation, for instruction-level parallelism.
+///
+/// The elementary functions are chains of dependent operations, several times longer than the instruction window of the processor;
+/// while one set waits for a result, an operation on the other set is issued.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair<L>(pub(crate) L);
+
+/// The numbers of a `Pair` of `Pair`s.
+type Four<T> = ((T, T), (T, T));
+
+#[inline(always)]
+pub(crate) fn apart<T>([a, b, c, d]: [T; 4]) -> Four<T> {
+    ((a, b), (c, d))
+}
+
+#[inline(always)]
+pub(crate) fn together<T>(((a, b), (c, d)): Four<T>) -> [T; 4] {
+    [a, b, c, d]
+}
+
+macro_rules! both {
+    ($($name:ident($($arg:ident: $t:ident),*) -> $out:ident;)*) => {
+        $(
+            #[inline(always)]
+            fn $name(self, $($arg: Self::$t),*) -> Self::$out {
+                (self.0.$name($($arg.0),*), self.0.$name($($arg.1),*))
+            }
+        )*
+    };
+}
+
+impl<L: Lanes> Lanes for Pair<L> {
+    type F = (L::F, L::F);
+    type U = (L::U, L::U);
+    type M = (L::M, L::M);
+
+    #[inline(always)]
+    fn num(self, x: f64) -> Self::F {
+        (self.0.num(x), self.0.num(x))
+    }
+    #[inline(always)]
+    fn int(self, x: u64) -> Self::U {
+        (self.0.int(x), self.0.int(x))
+    }
+
+    both! {
+        add(a: F, b: F) -> F;
+        sub(a: F, b: F) -> F;
+        mul(a: F, b: F) -> F;
+        div(a: F, b: F) -> F;
+        fma(a: F, b: F, c: F) -> F;
+        fnma(a: F, b: F, c: F) -> F;
+        exact_fma(a: F, b: F, c: F) -> F;
+        less(a: F, b: F) -> M;
+        equal(a: F, b: F) -> M;
+        choose(mask: M, yes: F, no: F) -> F;
+        at_least(low: F, x: F) -> F;
+        at_most(high: F, x: F) -> F;
+        bits(x: F) -> U;
+        float(x: U) -> F;
+        add_bits(a: U, b: U) -> U;
+        sub_bits(a: U, b: U) -> U;
+        and(a: U, b: U) -> U;
+        or(a: U, b: U) -> U;
+        xor(a: U, b: U) -> U;
+        shl_52(x: U) -> U;
+        shr_52(x: U) -> U;
+        shr_1(x: U) -> U;
+        scale(p: F, t: F, k: F) -> F;
     }
 }

@@ -46,42 +46,76 @@
 //! Coefficients are Chebyshev fits in 50 to 60 digits; the comment on each table of coefficients states its error. The vector code
 //! has no lookup tables and no branches.
 
-mod backend;
 mod columns;
 pub mod design;
 mod elementwise;
 mod error_function;
 mod exponential;
 mod gamma;
-mod hyperbolic;
 mod lanes;
 pub mod linear;
-mod log_sum_exp;
+mod log_products;
 mod logarithm;
-mod logistic_sum;
 mod normal;
-mod normal_sum;
-mod pair;
 pub mod quadrature;
 mod reduce;
-pub mod scalar;
-mod scaled_erfc;
-mod softplus;
 
-pub use backend::Backend;
 pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use error_function::{erf, erf_into, erfc, erfc_into, erfcx, erfcx_into};
-pub use exponential::{exp, exp_into, expm1, expm1_into};
+pub use exponential::{exp, exp_into, expm1, expm1_into, tanh, tanh_into};
 pub use gamma::{digamma, ln_gamma};
-pub use hyperbolic::{tanh, tanh_into};
-pub use log_sum_exp::log_sum_exp;
-pub use logarithm::{ln, ln_1p, ln_1p_into, ln_expm1, ln_expm1_into, ln_into};
-pub use logistic_sum::{sum_log_sigmoid, sum_log_sigmoid_with_slopes, sums_log_sigmoid};
+pub use lanes::Backend;
+pub use log_products::{
+    sum_log_ndtr, sum_log_ndtr_with_slopes, sum_log_sigmoid, sum_log_sigmoid_with_slopes, sums_log_ndtr,
+    sums_log_sigmoid,
+};
+pub use logarithm::{
+    ln, ln_1p, ln_1p_exp, ln_1p_exp_into, ln_1p_into, ln_expm1, ln_expm1_into, ln_into, log_sigmoid,
+    log_sigmoid_into, log_sigmoid_with_slope, sigmoid, sigmoid_into,
+};
 pub use normal::{log_ndtr, log_ndtr_into, log_ndtr_with_hazard, ndtr_hazard, ndtr_hazard_into};
-pub use normal_sum::{sum_log_ndtr, sum_log_ndtr_with_slopes, sums_log_ndtr};
 pub use reduce::{
-    all_below, axpy, dot, sum, sum_squares_scaled, sums_squares, sums_squares_scaled, weighted_sum,
+    all_below, axpy, dot, log_sum_exp, sum, sum_squares_scaled, sums_squares, sums_squares_scaled,
+    weighted_sum,
 };
-pub use softplus::{
-    ln_1p_exp, ln_1p_exp_into, log_sigmoid, log_sigmoid_into, log_sigmoid_with_slope, sigmoid, sigmoid_into,
-};
+
+pub mod scalar {
+    //! Elementary functions of one number, bit-identical to the slice functions on this machine.
+    //!
+    //! A call costs a dispatch and the computation of a whole vector register. Use the slice functions in loops.
+
+    use super::elementwise::single;
+    use super::lanes::Backend;
+    use super::{error_function, exponential, logarithm, normal};
+
+    pub use super::gamma::{digamma_of_one as digamma, ln_gamma_of_one as ln_gamma};
+
+    macro_rules! scalar {
+        ($($name:ident = $map:path),* $(,)?) => {
+            $(
+                #[doc = concat!("[`", stringify!($name), "`](super::", stringify!($name), "()) of one number.")]
+                #[inline]
+                pub fn $name(x: f64) -> f64 {
+                    single(Backend::best(), $map, x)
+                }
+            )*
+        };
+    }
+
+    scalar! {
+        exp = exponential::Exp,
+        expm1 = exponential::Expm1,
+        ln = logarithm::Ln,
+        ln_1p = logarithm::Ln1p,
+        ln_expm1 = logarithm::LnExpm1,
+        ln_1p_exp = logarithm::Softplus,
+        log_sigmoid = logarithm::LogSigmoid,
+        sigmoid = logarithm::Sigmoid,
+        tanh = exponential::Tanh,
+        erf = error_function::Erf,
+        erfc = error_function::Erfc,
+        erfcx = error_function::Erfcx,
+        log_ndtr = normal::LogNdtr,
+        ndtr_hazard = normal::NdtrHazard,
+    }
+}

@@ -1,6 +1,6 @@
-use super::elementwise::{Map, elementwise};
-use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, split};
-use super::lanes::Lanes;
+use super::elementwise::{MapTwo, elementwise, in_place_two};
+use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, nonpositive_exp_lanes, split};
+use super::lanes::{Lanes, on_backends};
 
 /// `2 (2 atanh(s)/s - 2) / s^2` in `w = s^2`, `|s| <= (sqrt 2 - 1)/(sqrt 2 + 1)`, degree 7, near-minimax (Chebyshev fit,
 /// 60 digits), error 4.1e-18.
@@ -106,33 +106,6 @@ fn shifted_floor<L: Lanes>(l: L, t: L::F) -> L::F {
     l.at_least(l.num(super::lanes::ROUND - 1000.0), t)
 }
 
-pub(crate) struct Ln;
-
-impl Map for Ln {
-    #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
-        ln_lanes(l, x)
-    }
-}
-
-pub(crate) struct Ln1p;
-
-impl Map for Ln1p {
-    #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
-        ln_1p_lanes(l, x)
-    }
-}
-
-pub(crate) struct LnExpm1;
-
-impl Map for LnExpm1 {
-    #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::F) -> L::F {
-        ln_expm1_lanes(l, x)
-    }
-}
-
 elementwise! {
     /// Natural logarithm, in place.
     ///
@@ -141,7 +114,7 @@ elementwise! {
     /// ```
     /// Error at most 1 ulp, subnormal arguments included. 0 gives `-inf`, `+inf` gives `+inf`, negative numbers and NaN
     /// give NaN.
-    ln, ln_into, Ln
+    ln, ln_into, Ln = |l, x| ln_lanes(l, x)
 }
 
 elementwise! {
@@ -149,7 +122,7 @@ elementwise! {
     ///
     /// The rounding error of `u = 1 + x` is corrected to first order, `ln u + (1 + x - u)/u`. Error at most 1 ulp. -1 gives
     /// `-inf`, smaller numbers give NaN, NaN stays NaN.
-    ln_1p, ln_1p_into, Ln1p
+    ln_1p, ln_1p_into, Ln1p = |l, x| ln_1p_lanes(l, x)
 }
 
 elementwise! {
@@ -164,5 +137,131 @@ elementwise! {
     /// assert_eq!(x[0], 800.0);
     /// assert!((x[1] - 1e-300_f64.ln()).abs() < 1e-12);
     /// ```
-    ln_expm1, ln_expm1_into, LnExpm1
+    ln_expm1, ln_expm1_into, LnExpm1 = |l, x| ln_expm1_lanes(l, x)
+}
+
+/// `2 (2 atanh(s)/s - 2) / s^2` in `w = s^2` on `[0, 1/9]`, degree 9, near-minimax (Chebyshev fit, 60 digits), error 1.8e-16.
+const UNIT_SERIES: [f64; 10] = [
+    1.3333333333333333,
+    0.8000000000002919,
+    0.5714285713421012,
+    0.44444445435603563,
+    0.36363578834652893,
+    0.30771141185824485,
+    0.26628271101762324,
+    0.24002310365715557,
+    0.17600635301737547,
+    0.32329876338942676,
+];
+
+/// `ln(1 + e)` for `0 <= e <= 1`: with `s = e / (2 + e)`, `ln(1 + e) = 2 atanh(s) = e - (e^2 - s (e^2 + R(s^2))) / 2`.
+#[inline(always)]
+fn ln_1p_of_unit_lanes<L: Lanes>(l: L, e: L::F) -> L::F {
+    let s = l.div(e, l.add(l.num(2.0), e));
+    let w = l.mul(s, s);
+    let square = l.mul(e, e);
+    let bracket = l.fma(l.polynomial(w, &UNIT_SERIES), w, square);
+    let twice = l.fnma(s, bracket, square);
+    l.fnma(l.num(0.5), twice, e)
+}
+
+/// `UNIT_SERIES / 2`.
+const HALVES: [f64; 10] = {
+    let (mut halves, mut i) = (UNIT_SERIES, 0);
+    while i < halves.len() {
+        halves[i] *= 0.5;
+        i += 1;
+    }
+    halves
+};
+
+/// `2 atanh(s) = 2 s + s R(s^2)` for `|s| <= 1/3`, with the series halved.
+#[inline(always)]
+pub(crate) fn atanh_lanes<L: Lanes>(l: L, s: L::F) -> L::F {
+    let w = l.mul(s, s);
+    l.fma(s, l.mul(w, l.polynomial(w, &HALVES)), l.add(s, s))
+}
+
+#[inline(always)]
+fn softplus_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    softplus_of(l, x, nonpositive_exp_lanes(l, l.nonpositive(x)))
+}
+
+/// The softplus of `x`, given `e = e^-|x|`.
+#[inline(always)]
+fn softplus_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
+    l.add(l.at_least(l.num(0.0), x), ln_1p_of_unit_lanes(l, e))
+}
+
+#[inline(always)]
+fn sigmoid_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    sigmoid_of(l, x, nonpositive_exp_lanes(l, l.nonpositive(x)))
+}
+
+/// The logistic function of `x`, given `e = e^-|x|`.
+#[inline(always)]
+pub(crate) fn sigmoid_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
+    let numerator = l.choose(l.less(x, l.num(0.0)), e, l.num(1.0));
+    l.div(numerator, l.add(l.num(1.0), e))
+}
+
+struct LogSigmoidWithSlope;
+
+impl MapTwo for LogSigmoidWithSlope {
+    #[inline(always)]
+    fn apply<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
+        let minus = l.negated(x);
+        let e = nonpositive_exp_lanes(l, l.nonpositive(x));
+        (l.negated(softplus_of(l, minus, e)), sigmoid_of(l, minus, e))
+    }
+}
+
+on_backends! {
+    /// [`log_sigmoid`] of `x` in place, and its derivative `sigmoid(-x)`, written to `slope`, from one exponential.
+    ///
+    /// The results are bit-identical to those of the two functions.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    ///
+    /// ```
+    /// let (mut x, mut slope) = ([0.0], [0.0]);
+    /// mcsa_numeric::log_sigmoid_with_slope(&mut x, &mut slope);
+    /// assert_eq!((x, slope), ([-std::f64::consts::LN_2], [0.5]));
+    /// ```
+    fn log_sigmoid_with_slope(x: &mut [f64], slope: &mut [f64]) {
+        |backend| in_place_two(backend, LogSigmoidWithSlope, x, slope)
+    }
+}
+
+elementwise! {
+    /// Softplus, `ln(1 + e^x)`, in place.
+    ///
+    /// ```text
+    /// max(x, 0) + ln(1 + e^-|x|)
+    /// ```
+    /// Error at most 2 ulp over the whole range: for very negative `x` it is `e^x`, subnormal results included; for large `x` it is
+    /// `x`. `-inf` gives 0, `+inf` gives `+inf`, NaN stays NaN.
+    ln_1p_exp, ln_1p_exp_into, Softplus = |l, x| softplus_lanes(l, x)
+}
+
+elementwise! {
+    /// Log sigmoid, `ln(1 / (1 + e^-x))`, in place: minus the softplus of `-x`.
+    ///
+    /// Error at most 2 ulp. `-inf` gives `-inf`, `+inf` gives `-0`, NaN stays NaN.
+    ///
+    /// ```
+    /// let mut x = [0.0, -1000.0];
+    /// mcsa_numeric::log_sigmoid(&mut x);
+    /// assert_eq!(x, [-std::f64::consts::LN_2, -1000.0]);
+    /// ```
+    log_sigmoid, log_sigmoid_into, LogSigmoid = |l, x| l.negated(softplus_lanes(l, l.negated(x)))
+}
+
+elementwise! {
+    /// Logistic sigmoid, `1 / (1 + e^-x)`, in place; the derivative of [`ln_1p_exp`].
+    ///
+    /// Error at most 2 ulp: for `x < 0` it is `e^x / (1 + e^x)`, which keeps the left tail accurate down to the smallest subnormal.
+    /// `-inf` gives 0, `+inf` gives 1, NaN stays NaN.
+    sigmoid, sigmoid_into, Sigmoid = |l, x| sigmoid_lanes(l, x)
 }

@@ -1,10 +1,8 @@
-use super::backend::Backend;
-use super::elementwise::{Map, MapTwo, elementwise, in_place_two};
+use super::elementwise::{MapTwo, elementwise, in_place_two};
+use super::error_function::split_minus_half_square;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, times_exp};
-use super::lanes::Lanes;
-use super::logarithm::{EXPONENT_BITS, TWO_52};
-use super::scaled_erfc::split_minus_half_square;
-use super::softplus::atanh_lanes;
+use super::lanes::{Lanes, on_backends};
+use super::logarithm::{EXPONENT_BITS, TWO_52, atanh_lanes};
 
 /// `1/sqrt(2 pi)`, rounded (50 digits).
 pub(crate) const INVERSE_ROOT_2_PI: f64 = 0.398_942_280_401_432_7;
@@ -99,24 +97,6 @@ fn ndtr_hazard_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
     l.choose(l.less(z, l.num(-1e10)), l.negated(z), l.div(slope, under))
 }
 
-pub(crate) struct LogNdtr;
-
-impl Map for LogNdtr {
-    #[inline(always)]
-    fn apply<L: Lanes>(l: L, z: L::F) -> L::F {
-        log_ndtr_of(l, z, &tail(l, z))
-    }
-}
-
-pub(crate) struct NdtrHazard;
-
-impl Map for NdtrHazard {
-    #[inline(always)]
-    fn apply<L: Lanes>(l: L, z: L::F) -> L::F {
-        ndtr_hazard_of(l, z, &tail(l, z))
-    }
-}
-
 struct LogNdtrWithHazard;
 
 impl MapTwo for LogNdtrWithHazard {
@@ -127,25 +107,15 @@ impl MapTwo for LogNdtrWithHazard {
     }
 }
 
-/// [`log_ndtr`] of `z` in place, and its derivative [`ndtr_hazard`], written to `hazard`, with shared intermediate results.
-///
-/// The results are bit-identical to those of the two functions.
-///
-/// # Panics
-/// If the lengths differ.
-#[inline]
-pub fn log_ndtr_with_hazard(z: &mut [f64], hazard: &mut [f64]) {
-    Backend::best().log_ndtr_with_hazard(z, hazard);
-}
-
-impl Backend {
-    /// [`log_ndtr_with_hazard`] with the instruction set of `self`.
+on_backends! {
+    /// [`log_ndtr`] of `z` in place, and its derivative [`ndtr_hazard`], written to `hazard`, with shared intermediate results.
+    ///
+    /// The results are bit-identical to those of the two functions.
     ///
     /// # Panics
     /// If the lengths differ.
-    #[inline]
-    pub fn log_ndtr_with_hazard(self, z: &mut [f64], hazard: &mut [f64]) {
-        in_place_two(self, LogNdtrWithHazard, z, hazard);
+    fn log_ndtr_with_hazard(z: &mut [f64], hazard: &mut [f64]) {
+        |backend| in_place_two(backend, LogNdtrWithHazard, z, hazard)
     }
 }
 
@@ -164,12 +134,12 @@ elementwise! {
     /// mcsa_numeric::log_ndtr(&mut z);
     /// assert!((z[0] + 804.608442).abs() < 1e-6);
     /// ```
-    log_ndtr, log_ndtr_into, LogNdtr
+    log_ndtr, log_ndtr_into, LogNdtr = |l, z| log_ndtr_of(l, z, &tail(l, z))
 }
 
 elementwise! {
     /// Hazard rate of the standard normal at `-z`, `phi(z) / Phi(z)`, in place; the derivative of [`log_ndtr`].
     ///
     /// Error at most 4 ulp. For very negative `z` it is `-z`, for large `z` the density `phi(z)`. NaN stays NaN.
-    ndtr_hazard, ndtr_hazard_into, NdtrHazard
+    ndtr_hazard, ndtr_hazard_into, NdtrHazard = |l, z| ndtr_hazard_of(l, z, &tail(l, z))
 }

@@ -1,5 +1,7 @@
-use super::backend::{Backend, Kernel};
-use super::lanes::{BLOCK, Register};
+use super::elementwise::single;
+use super::exponential::nonpositive_exp_lanes;
+use super::lanes::{BLOCK, Kernel, Lanes, Pair, Register, on_backends};
+use super::logarithm::Ln1p;
 use crate::{Columns, one};
 use bytemuck::Zeroable;
 use faer::MatRef;
@@ -197,156 +199,204 @@ impl Kernel for AllBelow<'_> {
     }
 }
 
-/// Sum, `sum_i x_i`.
-///
-/// Every reduction of this module adds into 32 accumulators, element `i` into accumulator `i mod 32`, and adds these in a fixed
-/// order. The result depends on the numbers and the length, not on the alignment; that of `sum`, which multiplies nothing, does not
-/// depend on the backend either. Error at most `n/32 + 5` roundings. An empty slice gives 0.
-#[inline]
-pub fn sum(x: &[f64]) -> f64 {
-    Backend::best().sum(x)
+/// The largest element; NaN if any element is NaN.
+struct Largest<'a>(&'a [f64]);
+
+#[inline(always)]
+fn look<L: Register>(l: L, top: &mut L::Block, poison: &mut L::Block, x: &[f64; BLOCK]) {
+    let rows = top.as_mut().iter_mut().zip(poison.as_mut());
+    for ((t, p), &x) in rows.zip(L::as_simd_f64s(x).0) {
+        *t = l.choose(l.less(*t, x), x, *t);
+        *p = l.choose(l.equal(x, x), *p, x);
+    }
 }
 
-/// Dot product, `sum_i x_i y_i`, in the order of [`sum`]; fused multiply-add on backends that have it.
-///
-/// # Panics
-/// If the lengths differ.
-///
-/// ```
-/// assert_eq!(mcsa_numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
-/// ```
-#[inline]
-pub fn dot(x: &[f64], y: &[f64]) -> f64 {
-    Backend::best().dot(x, y)
+impl Kernel for Largest<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> f64 {
+        let mut top: L::Block = pulp::cast([f64::NEG_INFINITY; BLOCK]);
+        let mut poison = L::Block::zeroed();
+        let (blocks, tail) = self.0.as_chunks::<BLOCK>();
+        for x in blocks {
+            look(l, &mut top, &mut poison, x);
+        }
+        if !tail.is_empty() {
+            look(l, &mut top, &mut poison, &padded(tail, f64::NEG_INFINITY));
+        }
+        let mut top: [f64; BLOCK] = pulp::cast(top);
+        let mut width = BLOCK / 2;
+        while width > 0 {
+            for i in 0..width {
+                top[i] = if top[i] < top[i + width] { top[i + width] } else { top[i] };
+            }
+            width /= 2;
+        }
+        top[0] + fold(l, poison)
+    }
 }
 
-/// Scaled vector addition, `y_i += a x_i`; fused multiply-add on backends that have it.
-///
-/// # Panics
-/// If the lengths differ.
-#[inline]
-pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
-    Backend::best().axpy(a, x, y);
+/// Sum of `e^(x_i - top)` over the `x_i < top`, and the number of all other elements.
+struct Rest<'a> {
+    x: &'a [f64],
+    top: f64,
 }
 
-/// Quadratic form of a mean-field Gaussian, `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]; `scale` holds the
-/// reciprocals of the standard deviations.
-///
-/// # Panics
-/// If the lengths differ.
-#[inline]
-pub fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
-    Backend::best().sum_squares_scaled(z, mean, scale)
+#[inline(always)]
+fn rest_step<L: Lanes>(l: L, top: f64, sum: L::F, count: L::F, x: L::F) -> (L::F, L::F) {
+    let below = l.less(x, l.num(top));
+    let e = nonpositive_exp_lanes(l, l.sub(x, l.num(top)));
+    let (zero, one) = (l.num(0.0), l.num(1.0));
+    (l.add(sum, l.choose(below, e, zero)), l.add(count, l.choose(below, zero, one)))
 }
 
-/// [`sum_squares_scaled`] of each column of `z`, written to `out`, bit-identical to single calls.
-///
-/// # Panics
-/// If the shapes differ.
-#[inline]
-pub fn sums_squares_scaled(z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
-    Backend::best().sums_squares_scaled(z, mean, scale, out);
+#[inline(always)]
+fn rest_block<L: Register>(l: L, top: f64, sum: &mut L::Block, count: &mut L::Block, x: &[f64; BLOCK]) {
+    let (s, _) = sum.as_mut().as_chunks_mut::<2>();
+    let (c, _) = count.as_mut().as_chunks_mut::<2>();
+    let (x, _) = L::as_simd_f64s(x).0.as_chunks::<2>();
+    for ((s, c), x) in s.iter_mut().zip(c).zip(x) {
+        let (e, n) = rest_step(Pair(l), top, (s[0], s[1]), (c[0], c[1]), (x[0], x[1]));
+        (*s, *c) = ([e.0, e.1], [n.0, n.1]);
+    }
 }
 
-/// [`dot`] of each column of `z` with itself, written to `out`, bit-identical to single calls.
-///
-/// # Panics
-/// If the length of `out` is not the number of columns.
-#[inline]
-pub fn sums_squares(z: MatRef<'_, f64>, out: &mut [f64]) {
-    Backend::best().sums_squares(z, out);
+impl Kernel for Rest<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn run<L: Register>(self, l: L) -> (f64, f64) {
+        let (mut sum, mut count) = (L::Block::zeroed(), L::Block::zeroed());
+        let (blocks, tail) = self.x.as_chunks::<BLOCK>();
+        for x in blocks {
+            rest_block(l, self.top, &mut sum, &mut count, x);
+        }
+        if !tail.is_empty() {
+            rest_block(l, self.top, &mut sum, &mut count, &padded(tail, f64::NEG_INFINITY));
+        }
+        (fold(l, sum), fold(l, count))
+    }
 }
 
-/// Weighted sum of columns, `out_i = sum_j weights_j z_ij`, bit-identical to [`axpy`] of each column in order.
-///
-/// # Panics
-/// If the shapes differ.
-#[inline]
-pub fn weighted_sum(z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
-    Backend::best().weighted_sum(z, weights, out);
-}
+on_backends! {
+    /// Sum, `sum_i x_i`.
+    ///
+    /// Every reduction of this module adds into 32 accumulators, element `i` into accumulator `i mod 32`, and adds these in a fixed
+    /// order. The result depends on the numbers and the length, not on the alignment; that of `sum`, which multiplies nothing, does
+    /// not depend on the backend either. Error at most `n/32 + 5` roundings. An empty slice gives 0.
+    fn sum(x: &[f64]) -> f64 {
+        |backend| backend.run(Sum(x))
+    }
 
-/// True if `|x_i| < bound` for all i, with a positive bound; false if a number is NaN. With an infinite bound: true if all numbers are
-/// finite.
-///
-/// ```
-/// use mcsa_numeric::all_below;
-/// assert!(all_below(&[1.0, -2.0], 3.0) && !all_below(&[1.0, -3.0], 3.0) && !all_below(&[f64::NAN], 3.0));
-/// ```
-#[inline]
-pub fn all_below(x: &[f64], bound: f64) -> bool {
-    Backend::best().all_below(x, bound)
-}
+    /// Dot product, `sum_i x_i y_i`, in the order of [`sum`]; fused multiply-add on backends that have it.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    ///
+    /// ```
+    /// assert_eq!(mcsa_numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+    /// ```
+    fn dot(x: &[f64], y: &[f64]) -> f64 {
+        |backend| {
+            assert_eq!(x.len(), y.len(), "factors differ in length");
+            backend.run(Dot(x, y))
+        }
+    }
 
-impl Backend {
-    /// [`weighted_sum`] with the instruction set of `self`.
+    /// Scaled vector addition, `y_i += a x_i`; fused multiply-add on backends that have it.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
+        |backend| {
+            assert_eq!(x.len(), y.len(), "operands differ in length");
+            backend.run(Axpy(a, x, y));
+        }
+    }
+
+    /// Quadratic form of a mean-field Gaussian, `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]; `scale` holds the
+    /// reciprocals of the standard deviations.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
+        |backend| {
+            let mut out = [0.0];
+            backend.sums_squares_scaled(one(z), mean, scale, &mut out);
+            out[0]
+        }
+    }
+
+    /// [`sum_squares_scaled`] of each column of `z`, written to `out`, bit-identical to single calls.
     ///
     /// # Panics
     /// If the shapes differ.
-    pub fn weighted_sum(self, z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
-        assert_eq!((z.nrows(), z.ncols()), (out.len(), weights.len()), "a weight per column");
-        self.run(WeightedSum { z, weights, out });
+    fn sums_squares_scaled(z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
+        |backend| {
+            assert_eq!(z.nrows(), mean.len(), "point and mean differ in length");
+            assert_eq!(z.nrows(), scale.len(), "point and scale differ in length");
+            assert_eq!(z.ncols(), out.len(), "a sum per column");
+            backend.run(SumsSquaresScaled { z, mean, scale, out });
+        }
     }
 
-    /// [`all_below`] with the instruction set of `self`.
-    pub fn all_below(self, x: &[f64], bound: f64) -> bool {
-        self.run(AllBelow(x, bound))
-    }
-
-    /// [`sum`] with the instruction set of `self`.
-    #[inline]
-    pub fn sum(self, x: &[f64]) -> f64 {
-        self.run(Sum(x))
-    }
-
-    /// [`dot`] with the instruction set of `self`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    #[inline]
-    pub fn dot(self, x: &[f64], y: &[f64]) -> f64 {
-        assert_eq!(x.len(), y.len(), "factors differ in length");
-        self.run(Dot(x, y))
-    }
-
-    /// [`axpy`] with the instruction set of `self`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    #[inline]
-    pub fn axpy(self, a: f64, x: &[f64], y: &mut [f64]) {
-        assert_eq!(x.len(), y.len(), "operands differ in length");
-        self.run(Axpy(a, x, y));
-    }
-
-    /// [`sum_squares_scaled`] with the instruction set of `self`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    #[inline]
-    pub fn sum_squares_scaled(self, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
-        let mut out = [0.0];
-        self.sums_squares_scaled(one(z), mean, scale, &mut out);
-        out[0]
-    }
-
-    /// [`sums_squares_scaled`] with the instruction set of `self`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    pub fn sums_squares_scaled(self, z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
-        assert_eq!(z.nrows(), mean.len(), "point and mean differ in length");
-        assert_eq!(z.nrows(), scale.len(), "point and scale differ in length");
-        assert_eq!(z.ncols(), out.len(), "a sum per column");
-        self.run(SumsSquaresScaled { z, mean, scale, out });
-    }
-
-    /// [`sums_squares`] with the instruction set of `self`.
+    /// [`dot`] of each column of `z` with itself, written to `out`, bit-identical to single calls.
     ///
     /// # Panics
     /// If the length of `out` is not the number of columns.
-    pub fn sums_squares(self, z: MatRef<'_, f64>, out: &mut [f64]) {
-        assert_eq!(z.ncols(), out.len(), "a sum per column");
-        self.run(SumsSquares(z, out));
+    fn sums_squares(z: MatRef<'_, f64>, out: &mut [f64]) {
+        |backend| {
+            assert_eq!(z.ncols(), out.len(), "a sum per column");
+            backend.run(SumsSquares(z, out));
+        }
+    }
+
+    /// Weighted sum of columns, `out_i = sum_j weights_j z_ij`, bit-identical to [`axpy`] of each column in order.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    fn weighted_sum(z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
+        |backend| {
+            assert_eq!((z.nrows(), z.ncols()), (out.len(), weights.len()), "a weight per column");
+            backend.run(WeightedSum { z, weights, out });
+        }
+    }
+
+    /// True if `|x_i| < bound` for all i, with a positive bound; false if a number is NaN. With an infinite bound: true if all numbers
+    /// are finite.
+    ///
+    /// ```
+    /// use mcsa_numeric::all_below;
+    /// assert!(all_below(&[1.0, -2.0], 3.0) && !all_below(&[1.0, -3.0], 3.0) && !all_below(&[f64::NAN], 3.0));
+    /// ```
+    fn all_below(x: &[f64], bound: f64) -> bool {
+        |backend| backend.run(AllBelow(x, bound))
+    }
+
+    /// Log-sum-exp, `ln sum_i e^x_i`.
+    ///
+    /// ```text
+    /// top + ln1p(sum_{x_i < top} e^(x_i - top) + #{x_i = top} - 1),   top = max_i x_i
+    /// ```
+    /// The largest term is not part of the sum, so that smaller terms are not lost by rounding beside a dominating one. An empty slice
+    /// and a slice of `-inf` give `-inf`, any NaN gives NaN, otherwise any `+inf` gives `+inf`. The error is a few ulp of
+    /// `max(|top|, |result|)`.
+    ///
+    /// ```
+    /// use mcsa_numeric::log_sum_exp;
+    /// assert_eq!(log_sum_exp(&[]), f64::NEG_INFINITY);
+    /// assert_eq!(log_sum_exp(&[1000.0, 1000.0]), 1000.0 + std::f64::consts::LN_2);
+    /// ```
+    fn log_sum_exp(x: &[f64]) -> f64 {
+        |backend| {
+            let top = backend.run(Largest(x));
+            if !top.is_finite() {
+                return top;
+            }
+            let (sum, count) = backend.run(Rest { x, top });
+            // The padding counts as elements below `top`.
+            top + single(backend, Ln1p, sum + (count - 1.0))
+        }
     }
 }

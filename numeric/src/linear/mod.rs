@@ -13,7 +13,6 @@ pub mod packed;
 pub mod product;
 pub mod staircase;
 pub mod standard;
-mod triangle;
 pub mod woodbury;
 
-pub use triangle::Triangle;
+pub use packed::Triangle;

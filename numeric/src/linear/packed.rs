@@ -5,7 +5,8 @@
 //! one point does not depend on the others, and no product is fused with a sum: each point gets the bits that it gets alone, on
 //! every machine.
 
-use pulp::{Arch, NullaryFnOnce};
+use faer::{Mat, MatRef};
+use pulp::Arch;
 
 /// Number of columns that a kernel reads at once.
 pub const PANEL: usize = 4;
@@ -59,15 +60,11 @@ pub struct Solve<'a> {
 impl Solve<'_> {
     /// Computes it with the instructions of this machine.
     pub fn run(self) {
-        Arch::new().dispatch(self);
+        Arch::new().dispatch(|| self.compute());
     }
-}
-
-impl NullaryFnOnce for Solve<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn call(self) {
+    fn compute(self) {
         let dim = self.inverse.len();
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
@@ -83,13 +80,9 @@ impl NullaryFnOnce for Solve<'_> {
                 }
                 if end < dim {
                     let (head, tail) = x.split_at_mut(end);
-                    let [a, b, c, d] = panel(self.triangle, dim, k, end);
-                    let [xa, xb, xc, xd] = [head[k], head[k + 1], head[k + 2], head[k + 3]];
-                    let n = tail.len();
-                    let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
-                    for i in 0..n {
-                        tail[i] = (((tail[i] - a[i] * xa) - b[i] * xb) - c[i] * xc) - d[i] * xd;
-                    }
+                    // The difference of a product is the sum of its negative, to the bit.
+                    let minus = [-head[k], -head[k + 1], -head[k + 2], -head[k + 3]];
+                    add_columns(tail, panel(self.triangle, dim, k, end), minus);
                 }
             }
         }
@@ -109,15 +102,11 @@ pub struct SolveTransposed<'a> {
 impl SolveTransposed<'_> {
     /// Computes it with the instructions of this machine.
     pub fn run(self) {
-        Arch::new().dispatch(self);
+        Arch::new().dispatch(|| self.compute());
     }
-}
-
-impl NullaryFnOnce for SolveTransposed<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn call(self) {
+    fn compute(self) {
         let dim = self.inverse.len();
         for k in (0..dim).step_by(PANEL).rev() {
             let end = (k + PANEL).min(dim);
@@ -139,33 +128,39 @@ impl NullaryFnOnce for SolveTransposed<'_> {
     }
 }
 
-/// Dot products of four columns with one vector, each as eight interleaved partial sums.
+/// `to_i <- (((to_i + a_i x_a) + b_i x_b) + c_i x_c) + d_i x_d`, of four columns.
 #[inline(always)]
-fn dots(columns: [&[f64]; PANEL], x: &[f64]) -> [f64; PANEL] {
-    let [mut sa, mut sb, mut sc, mut sd] = [[0.0; LANES]; PANEL];
-    let (x, rest) = x.as_chunks::<LANES>();
-    let [(a, ra), (b, rb), (c, rc), (d, rd)] = columns.map(|column| column.as_chunks::<LANES>());
-    for ((((x, a), b), c), d) in x.iter().zip(a).zip(b).zip(c).zip(d) {
-        sa = add_product(sa, a, x);
-        sb = add_product(sb, b, x);
-        sc = add_product(sc, c, x);
-        sd = add_product(sd, d, x);
+fn add_columns(to: &mut [f64], columns: [&[f64]; PANEL], [xa, xb, xc, xd]: [f64; PANEL]) {
+    let n = to.len();
+    let [a, b, c, d] = columns.map(|column| &column[..n]);
+    for i in 0..n {
+        to[i] = (((to[i] + a[i] * xa) + b[i] * xb) + c[i] * xc) + d[i] * xd;
     }
-    let tail = |mut s: [f64; LANES], a: &[f64]| {
-        for (s, (a, x)) in s.iter_mut().zip(a.iter().zip(rest)) {
-            *s += a * x;
-        }
-        ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
-    };
-    [tail(sa, ra), tail(sb, rb), tail(sc, rc), tail(sd, rd)]
 }
 
+/// Dot products of rows with one vector, each as eight interleaved sums; a row has the same bits alone and in a panel.
 #[inline(always)]
-fn add_product(mut sum: [f64; LANES], a: &[f64; LANES], x: &[f64; LANES]) -> [f64; LANES] {
-    for l in 0..LANES {
-        sum[l] += a[l] * x[l];
+pub(super) fn dots<const P: usize>(rows: [&[f64]; P], x: &[f64]) -> [f64; P] {
+    let mut sums = [[0.0; LANES]; P];
+    let whole = x.len() / LANES * LANES;
+    let mut k = 0;
+    while k < whole {
+        let x = &x[k..k + LANES];
+        for p in 0..P {
+            let row = &rows[p][k..k + LANES];
+            for l in 0..LANES {
+                sums[p][l] += row[l] * x[l];
+            }
+        }
+        k += LANES;
     }
-    sum
+    std::array::from_fn(|p| {
+        let mut s = sums[p];
+        for (s, (w, x)) in s.iter_mut().zip(rows[p][whole..].iter().zip(&x[whole..])) {
+            *s += w * x;
+        }
+        ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+    })
 }
 
 /// Product `out += L x` for each point `x`; `diagonal` replaces the diagonal of the triangle, which is not read.
@@ -183,15 +178,11 @@ pub struct MultiplyAdd<'a> {
 impl MultiplyAdd<'_> {
     /// Computes it with the instructions of this machine.
     pub fn run(self) {
-        Arch::new().dispatch(self);
+        Arch::new().dispatch(|| self.compute());
     }
-}
-
-impl NullaryFnOnce for MultiplyAdd<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn call(self) {
+    fn compute(self) {
         let dim = self.diagonal.len();
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
@@ -205,14 +196,8 @@ impl NullaryFnOnce for MultiplyAdd<'_> {
                     }
                 }
                 if end < dim {
-                    let tail = &mut out[end..];
-                    let [a, b, c, d] = panel(self.triangle, dim, k, end);
-                    let n = tail.len();
-                    let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
-                    for i in 0..n {
-                        tail[i] =
-                            (((tail[i] + a[i] * x[k]) + b[i] * x[k + 1]) + c[i] * x[k + 2]) + d[i] * x[k + 3];
-                    }
+                    let factors = [x[k], x[k + 1], x[k + 2], x[k + 3]];
+                    add_columns(&mut out[end..], panel(self.triangle, dim, k, end), factors);
                 }
             }
         }
@@ -235,15 +220,11 @@ pub struct AddOuters<'a> {
 impl AddOuters<'_> {
     /// Computes it with the instructions of this machine.
     pub fn run(self) {
-        Arch::new().dispatch(self);
+        Arch::new().dispatch(|| self.compute());
     }
-}
-
-impl NullaryFnOnce for AddOuters<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn call(self) {
+    fn compute(self) {
         let dim = self.dim;
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
@@ -312,12 +293,129 @@ fn panel_mut(triangle: &mut [f64], dim: usize, k: usize) -> [&mut [f64]; PANEL] 
 #[inline(always)]
 fn add_square(tails: &mut [&mut [f64]; PANEL], y: [&[f64]; PANEL], x: impl Fn(usize, usize) -> f64) {
     let n = y[0].len();
-    let (ya, yb, yc, yd) = (&y[0][..n], &y[1][..n], &y[2][..n], &y[3][..n]);
     for (c, tail) in tails.iter_mut().enumerate() {
-        let (xa, xb, xc, xd) = (x(c, 0), x(c, 1), x(c, 2), x(c, 3));
-        let tail = &mut tail[..n];
-        for i in 0..n {
-            tail[i] = (((tail[i] + ya[i] * xa) + yb[i] * xb) + yc[i] * xc) + yd[i] * xd;
+        add_columns(&mut tail[..n], y, [x(c, 0), x(c, 1), x(c, 2), x(c, 3)]);
+    }
+}
+
+/// Lower triangular matrix `L` with positive diagonal, stored by columns and by rows, for solves with several right-hand sides at once.
+///
+/// Four columns of `L` are read once for all right-hand sides. Each number undergoes a fixed sequence of operations whatever
+/// the other right-hand sides, and nothing is fused: the bits depend neither on the batch nor on the machine.
+#[derive(Debug, Clone)]
+pub struct Triangle {
+    /// `L`, packed column by column.
+    packed: Vec<f64>,
+    /// The transpose: its columns are the rows of `L`.
+    rows: Mat<f64>,
+    inverse_diagonal: Vec<f64>,
+}
+
+impl Triangle {
+    /// Copies a lower triangular matrix with a positive diagonal.
+    pub fn new(factor: MatRef<'_, f64>) -> Self {
+        let dim = factor.nrows();
+        Self {
+            packed: (0..dim).flat_map(|k| (k..dim).map(move |i| factor[(i, k)])).collect(),
+            rows: Mat::from_fn(dim, dim, |k, i| if i >= k { factor[(i, k)] } else { 0.0 }),
+            inverse_diagonal: (0..dim).map(|k| factor[(k, k)].recip()).collect(),
+        }
+    }
+
+    /// The dimension.
+    #[inline]
+    pub fn dim(&self) -> usize {
+        self.inverse_diagonal.len()
+    }
+
+    /// `log det L`.
+    pub fn log_det(&self) -> f64 {
+        (0..self.dim()).map(|k| self.rows[(k, k)].ln()).sum()
+    }
+
+    /// Row `i` of `L`, up to the diagonal.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.rows.col_as_slice(i)[..=i]
+    }
+
+    /// `y <- L^-1 y`, for each right-hand side.
+    pub fn whiten(&self, ys: &mut [f64]) {
+        Solve { triangle: &self.packed, inverse: &self.inverse_diagonal, points: ys }.run();
+    }
+
+    /// `y <- L^-T y`, for each right-hand side.
+    pub fn whiten_back(&self, ys: &mut [f64]) {
+        Arch::new().dispatch(|| self.backward(ys));
+    }
+
+    /// `y <- L y`.
+    pub fn colour(&self, y: &mut [f64]) {
+        for i in (0..y.len()).rev() {
+            y[i] = self.row(i).iter().zip(&y[..=i]).map(|(l, y)| l * y).sum();
+        }
+    }
+
+    #[inline(always)]
+    fn backward(&self, ys: &mut [f64]) {
+        let dim = self.dim();
+        if dim == 0 {
+            return;
+        }
+        let rest = dim % PANEL;
+        for k in (rest..dim).step_by(PANEL).rev() {
+            let [a, b, c, d] = [3, 2, 1, 0].map(|m| &self.rows.col_as_slice(k + m)[..k + m]);
+            let [p, q, r, s] = [3, 2, 1, 0].map(|m| self.inverse_diagonal[k + m]);
+            for y in ys.chunks_exact_mut(dim) {
+                let (above, tail) = y.split_at_mut(k);
+                let h0 = tail[3] * p;
+                let h1 = (tail[2] - h0 * a[k + 2]) * q;
+                let h2 = (tail[1] - h0 * a[k + 1] - h1 * b[k + 1]) * r;
+                let h3 = (tail[0] - h0 * a[k] - h1 * b[k] - h2 * c[k]) * s;
+                tail[..PANEL].copy_from_slice(&[h3, h2, h1, h0]);
+                let rows = a[..k].iter().zip(&b[..k]).zip(&c[..k]).zip(&d[..k]);
+                for (y, (((a, b), c), d)) in above.iter_mut().zip(rows) {
+                    *y = *y - h0 * a - h1 * b - h2 * c - h3 * d;
+                }
+            }
+        }
+        for k in (0..rest).rev() {
+            let row = self.rows.col_as_slice(k);
+            for y in ys.chunks_exact_mut(dim) {
+                y[k] *= self.inverse_diagonal[k];
+                for i in 0..k {
+                    y[i] -= y[k] * row[i];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solving_undoes_multiplying() {
+        for dim in 0..14 {
+            let entry = |i: usize, k: usize| ((7 * i + 3 * k) as f64).sin();
+            let factor = Mat::from_fn(dim, dim, |i, k| if i == k { 2.0 + entry(i, k) } else { entry(i, k) });
+            let triangle = Triangle::new(factor.as_ref());
+            let x: Vec<f64> = (0..dim).map(|i| (i as f64).cos()).collect();
+            let mut y = x.clone();
+            triangle.colour(&mut y);
+            let mut ys = [y.clone(), y].concat();
+            triangle.whiten(&mut ys);
+            let size = x.iter().zip(&ys[dim..]).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+            assert!(size < 1e-9, "{dim}: {size}");
+
+            // (L^T)^-1 against its definition: L^T y = x.
+            let mut y = x.clone();
+            triangle.whiten_back(&mut y);
+            for k in 0..dim {
+                let back: f64 = (k..dim).map(|i| factor[(i, k)] * y[i]).sum();
+                assert!((back - x[k]).abs() < 1e-9, "{dim}");
+            }
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::Arch;
 
-const LANES: usize = 8;
-const PANEL: usize = 4;
+use super::packed::{PANEL, dots};
 
 /// Consecutive rows of equal width.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,43 +63,13 @@ impl Staircase {
 
     /// `y_j[r] = biases[r] + W_r . x_j` for the rows of `treads`, and every point `j`.
     pub fn multiply(&self, treads: Range<usize>, weights: &[f64], biases: &[f64], x: &[f64], y: &mut [f64]) {
-        Arch::new().dispatch(Multiply { stairs: self, treads, weights, biases, x, y });
+        Arch::new().dispatch(|| self.multiply_here(treads, weights, biases, x, y));
     }
-
-    /// Reverse-mode derivative of [`multiply`](Self::multiply) for the rows of `treads`, the last first: `d_x_j += W^T d_y_j` and,
-    /// in the order of `j`, `d_weights += d_y_j x_j^T`, `d_biases += d_y_j`.
-    #[expect(clippy::too_many_arguments, reason = "what went in, what comes back, and where it goes")]
-    pub fn pull(
-        &self,
-        treads: Range<usize>,
-        weights: &[f64],
-        x: &[f64],
-        d_y: &[f64],
-        d_x: &mut [f64],
-        d_weights: &mut [f64],
-        d_biases: &mut [f64],
-    ) {
-        Arch::new().dispatch(Pull { stairs: self, treads, weights, x, d_y, d_x, d_weights, d_biases });
-    }
-}
-
-struct Multiply<'a> {
-    stairs: &'a Staircase,
-    treads: Range<usize>,
-    weights: &'a [f64],
-    biases: &'a [f64],
-    x: &'a [f64],
-    y: &'a mut [f64],
-}
-
-impl NullaryFnOnce for Multiply<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        let Self { stairs, treads, weights, biases, x, y } = self;
-        let (inputs, outputs) = (stairs.inputs, stairs.rows());
-        for tread in &stairs.treads[treads] {
+    fn multiply_here(&self, treads: Range<usize>, weights: &[f64], biases: &[f64], x: &[f64], y: &mut [f64]) {
+        let (inputs, outputs) = (self.inputs, self.rows());
+        for tread in &self.treads[treads] {
             let width = tread.width;
             let own = &weights[tread.start..tread.start + tread.rows.len() * width];
             for (j, y) in y.chunks_exact_mut(outputs).enumerate() {
@@ -123,66 +92,38 @@ impl NullaryFnOnce for Multiply<'_> {
             }
         }
     }
-}
 
-/// Dot products of rows with one vector, each as eight interleaved sums; a row has the same bits alone and in a panel.
-#[inline(always)]
-fn dots<const P: usize>(rows: [&[f64]; P], x: &[f64]) -> [f64; P] {
-    let mut sums = [[0.0; LANES]; P];
-    let whole = x.len() / LANES * LANES;
-    let mut k = 0;
-    while k < whole {
-        let x = &x[k..k + LANES];
-        for p in 0..P {
-            let row = &rows[p][k..k + LANES];
-            for l in 0..LANES {
-                sums[p][l] += row[l] * x[l];
-            }
-        }
-        k += LANES;
-    }
-    std::array::from_fn(|p| {
-        let mut s = sums[p];
-        for (s, (w, x)) in s.iter_mut().zip(rows[p][whole..].iter().zip(&x[whole..])) {
-            *s += w * x;
-        }
-        ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
-    })
-}
-
-struct Pull<'a> {
-    stairs: &'a Staircase,
-    treads: Range<usize>,
-    weights: &'a [f64],
-    x: &'a [f64],
-    d_y: &'a [f64],
-    d_x: &'a mut [f64],
-    d_weights: &'a mut [f64],
-    d_biases: &'a mut [f64],
-}
-
-impl NullaryFnOnce for Pull<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { stairs, treads, weights, x, d_y, d_x, d_weights, d_biases } = self;
-        let (inputs, outputs) = (stairs.inputs, stairs.rows());
-        for tread in stairs.treads[treads].iter().rev() {
-            for row in tread.rows.clone().rev() {
-                let own = stairs.row(tread, row);
-                let (w, d_w) = (&weights[own.clone()], &mut d_weights[own]);
-                for (j, d_y) in d_y.chunks_exact(outputs).enumerate() {
-                    let here = j * inputs..j * inputs + tread.width;
-                    let (c, x, d_x) = (d_y[row], &x[here.clone()], &mut d_x[here]);
-                    d_biases[row] += c;
-                    for i in 0..tread.width {
-                        d_w[i] += c * x[i];
-                        d_x[i] += c * w[i];
+    /// Reverse-mode derivative of [`multiply`](Self::multiply) for the rows of `treads`, the last first: `d_x_j += W^T d_y_j` and,
+    /// in the order of `j`, `d_weights += d_y_j x_j^T`, `d_biases += d_y_j`.
+    #[expect(clippy::too_many_arguments, reason = "what went in, what comes back, and where it goes")]
+    pub fn pull(
+        &self,
+        treads: Range<usize>,
+        weights: &[f64],
+        x: &[f64],
+        d_y: &[f64],
+        d_x: &mut [f64],
+        d_weights: &mut [f64],
+        d_biases: &mut [f64],
+    ) {
+        Arch::new().dispatch(|| {
+            let (inputs, outputs) = (self.inputs, self.rows());
+            for tread in self.treads[treads].iter().rev() {
+                for row in tread.rows.clone().rev() {
+                    let own = self.row(tread, row);
+                    let (w, d_w) = (&weights[own.clone()], &mut d_weights[own]);
+                    for (j, d_y) in d_y.chunks_exact(outputs).enumerate() {
+                        let here = j * inputs..j * inputs + tread.width;
+                        let (c, x, d_x) = (d_y[row], &x[here.clone()], &mut d_x[here]);
+                        d_biases[row] += c;
+                        for i in 0..tread.width {
+                            d_w[i] += c * x[i];
+                            d_x[i] += c * w[i];
+                        }
                     }
                 }
             }
-        }
+        });
     }
 }
 

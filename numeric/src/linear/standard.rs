@@ -2,7 +2,7 @@
 
 use crate::{self as numeric, Columns};
 use faer::MatRef;
-use pulp::{Arch, NullaryFnOnce};
+use pulp::Arch;
 
 pub use crate::{dot, sum_squares_scaled, sums_squares, sums_squares_scaled};
 
@@ -54,15 +54,11 @@ pub struct AddScores<'a> {
 impl AddScores<'_> {
     /// Computes it with the instructions of this machine.
     pub fn run(self) {
-        Arch::new().dispatch(self);
+        Arch::new().dispatch(|| self.compute());
     }
-}
-
-impl NullaryFnOnce for AddScores<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn call(self) {
+    fn compute(self) {
         let n = self.z.nrows();
         let (mean, inverse, slope) = (&self.mean[..n], &self.inverse[..n], &self.slope[..n]);
         let (d_mean, d_rho) = (&mut self.d_mean[..n], &mut self.d_rho[..n]);

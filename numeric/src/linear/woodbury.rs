@@ -1,7 +1,7 @@
 //! Inverse and determinant of a low-rank plus diagonal matrix by the Woodbury identity.
 
 use crate::{self as numeric, borrow};
-use pulp::{Arch, NullaryFnOnce};
+use pulp::Arch;
 
 /// Factored `S = diag(sigma)(I + U U^T) diag(sigma)`, with the Cholesky factor of `C = I + U^T U`.
 pub struct Woodbury<'a> {
@@ -118,15 +118,11 @@ pub struct AddScore<'a> {
 impl AddScore<'_> {
     /// Computes it with the instructions of this machine.
     pub fn run(self) {
-        Arch::new().dispatch(self);
+        Arch::new().dispatch(|| self.compute());
     }
-}
-
-impl NullaryFnOnce for AddScore<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn call(self) {
+    fn compute(self) {
         let Self { t, weight, .. } = self;
         let n = self.y.len();
         let (slope, precision, scales) = (&self.slope[..n], &self.precision[..n], &self.woodbury.scales[..n]);

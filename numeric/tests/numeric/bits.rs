@@ -1,7 +1,8 @@
 //! Tests of the vector functions without references: results do not depend on neighbours or alignment, special values are right,
-//! and reductions agree with compensated sums.
+//! reductions agree with compensated sums, and columns of a batch have the bits of each alone.
 
-use mcsa_numeric::{self as numeric, Backend, scalar};
+use faer::Mat;
+use mcsa_numeric::{self as numeric, Backend, Columns, scalar};
 
 type Elementwise =
     (&'static str, fn(Backend, &mut [f64]), fn(&mut [f64]), fn(&[f64], &mut [f64]), fn(f64) -> f64);
@@ -293,41 +294,36 @@ fn a_sum_that_starts_at_an_aligned_address_is_caught() {
     }));
 }
 
-#[test]
-fn sum_log_sigmoid_agrees_with_its_terms() {
-    for (n, scale, shift) in [
-        (0, 1.0, 0.0),
-        (1, 1.0, 0.0),
-        (33, 1.0, 0.0),
-        (691, 2.0, 0.0),
-        (5000, 0.01, 0.0),
-        (70_000, 0.001, 0.0),
-        (5000, 1.0, 45.0),
-        (5000, 1.0, 700.0),
-        (5000, 1.0, -800.0),
-        (31, 100.0, 0.0),
-    ] {
-        let x: Vec<f64> = moderate(n, scale).into_iter().map(|v| v + shift).collect();
-        let want = compensated(x.iter().map(|&v| scalar::log_sigmoid(v)));
-        for backend in backends() {
-            let got = backend.sum_log_sigmoid(&x);
-            assert!(
-                (got - want).abs() <= 1.5e-15 * want.abs(),
-                "{got} {want}: {n} {scale} {shift} {backend:?}"
-            );
-        }
-    }
-    for b in backends() {
-        assert_eq!(b.sum_log_sigmoid(&[1.0, f64::NEG_INFINITY, 2.0]), f64::NEG_INFINITY);
-        assert!(b.sum_log_sigmoid(&[1.0, f64::NAN, f64::NEG_INFINITY]).is_nan());
-        assert_eq!(b.sum_log_sigmoid(&[f64::INFINITY; 40]), 0.0);
-    }
-}
+/// A sum of log likelihoods: its name, the sum, sums of columns, the sum with slopes, and a term.
+type SumOfLogs = (
+    &'static str,
+    fn(Backend, &[f64]) -> f64,
+    fn(Backend, &[f64], usize, usize, &mut [f64]),
+    fn(Backend, &[f64], &mut [f64]) -> f64,
+    fn(f64) -> f64,
+);
+
+const SUMS: [SumOfLogs; 2] = [
+    (
+        "sum_log_sigmoid",
+        Backend::sum_log_sigmoid,
+        Backend::sums_log_sigmoid,
+        Backend::sum_log_sigmoid_with_slopes,
+        scalar::log_sigmoid,
+    ),
+    (
+        "sum_log_ndtr",
+        Backend::sum_log_ndtr,
+        Backend::sums_log_ndtr,
+        Backend::sum_log_ndtr_with_slopes,
+        scalar::log_ndtr,
+    ),
+];
 
 #[test]
-fn sum_log_ndtr_agrees_with_its_terms() {
+fn sums_of_logs_agree_with_their_terms() {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
-    for (n, scale, shift) in [
+    let cases = [
         (0, 1.0, 0.0),
         (1, 1.0, 0.0),
         (33, 1.0, 0.0),
@@ -337,26 +333,31 @@ fn sum_log_ndtr_agrees_with_its_terms() {
         (70_000, 0.001, 0.0),
         (5000, 1.0, 9.0),
         (5000, 1.0, 30.0),
+        (5000, 1.0, 45.0),
+        (5000, 1.0, 700.0),
         (5000, 1.0, -800.0),
         (5000, 1.0, -1e6),
         (40, 1.0, -1e60),
         (31, 100.0, 0.0),
-    ] {
-        let x: Vec<f64> = moderate(n, scale).into_iter().map(|v| v + shift).collect();
-        let want = compensated(x.iter().map(|&v| scalar::log_ndtr(v)));
-        for backend in backends() {
-            let got = backend.sum_log_ndtr(&x);
-            assert!(
-                (got - want).abs() <= 1.5e-15 * want.abs(),
-                "{got} {want}: {n} {scale} {shift} {backend:?}"
-            );
+    ];
+    for (name, sum, .., term) in SUMS {
+        for (n, scale, shift) in cases {
+            let x: Vec<f64> = moderate(n, scale).into_iter().map(|v| v + shift).collect();
+            let want = compensated(x.iter().map(|&v| term(v)));
+            for backend in backends() {
+                let got = sum(backend, &x);
+                let close = (got - want).abs() <= 1.5e-15 * want.abs();
+                assert!(close, "{name}: {got} {want}: {n} {scale} {shift} {backend:?}");
+            }
+        }
+        for b in backends() {
+            assert_eq!(sum(b, &[1.0, -inf, 2.0]), -inf);
+            assert!(sum(b, &[1.0, nan, -inf]).is_nan());
+            assert!(sum(b, &[-2.0, nan]).is_nan());
+            assert_eq!(sum(b, &[inf; 40]), 0.0);
         }
     }
     for b in backends() {
-        assert_eq!(b.sum_log_ndtr(&[1.0, -inf, 2.0]), -inf);
-        assert!(b.sum_log_ndtr(&[1.0, nan, -inf]).is_nan());
-        assert!(b.sum_log_ndtr(&[-2.0, nan]).is_nan());
-        assert_eq!(b.sum_log_ndtr(&[inf; 40]), 0.0);
         assert_eq!(b.sum_log_ndtr(&[-1e200; 40]), -inf);
     }
 }
@@ -392,4 +393,119 @@ fn log_sum_exp_agrees_with_its_terms() {
 #[should_panic(expected = "differ in length")]
 fn mismatched_lengths_panic() {
     numeric::dot(&[1.0, 2.0], &[1.0]);
+}
+
+/// The batched, the single and the sloped form give one sum; slopes are those of the derivative, up to 8 ulp for `ndtr_hazard`.
+#[test]
+fn forms_of_sums_of_logs_agree_in_every_bit() {
+    for b in backends() {
+        for (name, sum, sums_of, with_slopes, _) in SUMS {
+            for (rows, stride, columns) in [(0, 0, 3), (5, 8, 1), (64, 64, 2), (691, 704, 10), (40, 40, 33)] {
+                for (scale, shift) in [(0.02, -10.0), (0.02, 9.0), (40.0, -3e4)] {
+                    let x: Vec<f64> =
+                        (0..stride * columns).map(|i| ((i * 389) % 1024) as f64 * scale + shift).collect();
+                    let (mut sums, mut slopes) = (vec![f64::NAN; columns], vec![f64::NAN; rows]);
+                    sums_of(b, &x, stride, rows, &mut sums);
+                    for (c, found) in sums.iter().enumerate() {
+                        let x = &x[c * stride..][..rows];
+                        let place = format!("{name}: {rows} rows, column {c}, {b:?}");
+                        assert_eq!(found.to_bits(), sum(b, x).to_bits(), "{place}");
+                        assert_eq!(found.to_bits(), with_slopes(b, x, &mut slopes).to_bits(), "{place}");
+                        let ulps = if name == "sum_log_sigmoid" { 0.0 } else { 8.0 };
+                        let mut expected: Vec<f64> =
+                            x.iter().map(|x| if ulps > 0.0 { *x } else { -x }).collect();
+                        if ulps > 0.0 {
+                            b.ndtr_hazard(&mut expected)
+                        } else {
+                            b.sigmoid(&mut expected)
+                        }
+                        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= ulps * f64::EPSILON * b.abs();
+                        assert!(slopes.iter().zip(&expected).all(near), "{place}");
+                    }
+                }
+            }
+        }
+        // More factors than one product can hold without overflow.
+        let x: Vec<f64> = (0..30_000).map(|i| f64::from(i % 7) - 3.0).collect();
+        let mut slopes = vec![f64::NAN; x.len()];
+        assert_eq!(b.sum_log_sigmoid(&x), b.sum_log_sigmoid_with_slopes(&x, &mut slopes));
+        assert!(slopes.iter().all(|s| *s > 0.0 && *s < 1.0));
+    }
+}
+
+#[test]
+fn columns_of_squares_have_the_bits_of_each_alone() {
+    for b in backends() {
+        for (d, n) in [(0, 2), (1, 1), (11, 10), (40, 3)] {
+            let z = Mat::from_fn(d, n, |i, j| ((i * 7 + j * 3) % 11) as f64 / 3.0 - 1.5);
+            let (mean, scale): (Vec<f64>, Vec<f64>) =
+                (0..d).map(|i| (0.1 * i as f64, 1.0 + 0.3 * i as f64)).unzip();
+            let (mut scaled, mut squares) = (vec![f64::NAN; n], vec![f64::NAN; n]);
+            b.sums_squares_scaled(z.as_ref(), &mean, &scale, &mut scaled);
+            b.sums_squares(z.as_ref(), &mut squares);
+            for j in 0..n {
+                let z = z.as_ref().column(j);
+                assert_eq!(scaled[j].to_bits(), b.sum_squares_scaled(z, &mean, &scale).to_bits());
+                assert_eq!(squares[j].to_bits(), b.dot(z, z).to_bits());
+            }
+        }
+    }
+}
+
+#[test]
+fn weighted_sums_have_the_bits_of_sums_column_by_column() {
+    for b in backends() {
+        for (d, n) in [(0, 2), (1, 1), (3, 0), (11, 10), (40, 3), (8, 2)] {
+            let z = Mat::from_fn(d, n, |i, j| ((i * 7 + j * 3) % 11) as f64 / 3.0 - 1.5);
+            let weights: Vec<f64> = (0..n).map(|j| 0.3 + 0.1 * j as f64).collect();
+            let (mut together, mut one_by_one) = (vec![f64::NAN; d], vec![0.0; d]);
+            b.weighted_sum(z.as_ref(), &weights, &mut together);
+            for (j, &weight) in weights.iter().enumerate() {
+                b.axpy(weight, z.as_ref().column(j), &mut one_by_one);
+            }
+            assert_eq!(together, one_by_one, "{d} {n} {b:?}");
+            // Twin: other weights give another sum.
+            if d > 1 && n > 0 {
+                let others: Vec<f64> = weights.iter().map(|weight| weight + 1e-3).collect();
+                b.weighted_sum(z.as_ref(), &others, &mut together);
+                assert_ne!(together, one_by_one, "{d} {n} {b:?}");
+            }
+        }
+    }
+}
+
+/// With the number that is not below the bound at every place, of every length up to two blocks and more.
+#[test]
+fn one_number_that_is_not_below_the_bound_is_found() {
+    for b in backends() {
+        assert!(b.all_below(&[], 1.0));
+        for length in (1..70).chain([257]) {
+            let mut x: Vec<f64> = (0..length).map(|i| (i as f64 - 20.0).sin()).collect();
+            assert!(b.all_below(&x, 1.0) && b.all_below(&x, f64::INFINITY), "{length} {b:?}");
+            for place in 0..length {
+                let before = x[place];
+                for above in [1.0, -1.0, 5.0, f64::NEG_INFINITY, f64::NAN] {
+                    x[place] = above;
+                    assert!(!b.all_below(&x, 1.0), "{length} {place} {above} {b:?}");
+                    assert_eq!(
+                        b.all_below(&x, f64::INFINITY),
+                        above.is_finite(),
+                        "{length} {place} {above} {b:?}"
+                    );
+                }
+                x[place] = before;
+            }
+        }
+    }
+}
+
+#[test]
+fn padding_that_counts_is_caught() {
+    let x = [0.5, -1.0, 0.0, 2.0, 0.25, 0.0];
+    let sums = |rows| {
+        let mut sums = [0.0; 2];
+        Backend::best().sums_log_sigmoid(&x, 3, rows, &mut sums);
+        sums
+    };
+    assert_ne!(sums(2), sums(3));
 }

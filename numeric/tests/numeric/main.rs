@@ -2,4 +2,3 @@
 
 mod accuracy;
 mod bits;
-mod columns;
