@@ -236,6 +236,18 @@ pub(crate) trait Register: Lanes<F = Self::f64s> + Simd {
     const WIDE: bool;
 }
 
+/// Declares operations of lanes by those of pulp.
+macro_rules! operations {
+    ($($name:ident($($arg:ident: $t:ident),*) -> $out:ident = $call:ident;)*) => {
+        $(
+            #[inline(always)]
+            fn $name(self, $($arg: Self::$t),*) -> Self::$out {
+                self.$call($($arg),*)
+            }
+        )*
+    };
+}
+
 // Pulp's `select_f64s`, `neg_f64s` and the transmutations are `#[inline]` only, and a call not inlined passes its
 // vectors through memory: only `#[inline(always)]` operations below.
 macro_rules! common {
@@ -244,6 +256,23 @@ macro_rules! common {
         type U = <Self as Simd>::u64s;
         type M = <Self as Simd>::m64s;
 
+        operations! {
+            add(a: F, b: F) -> F = add_f64s;
+            sub(a: F, b: F) -> F = sub_f64s;
+            mul(a: F, b: F) -> F = mul_f64s;
+            div(a: F, b: F) -> F = div_f64s;
+            fma(a: F, b: F, c: F) -> F = mul_add_e_f64s;
+            fnma(a: F, b: F, c: F) -> F = negate_mul_add_e_f64s;
+            exact_fma(a: F, b: F, c: F) -> F = mul_add_f64s;
+            less(a: F, b: F) -> M = less_than_f64s;
+            equal(a: F, b: F) -> M = equal_f64s;
+            add_bits(a: U, b: U) -> U = add_u64s;
+            sub_bits(a: U, b: U) -> U = sub_u64s;
+            and(a: U, b: U) -> U = and_u64s;
+            or(a: U, b: U) -> U = or_u64s;
+            xor(a: U, b: U) -> U = xor_u64s;
+        }
+
         #[inline(always)]
         fn num(self, x: f64) -> Self::F {
             self.splat_f64s(x)
@@ -251,42 +280,6 @@ macro_rules! common {
         #[inline(always)]
         fn int(self, x: u64) -> Self::U {
             self.splat_u64s(x)
-        }
-        #[inline(always)]
-        fn add(self, a: Self::F, b: Self::F) -> Self::F {
-            self.add_f64s(a, b)
-        }
-        #[inline(always)]
-        fn sub(self, a: Self::F, b: Self::F) -> Self::F {
-            self.sub_f64s(a, b)
-        }
-        #[inline(always)]
-        fn mul(self, a: Self::F, b: Self::F) -> Self::F {
-            self.mul_f64s(a, b)
-        }
-        #[inline(always)]
-        fn div(self, a: Self::F, b: Self::F) -> Self::F {
-            self.div_f64s(a, b)
-        }
-        #[inline(always)]
-        fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F {
-            self.mul_add_e_f64s(a, b, c)
-        }
-        #[inline(always)]
-        fn fnma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F {
-            self.negate_mul_add_e_f64s(a, b, c)
-        }
-        #[inline(always)]
-        fn exact_fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F {
-            self.mul_add_f64s(a, b, c)
-        }
-        #[inline(always)]
-        fn less(self, a: Self::F, b: Self::F) -> Self::M {
-            self.less_than_f64s(a, b)
-        }
-        #[inline(always)]
-        fn equal(self, a: Self::F, b: Self::F) -> Self::M {
-            self.equal_f64s(a, b)
         }
         #[inline(always)]
         fn choose(self, mask: Self::M, yes: Self::F, no: Self::F) -> Self::F {
@@ -299,26 +292,6 @@ macro_rules! common {
         #[inline(always)]
         fn float(self, x: Self::U) -> Self::F {
             pulp::cast(x)
-        }
-        #[inline(always)]
-        fn add_bits(self, a: Self::U, b: Self::U) -> Self::U {
-            self.add_u64s(a, b)
-        }
-        #[inline(always)]
-        fn sub_bits(self, a: Self::U, b: Self::U) -> Self::U {
-            self.sub_u64s(a, b)
-        }
-        #[inline(always)]
-        fn and(self, a: Self::U, b: Self::U) -> Self::U {
-            self.and_u64s(a, b)
-        }
-        #[inline(always)]
-        fn or(self, a: Self::U, b: Self::U) -> Self::U {
-            self.or_u64s(a, b)
-        }
-        #[inline(always)]
-        fn xor(self, a: Self::U, b: Self::U) -> Self::U {
-            self.xor_u64s(a, b)
         }
     };
 }

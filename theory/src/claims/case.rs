@@ -4,6 +4,7 @@ use std::fmt;
 
 use mcsa_core::Stream;
 
+use super::{Bound, Measure};
 use crate::{Instance, Square, dot};
 
 /// Case of a claim, for which both sides can be computed: drawn at random, moved by a search, and printed.
@@ -22,6 +23,11 @@ pub trait Searchable: Clone + fmt::Display + Send + Sync + 'static {
 
     /// The case at other coordinates.
     fn at(&self, coordinates: &[f64]) -> Self;
+
+    /// A formula about cases of these settings; `measure` computes its sides.
+    fn bound(formula: &str, settings: Vec<Self::Setting>, measure: Measure<Self>) -> Bound<Self> {
+        Bound::new(formula, settings, measure)
+    }
 }
 
 /// A target, a guide and scores on a few atoms, and the counts that a claim contains.
@@ -427,9 +433,9 @@ impl Domain {
 /// Named variables, each with one or several copies, and a count `N`.
 ///
 /// ```
-/// use mcsa_theory::claims::{Bound, Domain, Effort, Numbers, Sides, Standing, Statement};
+/// use mcsa_theory::claims::{Domain, Effort, Numbers, Searchable, Sides, Standing, Statement};
 /// let settings = Numbers::settings(&[("x", Domain::Positive, 1)], &[1, 2]);
-/// let logarithm: Statement = Bound::<Numbers>::new("ln x <= x - 1", settings, |case| {
+/// let logarithm: Statement = Numbers::bound("ln x <= x - 1", settings, |case| {
 ///     let x = case.number("x");
 ///     Some(Sides::at_most(1.0, x - x.ln()))
 /// }).into();

@@ -2,7 +2,7 @@
 //! of candidates of a case.
 
 use crate::bounds::cw as bounds;
-use crate::claims::{Adaptive, Atoms, Bound, Claim, Setting, Sides};
+use crate::claims::{Adaptive, Atoms, Bound, Claim, Searchable, Setting, Sides};
 use crate::{Parts, dot, total_variation};
 
 /// All claims of the paper, in its order.
@@ -70,7 +70,7 @@ fn sequential_bias(case: &Atoms) -> Option<(f64, f64)> {
 
 fn bias_sequential() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 3, 5], &[1, 2]);
-    let printed = Bound::<Atoms>::new("Bias[g_seq,t] <= L r^(N t)", settings.clone(), |case| {
+    let printed = Atoms::bound("Bias[g_seq,t] <= L r^(N t)", settings.clone(), |case| {
         let (bias, range) = sequential_bias(case)?;
         Some(Sides::at_most(
             bias,
@@ -78,7 +78,7 @@ fn bias_sequential() -> Claim {
         ))
     });
     let example = Atoms::new(&[0.25, 0.75], &[0.125, 0.875], &[1.0, -1.0]).samples(2);
-    let corrected = Bound::<Atoms>::new("Bias[g_seq,t] <= L r^(N(t-1)) (w*-1)(1-r^N)/N", settings, |case| {
+    let corrected = Atoms::bound("Bias[g_seq,t] <= L r^(N(t-1)) (w*-1)(1-r^N)/N", settings, |case| {
         let (bias, range) = sequential_bias(case)?;
         Some(Sides::at_most(bias, bounds::sequential_bias(range, case.w_star(), case.samples, case.steps)))
     });
@@ -90,7 +90,7 @@ fn bias_sequential() -> Claim {
 
 fn single() -> Claim {
     let settings = Setting::grid(&[2, 3, 4], &[1], &[1, 2, 4]);
-    let printed = Bound::<Atoms>::new("Bias[g_seq,t] <= L r^t for N = 1", settings, |case| {
+    let printed = Atoms::bound("Bias[g_seq,t] <= L r^t for N = 1", settings, |case| {
         let (bias, range) = sequential_bias(case)?;
         Some(Sides::at_most(bias, bounds::sequential_bias_as_printed(range, case.w_star(), 1, case.steps)))
     });
@@ -100,7 +100,7 @@ fn single() -> Claim {
 
 fn bias_parallel() -> Claim {
     let settings = Setting::grid(&[2, 3, 4], &[1], &[1, 2, 4]);
-    let printed = Bound::<Atoms>::new("Bias[g_par,t] <= L r^t", settings, |case| {
+    let printed = Atoms::bound("Bias[g_par,t] <= L r^t", settings, |case| {
         let (bias, range) = sequential_bias(case)?;
         Some(Sides::at_most(bias, bounds::parallel_bias(range, case.w_star(), case.steps)))
     });
@@ -110,7 +110,7 @@ fn bias_parallel() -> Claim {
 /// TV distance after one step of each kernel in turn, against the product of their rates.
 fn scheduled() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1], &[2, 3, 4]);
-    let printed = Bound::<Adaptive>::new("TV_t <= r_1 r_2 .. r_t", settings, |case| {
+    let printed = Adaptive::bound("TV_t <= r_1 r_2 .. r_t", settings, |case| {
         let (mut law, mut bound) = (point(case), 1.0);
         for problem in case.problems.iter().cycle().take(case.steps) {
             law = problem.imh().push(&law);
@@ -134,10 +134,9 @@ fn adapted() -> Claim {
         Some(Sides::at_most(total_variation(&law, case.problems[0].pi()), bound)).filter(|_| bound > 1e-4)
     }
     let settings = Setting::grid(&[2, 3], &[1], &[2, 3, 5]);
-    let printed =
-        Bound::<Adaptive>::new("TV_t <= (sup r)^t", settings.clone(), |case| sides(case, case.steps));
+    let printed = Adaptive::bound("TV_t <= (sup r)^t", settings.clone(), |case| sides(case, case.steps));
     let example = Adaptive::new(&[0.5, 0.5], &[vec![0.5, 0.5], vec![0.75, 0.25]], 3, 0);
-    let corrected = Bound::<Adaptive>::new("TV_t <= sup r", settings, |case| sides(case, 1));
+    let corrected = Adaptive::bound("TV_t <= sup r", settings, |case| sides(case, 1));
     Claim::new("003-T2-ADAPTED", "Theorem 2, eq. 26", printed.example(example))
         .assuming("IMH, lambda_(t-1) is a function of z_(t-1), as in the algorithm")
         .remark("each kernel keeps the target, but a kernel chosen by the state does not; only the last step counts")
@@ -165,7 +164,7 @@ fn stationary_average(case: &Atoms) -> (f64, f64, f64) {
 fn variance_sequential() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1, 2, 3], &[1]);
     let formula = "V[g_seq] = sigma^2/N + (1/N^2) sum_{i<=j} Cov[s_i, s_j]";
-    let printed = Bound::<Atoms>::new(formula, settings.clone(), |case| {
+    let printed = Atoms::bound(formula, settings.clone(), |case| {
         let (all, single, pairs) = stationary_average(case);
         let n = case.samples as f64;
         Some(Sides::equal(all, single / n + (n * single + pairs) / (n * n)))
@@ -173,7 +172,7 @@ fn variance_sequential() -> Claim {
     let example = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]);
     let corrected =
         |pairs_count: &str| format!("V[g_seq] = sigma^2/N + ({pairs_count}/N^2) sum_{{i<j}} Cov[s_i, s_j]");
-    let corrected = Bound::<Atoms>::new(&corrected("2"), settings, |case| {
+    let corrected = Atoms::bound(&corrected("2"), settings, |case| {
         let (all, single, pairs) = stationary_average(case);
         let n = case.samples as f64;
         Some(Sides::equal(all, single / n + 2.0 * pairs / (n * n)))
@@ -217,8 +216,7 @@ fn expectation() -> Claim {
         let mean = case.problem.cis(case.samples).means[case.start];
         Some(Sides::equal(mean, by_acceptance(case).1))
     };
-    let printed =
-        Bound::<Atoms>::new("E[f(z') | z] = E[alpha f_IS] + r f(z)", variance_candidates(), measure);
+    let printed = Atoms::bound("E[f(z') | z] = E[alpha f_IS] + r f(z)", variance_candidates(), measure);
     Claim::new("003-EQ6-7", "eqs. 6, 7", printed.twin("alpha and f_IS as if independent", twin))
         .assuming("CIS")
         .remark("z' = z is a rejection only where atoms have no mass; here the index counts")
@@ -237,7 +235,7 @@ fn total_variance() -> Claim {
         });
         Some(Sides::equal(cis.selected_variances[here], cis.weighted_variances[here] + with_choice * choice))
     }
-    let printed = Bound::<Atoms>::new(
+    let printed = Atoms::bound(
         "V[f(z') | z] = V[f_RB | z] + E[V[f(z') | candidates]]",
         variance_candidates(),
         |case| sides(case, 1.0),
@@ -300,7 +298,7 @@ fn leading(case: &Atoms) -> Leading {
 /// `sqrt V[A / (w0 + S)]` differs from `sqrt V[A] / w0` by at most `sqrt E[A^2 S^2] / w0^2`.
 fn weighted_leading_order() -> Bound<Atoms> {
     let formula = "|w0 sqrt V[g_RB | z] - sqrt(N V_q[w (f-f0)])| <= sqrt E[A^2 S^2] / w0";
-    let bound = Bound::<Atoms>::new(formula, variance_candidates(), |case| {
+    let bound = Atoms::bound(formula, variance_candidates(), |case| {
         let (w0, leading) = (weight(case), leading(case));
         let found = case.problem.cis(case.samples).weighted_variances[case.start].max(0.0);
         remainder(w0 * found.sqrt(), leading.weighted, leading.weighted_rest)
@@ -314,11 +312,11 @@ fn remainder(found: f64, leading: f64, rest: f64) -> Option<Sides> {
 }
 
 fn selected() -> Claim {
-    let printed = Bound::<Atoms>::new("V[g | z] >= N^4/(w+N)^4 V[f_IS]", variance_candidates(), |case| {
+    let printed = Atoms::bound("V[g | z] >= N^4/(w+N)^4 V[f_IS]", variance_candidates(), |case| {
         lower_bound(case, case.problem.cis(case.samples).selected_variances[case.start])
     });
     let formula = "|w0 V[g | z] - N E_q[w (f-f0)^2]| <= (E[B S] + E|A|^2) / w0";
-    let corrected = Bound::<Atoms>::new(formula, variance_candidates(), |case| {
+    let corrected = Atoms::bound(formula, variance_candidates(), |case| {
         let (w0, leading) = (weight(case), leading(case));
         let found = w0 * case.problem.cis(case.samples).selected_variances[case.start];
         remainder(found, leading.selected, leading.selected_rest)
@@ -330,7 +328,7 @@ fn selected() -> Claim {
 }
 
 fn weighted() -> Claim {
-    let printed = Bound::<Atoms>::new("V[g_RB | z] >= N^4/(w+N)^4 V[f_IS]", variance_candidates(), |case| {
+    let printed = Atoms::bound("V[g_RB | z] >= N^4/(w+N)^4 V[f_IS]", variance_candidates(), |case| {
         lower_bound(case, case.problem.cis(case.samples).weighted_variances[case.start])
     });
     Claim::new("003-T3-RB", "Theorem 3, eq. 11", printed.example(rare()))
@@ -340,10 +338,10 @@ fn weighted() -> Claim {
 }
 
 fn stationary() -> Claim {
-    let printed = Bound::<Atoms>::new("sigma^2 >= N^4/(w+N)^4 V[f_IS]", variance_candidates(), |case| {
+    let printed = Atoms::bound("sigma^2 >= N^4/(w+N)^4 V[f_IS]", variance_candidates(), |case| {
         lower_bound(case, case.problem.variance())
     });
-    let corrected = Bound::<Atoms>::new("sigma^2 >= E_p V[g | z]", variance_candidates(), |case| {
+    let corrected = Atoms::bound("sigma^2 >= E_p V[g | z]", variance_candidates(), |case| {
         let given = dot(case.problem.pi(), &case.problem.cis(case.samples).selected_variances);
         Some(Sides::at_most(given, case.problem.variance()))
     });
@@ -375,7 +373,7 @@ fn growth() -> Claim {
         Some(Sides::at_most(problem.cis(case.samples).weighted_variances[case.start], fresh as f64 * bound))
     }
     let formula = "V_RB <= N osc(f)^2 E_q (w/(w + w0))^2";
-    let printed = Bound::<Atoms>::new(formula, variance_candidates(), |case| sides(case, fresh(case)));
+    let printed = Atoms::bound(formula, variance_candidates(), |case| sides(case, fresh(case)));
     Claim::new("003-EQ13-GROWTH", "eq. 13", printed.twin("constant in N", |case| sides(case, 1)))
         .assuming("CIS, p(z) > 0")
         .remark("`grows like N`, as a bound that holds for every w0")
@@ -383,7 +381,7 @@ fn growth() -> Claim {
 
 fn nearness() -> Claim {
     let formula = "V_RB = (1-r)^2 V[f_IS] up to a factor of 10";
-    let printed = Bound::<Atoms>::new(formula, variance_candidates(), |case| {
+    let printed = Atoms::bound(formula, variance_candidates(), |case| {
         let tables = Some(&case.problem).filter(|_| outweighs(case))?;
         let cis = tables.cis(case.samples);
         let printed =
@@ -418,7 +416,7 @@ fn joint_variance(case: &Atoms, row: &[f64]) -> f64 {
 
 fn variance_parallel() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 3, 4], &[1]);
-    let printed = Bound::<Atoms>::new("V[g_par | z] = V[s(z') | z] / N", settings, |case| {
+    let printed = Atoms::bound("V[g_par | z] = V[s(z') | z] / N", settings, |case| {
         let kernel = case.problem.imh();
         let single = kernel.variances(case.problem.s())[case.start];
         Some(Sides::equal(joint_variance(case, kernel.row(case.start)), single / case.samples as f64))
@@ -442,7 +440,7 @@ fn rejection_candidates() -> Vec<Setting> {
 }
 
 fn cis() -> Claim {
-    let printed = Bound::<Atoms>::new("r(z) >= 1/(1 + N/w(z))", rejection_candidates(), |case| {
+    let printed = Atoms::bound("r(z) >= 1/(1 + N/w(z))", rejection_candidates(), |case| {
         let rejection = case.problem.cis(case.samples).rejections[case.start];
         Some(Sides::at_most(bounds::cis_rejection(weight(case), fresh(case)), rejection))
     });
@@ -450,7 +448,7 @@ fn cis() -> Claim {
 }
 
 fn cis_acceptance() -> Claim {
-    let printed = Bound::<Atoms>::new("1 - r(z) <= N/(w(z) + N)", rejection_candidates(), |case| {
+    let printed = Atoms::bound("1 - r(z) <= N/(w(z) + N)", rejection_candidates(), |case| {
         let rejection = case.problem.cis(case.samples).rejections[case.start];
         Some(Sides::at_most(1.0 - rejection, 1.0 - bounds::cis_rejection(weight(case), fresh(case))))
     });
@@ -478,7 +476,7 @@ fn weights(case: &Atoms) -> (f64, f64, f64) {
 
 fn mean() -> Claim {
     let printed =
-        Bound::<Atoms>::new("E_p r >= 1/(1 + N/e^KL) - gap, the gap exact", rejection_candidates(), |case| {
+        Atoms::bound("E_p r >= 1/(1 + N/e^KL) - gap, the gap exact", rejection_candidates(), |case| {
             let tables = &case.problem;
             let rejection = dot(tables.pi(), &tables.cis(case.samples).rejections);
             Some(Sides::at_most(bounds::mean_rejection(tables.kl(), fresh(case), weights(case).2), rejection))
@@ -497,10 +495,10 @@ fn lopsided() -> Atoms {
 }
 
 fn gap() -> Claim {
-    let printed = Bound::<Atoms>::new("gap <= w* / e^(2 KL)", rejection_candidates(), |case| {
+    let printed = Atoms::bound("gap <= w* / e^(2 KL)", rejection_candidates(), |case| {
         Some(Sides::at_most(weights(case).2, bounds::jensen_gap_as_printed(case.problem.kl(), case.w_star())))
     });
-    let corrected = Bound::<Atoms>::new("gap <= V_p[w] / (E_p w + N)^2", rejection_candidates(), |case| {
+    let corrected = Atoms::bound("gap <= V_p[w] / (E_p w + N)^2", rejection_candidates(), |case| {
         let (mean, variance, gap) = weights(case);
         Some(Sides::at_most(gap, bounds::jensen_gap(mean, variance, fresh(case))))
     });
@@ -511,11 +509,10 @@ fn gap() -> Claim {
 }
 
 fn gap_by_largest() -> Claim {
-    let bound =
-        Bound::<Atoms>::new("gap <= (w* - m) m / (m + N)^2, m = E_p w", rejection_candidates(), |case| {
-            let (mean, _, gap) = weights(case);
-            Some(Sides::at_most(gap, bounds::jensen_gap_by_largest(mean, case.w_star(), fresh(case))))
-        });
+    let bound = Atoms::bound("gap <= (w* - m) m / (m + N)^2, m = E_p w", rejection_candidates(), |case| {
+        let (mean, _, gap) = weights(case);
+        Some(Sides::at_most(gap, bounds::jensen_gap_by_largest(mean, case.w_star(), fresh(case))))
+    });
     Claim::new("003-T4-GAP-LARGEST", "Theorem 4, its proof", bound.twin_times(0.9))
         .assuming("CIS, N fresh candidates")
         .remark("the step before the one that fails")
@@ -527,18 +524,14 @@ fn mean_by_gap() -> Claim {
         let rejection = dot(tables.pi(), &tables.cis(case.samples).rejections);
         Some(Sides::at_most(bounds::mean_rejection(tables.kl(), fresh(case), gap), rejection))
     }
-    let printed =
-        Bound::<Atoms>::new("E_p r >= 1/(1 + N/e^KL) - w*/e^(2 KL)", rejection_candidates(), |case| {
-            sides(case, bounds::jensen_gap_as_printed(case.problem.kl(), case.w_star()))
-        });
-    let corrected = Bound::<Atoms>::new(
-        "E_p r >= 1/(1 + N/e^KL) - V_p[w]/(E_p w + N)^2",
-        rejection_candidates(),
-        |case| {
+    let printed = Atoms::bound("E_p r >= 1/(1 + N/e^KL) - w*/e^(2 KL)", rejection_candidates(), |case| {
+        sides(case, bounds::jensen_gap_as_printed(case.problem.kl(), case.w_star()))
+    });
+    let corrected =
+        Atoms::bound("E_p r >= 1/(1 + N/e^KL) - V_p[w]/(E_p w + N)^2", rejection_candidates(), |case| {
             let (mean, variance, _) = weights(case);
             sides(case, bounds::jensen_gap(mean, variance, fresh(case)))
-        },
-    );
+        });
     Claim::new("003-T4-MEAN", "Theorem 4", printed.example(lopsided()))
         .assuming("CIS, N fresh candidates")
         .remark("the bound of the gap fails, and the theorem with it")
@@ -549,7 +542,7 @@ fn mean_by_gap() -> Claim {
 }
 
 fn imh() -> Claim {
-    let printed = Bound::<Atoms>::new("r(z) >= 1 - 1/w(z)", Setting::atoms(&[2, 3, 4]), |case| {
+    let printed = Atoms::bound("r(z) >= 1 - 1/w(z)", Setting::atoms(&[2, 3, 4]), |case| {
         let rejection = case.problem.imh_rejections()[case.start];
         Some(Sides::at_most(bounds::imh_rejection(weight(case)), rejection))
     });
@@ -563,8 +556,8 @@ fn far() -> Claim {
         Some(Sides::at_most(tables.imh_rejections()[case.start], far + atom * case.problem.pi()[case.start]))
     }
     let settings = Setting::atoms(&[2, 3, 4]);
-    let printed = Bound::<Atoms>::new("r(z) <= TV(K(z, .), p)", settings.clone(), |case| sides(case, 0.0));
-    let corrected = Bound::<Atoms>::new("r(z) <= TV(K(z, .), p) + p(z)", settings, |case| sides(case, 1.0));
+    let printed = Atoms::bound("r(z) <= TV(K(z, .), p)", settings.clone(), |case| sides(case, 0.0));
+    let corrected = Atoms::bound("r(z) <= TV(K(z, .), p) + p(z)", settings, |case| sides(case, 1.0));
     let example = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]);
     Claim::new("003-WANG", "Section 5", printed.example(example))
         .assuming("IMH")
@@ -579,19 +572,16 @@ fn acceptances(case: &Atoms) -> (f64, f64) {
 }
 
 fn peskun() -> Claim {
-    let printed = Bound::<Atoms>::new(
-        "acceptance of Barker <= that of Metropolis",
-        Setting::atoms(&[2, 3, 4]),
-        |case| {
+    let printed =
+        Atoms::bound("acceptance of Barker <= that of Metropolis", Setting::atoms(&[2, 3, 4]), |case| {
             let (metropolis, barker) = acceptances(case);
             Some(Sides::at_most(barker, metropolis))
-        },
-    );
+        });
     Claim::new("003-PESKUN", "Section 5", printed.twin_times(0.95)).assuming("two candidates")
 }
 
 fn twice() -> Claim {
-    let bound = Bound::<Atoms>::new(
+    let bound = Atoms::bound(
         "acceptance of Metropolis <= twice that of Barker",
         Setting::atoms(&[2, 3, 4]),
         |case| {
@@ -605,21 +595,18 @@ fn twice() -> Claim {
 }
 
 fn metropolis_variance() -> Claim {
-    let printed = Bound::<Atoms>::new(
-        "V[s(z') | z] of Barker <= that of Metropolis",
-        Setting::atoms(&[2, 3, 4]),
-        |case| {
+    let printed =
+        Atoms::bound("V[s(z') | z] of Barker <= that of Metropolis", Setting::atoms(&[2, 3, 4]), |case| {
             let tables = &case.problem;
             let at = |kernel: &crate::Square<f64>| kernel.variances(tables.s())[case.start];
             Some(Sides::at_most(at(&tables.barker()), at(&tables.imh())))
-        },
-    );
+        });
     fn jumps(case: &Atoms, kernel: &crate::Square<f64>) -> f64 {
         let here = case.problem.s()[case.start];
         dot(kernel.row(case.start), &case.problem.s().iter().map(|s| (s - here).powi(2)).collect::<Vec<_>>())
     }
     let formula = "E[(s(z') - s(z))^2 | z] of Barker <= that of Metropolis";
-    let corrected = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
+    let corrected = Atoms::bound(formula, Setting::atoms(&[2, 3, 4]), |case| {
         Some(Sides::at_most(jumps(case, &case.problem.barker()), jumps(case, &case.problem.imh())))
     });
     Claim::new("003-PIMH-VARIANCE", "Section 5", printed)

@@ -2,7 +2,7 @@
 
 use crate::bounds::mcmc_se as bounds;
 use crate::claims::case::normalised;
-use crate::claims::{Adaptive, Atoms, Bound, Claim, Setting, Sides};
+use crate::claims::{Adaptive, Atoms, Bound, Claim, Searchable, Setting, Sides};
 use crate::{Moments, Number, dot, total_variation};
 
 /// All claims of the paper, in its order.
@@ -31,13 +31,12 @@ pub(super) fn all() -> Vec<Claim> {
 
 fn any_start() -> Claim {
     let settings = Setting::with_dims(&Setting::atoms(&[2, 3, 4]), &[2]);
-    let printed =
-        Bound::<Atoms>::new("|E_{eta K} s - E_p s| <= sup_z |E_{K(z)} s - E_p s|", settings, |case| {
-            let (law, means) = (first_law(case), case.problem.imh().apply(case.problem.s()));
-            let bias = |mean: f64| (mean - case.problem.mean()).abs();
-            let largest = means.iter().map(|&mean| bias(mean)).fold(0.0, f64::max);
-            Some(Sides::at_most(bias(dot(&law, &means)), largest))
-        });
+    let printed = Atoms::bound("|E_{eta K} s - E_p s| <= sup_z |E_{K(z)} s - E_p s|", settings, |case| {
+        let (law, means) = (first_law(case), case.problem.imh().apply(case.problem.s()));
+        let bias = |mean: f64| (mean - case.problem.mean()).abs();
+        let largest = means.iter().map(|&mean| bias(mean)).fold(0.0, f64::max);
+        Some(Sides::at_most(bias(dot(&law, &means)), largest))
+    });
     Claim::new("000-L1", "Lemma 1", printed.twin_times(0.95))
         .assuming("K keeps p; eta any law of the start, here with logits 8 times the second score")
         .remark("Eq. 13 writes an equality sign for \"at most\".")
@@ -58,7 +57,7 @@ fn acceptance() -> Claim {
             Sides::equal(p.q()[y] * (w[y] / w[z]).smaller(1.0), p.pi()[y] * right(1.0 / w[z], 1.0 / w[y]))
         }))
     }
-    let printed = Bound::<Atoms>::new(
+    let printed = Atoms::bound(
         "q(z') min(1, w(z')/w(z)) = p(z') min(1/w(z), 1/w(z'))",
         Setting::atoms(&[2, 3, 4]),
         |case| sides(case, f64::min),
@@ -71,25 +70,19 @@ fn acceptance() -> Claim {
 
 fn adaptation() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1], &[2, 3, 4]);
-    let printed = Bound::<Adaptive>::new(
-        "TV(law of z_n, p) <= sup r^n, the guide chosen by the chain",
-        settings,
-        |case| {
+    let printed =
+        Adaptive::bound("TV(law of z_n, p) <= sup r^n, the guide chosen by the chain", settings, |case| {
             let transition = case.transition().power(case.steps);
             let exceeds = total_variation(transition.row(case.start), case.problems[0].pi());
             (case.rate() > 0.05).then(|| Sides::at_most(exceeds, case.rate().powi(case.steps as i32)))
-        },
-    );
+        });
     // From the first atom the guide is (1/2, 1/2), from the second (3/4, 1/4).
     let printed = printed.example(Adaptive::new(&[0.5, 0.5], &[vec![0.5, 0.5], vec![0.75, 0.25]], 3, 0));
-    let corrected = Bound::<Adaptive>::new(
-        "TV(K(z, .), p) <= sup r for one step, given z",
-        Setting::atoms(&[2, 3]),
-        |case| {
+    let corrected =
+        Adaptive::bound("TV(K(z, .), p) <= sup r for one step, given z", Setting::atoms(&[2, 3]), |case| {
             let distance = total_variation(case.transition().row(case.start), case.problems[0].pi());
             (case.rate() > 0.05).then(|| Sides::at_most(distance, case.rate()))
-        },
-    );
+        });
     Claim::new("000-AD", "Section 3, \"free to use ergodic rates\"", printed)
         .remark(
             "One-step bounds given the past hold; powers of them do not, for the chain chooses its guide.",
@@ -112,13 +105,13 @@ fn several() -> Vec<Setting> {
 }
 
 fn bias_sequential() -> Claim {
-    let printed = Bound::<Atoms>::new("Bias[g_seq] <= L (1 - N/(2 w*))", several(), |case| {
+    let printed = Atoms::bound("Bias[g_seq] <= L (1 - N/(2 w*))", several(), |case| {
         sequential_against(case, bounds::sequential_bias_as_printed)
     });
     let printed = printed
         .example(Atoms::new(&[1.0 / 16.0, 15.0 / 16.0], &[1.0 / 32.0, 31.0 / 32.0], &[1.0, -1.0]).samples(3));
     let corrected =
-        Bound::<Atoms>::new("Bias[g_seq] <= L (1 - (N+1)/(2 w*) + (N^2-1)/(6 w*^2))", several(), |case| {
+        Atoms::bound("Bias[g_seq] <= L (1 - (N+1)/(2 w*) + (N^2-1)/(6 w*^2))", several(), |case| {
             sequential_against(case, bounds::sequential_bias_series)
         });
     Claim::new("000-T1", "Theorem 1", printed)
@@ -128,7 +121,7 @@ fn bias_sequential() -> Claim {
 }
 
 fn sequential_sum() -> Claim {
-    let printed = Bound::<Atoms>::new("Bias[g_seq] <= L (w*-1)/N (1 - r^N)", several(), |case| {
+    let printed = Atoms::bound("Bias[g_seq] <= L (w*-1)/N (1 - r^N)", several(), |case| {
         sequential_against(case, bounds::sequential_bias)
     });
     Claim::new("000-T1-EQ29", "eq. 29, in the proof of Theorem 1", printed.twin_times(0.95))
@@ -138,7 +131,7 @@ fn sequential_sum() -> Claim {
 
 fn bias_parallel() -> Claim {
     let settings = Setting::with_dims(&Setting::atoms(&[2, 3, 4]), &[1, 2]);
-    let printed = Bound::<Atoms>::new("Bias[g_par] <= L (1 - 1/w*)", settings, |case| {
+    let printed = Atoms::bound("Bias[g_par] <= L (1 - 1/w*)", settings, |case| {
         case.rate_to(1)?;
         let bias = case.bias_under(case.problem.imh().row(case.start));
         Some(Sides::at_most(bias, bounds::parallel_bias(case.range(), case.w_star())))
@@ -150,7 +143,7 @@ fn bias_parallel() -> Claim {
 
 fn cis() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 3, 4, 6], &[1]);
-    let printed = Bound::<Atoms>::new("Bias[g_CIS] <= L (1 - (N-1)/(2 w* + N - 2))", settings, |case| {
+    let printed = Atoms::bound("Bias[g_CIS] <= L (1 - (N-1)/(2 w* + N - 2))", settings, |case| {
         case.rate_to(1)?;
         let bias = (case.problem.cis(case.samples).means[case.start] - case.problem.mean()).abs();
         Some(Sides::at_most(bias, bounds::cis_bias(case.range(), case.w_star(), case.samples)))
@@ -185,7 +178,7 @@ fn counterexample() -> Atoms {
 /// Corrected bound: the root of the variance in place of the second moment, plus the score that a rejection keeps.
 fn corrected() -> Bound<Atoms> {
     let formula = "Bias[g_par | z] <= sqrt(V_p s) sqrt(chi_N^2 + r^2) + r sup|s - E_p s|";
-    Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
+    Atoms::bound(formula, Setting::atoms(&[2, 3, 4]), |case| {
         case.rate_to(1)?;
         let p = &case.problem;
         let farthest = p.s().iter().map(|s| (s - p.mean()).abs()).fold(0.0, f64::max);
@@ -197,7 +190,7 @@ fn corrected() -> Bound<Atoms> {
 
 fn printed() -> Claim {
     let formula = "Bias[g_par] <= C sqrt(chi_N^2 + (1 - 1/w*)^2), C = E_p[s^2]";
-    let printed = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
+    let printed = Atoms::bound(formula, Setting::atoms(&[2, 3, 4]), |case| {
         let bound = bounds::parallel_bias_by_divergence_as_printed(
             second_moment(case),
             case.problem.neyman()?,
@@ -215,7 +208,7 @@ fn printed() -> Claim {
 
 fn with_the_root() -> Claim {
     let formula = "Bias[g_par] <= sqrt(E_p[s^2]) sqrt(chi_N^2 + (1 - 1/w*)^2)";
-    let printed = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
+    let printed = Atoms::bound(formula, Setting::atoms(&[2, 3, 4]), |case| {
         let bound = bounds::parallel_bias_by_divergence_as_printed(
             second_moment(case).sqrt(),
             case.problem.neyman()?,
@@ -231,7 +224,7 @@ fn with_the_root() -> Claim {
 
 fn inner_step() -> Claim {
     let formula = "E_p[(min(1/w(z), 1/w) - 1)^2] <= chi_N^2 + r^2";
-    let printed = Bound::<Atoms>::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
+    let printed = Atoms::bound(formula, Setting::atoms(&[2, 3, 4]), |case| {
         let p = &case.problem;
         case.rate_to(1)?;
         let square = |w: &f64| ((1.0 / w).min(1.0 / p.w()[case.start]) - 1.0).powi(2);
@@ -254,7 +247,7 @@ fn started_at_target(case: &Atoms, moments: &Moments<f64>) -> f64 {
 
 fn single() -> Claim {
     let settings = Setting::grid(&[2, 3, 4], &[2, 3], &[1]);
-    let printed = Bound::<Atoms>::new("V[g_single] = sigma^2", settings, |case| {
+    let printed = Atoms::bound("V[g_single] = sigma^2", settings, |case| {
         let kernel = case.problem.cis(case.samples).transition;
         let moments = case.problem.sequential(&kernel, 1);
         Some(Sides::equal(started_at_target(case, &moments), case.problem.variance()))
@@ -270,11 +263,10 @@ fn single() -> Claim {
 }
 
 fn variance_parallel() -> Claim {
-    let printed =
-        Bound::<Atoms>::new("V[g_par] = sigma^2 / N", Setting::grid(&[2, 3], &[1, 2, 3], &[1]), |case| {
-            Some(Sides::equal(chains_variance(case), case.problem.variance() / case.samples as f64))
-        })
-        .twin("with sigma^2", |case| Some(Sides::equal(chains_variance(case), case.problem.variance())));
+    let printed = Atoms::bound("V[g_par] = sigma^2 / N", Setting::grid(&[2, 3], &[1, 2, 3], &[1]), |case| {
+        Some(Sides::equal(chains_variance(case), case.problem.variance() / case.samples as f64))
+    })
+    .twin("with sigma^2", |case| Some(Sides::equal(chains_variance(case), case.problem.variance())));
     Claim::new("000-V2", "Section 4, parallel chains", printed)
         .assuming("independent stationary chains, fixed lambda")
 }
@@ -298,16 +290,13 @@ fn chains_variance(case: &Atoms) -> f64 {
 
 fn parallel_always() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 4, 8], &[1]);
-    let printed = Bound::<Atoms>::new(
-        "V[g_par] <= (L/2)^2 / N, chains from a common start",
-        settings.clone(),
-        |case| {
+    let printed =
+        Atoms::bound("V[g_par] <= (L/2)^2 / N, chains from a common start", settings.clone(), |case| {
             let together = case.problem.parallel(&case.problem.imh(), case.samples);
             let bound = case.largest_norm().powi(2) / case.samples as f64;
             Some(Sides::at_most(started_at_target(case, &together), bound))
-        },
-    );
-    let corrected = Bound::<Atoms>::new("V[g_par | z] <= (L/2)^2 / N", settings, |case| {
+        });
+    let corrected = Atoms::bound("V[g_par | z] <= (L/2)^2 / N", settings, |case| {
         let together = case.problem.parallel(&case.problem.imh(), case.samples);
         let bound = case.largest_norm().powi(2) / case.samples as f64;
         Some(Sides::at_most(together.variances[case.start].sum(), bound))
@@ -325,14 +314,14 @@ fn variance_sequential() -> Claim {
     }
     let settings = Setting::grid(&[2, 3], &[2, 3, 5], &[1]);
     let formula = "V[g_seq] = sigma^2/N + (2/N^2) sum_{i<j} E_p[Cov(s_i, s_j | z_0)]";
-    let printed = Bound::<Atoms>::new(formula, settings.clone(), |case| {
+    let printed = Atoms::bound(formula, settings.clone(), |case| {
         let moments = case.problem.sequential(&case.problem.imh(), case.samples);
         let pairs: Vec<f64> = moments.variances.iter().map(|parts| parts.covariance).collect();
         let bound = case.problem.variance() / case.samples as f64 + dot(case.problem.pi(), &pairs);
         Some(Sides::equal(truth(case), bound))
     });
     let formula = "V[g_seq] = sigma^2/N + (2/N^2) sum_{i<j} Cov_p(s_i, s_j)";
-    let corrected = Bound::<Atoms>::new(formula, settings, |case| {
+    let corrected = Atoms::bound(formula, settings, |case| {
         let stationary = case.problem.sequential_stationary(&case.problem.imh(), case.samples);
         Some(Sides::equal(truth(case), stationary.sum()))
     })
@@ -359,7 +348,7 @@ fn positively_correlated() -> Claim {
         dot(&weighted, &p.imh().power(case.steps).apply(&centred))
     }
     let settings = Setting::grid(&[2, 3, 4], &[1], &[1, 2, 3]);
-    let printed = Bound::<Atoms>::new("Cov_p(s(z_0), s(z_n)) >= 0", settings, |case| {
+    let printed = Atoms::bound("Cov_p(s(z_0), s(z_n)) >= 0", settings, |case| {
         let variance = case.problem.variance();
         (variance > 1e-4).then(|| Sides::at_most(variance - covariance(case), variance))
     })

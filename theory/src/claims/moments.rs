@@ -5,7 +5,7 @@ use std::fmt;
 use mcsa_core::Stream;
 
 use crate::claims::case::{softmax, tuple};
-use crate::claims::{Atoms, Bound, Claim, Searchable, Setting, Sides};
+use crate::claims::{Atoms, Claim, Searchable, Setting, Sides};
 use crate::{Instance, Square, dot};
 
 /// All claims of the paper, in its order.
@@ -148,9 +148,8 @@ fn rest(case: &Line, law: &[f64], (m, s): (f64, f64)) -> Option<Sides> {
 fn standstill() -> Claim {
     let formula =
         "E[T(z')] = E_q[T] at the mean and variance of p, T = (z, z^2), z' after a transition from p";
-    let printed = Bound::<Line>::new(formula, FIXED_POINT_SETTINGS.to_vec(), |case| {
-        rest(case, &case.target, case.moments()?)
-    });
+    let printed =
+        Line::bound(formula, FIXED_POINT_SETTINGS.to_vec(), |case| rest(case, &case.target, case.moments()?));
     let twin = |case: &Line| {
         let even = vec![1.0 / case.target.len() as f64; case.target.len()];
         rest(case, &even, case.moments()?)
@@ -168,7 +167,7 @@ fn excess(case: &Line, (m, s): (f64, f64)) -> f64 {
 
 fn optimum() -> Claim {
     let formula = "E_p[log q] is largest at the mean and variance of p";
-    let printed = Bound::<Line>::new(formula, FIXED_POINT_SETTINGS.to_vec(), |case| {
+    let printed = Line::bound(formula, FIXED_POINT_SETTINGS.to_vec(), |case| {
         Some(Sides::at_most(excess(case, case.moments()?), 0.0))
     });
     let twin = |case: &Line| {
@@ -197,9 +196,9 @@ fn same_step() -> Claim {
     let settings = Setting::atoms(&[2, 3, 4]);
     let printed = "E[step] = 0 at E_p[T], gain in proportion to the acceptance of the same step";
     let printed =
-        Bound::<Atoms>::new(printed, settings.clone(), |case| weighted_step(case, |_| case.problem.mean()));
+        Atoms::bound(printed, settings.clone(), |case| weighted_step(case, |_| case.problem.mean()));
     let corrected = "E[step] = 0 at E_p[a T] / E_p[a], a(z) the acceptance probability from z";
-    let corrected = Bound::<Atoms>::new(corrected, settings, |case| {
+    let corrected = Atoms::bound(corrected, settings, |case| {
         let (pi, s) = (case.problem.pi(), case.problem.s());
         weighted_step(case, |a| {
             let weighted: Vec<f64> = pi.iter().zip(a).map(|(p, a)| p * a).collect();
@@ -237,7 +236,7 @@ fn directions(case: &Line, divided: f64) -> Option<Sides> {
 
 fn natural() -> Claim {
     let formula = "F step = (nu + 1)/(nu + 3) E_p[score], gain to 0, F the Fisher matrix; for a Gaussian the factor is 1";
-    let printed = Bound::<Line>::new(formula, ASCENT_SETTINGS.to_vec(), |case| directions(case, 1.0));
+    let printed = Line::bound(formula, ASCENT_SETTINGS.to_vec(), |case| directions(case, 1.0));
     let printed = printed
         .by("quadrature under q")
         .twin("EM without division by the weights", |case| directions(case, 0.0));
@@ -260,7 +259,7 @@ fn fall(case: &Line, weighs: bool) -> Option<Sides> {
 
 fn uphill() -> Claim {
     let formula = "a step of gain 1 with the weights of p does not decrease E_p[log q]";
-    let printed = Bound::<Line>::new(formula, ASCENT_SETTINGS.to_vec(), |case| fall(case, true));
+    let printed = Line::bound(formula, ASCENT_SETTINGS.to_vec(), |case| fall(case, true));
     let printed = printed.twin("with u = 1", |case| fall(case, false));
     Claim::new("005-ASCENT", "ascent", printed).assuming("fixed degrees of freedom")
 }
@@ -318,7 +317,7 @@ fn frozen() -> Claim {
     let formula =
         "MSE_t <= prod (1 - rho)^2 (M_0 - E_p T)^2 + (2 w* - 1) V_p[T] sum_s c_s^2, which goes to 0";
     let settings = Setting::grid(&[2, 3], &[1, 5], &[1, 3, 12, 60]);
-    let printed = Bound::<Atoms>::new(formula, settings, |case| bounded(case, 2.0 * case.w_star() - 1.0));
+    let printed = Atoms::bound(formula, settings, |case| bounded(case, 2.0 * case.w_star() - 1.0));
     let printed = printed.twin("as of independent draws, without w*", |case| bounded(case, 1.0));
     Claim::new("005-RATE", "convergence", printed)
         .assuming(
@@ -360,12 +359,11 @@ fn unbiased(case: &Line, first: &[f64], follows: bool) -> Option<Sides> {
 fn adapted() -> Claim {
     const SETTINGS: [Sizes; 2] = [(2, None), (3, None)];
     let printed = "E[M_t] = prod (1 - rho) M_0 + (1 - prod (1 - rho)) E_p[z], guide at the running moments";
-    let printed = Bound::<Line>::new(printed, SETTINGS.to_vec(), |case| unbiased(case, &case.target, true));
+    let printed = Line::bound(printed, SETTINGS.to_vec(), |case| unbiased(case, &case.target, true));
     let example =
         Line { positions: vec![0.0, 1.0], target: vec![0.5, 0.5], location: 0.25, scale: 0.5, dof: None };
     let corrected = "the same with a guide that stays";
-    let corrected =
-        Bound::<Line>::new(corrected, SETTINGS.to_vec(), |case| unbiased(case, &case.target, false));
+    let corrected = Line::bound(corrected, SETTINGS.to_vec(), |case| unbiased(case, &case.target, false));
     let twin = |case: &Line| {
         let even = vec![1.0 / case.target.len() as f64; case.target.len()];
         unbiased(case, &even, false)

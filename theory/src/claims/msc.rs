@@ -5,7 +5,7 @@ use std::fmt;
 use mcsa_core::Stream;
 
 use crate::claims::case::{normalised, softmax, tuple};
-use crate::claims::{Atoms, Bound, Claim, Domain, Numbers, Searchable, Setting, Sides, Statement};
+use crate::claims::{Atoms, Claim, Domain, Numbers, Searchable, Setting, Sides, Statement};
 use crate::fixed_point::SkewNormal;
 use crate::{Instance, Square};
 
@@ -46,7 +46,7 @@ fn forgetful(problem: &Instance<f64>, fresh: usize) -> Vec<f64> {
 }
 
 fn invariant() -> Claim {
-    let printed = Bound::<Atoms>::new("p K = p", candidates(), |case| {
+    let printed = Atoms::bound("p K = p", candidates(), |case| {
         let kernel = case.problem.cis(case.samples).transition;
         Some(farthest(kernel.push(case.problem.pi()), case.problem.pi()))
     });
@@ -64,9 +64,8 @@ fn reversible() -> Claim {
         Some(farthest(pairs().map(|(z, y)| flow(z, y)).collect(), &back))
     }
     let formula = "p(z) K(z, y) = p(y) K(y, z)";
-    let printed = Bound::<Atoms>::new(formula, candidates(), |case| {
-        flows(case, &case.problem.cis(case.samples).transition)
-    });
+    let printed =
+        Atoms::bound(formula, candidates(), |case| flows(case, &case.problem.cis(case.samples).transition));
     let twin = |case: &Atoms| {
         let row = forgetful(&case.problem, case.samples - 1);
         flows(case, &Square::from_fn(case.problem.len(), |_, y| row[y]))
@@ -101,12 +100,12 @@ fn step(case: &Atoms, direction: f64) -> Option<(f64, f64, f64)> {
 fn descent() -> Claim {
     let (settings, method) = (Setting::atoms(&[2, 3, 4]), "an Euler step of 0.1 on a softmax");
     let printed = "KL(p || q) falls along d lambda/dt = E_p[-s]";
-    let printed = Bound::<Atoms>::new(printed, settings.clone(), |case| {
+    let printed = Atoms::bound(printed, settings.clone(), |case| {
         let (before, after, _) = step(case, -1.0)?;
         Some(Sides::at_most(after, before))
     });
     let corrected = "KL(p || q) falls along d lambda/dt = E_p[s]";
-    let corrected = Bound::<Atoms>::new(corrected, settings, |case| {
+    let corrected = Atoms::bound(corrected, settings, |case| {
         let (before, after, _) = step(case, 1.0)?;
         Some(Sides::at_most(after, before))
     });
@@ -240,7 +239,7 @@ fn standstill(case: &Batches, replaced: bool, joint: Vec<f64>) -> Option<Sides> 
 
 fn distinct() -> Claim {
     let formula = "E[step] = 0 at q ∝ p(z) sum_M p(x_M | z)^(n/m)";
-    let printed = Bound::<Batches>::new(formula, SETTINGS.to_vec(), |case| {
+    let printed = Batches::bound(formula, SETTINGS.to_vec(), |case| {
         standstill(case, false, case.mean(&case.sets(false)))
     });
     let twin = |case: &Batches| {
@@ -256,11 +255,11 @@ fn replaced() -> Claim {
     settings.push((2, 2, 2));
     let printed = "E[step] = 0 at q ∝ p(z) sum_M p(x_M | z)^(n/m)";
     let printed =
-        Bound::<Batches>::new(printed, settings, |case| standstill(case, true, case.mean(&case.sets(true))));
+        Batches::bound(printed, settings, |case| standstill(case, true, case.mean(&case.sets(true))));
     let likelihoods = vec![vec![0.5, 0.25], vec![1.0, 0.25]];
     let example = Batches { prior: vec![0.5, 0.5], likelihoods, size: 2 };
     let corrected = "E[step] = 0 at q ∝ p(z) sum_M multiplicity(M) p(x_M | z)^(n/m)";
-    let corrected = Bound::<Batches>::new(corrected, SETTINGS.to_vec(), |case| {
+    let corrected = Batches::bound(corrected, SETTINGS.to_vec(), |case| {
         standstill(case, true, case.mean(&case.sequences(true)))
     });
     let twin = |case: &Batches| standstill(case, true, case.mean_to(&case.sequences(true), 1.0));
@@ -273,7 +272,7 @@ fn replaced() -> Claim {
 fn whole() -> Claim {
     let settings = vec![(2, 2, 2), (2, 3, 3), (3, 3, 3)];
     let printed = "for m = n, E[step] = 0 at q = p(z | x)";
-    let printed = Bound::<Batches>::new(printed, settings, |case| {
+    let printed = Batches::bound(printed, settings, |case| {
         let posterior = (0..case.prior.len()).map(|z| {
             case.prior[z] * case.likelihoods.iter().map(|likelihood| likelihood[z]).product::<f64>()
         });
@@ -302,7 +301,7 @@ fn narrow() -> Claim {
         Some(Sides::below(found.deviation, factor * target.moments().deviation))
     }
     let formula = "SNIS, S = 2: the fitted deviation is below the target's";
-    let printed = Bound::<Numbers>::new(formula, shapes(), |case| sides(case, 1.0));
+    let printed = Numbers::bound(formula, shapes(), |case| sides(case, 1.0));
     Claim::new("002-FIG1", "Figure 1", printed.by(METHOD).twin("below 0.9 of it", |case| sides(case, 0.9)))
         .assuming("a skew normal target, a Gaussian guide")
 }
@@ -313,7 +312,7 @@ fn biased() -> Claim {
         Some(Sides::below(target.pairwise(POINTS)?.mean, target.moments().mean - least))
     }
     let formula = "SNIS, S = 2: the fitted mean is short of the target's";
-    let printed = Bound::<Numbers>::new(formula, shapes(), |case| sides(case, 0.0));
+    let printed = Numbers::bound(formula, shapes(), |case| sides(case, 0.0));
     Claim::new(
         "002-FIG1-MEAN",
         "Figure 1",

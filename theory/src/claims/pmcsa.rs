@@ -4,7 +4,7 @@ use faer::Mat;
 
 use crate::bounds::pmcsa as bounds;
 use crate::claims::case::normalised;
-use crate::claims::{AtWeight, Atoms, Bound, Claim, Domain, Numbers, Setting, Sides, Statement};
+use crate::claims::{AtWeight, Atoms, Bound, Claim, Domain, Numbers, Searchable, Setting, Sides, Statement};
 use crate::{Instance, Spectrum, Square, dot, total_variation};
 
 /// All claims of the paper, in its order.
@@ -90,7 +90,7 @@ fn objective() -> Claim {
     fn entropy(case: &Atoms) -> f64 {
         -case.problem.pi().iter().filter(|p| **p > 0.0).map(|p| p * p.ln()).sum::<f64>()
     }
-    let printed = Bound::<Atoms>::new("E_Pi f = KL(p||q)", Setting::atoms(&[2, 3, 4]), |case| {
+    let printed = Atoms::bound("E_Pi f = KL(p||q)", Setting::atoms(&[2, 3, 4]), |case| {
         Some(Sides::equal(cross_entropy(case) - entropy(case), case.problem.kl()))
     })
     .twin("without the entropy", |case| Some(Sides::equal(cross_entropy(case), case.problem.kl())));
@@ -111,18 +111,17 @@ fn gradient() -> Claim {
         let pair = |k: f64| divergence_at(case, atom, k * h) - divergence_at(case, atom, -k * h);
         (8.0 * pair(1.0) - pair(2.0)) / (12.0 * h)
     }
-    let printed =
-        Bound::<Atoms>::new("E_Pi[-grad log q] = grad KL(p||q)", Setting::atoms(&[2, 3, 4]), |case| {
-            let atom = case.start;
-            Some(Sides::equal(case.problem.q()[atom] - case.problem.pi()[atom], slope(case, atom)))
-        })
-        .by("differences of fourth order")
-        .twin("under q instead of p", |case| Some(Sides::equal(0.0, slope(case, case.start))));
+    let printed = Atoms::bound("E_Pi[-grad log q] = grad KL(p||q)", Setting::atoms(&[2, 3, 4]), |case| {
+        let atom = case.start;
+        Some(Sides::equal(case.problem.q()[atom] - case.problem.pi()[atom], slope(case, atom)))
+    })
+    .by("differences of fourth order")
+    .twin("under q instead of p", |case| Some(Sides::equal(0.0, slope(case, case.start))));
     Claim::new("001-PK-GRAD", "Proposition 1, gradient", printed).assuming("q by its logits")
 }
 
 fn smallest_weight() -> Claim {
-    let printed = Bound::<Atoms>::new("exp KL(p||q) < w*", Setting::atoms(&[2, 3, 4]), |case| {
+    let printed = Atoms::bound("exp KL(p||q) < w*", Setting::atoms(&[2, 3, 4]), |case| {
         Some(Sides::below(case.problem.kl().exp(), case.w_star()))
     })
     .example(even(1))
@@ -138,7 +137,7 @@ fn weight_variance() -> Claim {
         let mean = dot(q, w);
         q.iter().zip(w).map(|(q, w)| q * (w - mean) * (w - mean)).sum()
     }
-    let printed = Bound::<Atoms>::new("V_q w = chi^2(p||q)", Setting::atoms(&[2, 3, 4]), |case| {
+    let printed = Atoms::bound("V_q w = chi^2(p||q)", Setting::atoms(&[2, 3, 4]), |case| {
         Some(Sides::equal(variance(case), case.problem.pearson()))
     })
     .twin("with E_q w^2", |case| Some(Sides::equal(variance(case), case.problem.pearson() + 1.0)));
@@ -171,7 +170,7 @@ fn kernel() -> Claim {
     }
     let settings = Setting::grid(&[2, 3, 4], &[1], &[1, 2, 3, 5]);
     let formula = "K^n(z, .) = T_n(max(w, w(z))) p + lambda(w(z))^n delta_z";
-    let printed = Bound::<Atoms>::new(formula, settings, |case| sides(case, |p, v| p.rejection_at(&v)))
+    let printed = Atoms::bound(formula, settings, |case| sides(case, |p, v| p.rejection_at(&v)))
         .twin("with lambda as printed in eq. 6", |case| sides(case, rejection_as_printed));
     Claim::new("001-KER", "eq. 5", printed)
         .assuming("IMH; lambda an integral over q")
@@ -181,15 +180,14 @@ fn kernel() -> Claim {
 fn rejection() -> Claim {
     let settings = Setting::atoms(&[2, 3, 4]);
     let formula = "rejection rate at w = int_{w' <= w} (1 - w'/w) p(dz')";
-    let printed = Bound::<Atoms>::new(formula, settings.clone(), |case| {
+    let printed = Atoms::bound(formula, settings.clone(), |case| {
         let (p, v) = (&case.problem, case.problem.w()[case.start]);
         Some(Sides::equal(p.imh_rejections()[case.start], rejection_as_printed(p, v)))
     });
-    let corrected =
-        Bound::<Atoms>::new("rejection rate at w = int_{w' <= w} (1 - w'/w) q(dz')", settings, |case| {
-            let (p, v) = (&case.problem, case.problem.w()[case.start]);
-            Some(Sides::equal(p.imh_rejections()[case.start], p.rejection_at(&v)))
-        });
+    let corrected = Atoms::bound("rejection rate at w = int_{w' <= w} (1 - w'/w) q(dz')", settings, |case| {
+        let (p, v) = (&case.problem, case.problem.w()[case.start]);
+        Some(Sides::equal(p.imh_rejections()[case.start], p.rejection_at(&v)))
+    });
     Claim::new("001-LAM-DEF", "eq. 6", printed.example(small()))
         .assuming("IMH, w the weight of an atom")
         .remark("The target stands where the guide belongs.")
@@ -197,10 +195,9 @@ fn rejection() -> Claim {
 }
 
 fn rejection_below() -> Claim {
-    let printed =
-        Bound::<AtWeight>::new("max(1 - 1/v, 0) <= lambda(v)", Setting::atoms(&[2, 3, 4]), |case| {
-            Some(Sides::at_most((1.0 - 1.0 / case.v).max(0.0), case.atoms.problem.rejection_at(&case.v)))
-        });
+    let printed = AtWeight::bound("max(1 - 1/v, 0) <= lambda(v)", Setting::atoms(&[2, 3, 4]), |case| {
+        Some(Sides::at_most((1.0 - 1.0 / case.v).max(0.0), case.atoms.problem.rejection_at(&case.v)))
+    });
     Claim::new("001-L1-LOW", "Lemma 1, lower bound", printed.twin_times(0.95)).assuming("every v > 0")
 }
 
@@ -209,10 +206,10 @@ fn rejection_above() -> Claim {
         let rate = case.atoms.rate_to(1)?;
         Some(Sides::at_most(case.atoms.problem.rejection_at(&case.v), rate))
     }
-    let printed = Bound::<AtWeight>::new("lambda(v) <= 1 - 1/w*", Setting::atoms(&[2, 3, 4]), sides)
+    let printed = AtWeight::bound("lambda(v) <= 1 - 1/w*", Setting::atoms(&[2, 3, 4]), sides)
         .example(AtWeight { atoms: small(), v: 4.0 });
     let corrected =
-        Bound::<AtWeight>::new("lambda(v) <= 1 - 1/w* for v <= w*", Setting::atoms(&[2, 3, 4]), |case| {
+        AtWeight::bound("lambda(v) <= 1 - 1/w* for v <= w*", Setting::atoms(&[2, 3, 4]), |case| {
             sides(case).filter(|_| case.v <= case.atoms.w_star())
         });
     Claim::new("001-L1-UP", "Lemma 1, upper bound", printed)
@@ -229,12 +226,12 @@ fn accepted() -> Claim {
         let found = case.atoms.problem.t_n(n, &case.v).filter(|_| case.v <= w_star)?;
         Some(Sides::at_most(found, bound(case.v, w_star, n)))
     }
-    let printed = Bound::<AtWeight>::new("T_n(w) <= (n/w) r^(n-1)", settings(), |case| {
+    let printed = AtWeight::bound("T_n(w) <= (n/w) r^(n-1)", settings(), |case| {
         sides(case, bounds::accepted_as_printed)
     });
     let at_mode = small().steps(2);
     let formula = "T_n(w) <= 1 - r^n + n r^(n-1) (1/w - 1/w*)";
-    let corrected = Bound::<AtWeight>::new(formula, settings(), |case| sides(case, bounds::accepted));
+    let corrected = AtWeight::bound(formula, settings(), |case| sides(case, bounds::accepted));
     Claim::new("001-L2", "Lemma 2", printed.example(AtWeight { atoms: at_mode, v: 2.0 }))
         .assuming("IMH, w <= w*")
         .remark("True for n = 1, false at w* for every n >= 2: T_n tends to 1, the bound to 0.")
@@ -260,11 +257,11 @@ const LEMMA_3: &str = "E_{K^n(z)} f <= n r^(n-1) E_q f + r^n f(z)";
 
 fn mean_after() -> Claim {
     let settings = || Setting::grid(&[2, 3], &[1], &[1, 2, 3, 8]);
-    let printed = Bound::<Atoms>::new(LEMMA_3, settings(), |case| mean_sides(case, false))
+    let printed = Atoms::bound(LEMMA_3, settings(), |case| mean_sides(case, false))
         .example(Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, 1.0]).steps(3))
         .example(Atoms::new(&[0.5, 0.5], &[1.0 / 3.0, 2.0 / 3.0], &[1.0, 1.0]).steps(2));
     let formula = "E_{K^n(z)} f <= (1 - r^n - n r^(n-1)/w*) E_p f + n r^(n-1) E_q f + r^n f(z)";
-    let corrected = Bound::<Atoms>::new(formula, settings(), |case| mean_sides(case, true));
+    let corrected = Atoms::bound(formula, settings(), |case| mean_sides(case, true));
     Claim::new("001-L3", "Lemma 3", printed)
         .assuming("IMH, f = |s| >= 0")
         .remark("Rests on Lemma 2. The right side vanishes with n, the left tends to E_p f.")
@@ -272,7 +269,7 @@ fn mean_after() -> Claim {
 }
 
 fn mean_after_one() -> Claim {
-    let printed = Bound::<Atoms>::new(LEMMA_3, Setting::atoms(&[2, 3, 4]), |case| mean_sides(case, false));
+    let printed = Atoms::bound(LEMMA_3, Setting::atoms(&[2, 3, 4]), |case| mean_sides(case, false));
     Claim::new("001-L3-ONE", "Lemma 3, n = 1", printed.twin_times(0.95)).assuming("IMH, f = |s| >= 0")
 }
 
@@ -290,18 +287,17 @@ fn sum_of_differences(case: &Numbers) -> f64 {
 }
 
 fn rectangles() -> Claim {
-    let printed =
-        Bound::<Numbers>::new("|prod p_i(A) - prod q_i(A)| <= sum |p_i(A) - q_i(A)|", pairs(), |case| {
-            let product = |name: &str| case.of(name).iter().product::<f64>();
-            Some(Sides::at_most((product("a") - product("b")).abs(), sum_of_differences(case)))
-        });
+    let printed = Numbers::bound("|prod p_i(A) - prod q_i(A)| <= sum |p_i(A) - q_i(A)|", pairs(), |case| {
+        let product = |name: &str| case.of(name).iter().product::<f64>();
+        Some(Sides::at_most((product("a") - product("b")).abs(), sum_of_differences(case)))
+    });
     Claim::new("001-L4", "Lemma 4", printed.twin_times(0.95))
         .assuming("a_i = p_i(A), b_i = q_i(A)")
         .remark("Says something of rectangles alone; it is used for all sets, where it holds too.")
 }
 
 fn any_sets() -> Claim {
-    let printed = Bound::<Numbers>::new("TV(prod p_i, prod q_i) <= sum TV(p_i, q_i)", pairs(), |case| {
+    let printed = Numbers::bound("TV(prod p_i, prod q_i) <= sum TV(p_i, q_i)", pairs(), |case| {
         let joint = |name: &str| {
             let laws: Vec<[f64; 2]> = case.of(name).iter().map(|&p| [p, 1.0 - p]).collect();
             product(laws.iter().map(|law| &law[..]))
@@ -329,7 +325,7 @@ fn mean_norm(case: &Atoms, law: &[f64]) -> f64 {
 
 fn averages_second_moment() -> Claim {
     let formula = "E|g|^2 <= V[g] + B^2 + 2 B |mu| + |mu|^2";
-    let printed = Bound::<Atoms>::new(formula, vectors(), |case| {
+    let printed = Atoms::bound(formula, vectors(), |case| {
         let law = reached(case);
         let second: f64 = (0..law.len()).map(|z| law[z] * case.norm(z).powi(2)).sum();
         let variance = second - mean_norm(case, &law).powi(2);
@@ -342,7 +338,7 @@ fn averages_second_moment() -> Claim {
 }
 
 fn averages_bias() -> Claim {
-    let printed = Bound::<Atoms>::new("E|g - mu| <= 2 sqrt(D) L TV(law of z, p)", vectors(), |case| {
+    let printed = Atoms::bound("E|g - mu| <= 2 sqrt(D) L TV(law of z, p)", vectors(), |case| {
         let law = reached(case);
         let means: Vec<f64> = case.scores().map(|s| dot(case.problem.pi(), s)).collect();
         let off =
@@ -354,7 +350,7 @@ fn averages_bias() -> Claim {
             roots * bounds::bias(case.largest_norm(), total_variation(&law, case.problem.pi())),
         ))
     });
-    let corrected = Bound::<Atoms>::new("|E g - mu| <= 2 L TV(law of z, p)", vectors(), |case| {
+    let corrected = Atoms::bound("|E g - mu| <= 2 L TV(law of z, p)", vectors(), |case| {
         let law = reached(case);
         let distance = total_variation(&law, case.problem.pi());
         Some(Sides::at_most(case.bias_under(&law), bounds::bias(case.largest_norm(), distance)))
@@ -371,7 +367,7 @@ fn averages_bias() -> Claim {
 
 fn candidates_mixing() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 3, 4, 6], &[1, 3]);
-    let printed = Bound::<Atoms>::new("TV(K^k(z, .), p) <= (1 - (N-1)/(2 w* + N - 2))^k", settings, |case| {
+    let printed = Atoms::bound("TV(K^k(z, .), p) <= (1 - (N-1)/(2 w* + N - 2))^k", settings, |case| {
         case.rate_to(case.steps)?;
         let power = case.problem.cis(case.samples).transition.power(case.steps);
         let rate = bounds::cis_rate(case.w_star(), case.samples);
@@ -397,7 +393,7 @@ fn eigenvalue_against(case: &Atoms, rate: fn(f64, usize) -> f64) -> Option<Sides
 
 fn spectrum() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 3, 4], &[1]);
-    let printed = Bound::<Atoms>::new("|second eigenvalue| <= 1 - (N-1)/(2 w* + N - 2)", settings, |case| {
+    let printed = Atoms::bound("|second eigenvalue| <= 1 - (N-1)/(2 w* + N - 2)", settings, |case| {
         eigenvalue_against(case, bounds::cis_rate)
     });
     Claim::new("001-T-MSC-EIG", "Theorem 1, asymptotic rate", printed.twin_times(0.95))
@@ -406,7 +402,7 @@ fn spectrum() -> Claim {
 
 fn candidates_variance() -> Claim {
     let settings = Setting::with_dims(&Setting::grid(&[2, 3], &[2, 4], &[1]), &[1, 2]);
-    let printed = Bound::<Atoms>::new("E[|g|^2 | z] <= L^2", settings, |case| {
+    let printed = Atoms::bound("E[|g|^2 | z] <= L^2", settings, |case| {
         let kernel = case.problem.cis(case.samples).transition;
         let second = (0..kernel.len()).map(|y| kernel.row(case.start)[y] * case.norm(y).powi(2)).sum();
         Some(Sides::at_most(second, case.largest_norm().powi(2)))
@@ -418,7 +414,7 @@ fn candidates_variance() -> Claim {
 
 fn looser_rate() -> Claim {
     let settings = Setting::grid(&[2, 3], &[3, 4, 6], &[1]);
-    let printed = Bound::<Atoms>::new("|second eigenvalue| <= 2 w*/(2 w* + N - 2)", settings, |case| {
+    let printed = Atoms::bound("|second eigenvalue| <= 2 w*/(2 w* + N - 2)", settings, |case| {
         eigenvalue_against(case, bounds::cis_rate_as_printed)
     });
     Claim::new("001-GAMMA", "Theorem 2, gamma", printed.twin_times(0.95))
@@ -446,7 +442,7 @@ fn squared_error(case: &Atoms) -> f64 {
 
 fn error() -> Claim {
     let formula = "MSE <= 4 L^2 [(1 + e^2) chi^2/(N-1) + (1 + e^-2) (1 + w*)^2/N^2], every e";
-    let printed = Bound::<Atoms>::new(formula, rao_blackwellised_settings(), |case| {
+    let printed = Atoms::bound(formula, rao_blackwellised_settings(), |case| {
         let p = &case.problem;
         let bound = bounds::rao_blackwellised_error_as_printed(
             case.largest_norm(),
@@ -457,7 +453,7 @@ fn error() -> Claim {
         Some(Sides::at_most(squared_error(case), bound))
     });
     let formula = "MSE <= 4 L^2 [(1 + e^2) (1 + chi^2)/(N-1) + (1 + e^-2) (1 + w*)^2/N^2], every e";
-    let corrected = Bound::<Atoms>::new(formula, rao_blackwellised_settings(), |case| {
+    let corrected = Atoms::bound(formula, rao_blackwellised_settings(), |case| {
         let p = &case.problem;
         let bound =
             bounds::rao_blackwellised_error(case.largest_norm(), p.pearson(), case.w_star(), case.samples);
@@ -478,7 +474,7 @@ fn rao_blackwellised_second_moment() -> Claim {
         step.weighted_variances[case.start] + step.means[case.start].powi(2)
     }
     let formula = "E[|g|^2 | z] <= 4 L^2 [(1 + e^2) chi^2/(N-1) + (1 + e^-2) (1 + w*)^2/N^2] + |mu|^2, e^2 = (N-1)^(-1/2)";
-    let printed = Bound::<Atoms>::new(formula, rao_blackwellised_settings(), |case| {
+    let printed = Atoms::bound(formula, rao_blackwellised_settings(), |case| {
         let (p, n) = (&case.problem, case.samples as f64);
         let eps = (n - 1.0).powf(-0.5);
         let leading = (1.0 + eps) * p.pearson() / (n - 1.0);
@@ -487,7 +483,7 @@ fn rao_blackwellised_second_moment() -> Claim {
         Some(Sides::at_most(found(case), bound))
     });
     let formula = "E[|g|^2 | z] <= 4 L^2 (sqrt((1 + chi^2)/(N-1)) + (1 + w*)/N)^2 + 8 L^2 (chi^2 + 1 + w*)/(N-1) + |mu|^2";
-    let corrected = Bound::<Atoms>::new(formula, rao_blackwellised_settings(), |case| {
+    let corrected = Atoms::bound(formula, rao_blackwellised_settings(), |case| {
         let (p, n, norm) = (&case.problem, case.samples, case.largest_norm());
         let error = bounds::rao_blackwellised_error(norm, p.pearson(), case.w_star(), n);
         let cross = 2.0 * norm * bounds::rao_blackwellised_bias(norm, p.pearson(), case.w_star(), n, 1);
@@ -504,7 +500,7 @@ fn rao_blackwellised_second_moment() -> Claim {
 fn rao_blackwellised_bias() -> Claim {
     let settings = Setting::grid(&[2, 3], &[2, 4, 6], &[1, 3]);
     let formula = "|E g_t - mu| <= 4 L/(N-1) (chi^2 + 1 + w*) gamma^(t-1)";
-    let printed = Bound::<Atoms>::new(formula, settings, |case| {
+    let printed = Atoms::bound(formula, settings, |case| {
         let (p, t) = (&case.problem, case.steps);
         let later = p.cis(case.samples).transition.power(t);
         let bound =
@@ -528,7 +524,7 @@ fn marginal(kernel: &Square<f64>, case: &Atoms, n: usize) -> Vec<f64> {
 
 fn product_kernel() -> Claim {
     let formula = "TV((x)_n K^(N(k-1)+n), p^N) <= r (1 - r^N)/(r^N (1 - r)) r^(k N)";
-    let printed = Bound::<Atoms>::new(formula, sequential_settings(), |case| {
+    let printed = Atoms::bound(formula, sequential_settings(), |case| {
         case.rate_to(case.samples * case.steps)?;
         let kernel = case.problem.imh();
         let laws: Vec<Vec<f64>> = (1..=case.samples).map(|n| marginal(&kernel, case, n)).collect();
@@ -552,14 +548,14 @@ fn sequential_mixing() -> Claim {
         path(&marginal(&kernel, case, 1), &kernel, case.samples)
     }
     let formula = "TV(law of z_1..z_N at update k, p^N) <= r (1 - r^N)/(r^N (1 - r)) r^(k N)";
-    let printed = Bound::<Atoms>::new(formula, sequential_settings(), |case| {
+    let printed = Atoms::bound(formula, sequential_settings(), |case| {
         case.rate_to(case.samples * case.steps)?;
         let target = product(std::iter::repeat_n(case.problem.pi(), case.samples));
         let bound = bounds::sequential_distance_as_printed(case.w_star(), case.samples, case.steps);
         Some(Sides::at_most(total_variation(&jsa(case), &target), bound))
     });
     let formula = "TV(law of z_1..z_N at update k, p (x) K (x) .. (x) K) <= r^(N(k-1)+1)";
-    let corrected = Bound::<Atoms>::new(formula, sequential_settings(), |case| {
+    let corrected = Atoms::bound(formula, sequential_settings(), |case| {
         case.rate_to(case.samples * case.steps)?;
         let stationary = path(case.problem.pi(), &case.problem.imh(), case.samples);
         let bound = bounds::sequential_path_distance(case.w_star(), case.samples, case.steps);
@@ -575,13 +571,13 @@ fn sequential_mixing() -> Claim {
 
 fn power() -> Claim {
     let formula = "first state: (K)^2 = K^(N+1)";
-    let printed = Bound::<Atoms>::new(formula, Setting::grid(&[2, 3], &[2, 3], &[1]), |case| {
+    let printed = Atoms::bound(formula, Setting::grid(&[2, 3], &[2, 3], &[1]), |case| {
         let kernel = case.problem.imh();
         let (twice, printed) = (kernel.power(2), kernel.power(case.samples + 1));
         Some(Sides::equal(twice.row(case.start)[case.start], printed.row(case.start)[case.start]))
     });
     let formula = "state n of update k: K^(N(k-1)+n), along the path from the last state of update k-1";
-    let corrected = Bound::<Atoms>::new(formula, sequential_settings(), |case| {
+    let corrected = Atoms::bound(formula, sequential_settings(), |case| {
         let kernel = case.problem.imh();
         let mut first = kernel.row(case.start).to_vec();
         let mut last = first.clone();
@@ -618,11 +614,10 @@ fn sum() -> Claim {
     }
     let formula = "sum_n (n r^(n-1) + r^n) = w*^2 + w* - r^N (w*^2 + w* + N w*)";
     let printed =
-        Bound::<Numbers>::new(formula, weights(50.0), |case| against(case, bounds::sum_of_rates_as_printed));
+        Numbers::bound(formula, weights(50.0), |case| against(case, bounds::sum_of_rates_as_printed));
     let formula = "sum_n (n r^(n-1) + r^n) = w*^2 + w* - 1 - r^N (w*^2 + w* - 1 + N w*)";
-    let corrected =
-        Bound::<Numbers>::new(formula, weights(50.0), |case| against(case, bounds::sum_of_rates_closed))
-            .twin("with a head of w*^2 + w*", |case| against(case, bounds::sum_of_rates_as_printed));
+    let corrected = Numbers::bound(formula, weights(50.0), |case| against(case, bounds::sum_of_rates_closed))
+        .twin("with a head of w*^2 + w*", |case| against(case, bounds::sum_of_rates_as_printed));
     let example = Numbers::example(&[("w*", Domain::Between(1.0, 50.0), &[2.0])], 1);
     Claim::new("001-JSA-SUM", "proof of Theorem 3, sum", printed.example(example).by("closed form"))
         .remark("The printed sum is 1 - r^N too large.")
@@ -631,7 +626,7 @@ fn sum() -> Claim {
 
 fn limit() -> Claim {
     let formula = "0 <= N^2/2 + 3N/2 - sum_n (n r^(n-1) + r^n) <= N(N+1)(2N+1)/(6 w*)";
-    let printed = Bound::<Numbers>::new(formula, weights(1e4), |case| {
+    let printed = Numbers::bound(formula, weights(1e4), |case| {
         let (w_star, n) = (case.number("w*"), case.count as f64);
         let gap = 0.5 * n * n + 1.5 * n - bounds::sum_of_rates(w_star, case.count);
         let bound = n * (n + 1.0) * (2.0 * n + 1.0) / (6.0 * w_star);
@@ -660,14 +655,13 @@ fn sequential_moment_settings() -> Vec<Setting> {
 
 fn diagonal() -> Claim {
     let formula = "(1/N^2) sum_n V[s(z_n)] <= L^2 S_N, S_N = (1/N^2) sum_n (n r^(n-1) + r^n)";
-    let printed = Bound::<Atoms>::new(formula, sequential_moment_settings(), |case| {
+    let printed = Atoms::bound(formula, sequential_moment_settings(), |case| {
         let sum = bounds::sequential_sum(case.w_star(), case.samples);
         Some(Sides::at_most(diagonal_of(case), case.largest_norm().powi(2) * sum))
     });
-    let corrected =
-        Bound::<Atoms>::new("(1/N^2) sum_n V[s(z_n)] <= L^2/N", sequential_moment_settings(), |case| {
-            Some(Sides::at_most(diagonal_of(case), case.largest_norm().powi(2) / case.samples as f64))
-        });
+    let corrected = Atoms::bound("(1/N^2) sum_n V[s(z_n)] <= L^2/N", sequential_moment_settings(), |case| {
+        Some(Sides::at_most(diagonal_of(case), case.largest_norm().powi(2) / case.samples as f64))
+    });
     Claim::new("001-JSA-VAR", "proof of Theorem 3, variance", printed.example(even(2)))
         .assuming("given the state before")
         .remark("Rests on Lemma 3. A floor of 1/2 under the variance is of the bound, not of JSA.")
@@ -676,7 +670,7 @@ fn diagonal() -> Claim {
 
 fn diagonal_limit() -> Claim {
     let formula = "(1/N^2) sum_n V[s(z_n)] <= L^2 (1/2 + 3/(2N))";
-    let printed = Bound::<Atoms>::new(formula, sequential_moment_settings(), |case| {
+    let printed = Atoms::bound(formula, sequential_moment_settings(), |case| {
         let n = case.samples as f64;
         Some(Sides::at_most(diagonal_of(case), case.largest_norm().powi(2) * (0.5 + 1.5 / n)))
     });
@@ -696,7 +690,7 @@ fn moment_against(case: &Atoms, bound: fn(f64, f64, f64, usize) -> f64) -> Optio
 /// Corrected bound on the second moment given the previous state.
 fn moment_given_start() -> Bound<Atoms> {
     let formula = "E[|g|^2 | z] - C_cov <= L^2/N + (B + |mu|)^2, B = 2L (w*-1)(1-r^N)/N";
-    let given = Bound::<Atoms>::new(formula, sequential_moment_settings(), |case| {
+    let given = Atoms::bound(formula, sequential_moment_settings(), |case| {
         moment_against(case, |norm, mean, w_star, n| {
             bounds::sequential_second_moment(norm, mean, 0.0, w_star, n, 0)
         })
@@ -706,14 +700,14 @@ fn moment_given_start() -> Bound<Atoms> {
 
 fn sequential_second_moment() -> Claim {
     let formula = "E[|g|^2 | z] - C_cov <= L^2 (1/2 + 3/(2N)) + |mu|^2";
-    let printed = Bound::<Atoms>::new(formula, sequential_moment_settings(), |case| {
+    let printed = Atoms::bound(formula, sequential_moment_settings(), |case| {
         moment_against(case, |norm, mean, _, n| {
             bounds::sequential_second_moment_as_printed(norm, mean, 0.0, n)
         })
     });
     let slow = Atoms::new(&[0.5, 0.5], &[0.005, 0.995], &[1.0, -1.0]).samples(10);
     let formula = "E[|g_t|^2] - C_cov <= L^2/N + (B r^(N(t-1)) + |mu|)^2 from a fixed start";
-    let from_start = Bound::<Atoms>::new(formula, Setting::grid(&[2, 3], &[2, 3, 5], &[1, 2]), |case| {
+    let from_start = Atoms::bound(formula, Setting::grid(&[2, 3], &[2, 3, 5], &[1, 2]), |case| {
         let before = case.samples * (case.steps - 1);
         let (diagonal, mean_found) = later(case, before);
         let (norm, mean) = (case.largest_norm(), case.problem.mean().abs());
@@ -728,15 +722,12 @@ fn sequential_second_moment() -> Claim {
 }
 
 fn second_moment_by_sum() -> Claim {
-    let printed = Bound::<Atoms>::new(
-        "E[|g|^2 | z] - C_cov <= L^2 S_N + |mu|^2",
-        sequential_moment_settings(),
-        |case| {
+    let printed =
+        Atoms::bound("E[|g|^2 | z] - C_cov <= L^2 S_N + |mu|^2", sequential_moment_settings(), |case| {
             moment_against(case, |norm, mean, w_star, n| {
                 norm * norm * bounds::sequential_sum(w_star, n) + mean * mean
             })
-        },
-    );
+        });
     let slow = Atoms::new(&[0.5, 0.5], &[0.05, 0.95], &[1.0, -1.0]).samples(5);
     Claim::new("001-T-JSA-MOMENT-SUM", "proof of Theorem 3, second moment", printed.example(slow))
         .assuming("given the state before, t long; S_N = (1/N^2) sum_n (n r^(n-1) + r^n)")
@@ -762,7 +753,7 @@ fn later(case: &Atoms, before: usize) -> (f64, f64) {
 
 fn covariance() -> Claim {
     let settings = Setting::grid(&[3, 4], &[2, 3, 4, 8], &[1]);
-    let printed = Bound::<Atoms>::new("C_cov >= 0 given z", settings, |case| {
+    let printed = Atoms::bound("C_cov >= 0 given z", settings, |case| {
         let parts = &case.problem.sequential(&case.problem.imh(), case.samples).variances[case.start];
         (parts.diagonal > 1e-4).then(|| Sides::at_most(parts.diagonal - parts.covariance, parts.diagonal))
     })
@@ -790,14 +781,14 @@ fn pair() -> Claim {
     }
     let settings = Setting::grid(&[3, 4], &[1], &[2, 3, 4]);
     let printed =
-        Bound::<Atoms>::new("Cov(s(z_1), s(z_{1+n}) | z_0) >= 0", settings, |case| sides(case, case.steps));
+        Atoms::bound("Cov(s(z_1), s(z_{1+n}) | z_0) >= 0", settings, |case| sides(case, case.steps));
     let known = Atoms::new(
         &[25.0 / 27.0, 1.0 / 54.0, 1.0 / 18.0],
         &[5.0 / 13.0, 3.0 / 13.0, 5.0 / 13.0],
         &[0.0, -1.0, 0.5],
     );
     let formula = "Cov(s(z_1), s(z_2) | z_0) >= 0";
-    let corrected = Bound::<Atoms>::new(formula, Setting::atoms(&[3, 4]), |case| sides(case, 1));
+    let corrected = Atoms::bound(formula, Setting::atoms(&[3, 4]), |case| sides(case, 1));
     Claim::new("001-CCOV-PAIR", "Theorem 3, covariances one by one", printed.example(known.start(1).steps(3)))
         .assuming("given the state before")
         .remark("Pairs further apart can be negatively correlated; neighbours were never seen to be. Compared are V - Cov and V.")
@@ -808,7 +799,7 @@ fn pair() -> Claim {
 
 fn parallel_mixing() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1, 2, 4], &[1, 3]);
-    let printed = Bound::<Atoms>::new("TV((K^k)^N, p^N) <= N r^k", settings, |case| {
+    let printed = Atoms::bound("TV((K^k)^N, p^N) <= N r^k", settings, |case| {
         case.rate_to(case.steps)?;
         let kernel = case.problem.imh().power(case.steps);
         let found = product(std::iter::repeat_n(kernel.row(case.start), case.samples));
@@ -829,11 +820,11 @@ fn variance_of(case: &Atoms) -> f64 {
 
 fn parallel_variance() -> Claim {
     let settings = Setting::grid(&[2, 3], &[1, 2, 4], &[1]);
-    let printed = Bound::<Atoms>::new("V[g | z] <= L^2/N (1 + r)", settings.clone(), |case| {
+    let printed = Atoms::bound("V[g | z] <= L^2/N (1 + r)", settings.clone(), |case| {
         let bound = bounds::parallel_variance_as_printed(case.largest_norm(), case.w_star(), case.samples);
         Some(Sides::at_most(variance_of(case), bound))
     });
-    let sharper = Bound::<Atoms>::new("V[g | z] <= L^2/N", settings, |case| {
+    let sharper = Atoms::bound("V[g | z] <= L^2/N", settings, |case| {
         Some(Sides::at_most(variance_of(case), bounds::parallel_variance(case.largest_norm(), case.samples)))
     });
     Claim::new("001-T-pMCSA-VAR", "Theorem 4, variance", printed.twin_times(0.95))
@@ -847,21 +838,21 @@ fn parallel_second_moment() -> Claim {
         Setting::grid(&[2, 3], &[2, 4, 8], &[1, 2])
     }
     let formula = "E[|g|^2 | z] <= L^2/N (2 - 1/w*) + |mu|^2";
-    let printed = Bound::<Atoms>::new(formula, settings(), |case| {
+    let printed = Atoms::bound(formula, settings(), |case| {
         let moments = case.problem.parallel(&case.problem.imh(), case.samples);
         let mean = case.problem.mean().abs();
         let bound =
             bounds::parallel_second_moment_as_printed(case.largest_norm(), mean, case.w_star(), case.samples);
         Some(Sides::at_most(moments.second_moments()[case.start], bound))
     });
-    let given = Bound::<Atoms>::new("E[|g|^2 | z] <= L^2/N + (2 r L + |mu|)^2", settings(), |case| {
+    let given = Atoms::bound("E[|g|^2 | z] <= L^2/N + (2 r L + |mu|)^2", settings(), |case| {
         let moments = case.problem.parallel(&case.problem.imh(), case.samples);
         let mean = case.problem.mean().abs();
         let bound = bounds::parallel_second_moment(case.largest_norm(), mean, case.w_star(), case.samples, 0);
         Some(Sides::at_most(moments.second_moments()[case.start], bound))
     });
     let formula = "E[|g_t|^2] <= L^2/N + (2 r^t L + |mu|)^2 from a fixed start";
-    let from_start = Bound::<Atoms>::new(formula, settings(), |case| {
+    let from_start = Atoms::bound(formula, settings(), |case| {
         let kernel = case.problem.imh().power(case.steps);
         let moments = case.problem.parallel(&kernel, case.samples);
         let mean = case.problem.mean().abs();
@@ -882,7 +873,7 @@ fn parallel_second_moment() -> Claim {
 
 fn tail() -> Claim {
     let settings = || Setting::grid(&[2, 3], &[1], &[1, 2, 5, 20]);
-    let printed = Bound::<Atoms>::new("K^t(z, y)/p(y) <= (t/eps) r^(t-1)", settings(), |case| {
+    let printed = Atoms::bound("K^t(z, y)/p(y) <= (t/eps) r^(t-1)", settings(), |case| {
         let (p, t) = (&case.problem, case.steps);
         case.rate_to(t)?;
         let power = p.imh().power(t);
@@ -891,7 +882,7 @@ fn tail() -> Claim {
         Some(Sides::at_most(largest, t as f64 * case.w_star() * p.rate().powi(t as i32 - 1)))
     });
     let formula = "K^t(z, y)/p(y) <= 1 - r^t + t r^(t-1) (1/max(w(z), w(y)) - 1/w*), y not z";
-    let corrected = Bound::<Atoms>::new(formula, settings(), |case| {
+    let corrected = Atoms::bound(formula, settings(), |case| {
         let (p, t) = (&case.problem, case.steps);
         case.rate_to(t)?;
         let power = p.imh().power(t);
@@ -915,7 +906,7 @@ fn concavity() -> Claim {
     let (real, positive) = (Domain::Real, Domain::Positive);
     let variables = [("z", real, 1), ("m", real, 2), ("C", positive, 2)];
     let formula = "sqrt(q_1(z) q_2(z)) <= q(z) at the middle of (m, C)";
-    let printed = Bound::<Numbers>::new(formula, Numbers::settings(&variables, &[1]), |case| {
+    let printed = Numbers::bound(formula, Numbers::settings(&variables, &[1]), |case| {
         let (z, m, c) = (case.number("z"), case.of("m"), case.of("C"));
         let density = |m: f64, c: f64| standard_normal((z - m) / c) / c;
         let ends = (density(m[0], c[0]) * density(m[1], c[1])).sqrt();
@@ -926,7 +917,7 @@ fn concavity() -> Claim {
         Numbers::example(&[("z", real, &[0.0]), ("m", real, &[0.0, 0.0]), ("C", positive, &[1.0, 2.0])], 1);
     let variables = [("z", real, 1), ("m/C", real, 2), ("1/C", positive, 2)];
     let formula = "sqrt(q_1(z) q_2(z)) <= q(z) at the middle of (m/C, 1/C)";
-    let corrected = Bound::<Numbers>::new(formula, Numbers::settings(&variables, &[1]), |case| {
+    let corrected = Numbers::bound(formula, Numbers::settings(&variables, &[1]), |case| {
         let (z, b, a) = (case.number("z"), case.of("m/C"), case.of("1/C"));
         let density = |b: f64, a: f64| standard_normal(z * a - b) * a;
         let ends = (density(b[0], a[0]) * density(b[1], a[1])).sqrt();
@@ -951,7 +942,7 @@ fn score() -> Claim {
         let (z, m, c) = (case.number("z"), case.number("m"), case.number("C"));
         ((1.0 / c).powi(2) + (((z - m).abs() / c - 1.0) / c).powi(2)).sqrt()
     }
-    let printed = Bound::<Numbers>::new("|grad log q| <= D L M (|z| + |lambda| + 1)", cases(), |case| {
+    let printed = Numbers::bound("|grad log q| <= D L M (|z| + |lambda| + 1)", cases(), |case| {
         let (z, m, c) = (case.number("z"), case.number("m"), case.number("C"));
         Some(Sides::at_most(score(case), (z.abs() + m.hypot(c) + 1.0) / (c * c)))
     });
@@ -959,7 +950,7 @@ fn score() -> Claim {
         [("z", Domain::Real, &[0.0][..]), ("m", Domain::Real, &[0.0]), ("C", Domain::Positive, &[9.0])];
     let printed = printed.example(Numbers::example(&known, 1));
     let formula = "|grad log q| <= L M (|z| + |m|) + (L + 1) sqrt(M)";
-    let corrected = Bound::<Numbers>::new(formula, cases(), |case| {
+    let corrected = Numbers::bound(formula, cases(), |case| {
         let (z, m, c) = (case.number("z"), case.number("m"), case.number("C"));
         Some(Sides::at_most(score(case), (z.abs() + m.abs()) / (c * c) + 2.0 / c))
     });
@@ -979,17 +970,12 @@ fn repository_mixing() -> Claim {
     fn affinity(case: &Atoms) -> f64 {
         case.problem.pi().iter().zip(case.problem.q()).map(|(p, q)| (p * q).sqrt()).sum()
     }
-    let printed =
-        Bound::<Atoms>::new("sum (sqrt p - sqrt q)^2 <= TV(p, q)", Setting::atoms(&[2, 3, 4]), |case| {
-            Some(Sides::at_most(
-                2.0 - 2.0 * affinity(case),
-                total_variation(case.problem.pi(), case.problem.q()),
-            ))
-        });
-    let corrected =
-        Bound::<Atoms>::new("1 - sum sqrt(p q) <= TV(p, q)", Setting::atoms(&[2, 3, 4]), |case| {
-            Some(Sides::at_most(1.0 - affinity(case), total_variation(case.problem.pi(), case.problem.q())))
-        });
+    let printed = Atoms::bound("sum (sqrt p - sqrt q)^2 <= TV(p, q)", Setting::atoms(&[2, 3, 4]), |case| {
+        Some(Sides::at_most(2.0 - 2.0 * affinity(case), total_variation(case.problem.pi(), case.problem.q())))
+    });
+    let corrected = Atoms::bound("1 - sum sqrt(p q) <= TV(p, q)", Setting::atoms(&[2, 3, 4]), |case| {
+        Some(Sides::at_most(1.0 - affinity(case), total_variation(case.problem.pi(), case.problem.q())))
+    });
     Claim::new(
         "001-R-MIXING",
         "LaTeX source, mixing time",

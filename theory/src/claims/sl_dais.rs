@@ -104,13 +104,13 @@ fn weight(id: &'static str, formula: &str, settings: Vec<Numbers>, method: &'sta
         let Model { chain, likelihood, log_evidence, .. } = Model::of(case)?;
         Some(Sides::equal(chain.log_mean_weight(&likelihood, complete)?, log_evidence))
     }
-    let printed = Bound::<Numbers>::new(formula, settings, |case| sides(case, true)).by(method);
+    let printed = Numbers::bound(formula, settings, |case| sides(case, true)).by(method);
     Claim::new(id, "Lemma 1", printed.twin("without the momenta", |case| sides(case, false)))
 }
 
 /// The last distribution is at most as far from the posterior as the bound from the evidence.
 fn end(id: &'static str, formula: &str, settings: Vec<Numbers>, method: &'static str) -> Claim {
-    let printed = Bound::<Numbers>::new(formula, settings, |case| {
+    let printed = Numbers::bound(formula, settings, |case| {
         let Model { chain, posterior, .. } = Model::of(case)?;
         let far = chain.end().law().ok()?.divergence(&posterior);
         Some(Sides::at_most(far, chain.gap(&posterior))).filter(|sides| sides.rhs > 1e-6)
@@ -121,7 +121,7 @@ fn end(id: &'static str, formula: &str, settings: Vec<Numbers>, method: &'static
 
 /// The gap is the sum of its parts.
 fn parts(formula: &str, settings: Vec<Numbers>, method: &'static str) -> Bound<Numbers> {
-    let whole = Bound::<Numbers>::new(formula, settings, |case| {
+    let whole = Numbers::bound(formula, settings, |case| {
         Model::gap(case).map(|gap| Sides::equal(gap.whole, gap.sum()))
     });
     whole.by(method).twin("without the last term", |case| {
@@ -136,7 +136,7 @@ fn surrogate_weight() -> Claim {
 
 fn bound() -> Claim {
     let formula = "exp L <= p(D) for any potentials";
-    let printed = Bound::<Numbers>::new(formula, linear_settings(&[1, 2, 5, 20]), |case| {
+    let printed = Numbers::bound(formula, linear_settings(&[1, 2, 5, 20]), |case| {
         let Model { chain, posterior, .. } = Model::of(case)?;
         Some(Sides::at_most((-chain.gap(&posterior)).exp(), 1.0))
     });
@@ -170,7 +170,7 @@ fn surrogate_limit() -> Claim {
     }
     let formula =
         "KL(p_S || p) <= 1.25 (e^2/L + (dB/L)^2/2)/2, e = da - dB E_p z, for |dB| < L/10, L = 1/V_p z";
-    let quadratic = Bound::<Numbers>::new(formula, linear_settings(&[1]), |case| small(case, 1.25));
+    let quadratic = Numbers::bound(formula, linear_settings(&[1]), |case| small(case, 1.25));
     let quadratic = quadratic.by(LINEAR_METHOD).twin("0.9 of it", |case| small(case, 0.9));
     fn own(case: &Numbers, factor: f64) -> Option<Sides> {
         let chain = Model::of(case)?.chain;
@@ -183,7 +183,7 @@ fn surrogate_limit() -> Claim {
         Some(Sides::at_most(long, factor * short)).filter(|_| short > 1e-6)
     }
     let formula = "gap_S(16 K) <= gap_S(K) / 2 at eta = K^(-1/4)";
-    let falls = Bound::<Numbers>::new(formula, linear_settings(&[64, 256, 1024]), |case| own(case, 0.5));
+    let falls = Numbers::bound(formula, linear_settings(&[64, 256, 1024]), |case| own(case, 0.5));
     let falls = falls.by(LINEAR_METHOD).twin("a quarter, the rate K^(-1/2)", |case| own(case, 0.25));
     Claim::new("004-P3", "Proposition 3", printed)
         .remark(
@@ -205,7 +205,7 @@ fn steps() -> Claim {
         Some(Sides::at_most(gap(4 * case.count), gap(case.count))).filter(|sides| sides.rhs > 1e-6)
     }
     let formula = "gap(4 K) <= gap(K) at eta = K^(-1/4), if the surrogate is the likelihood";
-    let printed = Bound::<Numbers>::new(formula, linear_settings(&[16, 64, 256]), |case| sides(case, true));
+    let printed = Numbers::bound(formula, linear_settings(&[16, 64, 256]), |case| sides(case, true));
     let printed = printed.by(LINEAR_METHOD).twin("for any surrogate", |case| sides(case, false));
     Claim::new("004-P3-STEPS", "Proposition 3", printed)
         .assuming("Assumption 1: base and prior agree, full refreshment, beta = k / K")
@@ -318,7 +318,7 @@ fn still() -> Claim {
         Some(Sides::equal(moved.gap(&posterior), moved.base.divergence(&posterior)))
     }
     let formula = "log p(D) - L = KL(q_0 || p) for any kappa, gamma, beta, M and surrogate, if every eta_k is clipped at 0";
-    let printed = Bound::<Numbers>::new(formula, matrix_settings(&SHAPES), |case| sides(case, 0.0));
+    let printed = Numbers::bound(formula, matrix_settings(&SHAPES), |case| sides(case, 0.0));
     let printed = printed.by(MATRIX_METHOD).twin("with a first step", |case| sides(case, 1.0));
     Claim::new("004-STILL", "Section 3, step sizes", printed).remark(
         "so all parameters of the chain have derivative zero, and an ascent that comes there stays there",
@@ -343,7 +343,7 @@ fn scale() -> Claim {
         Some(Sides::equal(gap(0.5 + case.number("gamma")), gap(1.0)))
     }
     let formula = "L(c eta, c^2 M) = L(eta, M) for every c > 0, v ~ N(0, M)";
-    let printed = Bound::<Numbers>::new(formula, matrix_settings(&SHAPES), |case| sides(case, f64::sqrt));
+    let printed = Numbers::bound(formula, matrix_settings(&SHAPES), |case| sides(case, f64::sqrt));
     let printed = printed.by(MATRIX_METHOD).twin("v ~ N(0, M^2)", |case| sides(case, |m| m));
     Claim::new("004-SCALE", "Section 3, mass matrix", printed)
         .assuming("step sizes that are not clipped, or an eta_max that scales too")
@@ -393,8 +393,7 @@ fn chains_second_order() -> Claim {
     }
     let formula = "|KL(p_S || p) - Q| <= ((1 - r)^-2 - 1) Q, Q = e'V e/2 + r^2/4, e = da - dB E_p z, r^2 = tr(V dB V dB), \
                    V = Cov_p z";
-    let bound =
-        Bound::<Numbers>::new(formula, matrix_settings(&[(1, 1), (2, 1), (3, 1)]), |case| sides(case, 2));
+    let bound = Numbers::bound(formula, matrix_settings(&[(1, 1), (2, 1), (3, 1)]), |case| sides(case, 2));
     let bound = bound.by(MATRIX_METHOD).twin("1 - r in place of (1 - r)^2", |case| sides(case, 1));
     Claim::new("004-P3-SECOND", "Proposition 3", bound)
         .assuming("r < 1/10")
@@ -450,7 +449,7 @@ fn laws([a, b]: &[LinearDais; 2]) -> Option<[Normal; 2]> {
 
 fn batch_divergence() -> Claim {
     let formula = "KL(E_J q_J(z_K) || p(z | D)) <= log p(D) - E_J L_J";
-    let printed = Bound::<Numbers>::new(formula, linear_settings(&[1, 2, 5, 20]), |case| {
+    let printed = Numbers::bound(formula, linear_settings(&[1, 2, 5, 20]), |case| {
         let chains = batches(case, case.number("eta"));
         let (posterior, _) = prior(case).posterior(&linear_likelihood(case)).ok()?;
         let far = mixture_divergence(&laws(&chains)?, &|z| posterior.log_density(&[z]));
@@ -478,7 +477,7 @@ fn ends(case: &Numbers) -> Option<(f64, f64, f64)> {
 
 fn aggregate() -> Claim {
     let formula = "KL(E_J q_J(z_K) || E_J p(z | D_J)) <= (1 + E_J KL(p(z) || p(z | D_J))) / sqrt(K)";
-    let printed = Bound::<Numbers>::new(formula, linear_settings(&[256, 1024, 4096]), |case| {
+    let printed = Numbers::bound(formula, linear_settings(&[256, 1024, 4096]), |case| {
         let (aggregate, _, way) = ends(case)?;
         Some(Sides::at_most(aggregate, (1.0 + way) / (case.count as f64).sqrt()))
     });
@@ -561,7 +560,7 @@ fn subsets_limit() -> Claim {
     }
     let formula =
         "KL(E_J q_J(z_K) || E_J p_J) <= (1 + E_J KL(p(z) || p_J)) / sqrt(K), p_J = p(z | D_J)^(N/B)";
-    let printed = Bound::<Numbers>::new(formula, subsets_settings(1, &[16, 64]), |case| sides(case, false));
+    let printed = Numbers::bound(formula, subsets_settings(1, &[16, 64]), |case| sides(case, false));
     let printed = printed.by("closed form and quadrature over all batches, four data");
     Claim::new("004-P2-SUBSETS", "Proposition 2", printed.twin("to the posterior", |case| sides(case, true)))
         .assuming("two of four data in a batch, kept for all steps, eta = K^(-1/4)")
@@ -570,7 +569,7 @@ fn subsets_limit() -> Claim {
 
 fn wide() -> Claim {
     let formula = "Var_p u'z <= Var_(E_J p_J) u'z = E_J Var_J u'z + Var_J E_J u'z for every u";
-    let printed = Bound::<Numbers>::new(formula, subsets_settings(2, &[1, 2, 3]), |case| {
+    let printed = Numbers::bound(formula, subsets_settings(2, &[1, 2, 3]), |case| {
         let all = Batches::of(case, case.count as u32)?;
         let u = case.of("direction");
         let along = |z: &[f64]| u[0] * z[0] + u[1] * z[1];
@@ -597,7 +596,7 @@ fn subsets_gap() -> Claim {
         Some(Sides::at_most((gap - limit(&all)).abs(), 2.0 * all.way() * rate))
     }
     let formula = "|log p(D) - E_J L_J - E_J KL(p_J || p)| <= 2 (1 + E_J KL(p(z) || p_J)) K^(-1/4), p_J = p(z | D_J)^(N/B)";
-    let printed = Bound::<Numbers>::new(formula, subsets_settings(2, &[16, 64, 256]), |case| {
+    let printed = Numbers::bound(formula, subsets_settings(2, &[16, 64, 256]), |case| {
         sides(case, |all| all.mean(|_, own| own.divergence(&all.posterior)))
     });
     let printed = printed.by(SUBSETS_METHOD).twin("a gap that vanishes", |case| sides(case, |_| 0.0));
@@ -747,7 +746,7 @@ fn logistic_parts() -> Claim {
     ];
     let formula = "log p(D) - L = KL(p_S || p) + gap_S(K) + (E_(p_S) - E_(z_K))[log l - log l_S] for logistic regression";
     let settings = Numbers::settings(&variables, &[1, 1, 1, 2]);
-    let exact = Bound::<Numbers>::new(formula, settings, |case| {
+    let exact = Numbers::bound(formula, settings, |case| {
         let gap = logistic_gap(case);
         Some(Sides::equal(gap.whole, gap.sum()))
     });
@@ -981,7 +980,7 @@ impl fmt::Display for Near {
 
 fn mass() -> Claim {
     let formula = "5 min gap with v ~ N(0, M) <= gap of any chain with v ~ N(0, M^2), K = 4";
-    let printed = Bound::<Near>::new(formula, vec![Lazy::default()], |case| {
+    let printed = Near::bound(formula, vec![Lazy::default()], |case| {
         let found = Near::found(&case.found)?;
         let gap = found.problem.gap(Momentum::Deviation, &case.point, &[1.0; ROWS])?;
         Some(Sides::at_most(5.0 * found.variance.0, gap))
@@ -999,8 +998,7 @@ fn rows() -> Claim {
     }
     let formula =
         "gap with a surrogate of d (d + 3) / 2 weighted rows = gap with the likelihood, for any chain";
-    let printed =
-        Bound::<Near>::new(formula, vec![Lazy::default()], |case| sides(case, |found| found.few.clone()));
+    let printed = Near::bound(formula, vec![Lazy::default()], |case| sides(case, |found| found.few.clone()));
     let printed = printed.by(LINEAR_METHOD).twin("ten rows of weight N / 10", |case| {
         sides(case, |_| (0..ROWS).map(|n| if n < 10 { 4.0 } else { 0.0 }).collect())
     });
