@@ -23,38 +23,26 @@
 //!
 //! Deliberately absent: particle smoothers and adaptive numbers of particles, which the method does not need.
 
-mod bootstrap;
-mod conditional_smc;
-mod fresh_paths;
-mod lineage;
-mod models;
-mod path_guide;
+mod fx;
+mod hidden_markov;
+mod linear_gaussian;
 mod path_score;
-mod paths;
-mod pieces;
-mod pivotal;
-mod relative;
 mod resampling;
 mod smc;
 mod state_space;
 mod swarm;
 mod twisted;
 
-pub use bootstrap::{Bootstrap, Untwisted};
-pub use conditional_smc::{ConditionalSmc, ConditionalSmcInfo};
-pub use fresh_paths::{FreshPaths, FreshPathsInfo};
-pub use lineage::Lineage;
+pub use fx::{FirstState, FxStates, FxVolatility, Theta};
+pub use hidden_markov::HiddenMarkov;
+pub use linear_gaussian::{LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, Run};
 pub use mcsa_models::Learnable;
-pub use models::{
-    FirstState, FxStates, FxVolatility, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
-    LinearGaussianTheta, Moments, Smoothed, Theta,
-};
-pub use path_guide::{PathFamily, PathGuide};
 pub use path_score::{JointPaths, PathScore, msc_paths, smc_paths};
-pub use paths::{PathKernel, Paths};
 pub use resampling::Resampling;
-pub use smc::Smc;
-pub use state_space::{GaussianDynamics, StateSpace};
+pub use smc::{
+    ConditionalSmc, ConditionalSmcInfo, FreshPaths, FreshPathsInfo, Lineage, PathKernel, Paths, Smc,
+};
+pub use state_space::{Bootstrap, GaussianDynamics, PathFamily, PathGuide, StateSpace, Untwisted};
 pub use twisted::{Twisted, TwistedChain, TwistedSteps};

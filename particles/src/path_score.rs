@@ -1,13 +1,11 @@
 //! Markovian score climbing for paths of state space models.
 
-use crate::{ConditionalSmc, FreshPaths, PathKernel, Paths, Resampling, Smc};
-use crate::{PathFamily, StateSpace};
 use faer::Mat;
-use mcsa_core::{
-    Error, Estimator, Family, Parametric, Stream, batch_mut, borrow, fits_in_memory, same_length,
-};
+use mcsa_core::{Error, Estimator, Family, Parametric, Stream, borrow, fits_in_memory, same_length};
 use mcsa_models::Learnable;
 use serde::{Deserialize, Serialize};
+
+use crate::{ConditionalSmc, FreshPaths, PathFamily, PathKernel, Paths, Resampling, Smc, StateSpace};
 
 /// Markovian score climbing in a state space model (MSC, Alg. 4): conditional SMC moves a path, with state-by-state
 /// proposals from the family that is being fitted.
@@ -44,60 +42,6 @@ pub fn smc_paths(particles: usize) -> Result<PathScore<FreshPaths>, Error> {
     Ok(PathScore { smc, lanes: 1 })
 }
 
-impl<K: PathKernel> PathScore<K> {
-    fn work_len_on<P: StateSpace, F: PathFamily<P>>(&self, target: &P, family: &F) -> usize {
-        let scores = family.on(target).work_len(self.lanes) + self.lanes;
-        family.proposal_len(target) + self.smc.work_len(target).max(scores)
-    }
-
-    fn start<P: StateSpace, C: Family>(
-        &self,
-        target: &P,
-        chain: &C,
-        params: &[f64],
-        lanes: &mut [Stream],
-    ) -> Result<Paths, Error> {
-        if self.lanes == 0 {
-            return Err(Error::parameter("lanes", 0.0, "at least 1").within("PathScore"));
-        }
-        same_length("dimensions of target and family", target.dim(), chain.dim())
-            .and_then(|()| fits_in_memory("lanes", self.lanes, target.dim()))
-            .map_err(|error| error.within("PathScore"))?;
-        chain.check(params)?;
-        let dim = target.dim();
-        let (mut points, mut log_q) = (vec![0.0; dim * self.lanes], vec![0.0; self.lanes]);
-        let mut work = vec![0.0; chain.work_len(self.lanes)];
-        chain.sample_into(params, lanes, batch_mut(&mut points, dim, self.lanes), &mut log_q, &mut work);
-        self.smc.init(target, Mat::from_fn(dim, self.lanes, |i, j| points[i + j * dim]))
-    }
-
-    /// Moves the paths and writes the direction in lambda; returns the kernel's metrics and the equal weights of the paths.
-    #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
-    fn climb<'w, P: StateSpace, F: PathFamily<P>>(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        paths: &mut Paths,
-        lanes: &mut [Stream],
-        direction: &mut [f64],
-        mut work: &'w mut [f64],
-    ) -> Result<(K::Info, &'w [f64]), Error> {
-        let chain = family.on(target);
-        chain.check(params)?;
-        let info = {
-            let memory = borrow(&mut work, family.proposal_len(target));
-            let mut proposal = family.proposal(target, params, memory);
-            self.smc.step(target, &mut proposal, paths, lanes, work)
-        };
-        let weights = borrow(&mut work, self.lanes);
-        weights.fill(1.0 / self.lanes as f64);
-        direction.fill(0.0);
-        chain.add_scores(params, paths.positions.as_ref(), weights, direction, work);
-        Ok((info, weights))
-    }
-}
-
 impl<P, F, K> Estimator<P, F> for PathScore<K>
 where
     K: PathKernel,
@@ -128,11 +72,22 @@ where
     }
 
     fn work_len(&self, target: &P, family: &F) -> usize {
-        self.work_len_on(target, family)
+        let scores = family.on(target).work_len(self.lanes) + self.lanes;
+        family.proposal_len(target) + self.smc.work_len(target).max(scores)
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Paths, Error> {
-        self.start(target, &family.on(target), params, lanes)
+        let (chain, dim, count) = (family.on(target), target.dim(), self.lanes);
+        if count == 0 {
+            return Err(Error::parameter("lanes", 0.0, "at least 1").within("PathScore"));
+        }
+        same_length("dimensions of target and family", dim, chain.dim())
+            .and_then(|()| fits_in_memory("lanes", count, dim))
+            .map_err(|error| error.within("PathScore"))?;
+        chain.check(params)?;
+        let (mut points, mut work) = (Mat::zeros(dim, count), vec![0.0; chain.work_len(count)]);
+        chain.sample_into(params, lanes, points.as_mut(), &mut vec![0.0; count], &mut work);
+        self.smc.init(target, points)
     }
 
     fn check(&self, target: &P, _: &F, state: &Paths) -> Result<(), Error> {
@@ -147,9 +102,18 @@ where
         state: &mut Paths,
         lanes: &mut [Stream],
         direction: &mut [f64],
-        work: &mut [f64],
+        mut work: &mut [f64],
     ) -> Result<K::Info, Error> {
-        Ok(self.climb(target, family, params, state, lanes, direction, work)?.0)
+        let chain = family.on(target);
+        chain.check(params)?;
+        let memory = borrow(&mut work, family.proposal_len(target));
+        let mut proposal = family.proposal(target, params, memory);
+        let info = self.smc.step(target, &mut proposal, state, lanes, work);
+        let weights = borrow(&mut work, self.lanes);
+        weights.fill(1.0 / self.lanes as f64);
+        direction.fill(0.0);
+        chain.add_scores(params, state.positions.as_ref(), weights, direction, work);
+        Ok(info)
     }
 }
 
@@ -202,19 +166,17 @@ where
     }
 
     fn work_len(&self, target: &M, family: &F) -> usize {
-        let model = target.anywhere();
-        self.climb.work_len_on(&model, family)
+        self.climb.work_len(&target.anywhere(), family)
     }
 
     fn init(&self, target: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Paths, Error> {
         self.check_params(target, family, params)?;
         let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
-        let model = target.at(theta);
-        self.climb.start(&model, &family.on(&model), lambda, lanes)
+        self.climb.init(&target.at(theta), family, lambda, lanes)
     }
 
-    fn check(&self, target: &M, _: &F, state: &Paths) -> Result<(), Error> {
-        state.check(&target.anywhere(), self.climb.lanes).map_err(|error| error.within("PathScore"))
+    fn check(&self, target: &M, family: &F, state: &Paths) -> Result<(), Error> {
+        self.climb.check(&target.anywhere(), family, state)
     }
 
     fn ascent_direction(
@@ -229,8 +191,10 @@ where
     ) -> Result<K::Info, Error> {
         let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
         let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
-        let model = target.at(theta);
-        let (info, weights) = self.climb.climb(&model, family, lambda, state, lanes, d_lambda, work)?;
+        let info =
+            self.climb.ascent_direction(&target.at(theta), family, lambda, state, lanes, d_lambda, work)?;
+        let weights = &mut work[..self.climb.lanes];
+        weights.fill(1.0 / self.climb.lanes as f64);
         d_theta.fill(0.0);
         target.add_theta_gradients(theta, &[], state.positions.as_ref(), weights, d_theta, &mut []);
         Ok(info)

@@ -1,11 +1,103 @@
-//! Sequential Monte Carlo without a retained path.
+//! Sequential Monte Carlo, and the kernels of paths made of it: conditional, and without a retained path.
 
-use crate::{PathGuide, StateSpace};
-use mcsa_core::{Error, Stream, fits_in_memory};
+use faer::Mat;
+use mcsa_core::{
+    Columns, Error, Metric, Record, Stream, all_finite, bits, fits_in_memory, same_length, type_name,
+};
 use serde::{Deserialize, Serialize};
 
-use super::swarm::Rules;
-use super::{Lineage, Resampling};
+use crate::swarm::Rules;
+use crate::{PathGuide, Resampling, StateSpace, Untwisted};
+
+/// Ensemble of paths: one path per column, its states in order of time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Paths {
+    /// The paths, one per column.
+    #[serde(with = "bits::matrix")]
+    pub positions: Mat<f64>,
+}
+
+impl Paths {
+    /// Checked paths: finite, and of the target's dimension.
+    fn new<P: StateSpace + ?Sized>(target: &P, positions: Mat<f64>) -> Result<Self, Error> {
+        let paths = Self { positions };
+        paths.check(target, paths.positions.ncols())?;
+        Ok(paths)
+    }
+
+    /// Checks that there are `count` finite paths of the target's dimension, as after reading a checkpoint.
+    ///
+    /// # Errors
+    /// If their number or dimension differs, or a state is not finite; the message names which.
+    pub fn check<P: StateSpace + ?Sized>(&self, target: &P, count: usize) -> Result<(), Error> {
+        let positions = self.positions.as_ref();
+        same_length("paths", count, positions.ncols())?;
+        same_length("a path", target.dim(), positions.nrows())?;
+        (0..count).try_for_each(|j| all_finite("a path", positions.column(j)))
+    }
+}
+
+/// Markov kernel on paths of a state space model.
+///
+/// Not a [`Kernel`](mcsa_core::Kernel), because it proposes state by state: it needs the model's transition and observation
+/// densities and the proposal's steps. Each path is driven by its own stream.
+pub trait PathKernel: Send + Sync {
+    /// Metrics of one step.
+    type Info: Record + Default + Send;
+
+    /// The configuration as text, as [`Kernel::config`](mcsa_core::Kernel::config).
+    fn config(&self) -> String {
+        type_name::<Self>()
+    }
+
+    /// Length of the memory to be lent to a step.
+    fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize;
+
+    /// Initial paths from the columns of `positions`.
+    ///
+    /// # Errors
+    /// If these are not finite paths of the target, or the configuration is invalid.
+    fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error>;
+
+    /// One transition of every path.
+    ///
+    /// # Panics
+    /// If the number of lanes differs from that of the paths, or `work` is shorter than `work_len`.
+    fn step<P, G>(
+        &self,
+        target: &P,
+        proposal: &mut G,
+        paths: &mut Paths,
+        lanes: &mut [Stream],
+        work: &mut [f64],
+    ) -> Self::Info
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized;
+}
+
+/// Rule for the past of the path drawn by conditional SMC. Tracing alone is valid, but all paths share their early states
+/// with the retained path; the other two rules avoid this degeneracy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lineage {
+    /// Trace each particle back to its ancestor.
+    Traced,
+    /// Ancestor sampling: as `Traced`, but whenever particles are resampled, the retained path draws a new ancestor
+    /// (Lindsten, Jordan & Schön 2014):
+    ///
+    /// ```text
+    /// P(j) ∝ w_{t-1}^j  p(x_{t-1} | z_{t-1}^j) / psi_{t-1}(z_{t-1}^j)  p(z'_t | z_{t-1}^j)
+    /// ```
+    ///
+    /// Unlike the paper, whose weight is `w_{t-1}^j q(z'_t | z_{t-1}^j)` (MSC, Alg. 4): with that weight the posterior is
+    /// not invariant.
+    #[default]
+    Ancestors,
+    /// Backward sampling (Whiteley 2010): a backward pass draws every state anew, with the weights of `Ancestors`, at each
+    /// time at which particles were resampled. Needs memory for the weights of all times.
+    Backward,
+}
 
 /// Sequential Monte Carlo: an unbiased estimate of the evidence (marginal likelihood) Z, and approximate draws of the path.
 ///
@@ -14,7 +106,7 @@ use super::{Lineage, Resampling};
 /// ```
 ///
 /// `w^i` is the product of the weights of particle `i` since the last resampling: with a threshold below 1, particles whose
-/// weights are even enough are not resampled and keep their weights. With [`Bootstrap`](super::Bootstrap) it is the
+/// weights are even enough are not resampled and keep their weights. With [`Bootstrap`](crate::Bootstrap) it is the
 /// bootstrap filter, with a twisted proposal the twisted particle filter (MSC, section 3.2).
 ///
 /// ```
@@ -119,5 +211,203 @@ impl TryFrom<Settings> for Smc {
         let smc = Self(settings);
         smc.rules(false).check().map_err(|error| error.within("Smc"))?;
         Ok(smc)
+    }
+}
+
+/// Conditional sequential Monte Carlo: one retained path among `particles` particles, which are proposed, weighted and
+/// resampled state by state; at the end a path is drawn by the final weights.
+///
+/// ```text
+/// z_t^1 = z'_t retained,   z_t^i ~ q(. | z_{t-1}^{a_i}),   a_i ~ resampling given the retained path's ancestor
+/// w_t^i = p(z_t^i | z_{t-1}) p(x_{t-1} | z_{t-1}) psi_t(z_t^i) / (q(z_t^i | z_{t-1}) psi_{t-1}(z_{t-1})),   at the end p(x_T | z_T) for psi_T
+/// ```
+///
+/// Invariant for the posterior of the path at every proposal and any number of particles (Andrieu, Doucet & Holenstein 2010;
+/// MSC, Alg. 4). [`Lineage`] selects the past of the drawn path, and states where the paper's ancestor weight is wrong.
+///
+/// Numerics: a particle whose weight is NaN or infinite has weight zero and is counted. If all weights vanish, or that of
+/// the retained path does, the path stays, and the chain is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConditionalSmc {
+    /// Number of particles, the retained path included; at least two.
+    pub particles: usize,
+    /// Resampling scheme.
+    #[serde(default)]
+    pub resampling: Resampling,
+    /// Resample when the effective sample size is below `threshold * particles`; 1 means always.
+    #[serde(default = "always")]
+    pub threshold: f64,
+    /// Rule for the past of the drawn path.
+    #[serde(default)]
+    pub lineage: Lineage,
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+/// Metrics of one step of [`ConditionalSmc`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ConditionalSmcInfo {
+    /// Fraction of the states that changed.
+    pub renewed: f64,
+    /// Effective sample size of the particles, averaged over times and chains.
+    pub ess: f64,
+    /// Fraction of the times at which particles were resampled.
+    pub resampled: f64,
+    /// Number of particle weights that were NaN or infinite.
+    pub non_finite: u64,
+    /// Number of chains that stayed because weights vanished.
+    pub vanished: u64,
+}
+
+impl Record for ConditionalSmcInfo {
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::mean("renewed"), self.renewed);
+        sink(Metric::ESS, self.ess);
+        sink(Metric::mean("resampled"), self.resampled);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
+        sink(Metric::VANISHED, self.vanished as f64);
+    }
+}
+
+impl ConditionalSmc {
+    /// A kernel with `particles` particles, systematic resampling at every time, and ancestor sampling.
+    pub const fn with_particles(particles: usize) -> Self {
+        let (resampling, lineage) = (Resampling::Systematic, Lineage::Ancestors);
+        Self { particles, resampling, threshold: 1.0, lineage }
+    }
+
+    fn rules(&self) -> Rules {
+        let Self { particles, resampling, threshold, lineage } = *self;
+        Rules { particles, resampling, threshold, lineage, keeps: true }
+    }
+}
+
+impl PathKernel for ConditionalSmc {
+    type Info = ConditionalSmcInfo;
+
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
+        target.dim() + self.rules().work_len(target.num_states(), target.state_dim())
+    }
+
+    /// Initial paths. Rejects fewer than two particles, and a threshold outside `[0, 1]`.
+    fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error> {
+        let within = |error: Error| error.within("ConditionalSmc");
+        if self.particles < 2 {
+            let few = self.particles as f64;
+            return Err(within(Error::parameter("particles", few, "at least 2, the retained path included")));
+        }
+        fits_in_memory("particles", self.particles, target.dim()).map_err(within)?;
+        self.rules().check().map_err(within)?;
+        Paths::new(target, positions).map_err(within)
+    }
+
+    fn step<P, G>(
+        &self,
+        target: &P,
+        proposal: &mut G,
+        paths: &mut Paths,
+        lanes: &mut [Stream],
+        work: &mut [f64],
+    ) -> ConditionalSmcInfo
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per chain");
+        let (chains, times) = (lanes.len() as f64, target.num_states() as f64);
+        let (old, work) = work.split_at_mut(target.dim());
+        let mut info = ConditionalSmcInfo::default();
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let path = paths.positions.col_as_slice_mut(j);
+            old.copy_from_slice(path);
+            let tally = self.rules().run(target, proposal, Some(&mut *path), true, lane, work);
+            let states = path.chunks_exact(target.state_dim()).zip(old.chunks_exact(target.state_dim()));
+            let renewed = states.filter(|(new, old)| new != old).count() as f64;
+            info.renewed += renewed / (times * chains);
+            info.ess += tally.effective / chains;
+            info.resampled += tally.resampled as f64 / ((times - 1.0).max(1.0) * chains);
+            info.non_finite += tally.non_finite;
+            info.vanished += u64::from(tally.log_evidence == f64::NEG_INFINITY);
+        }
+        info
+    }
+}
+
+/// Draws all paths anew in every step by sequential Monte Carlo without a retained path: the baseline of the MSC paper
+/// (MSC, section 4.3). As there, twists shape proposals but not weights.
+///
+/// Does not leave the posterior invariant: with few particles the distribution of a path is neither that of the proposal nor
+/// the posterior, and an average over paths is biased however long it is. If all weights vanish the path stays, and is
+/// counted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FreshPaths {
+    /// The sequential Monte Carlo method that draws the paths.
+    pub smc: Smc,
+}
+
+/// Metrics of one step of [`FreshPaths`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FreshPathsInfo {
+    /// Estimate of the log evidence, averaged over the paths that were drawn.
+    pub log_evidence: f64,
+    /// Number of paths that stayed because all weights vanished.
+    pub vanished: u64,
+}
+
+impl Record for FreshPathsInfo {
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::mean("log_evidence"), self.log_evidence);
+        sink(Metric::VANISHED, self.vanished as f64);
+    }
+}
+
+impl PathKernel for FreshPaths {
+    type Info = FreshPathsInfo;
+
+    fn config(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
+        self.smc.path_work_len(target)
+    }
+
+    fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error> {
+        Paths::new(target, positions).map_err(|error| error.within("FreshPaths"))
+    }
+
+    fn step<P, G>(
+        &self,
+        target: &P,
+        proposal: &mut G,
+        paths: &mut Paths,
+        lanes: &mut [Stream],
+        work: &mut [f64],
+    ) -> FreshPathsInfo
+    where
+        P: StateSpace + ?Sized,
+        G: PathGuide + ?Sized,
+    {
+        assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per path");
+        let mut proposal = Untwisted { model: target, proposal };
+        let (mut sum, mut vanished) = (0.0, 0);
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            let path = paths.positions.col_as_slice_mut(j);
+            let log_evidence = self.smc.draw_path_into(target, &mut proposal, lane, path, work);
+            match log_evidence {
+                f64::NEG_INFINITY => vanished += 1,
+                log_evidence => sum += log_evidence,
+            }
+        }
+        let drawn = lanes.len() as u64 - vanished;
+        FreshPathsInfo { log_evidence: sum / drawn as f64, vanished }
     }
 }

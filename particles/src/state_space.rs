@@ -1,6 +1,7 @@
-//! State-space models: targets whose latent point is a path `z_0 .. z_{T-1}`.
+//! State-space models, targets whose latent point is a path `z_0 .. z_{T-1}`, and proposals of their paths as particle methods see
+//! them: transitions and twisting functions.
 
-use mcsa_core::{LogDensity, Stream};
+use mcsa_core::{Family, LogDensity, Stream};
 
 /// State-space model: a Markov chain of states `z_0 .. z_{T-1}` with one observation per state.
 ///
@@ -92,26 +93,164 @@ pub trait GaussianDynamics: StateSpace {
     fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64;
 }
 
-impl<P: StateSpace + ?Sized> StateSpace for &P {
-    fn num_states(&self) -> usize {
-        (**self).num_states()
+/// Proposals of a particle filter for a state-space model `p`: transitions `q(z_t | z_{t-1})` and twisting functions `psi_t`.
+///
+/// The particles at time `t` approximate
+///
+/// ```text
+/// intermediate target:  gamma_t(z_0 .. z_t) = p(z_0 .. z_t, x_0 .. x_{t-1}) psi_t(z_t)
+/// ```
+///
+/// A twisting function takes the place of the likelihood of the observations still to come, `x_t` included; `psi_t(z) = p(x_t | z)`
+/// gives the ordinary particle filter. The last target is the posterior whatever the twisting functions are (MSC, eqs. 13-14).
+///
+/// Particles have the layout of [`StateSpace`]: states one after the other; at `t = 0` predecessors are not
+/// read.
+pub trait PathGuide {
+    /// Draws `z_t ~ q(. | z_{t-1})` for each particle and writes its log weight, the logarithm of
+    /// `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    fn propose_into(
+        &mut self,
+        t: usize,
+        previous: &[f64],
+        stream: &mut Stream,
+        z: &mut [f64],
+        log_weights: &mut [f64],
+    );
+
+    /// Log weight of each pair of states, the logarithm of `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    fn log_weights(&mut self, t: usize, previous: &[f64], z: &[f64], log_weights: &mut [f64]);
+
+    /// Log twisting function `log psi_t` of each state, written to `out`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]);
+}
+
+/// Variational family on paths that depends on the model, `q_{lambda, theta}`, such as chains that twist the model's transitions.
+///
+/// Its members are Markov chains, so that particles can be drawn state by state. When theta moves, the family changes with it;
+/// scores are gradients in lambda at the present theta.
+pub trait PathFamily<P: ?Sized>: Send + Sync {
+    /// The family for a fixed model.
+    type On<'a>: Family
+    where
+        Self: 'a,
+        P: 'a;
+
+    /// The proposals at each time, for a fixed model and lambda.
+    type Proposal<'a>: PathGuide
+    where
+        Self: 'a,
+        P: 'a;
+
+    /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](mcsa_core::Parametric::config).
+    fn config(&self) -> String {
+        mcsa_core::type_name::<Self>()
     }
-    fn state_dim(&self) -> usize {
-        (**self).state_dim()
+
+    /// The family for `model`.
+    fn on<'a>(&'a self, model: &'a P) -> Self::On<'a>;
+
+    /// Length of the slice `work` that the proposals for `model` need.
+    fn proposal_len(&self, model: &P) -> usize;
+
+    /// The proposals of `q_lambda` for `model`. The caller has checked the params with [`check`](mcsa_core::Parametric::check).
+    ///
+    /// # Panics
+    /// If the params have another length, or `work` is too short.
+    fn proposal<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> Self::Proposal<'a>;
+}
+
+/// Bootstrap filter (Gordon, Salmond & Smith 1993): proposes from the model's own transitions, with the observations so far
+/// as target.
+///
+/// ```text
+/// q(z_t | z_{t-1}) = p(z_t | z_{t-1}),   psi_t(z) = p(x_t | z)
+/// ```
+#[derive(Debug)]
+pub struct Bootstrap<'a, P: ?Sized>(pub &'a P);
+
+impl<P: StateSpace + ?Sized> PathGuide for Bootstrap<'_, P> {
+    fn propose_into(
+        &mut self,
+        t: usize,
+        previous: &[f64],
+        stream: &mut Stream,
+        z: &mut [f64],
+        log_weights: &mut [f64],
+    ) {
+        self.0.draw_states_into(t, previous, stream, z);
+        self.0.log_observations(t, z, log_weights);
     }
-    fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
-        (**self).draw_states_into(t, previous, stream, z);
+
+    fn log_weights(&mut self, t: usize, _: &[f64], z: &[f64], log_weights: &mut [f64]) {
+        self.0.log_observations(t, z, log_weights);
     }
-    fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]) {
-        (**self).log_transitions(t, previous, z, out);
-    }
-    fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]) {
-        (**self).log_observations(t, z, out);
+
+    fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]) {
+        self.0.log_observations(t, z, out);
     }
 }
 
-impl<P: GaussianDynamics + ?Sized> GaussianDynamics for &P {
-    fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64 {
-        (**self).means_into(t, previous, means)
+/// A filter's proposals with the observations so far as target: the twists shape proposals but not weights.
+///
+/// The sequential Monte Carlo method with which MSC is compared (MSC, section 4.3).
+#[derive(Debug)]
+pub struct Untwisted<'a, P: ?Sized, G: ?Sized> {
+    /// The model.
+    pub model: &'a P,
+    /// The proposal that proposes.
+    pub proposal: &'a mut G,
+}
+
+impl<P: StateSpace + ?Sized, G: PathGuide + ?Sized> Untwisted<'_, P, G> {
+    /// Replaces the proposal's twist by the observation density in the weights. Works on a few particles at a time, on the
+    /// stack, because no memory is lent.
+    fn exchange(&mut self, t: usize, z: &[f64], log_weights: &mut [f64]) {
+        let dim = self.model.state_dim();
+        for (z, log_weights) in z.chunks(AT_ONCE * dim).zip(log_weights.chunks_mut(AT_ONCE)) {
+            let (mut twists, mut likelihoods) = ([0.0; AT_ONCE], [0.0; AT_ONCE]);
+            let (twists, likelihoods) =
+                (&mut twists[..log_weights.len()], &mut likelihoods[..log_weights.len()]);
+            self.proposal.log_twists(t, z, twists);
+            self.model.log_observations(t, z, likelihoods);
+            for ((log_weight, twist), likelihood) in log_weights.iter_mut().zip(twists).zip(likelihoods) {
+                *log_weight += *likelihood - *twist;
+            }
+        }
+    }
+}
+
+/// Number of particles per chunk on the stack.
+const AT_ONCE: usize = 64;
+
+impl<P: StateSpace + ?Sized, G: PathGuide + ?Sized> PathGuide for Untwisted<'_, P, G> {
+    fn propose_into(
+        &mut self,
+        t: usize,
+        previous: &[f64],
+        stream: &mut Stream,
+        z: &mut [f64],
+        log_weights: &mut [f64],
+    ) {
+        self.proposal.propose_into(t, previous, stream, z, log_weights);
+        self.exchange(t, z, log_weights);
+    }
+
+    fn log_weights(&mut self, t: usize, previous: &[f64], z: &[f64], log_weights: &mut [f64]) {
+        self.proposal.log_weights(t, previous, z, log_weights);
+        self.exchange(t, z, log_weights);
+    }
+
+    fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]) {
+        self.model.log_observations(t, z, out);
     }
 }

@@ -1,12 +1,11 @@
 //! Twisted Markov chain family: Gaussian dynamics of a model, each step tilted by a learned Gaussian factor.
 
-use crate::{GaussianDynamics, PathFamily, PathGuide};
 use faer::{MatMut, MatRef};
 use mcsa_core::numeric::{exp, ln_1p};
-use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, same_length};
-
-use mcsa_core::each_column;
+use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, each_column, same_length};
 use mcsa_models::support::HALF_LOG_TAU;
+
+use crate::{GaussianDynamics, PathFamily, PathGuide};
 
 /// Path family that builds a [`TwistedChain`] on the model being fitted.
 ///
@@ -29,7 +28,7 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
     }
 
     type On<'a>
-        = TwistedChain<&'a P>
+        = TwistedChain<'a, P>
     where
         P: 'a;
 
@@ -38,7 +37,7 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
     where
         P: 'a;
 
-    fn on<'a>(&'a self, model: &'a P) -> TwistedChain<&'a P> {
+    fn on<'a>(&'a self, model: &'a P) -> TwistedChain<'a, P> {
         TwistedChain { model }
     }
 
@@ -66,10 +65,10 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
 ///
 /// `check` refuses a precision `Lambda_t` that is not finite; one that underflows to 0 leaves the precision of the step as in the
 /// model.
-#[derive(Debug, Clone, Copy)]
-pub struct TwistedChain<P> {
+#[derive(Debug)]
+pub struct TwistedChain<'a, P> {
     /// The model.
-    pub model: P,
+    pub model: &'a P,
 }
 
 /// One twisted step: variance of the model's step, and `nu_t` and `Lambda_t` of its twist.
@@ -91,10 +90,18 @@ impl Step {
     }
 }
 
-impl<P: GaussianDynamics> TwistedChain<P> {
-    fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64]) {
+impl<P: GaussianDynamics> TwistedChain<'_, P> {
+    /// The parts `nu` and `Lambda` of the params; `(z, columns)` are checked against them.
+    fn parts<'p, 'w>(
+        &self,
+        params: &'p [f64],
+        (z, columns): (MatRef<'_, f64>, usize),
+        work: &mut &'w mut [f64],
+    ) -> (&'p [f64], &'w [f64]) {
         assert_eq!(params.len(), self.num_params(), "nu and log Lambda");
-        params.split_at(params.len() / 2)
+        assert_eq!((z.nrows(), z.ncols()), (self.dim(), columns), "a number per column");
+        let (nu, log_lambda) = params.split_at(self.dim());
+        (nu, precisions(log_lambda, borrow(work, self.dim())))
     }
 
     /// Calls `take(t, step, mean)` for each step of a path, with the mean of the model's step.
@@ -107,12 +114,13 @@ impl<P: GaussianDynamics> TwistedChain<P> {
     }
 }
 
-fn precisions_into(log_lambda: &[f64], lambda: &mut [f64]) {
+fn precisions<'w>(log_lambda: &[f64], lambda: &'w mut [f64]) -> &'w [f64] {
     lambda.copy_from_slice(log_lambda);
     exp(lambda);
+    lambda
 }
 
-impl<P: GaussianDynamics> Parametric for TwistedChain<P> {
+impl<P: GaussianDynamics> Parametric for TwistedChain<'_, P> {
     fn dim(&self) -> usize {
         self.model.num_states()
     }
@@ -135,12 +143,9 @@ impl<P: GaussianDynamics> Parametric for TwistedChain<P> {
     }
 }
 
-impl<P: GaussianDynamics> Family for TwistedChain<P> {
+impl<P: GaussianDynamics> Family for TwistedChain<'_, P> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
-        let (nu, log_lambda) = self.parts(params);
-        assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a density per column");
-        let lambda = borrow(&mut work, self.dim());
-        precisions_into(log_lambda, lambda);
+        let (nu, lambda) = self.parts(params, (z, log_q.len()), &mut work);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let (z, mut sum) = (z.column(j), -(self.dim() as f64) * HALF_LOG_TAU);
             self.each_step(nu, lambda, z, |t, step, mean| {
@@ -159,10 +164,7 @@ impl<P: GaussianDynamics> Family for TwistedChain<P> {
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let (nu, log_lambda) = self.parts(params);
-        assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a density per column");
-        let lambda = borrow(&mut work, self.dim());
-        precisions_into(log_lambda, lambda);
+        let (nu, lambda) = self.parts(params, (z.as_ref(), log_q.len()), &mut work);
         each_column(lanes, z, |lane, j, z| {
             log_q[j] = -(z.len() as f64) * HALF_LOG_TAU;
             for t in 0..z.len() {
@@ -183,11 +185,8 @@ impl<P: GaussianDynamics> Family for TwistedChain<P> {
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let (nu, log_lambda) = self.parts(params);
-        assert_eq!((z.nrows(), z.ncols()), (self.dim(), weights.len()), "a weight per column");
+        let (nu, lambda) = self.parts(params, (z, weights.len()), &mut work);
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let lambda = borrow(&mut work, self.dim());
-        precisions_into(log_lambda, lambda);
         let (d_nu, d_log_lambda) = gradient.split_at_mut(self.dim());
         for (j, weight) in weights.iter().enumerate() {
             let z = z.column(j);
@@ -221,10 +220,11 @@ pub struct TwistedSteps<'a, P> {
 
 impl<'a, P: GaussianDynamics> TwistedSteps<'a, P> {
     fn new(model: &'a P, params: &'a [f64], mut work: &'a mut [f64]) -> Self {
-        let (nu, log_lambda) = TwistedChain { model }.parts(params);
+        assert_eq!(params.len(), 2 * model.num_states(), "nu and log Lambda");
+        let (nu, log_lambda) = params.split_at(model.num_states());
         let mut lend = || borrow(&mut work, model.num_states());
         let (lambda, halves, constants, deviations) = (lend(), lend(), lend(), lend());
-        precisions_into(log_lambda, lambda);
+        let lambda = precisions(log_lambda, lambda);
         for (t, deviation) in deviations.iter_mut().enumerate() {
             let variance = model.means_into(t, &[], &mut []);
             constants[t] = variance * lambda[t];

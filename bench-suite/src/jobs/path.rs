@@ -146,7 +146,7 @@ fn filtered(
     let mut proposal = Twisted.proposal(&model, lambda, &mut memory);
     match method {
         Method::Smc { .. } => {
-            let mut proposal = Untwisted { model: &model, proposal };
+            let mut proposal = Untwisted { model: &model, proposal: &mut proposal };
             smc.log_evidence(&model, &mut proposal, &mut stream("untwisted"), &mut work)
         }
         _ => smc.log_evidence(&model, &mut proposal, &mut stream("twisted"), &mut work),

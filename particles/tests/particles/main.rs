@@ -1,7 +1,7 @@
-//! Tests of particle methods: edge cases, models, twisted families, and score climbing of paths.
+//! Tests of particle methods, state-space models and path families.
 
 mod enumeration;
 mod paths;
+mod sketch;
 mod smc;
 mod state_space;
-mod twisted;

@@ -3,15 +3,15 @@
 #![expect(clippy::print_stdout, reason = "what was learned, beside what is exact")]
 
 use faer::linalg::solvers::DenseSolveCore;
-use mcsa_core::{Estimator, Family, Seed};
+use mcsa_core::{Estimator, Family, Record, Seed};
 use mcsa_estimators::Ascent;
 use mcsa_models::Learnable;
 use mcsa_optim::deterministic::Lbfgs;
 use mcsa_optim::{Adam, Schedule};
 use mcsa_particles::{
-    ConditionalSmc, FreshPaths, FxVolatility, JointPaths, Lineage, LinearGaussian, LinearGaussianSeries,
-    LinearGaussianTheta, PathFamily, PathKernel, PathScore, Resampling, Smc, StateSpace, Twisted, msc_paths,
-    smc_paths,
+    Bootstrap, ConditionalSmc, FreshPaths, FxVolatility, JointPaths, Lineage, LinearGaussian,
+    LinearGaussianSeries, LinearGaussianTheta, PathFamily, PathKernel, PathScore, Resampling, Smc,
+    StateSpace, Twisted, msc_paths, smc_paths,
 };
 
 const TRUTH: LinearGaussianTheta = LinearGaussianTheta { phi: 0.8, log_sigma: -0.3, log_tau: -0.5 };
@@ -131,53 +131,48 @@ fn theta_is_learned_to_maximum_likelihood() {
     );
 }
 
+/// Allocations of five steps of a fit of paths and parameters, after its start.
+fn allocations<K: PathKernel>(climb: PathScore<K>) -> u64 {
+    let returns = (0..30).map(|t| (t as f64 * 1.7).sin()).collect();
+    let target = FxVolatility::new(returns, Default::default()).expect("finite");
+    let (joint, params) = (JointPaths { climb }, vec![0.1; 2 * 31 + 4]);
+    let mut lanes = Seed::new(1).streams(joint.climb.lanes, 0);
+    let mut state = joint.init(&target, &Twisted, &params, &mut lanes).expect("shapes");
+    let mut work = vec![f64::NAN; joint.work_len(&target, &Twisted)];
+    let mut direction = vec![0.0; params.len()];
+    assert!(joint.check_params(&target, &Twisted, &params[1..]).is_err());
+    let count = allocation_counter::measure(|| {
+        for _ in 0..5 {
+            joint.check_params(&target, &Twisted, &params).expect("good");
+            let (state, lanes, work) = (&mut state, &mut lanes, &mut work);
+            let info = joint.ascent_direction(&target, &Twisted, &params, state, lanes, &mut direction, work);
+            info.expect("finite").record(&mut |_, value| assert!(value.is_finite()));
+        }
+    });
+    assert!(direction.iter().all(|g| g.is_finite()));
+    count.count_total
+}
+
 /// A warm step allocates nothing, with every lineage rule; nor does a filter.
 #[test]
 fn paths_are_moved_without_allocating() {
-    let returns = (0..30).map(|t| (t as f64 * 1.7).sin()).collect();
-    let target = FxVolatility::new(returns, Default::default()).expect("finite");
-    let mut thetas = vec![0.1; 2 * 31 + 4];
     for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
         for resampling in Resampling::ALL {
             let smc = ConditionalSmc { particles: 5, resampling, threshold: 0.7, lineage };
-            let joint = JointPaths { climb: PathScore { smc, lanes: 2 } };
-            let mut lanes = Seed::new(1).streams(2, 0);
-            let mut state = joint.init(&target, &Twisted, &thetas, &mut lanes).expect("shapes");
-            let mut work = vec![f64::NAN; joint.work_len(&target, &Twisted)];
-            let mut direction = vec![0.0; thetas.len()];
-            let count = allocation_counter::measure(|| {
-                for _ in 0..5 {
-                    joint.check_params(&target, &Twisted, &thetas).expect("good");
-                    joint
-                        .ascent_direction(
-                            &target,
-                            &Twisted,
-                            &thetas,
-                            &mut state,
-                            &mut lanes,
-                            &mut direction,
-                            &mut work,
-                        )
-                        .expect("finite");
-                }
-            })
-            .count_total;
-            assert_eq!(count, 0, "{lineage:?} {resampling:?}");
-            assert!(direction.iter().all(|g| g.is_finite()));
+            assert_eq!(allocations(PathScore { smc, lanes: 2 }), 0, "{lineage:?} {resampling:?}");
         }
     }
-    let states = target.states();
-    let smc = Smc::new(50, Resampling::Systematic, 0.5).expect("possible");
-    let mut work = vec![f64::NAN; smc.work_len(&states)];
-    let mut lane = Seed::new(2).stream(0, 0);
-    let mut proposal = mcsa_particles::Bootstrap(&states);
+    assert_eq!(allocations(smc_paths(5).expect("some")), 0);
+    assert!(smc_paths(0).is_err());
+    let series = series(30, 1);
+    let (model, smc) = (series.with(TRUTH), Smc::new(50, Resampling::Systematic, 0.5).expect("possible"));
+    let mut work = vec![f64::NAN; smc.path_work_len(&model)];
+    let (mut lane, mut path) = (Seed::new(2).stream(0, 0), [0.0; 30]);
     let count = allocation_counter::measure(|| {
-        smc.log_evidence(&states, &mut proposal, &mut lane, &mut work);
+        smc.log_evidence(&model, &mut Bootstrap(&model), &mut lane, &mut work);
+        smc.draw_path_into(&model, &mut Bootstrap(&model), &mut lane, &mut path, &mut work);
     });
     assert_eq!(count.count_total, 0);
-    thetas.pop();
-    let joint = JointPaths { climb: msc_paths(5) };
-    assert!(joint.check_params(&target, &Twisted, &thetas).is_err());
 }
 
 /// Paths start at the draws of the family, one per lane; the configuration names kernel and lanes.
@@ -255,30 +250,4 @@ fn fresh_paths_are_biased_and_retained_ones_are_not() {
         "off by {few:.3} with 2 fresh particles, {many:.3} with 400, {retained:.3} with 2 and one retained"
     );
     assert!(few > 0.15 && many < 0.05 && retained < 0.08, "{few} {many} {retained}");
-}
-
-#[test]
-fn fresh_paths_allocate_nothing_and_refuse_no_particle() {
-    let target = FxVolatility::new((0..30).map(|t| (t as f64 * 1.7).sin()).collect(), Default::default());
-    let target = target.expect("finite");
-    let (joint, params) = (JointPaths { climb: smc_paths(5).expect("some") }, vec![0.1; 2 * 31 + 4]);
-    let mut lanes = Seed::new(1).streams(1, 0);
-    let mut state = joint.init(&target, &Twisted, &params, &mut lanes).expect("shapes");
-    let mut work = vec![f64::NAN; joint.work_len(&target, &Twisted)];
-    let mut direction = vec![0.0; params.len()];
-    let count = allocation_counter::measure(|| {
-        let info = joint.ascent_direction(
-            &target,
-            &Twisted,
-            &params,
-            &mut state,
-            &mut lanes,
-            &mut direction,
-            &mut work,
-        );
-        assert!(info.expect("finite").log_evidence.is_finite());
-    });
-    assert_eq!(count.count_total, 0);
-    assert!(direction.iter().all(|g| g.is_finite()));
-    assert!(smc_paths(0).is_err());
 }

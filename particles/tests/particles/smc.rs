@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use faer::Mat;
 use mcsa_core::{LogDensity, Seed, Stream, enumerate};
 use mcsa_particles::{
-    Bootstrap, ConditionalSmc, FxVolatility, Lineage, PathFamily, PathKernel, Resampling, Smc, StateSpace,
-    Theta, Twisted,
+    Bootstrap, ConditionalSmc, FxVolatility, Lineage, PathKernel, Resampling, Smc, StateSpace, Theta,
 };
 use proptest::prelude::*;
+
+const LINEAGES: [Lineage; 3] = [Lineage::Traced, Lineage::Ancestors, Lineage::Backward];
 
 fn counts(ancestors: &[usize]) -> Vec<f64> {
     let mut counts = vec![0.0; ancestors.len()];
@@ -108,28 +109,46 @@ impl<P: StateSpace> StateSpace for Faulty<P> {
     }
 }
 
-/// States of NaN or infinite weight are never chosen and are counted; states of zero density are not faults.
+/// Paths that start at `start` in every state, after steps of a kernel with the bootstrap proposal; with the sum of its metrics
+/// `non_finite` and `renewed`, and the number of chains that stayed. Path `j` has lane `first + j`.
+fn moved<P: StateSpace>(
+    kernel: &ConditionalSmc,
+    target: &P,
+    start: Mat<f64>,
+    (seed, first): (u64, u64),
+    steps: std::ops::Range<u64>,
+) -> (Mat<f64>, [f64; 3]) {
+    let chains = start.ncols() as u64;
+    let mut paths = kernel.init(target, start).expect("paths");
+    let (mut work, mut totals) = (vec![f64::NAN; kernel.work_len(target)], [0.0; 3]);
+    for step in steps {
+        let mut lanes: Vec<Stream> =
+            (first..first + chains).map(|lane| Seed::new(seed).stream(lane, step)).collect();
+        let info = kernel.step(target, &mut Bootstrap(target), &mut paths, &mut lanes, &mut work);
+        totals[0] += info.non_finite as f64;
+        totals[1] += info.renewed;
+        totals[2] += info.vanished as f64;
+    }
+    (paths.positions, totals)
+}
+
+/// States of NaN or infinite weight are never chosen and are counted; states of zero density are not faults. Every prefix of the run is
+/// one too, so that the last path shows the others.
 #[test]
 fn faults_of_a_model_are_counted_and_left() {
     let inner = model();
     for (value, is_fault) in [(f64::NAN, true), (f64::INFINITY, true), (f64::NEG_INFINITY, false)] {
         let target = Faulty(inner.states(), value);
-        for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
+        for lineage in LINEAGES {
             for resampling in Resampling::ALL {
                 let kernel = ConditionalSmc { particles: 8, resampling, threshold: 0.8, lineage };
-                let start = Mat::from_fn(13, 1, |_, _| -1.0);
-                let mut paths = kernel.init(&target, start).expect("a path");
-                let mut work = vec![f64::NAN; kernel.work_len(&target)];
-                let (mut faults, mut renewed) = (0, 0.0);
-                for step in 0..20 {
-                    let mut lanes = Seed::new(1).streams(1, step);
-                    let info =
-                        kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
-                    faults += info.non_finite;
-                    renewed += info.renewed;
-                    assert!(paths.positions.col_as_slice(0).iter().all(|&z| z <= 0.0));
+                let start = || Mat::full(13, 1, -1.0);
+                for steps in 1..20 {
+                    let (path, _) = moved(&kernel, &target, start(), (1, 0), 0..steps);
+                    assert!(path.col_as_slice(0).iter().all(|&z| z <= 0.0));
                 }
-                assert_eq!(faults > 0, is_fault, "{value} {lineage:?} {resampling:?}");
+                let (_, [faults, renewed, _]) = moved(&kernel, &target, start(), (1, 0), 0..20);
+                assert_eq!(faults > 0.0, is_fault, "{value} {lineage:?} {resampling:?}");
                 assert!(renewed > 1.0, "{renewed}");
             }
         }
@@ -142,16 +161,13 @@ fn a_path_stays_when_all_weights_vanish() {
     let far = Theta { mu: 50.0, atanh_phi: 0.5, ..model().theta() };
     let inner = FxVolatility::new(vec![0.3; 12], far).expect("finite");
     let target = Faulty(inner.states(), f64::NEG_INFINITY);
-    let kernel = ConditionalSmc::with_particles(2);
-    let mut paths = kernel.init(&target, Mat::from_fn(13, 2, |_, _| 40.0)).expect("a path");
-    let before = paths.clone();
-    let mut work = vec![f64::NAN; kernel.work_len(&target)];
-    let mut lanes = Seed::new(1).streams(2, 0);
-    let info = kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
-    assert_eq!((paths, info.vanished), (before, 2));
+    let (before, kernel) = (Mat::full(13, 2, 40.0), ConditionalSmc::with_particles(2));
+    let (paths, totals) = moved(&kernel, &target, before.clone(), (1, 0), 0..1);
+    assert_eq!((paths, totals[2]), (before, 2.0));
     let smc = Smc::new(1, Resampling::Systematic, 1.0).expect("possible");
     let mut work = vec![f64::NAN; smc.work_len(&target)];
-    let found = smc.log_evidence(&target, &mut Bootstrap(&target), &mut lanes[0], &mut work);
+    let mut lane = Seed::new(1).stream(0, 0);
+    let found = smc.log_evidence(&target, &mut Bootstrap(&target), &mut lane, &mut work);
     assert_eq!(found, f64::NEG_INFINITY);
 }
 
@@ -160,84 +176,31 @@ fn a_path_stays_when_all_weights_vanish() {
 fn an_impossible_path_is_left() {
     let inner = model();
     let target = Faulty(inner.states(), f64::NEG_INFINITY);
-    let kernel = ConditionalSmc::with_particles(20);
-    let mut paths = kernel.init(&target, Mat::from_fn(13, 1, |_, _| 0.5)).expect("a path");
-    let mut work = vec![f64::NAN; kernel.work_len(&target)];
-    for step in 0..5 {
-        let mut lanes = Seed::new(1).streams(1, step);
-        kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
-    }
-    assert!(paths.positions.col_as_slice(0).iter().all(|&z| z <= 0.0));
-}
-
-#[test]
-fn particles_allocate_nothing() {
-    let inner = model();
-    let target = inner.states();
-    let params = [0.1; 26];
-    let mut memory = vec![f64::NAN; Twisted.proposal_len(&target)];
-    for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
-        for resampling in Resampling::ALL {
-            let kernel = ConditionalSmc { particles: 6, resampling, threshold: 0.9, lineage };
-            let mut paths = kernel.init(&target, Mat::zeros(13, 3)).expect("paths");
-            let mut work = vec![f64::NAN; kernel.work_len(&target)];
-            let mut lanes = Seed::new(1).streams(3, 0);
-            let smc = Smc::new(60, resampling, 0.5).expect("possible");
-            let mut smc_work = vec![f64::NAN; smc.path_work_len(&target)];
-            let mut path = [0.0; 13];
-            let count = allocation_counter::measure(|| {
-                let mut proposal = Twisted.proposal(&target, &params, &mut memory);
-                kernel.step(&target, &mut proposal, &mut paths, &mut lanes, &mut work);
-                smc.draw_path_into(&target, &mut proposal, &mut lanes[0], &mut path, &mut smc_work);
-            });
-            assert_eq!(count.count_total, 0, "{lineage:?} {resampling:?}");
-        }
-    }
+    let (path, _) = moved(&ConditionalSmc::with_particles(20), &target, Mat::full(13, 1, 0.5), (1, 0), 0..5);
+    assert!(path.col_as_slice(0).iter().all(|&z| z <= 0.0));
 }
 
 /// A chain is bit-identical alone and in a batch: other lanes do not affect it.
 #[test]
 fn a_chain_does_not_see_its_neighbours() {
     let inner = model();
-    let target = inner.states();
-    let kernel = ConditionalSmc::with_particles(5);
-    let run = |lanes: std::ops::Range<u64>| {
-        let mut paths =
-            kernel.init(&target, Mat::zeros(13, lanes.end as usize - lanes.start as usize)).expect("paths");
-        let mut work = vec![f64::NAN; kernel.work_len(&target)];
-        for step in 0..4 {
-            let mut streams: Vec<Stream> =
-                lanes.clone().map(|lane| Seed::new(3).stream(lane, step)).collect();
-            kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut streams, &mut work);
-        }
-        paths.positions
+    let run = |first, chains| {
+        let start = Mat::zeros(13, chains);
+        moved(&ConditionalSmc::with_particles(5), &inner.states(), start, (3, first), 0..4).0
     };
-    let (all, last) = (run(0..3), run(2..3));
-    assert_eq!(all.col_as_slice(2), last.col_as_slice(0));
+    assert_eq!(run(0, 3).col_as_slice(2), run(2, 1).col_as_slice(0));
 }
 
-/// Pinned first values at `Seed::new(1)`, to ten digits: the sum of a path after three steps, and an evidence.
+/// Pinned first values at `Seed::new(1)`, to ten digits: the sum of a path after three steps.
 #[test]
 fn the_first_numbers_are_pinned() {
     let inner = model();
-    let target = inner.states();
-    let found: Vec<f64> = Resampling::ALL
-        .into_iter()
-        .map(|resampling| {
-            let kernel = ConditionalSmc { resampling, ..ConditionalSmc::with_particles(5) };
-            let mut paths = kernel.init(&target, Mat::zeros(13, 1)).expect("a path");
-            let mut work = vec![f64::NAN; kernel.work_len(&target)];
-            for step in 0..3 {
-                let mut lanes = Seed::new(1).streams(1, step);
-                kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
-            }
-            paths.positions.col_as_slice(0).iter().sum()
-        })
-        .collect();
-    assert!(
-        found.iter().zip(PINNED).all(|(found, pin): (&f64, f64)| (found - pin).abs() < 1e-10 * pin.abs()),
-        "{found:?}"
-    );
+    for (resampling, pin) in Resampling::ALL.into_iter().zip(PINNED) {
+        let kernel = ConditionalSmc { resampling, ..ConditionalSmc::with_particles(5) };
+        let (path, _) = moved(&kernel, &inner.states(), Mat::zeros(13, 1), (1, 0), 0..3);
+        let found: f64 = path.col_as_slice(0).iter().sum();
+        assert!((found - pin).abs() < 1e-10 * pin.abs(), "{resampling:?}: {found}");
+    }
 }
 
 const PINNED: [f64; 5] =
@@ -322,18 +285,16 @@ impl StateSpace for Frozen {
 /// The past of a state that never moved is that state, by every rule for it.
 #[test]
 fn a_drawn_path_has_its_own_past() {
-    for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
+    for lineage in LINEAGES {
         let (target, kernel) = (Frozen(4), ConditionalSmc { lineage, ..ConditionalSmc::with_particles(5) });
-        let mut paths = kernel.init(&target, Mat::zeros(4, 1)).unwrap();
-        let (mut work, mut moved) = (vec![f64::NAN; kernel.work_len(&target)], 0);
-        for step in 0..30 {
-            let mut lanes = Seed::new(2).streams(1, step);
-            kernel.step(&target, &mut Bootstrap(&target), &mut paths, &mut lanes, &mut work);
-            let path = paths.positions.col_as_slice(0);
+        let mut moves = 0;
+        for steps in 1..30 {
+            let (path, _) = moved(&kernel, &target, Mat::zeros(4, 1), (2, 0), 0..steps);
+            let path = path.col_as_slice(0);
             assert!(path.iter().all(|z| *z == path[0]), "{lineage:?} {path:?}");
-            moved += u32::from(path[0] != 0.0);
+            moves += u32::from(path[0] != 0.0);
         }
-        assert!(moved > 0, "{lineage:?}");
+        assert!(moves > 0, "{lineage:?}");
     }
 }
 

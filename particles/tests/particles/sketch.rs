@@ -1,7 +1,7 @@
 //! Reference implementation of conditional SMC, slow and simple, with one optional mistake.
 
 use mcsa_core::Stream;
-use mcsa_particles::{PathGuide, Resampling, StateSpace};
+use mcsa_particles::{ConditionalSmc, Lineage, PathGuide, Resampling, StateSpace};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
@@ -22,12 +22,10 @@ pub(crate) enum Mistake {
     First,
 }
 
+/// The algorithm with the settings of a kernel: of lineages, traced ones and ancestor sampling.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sketch {
-    pub(crate) particles: usize,
-    pub(crate) rule: Resampling,
-    pub(crate) chooses_ancestors: bool,
-    pub(crate) threshold: f64,
+    pub(crate) kernel: ConditionalSmc,
     pub(crate) mistake: Mistake,
 }
 
@@ -75,18 +73,18 @@ impl Sketch {
             let pieces = cuts.windows(2).map(|pair| (pair[1] - pair[0], 0.5 * (pair[0] + pair[1])));
             pieces.filter(|piece| piece.0 > 1e-13).collect::<Vec<_>>()
         };
-        if self.rule == Resampling::Systematic {
+        if self.kernel.resampling == Resampling::Systematic {
             let shifts = pieces(ends.iter().map(|end| end.fract()).collect());
             let comb = |u: f64| (0..count).map(|k| below(k as f64 + u)).collect();
             return shifts.into_iter().map(|(mass, u)| (mass, comb(u))).collect();
         }
         let mut rounds = vec![(1.0, vec![])];
         for k in 0..count {
-            let (start, points) = match self.rule {
+            let (start, points) = match self.kernel.resampling {
                 Resampling::Stratified => (k as f64, pieces(ends.iter().map(|end| end - k as f64).collect())),
                 _ => (0.0, pieces(ends.iter().map(|end| end / count as f64).collect())),
             };
-            let scale = if self.rule == Resampling::Stratified { 1.0 } else { count as f64 };
+            let scale = if self.kernel.resampling == Resampling::Stratified { 1.0 } else { count as f64 };
             let extend = |(mass, slots): (f64, Vec<usize>)| {
                 let grown = points.iter().map(move |&(piece, u)| {
                     let mut slots = slots.clone();
@@ -107,7 +105,7 @@ impl Sketch {
         path: &mut [f64],
         stream: &mut Stream,
     ) {
-        let (times, count) = (model.num_states(), self.particles);
+        let (times, count) = (model.num_states(), self.kernel.particles);
         let (mut paths, mut logs) = (vec![Vec::<f64>::new(); count], vec![0.0; count]);
         for t in 0..times {
             if t > 0 {
@@ -122,9 +120,10 @@ impl Sketch {
                 let total: f64 = logs.iter().map(|log| (log - top).exp()).sum();
                 let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp() / total).collect();
                 let effective = 1.0 / weights.iter().map(|w| w * w).sum::<f64>();
-                let resamples = self.threshold >= 1.0 || effective < self.threshold * count as f64;
+                let resamples =
+                    self.kernel.threshold >= 1.0 || effective < self.kernel.threshold * count as f64;
                 if resamples {
-                    let retained = if self.chooses_ancestors {
+                    let retained = if self.kernel.lineage == Lineage::Ancestors {
                         let log = |j: usize| {
                             let (mut step, mut weight, mut twist) = ([0.0], [0.0], [0.0]);
                             model.log_transitions(t, &ends[j..=j], &path[t..=t], &mut step);

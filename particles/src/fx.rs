@@ -1,13 +1,71 @@
-//! Stochastic volatility model of exchange-rate returns as a state-space model.
+//! Stochastic volatility model of exchange-rate returns: its parameters, the model, and its state-space form.
 
 use faer::MatRef;
 use mcsa_core::numeric::{dot, exp, sum};
 use mcsa_core::{Columns, Curvature, Error, Gradient, LogDensity, Separable, Stream, all_finite, borrow};
-use mcsa_models::Learnable;
-
-use super::states::Law;
-use super::{FirstState, FxStates, Theta};
 use mcsa_models::support::{HALF_LOG_TAU, decided};
+use mcsa_models::{Learnable, Transform};
+
+use crate::{GaussianDynamics, StateSpace};
+
+/// Parameters of [`FxVolatility`], on the unconstrained scale on which they are learned.
+///
+/// ```
+/// use mcsa_particles::Theta;
+/// let theta = Theta { mu: -1.0, atanh_phi: 0.9_f64.atanh(), log_sigma: 0.3_f64.ln(), log_beta: 0.0 };
+/// assert!((theta.phi() - 0.9).abs() < 1e-15);
+/// assert_eq!(Theta::from([1.0, 0.0, 0.0, 2.0]).log_beta, 2.0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Theta {
+    /// Mean level of the states.
+    pub mu: f64,
+    /// `atanh` of the persistence `phi`.
+    pub atanh_phi: f64,
+    /// Logarithm of the standard deviation of innovations.
+    pub log_sigma: f64,
+    /// Logarithm of the variance of returns at state 0.
+    pub log_beta: f64,
+}
+
+impl Theta {
+    /// The persistence `phi`, between -1 and 1.
+    pub fn phi(&self) -> f64 {
+        self.atanh_phi.tanh()
+    }
+
+    /// The variance of innovations.
+    pub fn variance(&self) -> f64 {
+        (2.0 * self.log_sigma).exp()
+    }
+
+    /// `log(1 - phi^2)`, without cancellation.
+    fn log_gap(&self) -> f64 {
+        Transform::Interval { low: -1.0, high: 1.0 }.log_slope(2.0 * self.atanh_phi) + std::f64::consts::LN_2
+    }
+}
+
+impl From<[f64; 4]> for Theta {
+    fn from([mu, atanh_phi, log_sigma, log_beta]: [f64; 4]) -> Self {
+        Self { mu, atanh_phi, log_sigma, log_beta }
+    }
+}
+
+impl From<Theta> for [f64; 4] {
+    fn from(theta: Theta) -> Self {
+        [theta.mu, theta.atanh_phi, theta.log_sigma, theta.log_beta]
+    }
+}
+
+/// Mean of the first state of [`FxVolatility`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FirstState {
+    /// The level `mu`: the path is stationary, and only `mu + log beta` is identified.
+    #[default]
+    Level,
+    /// Zero, as printed (MSC, section 4.3).
+    Zero,
+}
 
 /// Stochastic volatility model of returns `x_1 .. x_T` with given parameters (MSC, section 4.3):
 ///
@@ -16,7 +74,7 @@ use mcsa_models::support::{HALF_LOG_TAU, decided};
 /// ```
 ///
 /// The target is the joint density of the path `z_0 .. z_T` and the returns; [`states`](Self::states) gives it as a
-/// [`StateSpace`](crate::StateSpace). To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
+/// [`StateSpace`]. To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
 /// [`Learnable`]: theta is then an argument of each call, and the theta stored in the model is used only as a target.
 ///
 /// Unlike the paper, which prints the mean 0 for `z_0`, the first state is stationary, as in its code;
@@ -33,8 +91,6 @@ use mcsa_models::support::{HALF_LOG_TAU, decided};
 pub struct FxVolatility {
     returns: Vec<f64>,
     squares: Vec<f64>,
-    theta: Theta,
-    first: FirstState,
     law: Law,
 }
 
@@ -46,8 +102,7 @@ impl FxVolatility {
     pub fn new(returns: Vec<f64>, theta: Theta) -> Result<Self, Error> {
         all_finite("returns", &returns).map_err(|e| e.within("FxVolatility"))?;
         let squares = returns.iter().map(|x| x * x).collect();
-        let (at, first) = (Theta::default(), FirstState::Level);
-        let mut model = Self { returns, squares, theta: at, first, law: Law::new(at, first) };
+        let mut model = Self { returns, squares, law: Law::new(Theta::default(), FirstState::Level) };
         model.set_theta(theta)?;
         Ok(model)
     }
@@ -58,16 +113,14 @@ impl FxVolatility {
     /// If a parameter is not finite; the model is then unchanged.
     pub fn set_theta(&mut self, theta: Theta) -> Result<(), Error> {
         all_finite("theta", &<[f64; 4]>::from(theta)).map_err(|e| e.within("FxVolatility"))?;
-        self.theta = theta;
-        self.law = Law::new(theta, self.first);
+        self.law = Law::new(theta, self.law.first);
         Ok(())
     }
 
     /// Sets the mean of the first state.
     #[must_use]
     pub fn with_first(mut self, first: FirstState) -> Self {
-        self.first = first;
-        self.law = Law::new(self.theta, first);
+        self.law = Law::new(self.law.theta, first);
         self
     }
 
@@ -78,7 +131,7 @@ impl FxVolatility {
 
     /// The parameters.
     pub fn theta(&self) -> Theta {
-        self.theta
+        self.law.theta
     }
 
     /// The returns.
@@ -109,7 +162,7 @@ impl FxVolatility {
         if t == 0 {
             return 0.0;
         }
-        let log_variance = self.theta.log_beta + z;
+        let log_variance = self.law.theta.log_beta + z;
         -0.5 * (log_variance + self.squares[t - 1] * (-log_variance).exp()) - HALF_LOG_TAU
     }
 
@@ -124,13 +177,13 @@ impl FxVolatility {
             z[t] = law.0 + law.1.sqrt() * stream.normal();
             law = self.transition(z[t]);
             if t > 0 {
-                returns[t - 1] = (0.5 * (self.theta.log_beta + z[t])).exp() * stream.normal();
+                returns[t - 1] = (0.5 * (self.law.theta.log_beta + z[t])).exp() * stream.normal();
             }
         }
     }
 
     fn prior(&self, z: &[f64]) -> f64 {
-        let (log_gap, phi, mu) = (self.theta.log_gap(), self.theta.phi(), self.theta.mu);
+        let (log_gap, phi, mu) = (self.law.theta.log_gap(), self.law.phi, self.law.theta.mu);
         let off = z[0] - self.law.first_mean;
         let first = log_gap.exp() * off * off;
         let squares = z.windows(2).fold(first, |sum, pair| {
@@ -138,14 +191,14 @@ impl FxVolatility {
             sum + gap * gap
         });
         let count = z.len() as f64;
-        0.5 * (log_gap - squares / self.theta.variance()) - count * (self.theta.log_sigma + HALF_LOG_TAU)
+        0.5 * (log_gap - squares / self.law.variance) - count * (self.law.theta.log_sigma + HALF_LOG_TAU)
     }
 
     /// Log density; leaves `exp(-log beta - z_t)` in `weights`.
     fn weigh(&self, z: &[f64], weights: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.num_states(), "a path of states");
         for (weight, z) in weights.iter_mut().zip(&z[1..]) {
-            *weight = -self.theta.log_beta - z;
+            *weight = -self.law.theta.log_beta - z;
         }
         let total = sum(weights);
         exp(weights);
@@ -156,8 +209,7 @@ impl FxVolatility {
     /// `out <- -(precision matrix of the states) v`, with a tridiagonal matrix; `first` replaces `v(0)` in the initial
     /// distribution.
     fn precision_into(&self, first: f64, v: impl Fn(usize) -> f64, out: &mut [f64]) {
-        let (gap, phi) = (self.theta.log_gap().exp(), self.theta.phi());
-        let precision = self.theta.variance().recip();
+        let (gap, phi, precision) = (self.law.theta.log_gap().exp(), self.law.phi, self.law.precision);
         let last = out.len() - 1;
         for (t, out) in out.iter_mut().enumerate() {
             let own = if t == 0 { gap * first } else { v(t) - phi * v(t - 1) };
@@ -172,8 +224,7 @@ impl LogDensity for FxVolatility {
         self.num_states()
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
+    fn work_len(&self, _: usize) -> usize {
         self.returns.len()
     }
 
@@ -186,7 +237,7 @@ impl Gradient for FxVolatility {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
         let weights = borrow(&mut work, self.returns.len());
         let log_p = self.weigh(z, weights);
-        self.precision_into(z[0] - self.law.first_mean, |t| z[t] - self.theta.mu, gradient);
+        self.precision_into(z[0] - self.law.first_mean, |t| z[t] - self.law.theta.mu, gradient);
         for ((gradient, square), weight) in gradient[1..].iter_mut().zip(&self.squares).zip(&*weights) {
             *gradient += 0.5 * (square * weight - 1.0);
         }
@@ -232,7 +283,7 @@ impl Learnable for FxVolatility {
     fn at<'a>(&'a self, theta: &'a [f64]) -> FxStates<'a> {
         let [mu, atanh_phi, log_sigma, log_beta] = *theta else { panic!("four parameters") };
         let theta = Theta { mu, atanh_phi, log_sigma, log_beta };
-        FxStates { squares: &self.squares, law: Law::new(theta, self.first) }
+        FxStates { squares: &self.squares, law: Law::new(theta, self.law.first) }
     }
 
     fn anywhere(&self) -> FxStates<'_> {
@@ -256,10 +307,157 @@ impl Learnable for FxVolatility {
     }
 }
 
+/// Quantities computed once per theta.
+#[derive(Debug, Clone, Copy)]
+struct Law {
+    theta: Theta,
+    phi: f64,
+    first: FirstState,
+    first_mean: f64,
+    first_variance: f64,
+    variance: f64,
+    precision: f64,
+    scale: f64,
+}
+
+impl Law {
+    fn new(theta: Theta, first: FirstState) -> Self {
+        let variance = theta.variance();
+        let first_mean = match first {
+            FirstState::Level => theta.mu,
+            FirstState::Zero => 0.0,
+        };
+        let first_variance = variance * (-theta.log_gap()).exp();
+        Self {
+            theta,
+            phi: theta.phi(),
+            first,
+            first_mean,
+            first_variance,
+            variance,
+            precision: variance.recip(),
+            scale: variance.sqrt(),
+        }
+    }
+
+    fn mean(&self, previous: f64) -> f64 {
+        self.theta.mu + self.phi * (previous - self.theta.mu)
+    }
+
+    /// Adds `weight d/dtheta log p(z, x; theta)` to `gradient`, in the order of the fields of [`Theta`].
+    fn add_gradient(&self, squares: &[f64], z: &[f64], weight: f64, gradient: &mut [f64]) {
+        assert_eq!(z.len(), squares.len() + 1, "a path of states");
+        assert_eq!(gradient.len(), 4, "four parameters");
+        let (Theta { mu, log_beta, .. }, phi) = (self.theta, self.phi);
+        let (gap, precision) = (self.theta.log_gap().exp(), self.precision);
+        let off = z[0] - self.first_mean;
+        let (mut sum, mut gaps, mut crosses, mut surprise) = (gap * off * off, 0.0, 0.0, 0.0);
+        for (pair, square) in z.windows(2).zip(squares) {
+            let before = pair[0] - mu;
+            let gap = pair[1] - mu - phi * before;
+            sum += gap * gap;
+            gaps += gap;
+            crosses += gap * before;
+            surprise += square * (-log_beta - pair[1]).exp() - 1.0;
+        }
+        let pull = match self.first {
+            FirstState::Level => gap * off,
+            FirstState::Zero => 0.0,
+        };
+        gradient[0] += weight * precision * (pull + (1.0 - phi) * gaps);
+        gradient[1] += weight * (gap * precision * (phi * off * off + crosses) - phi);
+        gradient[2] += weight * (precision * sum - z.len() as f64);
+        gradient[3] += weight * 0.5 * surprise;
+    }
+}
+
+/// [`FxVolatility`] at one theta, as a state-space model: one state before the first return, then one per
+/// return.
+#[derive(Debug, Clone, Copy)]
+pub struct FxStates<'a> {
+    squares: &'a [f64],
+    law: Law,
+}
+
+impl LogDensity for FxStates<'_> {
+    fn dim(&self) -> usize {
+        self.num_states()
+    }
+
+    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+        decided(self.log_path(z), z)
+    }
+}
+
+impl StateSpace for FxStates<'_> {
+    fn num_states(&self) -> usize {
+        self.squares.len() + 1
+    }
+
+    fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
+        stream.normals_into(z);
+        if t == 0 {
+            let scale = self.law.first_variance.sqrt();
+            z.iter_mut().for_each(|z| *z = self.law.first_mean + scale * *z);
+        } else {
+            assert_eq!(z.len(), previous.len(), "a predecessor per state");
+            let scale = self.law.scale;
+            for (z, &previous) in z.iter_mut().zip(previous) {
+                *z = self.law.mean(previous) + scale * *z;
+            }
+        }
+    }
+
+    fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]) {
+        assert_eq!(z.len(), out.len(), "a density per state");
+        if t == 0 {
+            let (mean, precision) = (self.law.first_mean, self.law.first_variance.recip());
+            let peak = 0.5 * precision.ln() - HALF_LOG_TAU;
+            for (out, z) in out.iter_mut().zip(z) {
+                *out = peak - 0.5 * precision * (z - mean) * (z - mean);
+            }
+        } else {
+            assert_eq!(z.len(), previous.len(), "a predecessor per state");
+            let (precision, peak) = (self.law.precision, -self.law.theta.log_sigma - HALF_LOG_TAU);
+            for ((out, z), &previous) in out.iter_mut().zip(z).zip(previous) {
+                let gap = z - self.law.mean(previous);
+                *out = peak - 0.5 * precision * gap * gap;
+            }
+        }
+    }
+
+    fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]) {
+        assert_eq!(z.len(), out.len(), "a density per state");
+        let (Some(&square), log_beta) = (self.squares.get(t.wrapping_sub(1)), self.law.theta.log_beta) else {
+            return out.fill(0.0);
+        };
+        for (out, z) in out.iter_mut().zip(z) {
+            *out = -log_beta - z;
+        }
+        exp(out);
+        for (out, z) in out.iter_mut().zip(z) {
+            *out = -0.5 * (log_beta + z + square * *out) - HALF_LOG_TAU;
+        }
+    }
+}
+
+impl GaussianDynamics for FxStates<'_> {
+    fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64 {
+        if t == 0 {
+            means.fill(self.law.first_mean);
+            return self.law.first_variance;
+        }
+        assert_eq!(means.len(), previous.len(), "a mean per predecessor");
+        for (mean, &previous) in means.iter_mut().zip(previous) {
+            *mean = self.law.mean(previous);
+        }
+        self.law.variance
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::StateSpace;
     use mcsa_core::Seed;
     use mcsa_models::support::log_normal;
 
