@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite};
 
-use crate::softmax::Softmax;
+use crate::mixture::Softmax;
 use mcsa_core::each_column;
 
 /// Categorical distribution on finitely many points of `R^d` (softmax of logits); kernels that propose from it can be enumerated.

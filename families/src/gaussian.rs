@@ -1,11 +1,199 @@
-//! Closed forms of the Gaussian families: moment matching, running moments, variances, moments, assembly of parameters.
+//! Gaussian distributions and the closed forms of the Gaussian families: divergence, moment matching, running moments, assembly of
+//! parameters.
 
-use crate::{FullRank, GaussianFamily, Link, LowRank, MeanField, MomentMatched, Normal};
-use faer::{Mat, MatRef};
-use mcsa_core::{Columns, Error, Parametric, borrow, numeric, same_length};
-
-use crate::factor_update::{AddSquare, Centre, width};
+use faer::linalg::solvers::LltError;
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Mat, MatRef, Par, Side};
+use mcsa_core::{
+    Columns, Error, Family, Parametric, Reparameterised, all_finite, borrow, numeric, same_length,
+};
 use mcsa_numeric::linear::packed;
+
+use crate::full_rank::{AddSquare, Centre, width};
+use crate::{FullRank, Link, LowRank, MeanField};
+
+/// `ln sqrt(2 pi)` = 0.918938533204672741780329736405617639861...
+pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
+
+/// Gaussian distribution as mean and Cholesky factor, independent of the parametrisation of any family.
+///
+/// ```
+/// use mcsa_families::{MeanField, Normal, kl_gaussian, GaussianFamily};
+/// let target = Normal::new(vec![0.0, 0.0], faer::mat![[1.0, 0.6], [0.6, 1.0]].as_ref())?;
+/// let q = MeanField::new(2);
+/// let best = q.moments(&q.moment_match(&target)?)?;
+/// assert!((kl_gaussian(&target, &best)? + 0.8_f64.ln()).abs() < 1e-12);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Normal {
+    mean: Vec<f64>,
+    factor: Mat<f64>,
+}
+
+impl Normal {
+    /// Gaussian with this mean and this covariance, of which only the lower triangle is read.
+    ///
+    /// # Errors
+    /// If a shape differs, a number is not finite, or the covariance is not positive definite.
+    pub fn new(mean: Vec<f64>, covariance: MatRef<'_, f64>) -> Result<Self, Error> {
+        same_length("rows of the covariance", mean.len(), covariance.nrows())?;
+        same_length("columns of the covariance", mean.len(), covariance.ncols())?;
+        for j in 0..mean.len() {
+            for i in j..mean.len() {
+                all_finite("covariance", &[covariance[(i, j)]])?;
+            }
+        }
+        let factor = match covariance.llt(Side::Lower) {
+            Ok(llt) => llt.L().to_owned(),
+            Err(LltError::NonPositivePivot { index }) => {
+                return Err(Error::NotPositiveDefinite { what: "covariance", pivot: index });
+            }
+        };
+        Self::from_factor(mean, factor)
+    }
+
+    /// Gaussian with this mean and this lower Cholesky factor, whose entries above the diagonal are set to zero.
+    ///
+    /// # Errors
+    /// If a shape differs, a number is not finite, or the diagonal is not positive.
+    pub fn from_factor(mean: Vec<f64>, mut factor: Mat<f64>) -> Result<Self, Error> {
+        same_length("rows of the factor", mean.len(), factor.nrows())?;
+        same_length("columns of the factor", mean.len(), factor.ncols())?;
+        all_finite("mean", &mean)?;
+        for k in 0..mean.len() {
+            let (above, below) = factor.col_as_slice_mut(k).split_at_mut(k);
+            above.fill(0.0);
+            all_finite("factor", below)?;
+            if below[0] <= 0.0 {
+                return Err(Error::parameter("diagonal of the factor", below[0], "positive"));
+            }
+        }
+        Ok(Self { mean, factor })
+    }
+
+    /// The dimension.
+    pub fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The lower Cholesky factor of the covariance.
+    pub fn factor(&self) -> MatRef<'_, f64> {
+        self.factor.as_ref()
+    }
+
+    /// The covariance.
+    pub fn covariance(&self) -> Mat<f64> {
+        &self.factor * self.factor.transpose()
+    }
+
+    /// The marginal variances.
+    pub fn variances(&self) -> Vec<f64> {
+        (0..self.dim()).map(|i| (0..=i).map(|k| self.factor[(i, k)].powi(2)).sum()).collect()
+    }
+
+    /// The entropy `d/2 (1 + ln 2 pi) + ln det L`.
+    pub fn entropy(&self) -> f64 {
+        let dim = self.dim() as f64;
+        dim * (0.5 + LN_SQRT_2PI) + (0..self.dim()).map(|k| self.factor[(k, k)].ln()).sum::<f64>()
+    }
+}
+
+/// KL divergence `KL(p || q)` between two Gaussians.
+///
+/// ```text
+/// M = L_q^-1 L_p,  delta = L_q^-1 (m_q - m_p)
+/// KL = ( |delta|^2 + sum_{i>k} M_ik^2 + sum_k (M_kk^2 - 1 - 2 ln M_kk) ) / 2
+/// ```
+/// Each term is nonnegative, and the last is computed from `M_kk - 1`, so that the divergence of close Gaussians keeps its digits.
+///
+/// # Errors
+/// If the dimensions differ.
+pub fn kl_gaussian(p: &Normal, q: &Normal) -> Result<f64, Error> {
+    same_length("q", p.dim(), q.dim())?;
+    let dim = p.dim();
+    // The last column is the difference of means.
+    let mut ratio =
+        Mat::from_fn(dim, dim + 1, |i, k| if k < dim { p.factor[(i, k)] } else { q.mean[i] - p.mean[i] });
+    solve_lower_triangular_in_place(q.factor(), ratio.as_mut(), Par::Seq);
+    let mut twice = 0.0;
+    for k in 0..dim {
+        let excess = (p.factor[(k, k)] - q.factor[(k, k)]) / q.factor[(k, k)];
+        let below = &ratio.col_as_slice(k)[k + 1..];
+        twice += excess * (2.0 + excess) - 2.0 * excess.ln_1p() + numeric::dot(below, below);
+    }
+    let delta = ratio.col_as_slice(dim);
+    Ok(0.5 * (twice + numeric::dot(delta, delta)))
+}
+
+/// A family of Gaussians, with moments in closed form.
+pub trait GaussianFamily: Reparameterised {
+    /// The mean, which is the first `d` parameters.
+    fn mean<'p>(&self, params: &'p [f64]) -> &'p [f64] {
+        &params[..self.dim()]
+    }
+
+    /// The marginal variances.
+    ///
+    /// # Errors
+    /// If `check` refuses `params`.
+    fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error>;
+
+    /// Mean and full covariance, as `d (d + 1) / 2` numbers of a Cholesky factor, whatever the family.
+    ///
+    /// # Errors
+    /// If `check` refuses `params`, or the covariance is singular in double precision.
+    fn moments(&self, params: &[f64]) -> Result<Normal, Error>;
+
+    /// Parameters of an uncorrelated Gaussian with this mean and this `rho`, one number per coordinate, which the link turns into a
+    /// scale. If the family has a factor for which zero is a saddle point (a low-rank B), each of its entries is a value of
+    /// `factor()`.
+    ///
+    /// # Errors
+    /// If a length differs, or `check` refuses the result.
+    fn assemble(&self, mean: &[f64], rho: &[f64], factor: &mut dyn FnMut() -> f64)
+    -> Result<Vec<f64>, Error>;
+
+    /// The map from `rho` to the scale.
+    fn link(&self) -> crate::Link;
+}
+
+/// Family that is determined by the moments `E_q[T]` of a statistic T, such as mean and covariance of a Gaussian, with the
+/// natural-gradient step of the inclusive divergence.
+///
+/// ```text
+/// E_q'[T] = (1 - gain) E_q[T] + gain sum_i w_i T(z_i)
+/// ```
+/// In an exponential family the natural gradient of `-KL(p || q)` in lambda moves `E_q[T]` along `E_p[T] - E_q[T]`. So the step above
+/// is a natural-gradient step of length `gain`, with the weighted points in the place of p, and a running mean of moments.
+///
+/// Other families take T to be the expected statistic of an exponential family with latent variables, given the point and lambda:
+/// the step is one of online EM (Cappe & Moulines 2009). In both cases the lambdas that the expected step leaves where they are, as
+/// `gain` goes to zero, are the stationary points of `KL(p || q)`.
+pub trait MomentMatched: Family {
+    /// Writes lambda after a step of length `gain` in `(0, 1]` from `params` to `matched`. The weights of the columns of `points` are
+    /// not negative and sum to one; `work` is as for a batch of as many columns.
+    ///
+    /// Returns false if no member of the family has these moments, or none that [`check`](mcsa_core::Parametric::check) admits; the
+    /// contents of `matched` are then undefined.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    fn match_moments(
+        &self,
+        params: &[f64],
+        gain: f64,
+        points: MatRef<'_, f64>,
+        weights: &[f64],
+        matched: &mut [f64],
+        work: &mut [f64],
+    ) -> bool;
+}
 
 impl MeanField {
     /// Parameters that minimise KL(target || q): the target's mean and marginal standard deviations.

@@ -37,57 +37,39 @@
 //! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
 //! that q did not draw.
 
-mod amortised;
 mod atoms;
 mod defensive;
-mod dof;
-mod drawn;
-mod factor_analysis;
-mod factor_update;
 mod flow;
 mod full_rank;
-mod gamma_ratio;
 mod gaussian;
 mod gaussian_mixture;
 mod link;
 mod low_rank;
 mod mean_field;
-mod members;
 mod mixture;
-mod mixture_moments;
-mod moment_matched;
 mod multivariate_t;
-mod normal;
 mod per_datum;
-mod softmax;
+mod pushforward;
 mod start;
 mod student;
-mod student_moments;
 mod student_t;
-mod tail;
-mod with_theta;
 
-pub use amortised::Amortised;
 pub use atoms::Atoms;
-pub use defensive::{Defence, Defensive};
-pub use dof::{Dof, Fixed, Learned};
-pub use drawn::Drawn;
+pub use defensive::{Defence, Defensive, Tail};
 pub use flow::{
     Activation, Affine, Autoregressive, Base, BaseConfig, BlockNeural, Bnaf, Coupling, CouplingMap,
     FixedBase, Flow, FlowConfig, Gauss, Layer, Mask, Permutation, Spline,
 };
 pub use full_rank::FullRank;
+pub use gaussian::{GaussianFamily, MomentMatched, Normal, kl_gaussian};
 pub use gaussian_mixture::GaussianMixture;
 pub use link::Link;
 pub use low_rank::LowRank;
 pub use mcsa_core::{Error, Seed};
 pub use mean_field::MeanField;
 pub use mixture::Mixture;
-pub use moment_matched::MomentMatched;
 pub use multivariate_t::MultivariateT;
-pub use normal::{GaussianFamily, Normal, kl_gaussian};
-pub use per_datum::{BlockFamily, BlocksAt, PerDatum};
+pub use per_datum::{Amortised, BlockFamily, BlocksAt, PerDatum};
+pub use pushforward::{Drawn, WithTheta};
 pub use start::{Rho, Start};
-pub use student_t::StudentT;
-pub use tail::Tail;
-pub use with_theta::WithTheta;
+pub use student_t::{Dof, Fixed, Frame, FramedT, Learned, StudentT};

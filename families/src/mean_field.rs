@@ -7,7 +7,7 @@ use mcsa_core::{
 };
 
 use crate::Link;
-use crate::normal::LN_SQRT_2PI;
+use crate::gaussian::LN_SQRT_2PI;
 use mcsa_core::each_column;
 use mcsa_numeric::linear::standard;
 use mcsa_numeric::linear::standard::AddScores;

@@ -6,8 +6,6 @@ use mcsa_core::{
     ColumnsMut, Error, Family, Parametric, Stream, all_finite, batch_mut, borrow, numeric, same_length,
 };
 
-use crate::softmax::Softmax;
-
 /// Mixture `q(z) = sum_k w_k q_k(z)` of `components` members of one family, with learned weights.
 ///
 /// ```text
@@ -280,3 +278,25 @@ impl<F: MomentMatched> MomentMatched for Mixture<F> {
 
 /// Least weight of a component after a step, times the number of components.
 const LEAST: f64 = 1e-3;
+
+/// Log softmax of finite logits.
+///
+/// Numerics: the largest logit is subtracted before the logarithm of the sum, so that logits of any size
+/// give probabilities.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Softmax {
+    top: f64,
+    log_total: f64,
+}
+
+impl Softmax {
+    pub(crate) fn of(logits: &[f64]) -> Self {
+        let top = logits.iter().fold(f64::NEG_INFINITY, |top, &x| top.max(x));
+        Self { top, log_total: logits.iter().map(|x| (x - top).exp()).sum::<f64>().ln() }
+    }
+
+    /// Log probability of an outcome with this logit.
+    pub(crate) fn log(self, logit: f64) -> f64 {
+        (logit - self.top) - self.log_total
+    }
+}

@@ -1,15 +1,17 @@
 //! Multivariate Student t family, parametrised by location and Cholesky factor of the scale matrix.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, batch_mut, borrow};
-
-use crate::full_rank::{Diagonal, invert};
-use crate::members::Members;
-use crate::student::Student;
-use crate::{Dof, Fixed, FullRank, GaussianFamily, Learned, Link, Start, dof};
-use mcsa_core::each_column;
+use mcsa_core::{
+    Columns, ColumnsMut, Error, Family, Parametric, Stream, batch_mut, borrow, each_column, numeric,
+};
 use mcsa_numeric::linear::packed::{self, AddOuters, SolveTransposed};
 use mcsa_numeric::linear::standard;
+
+use crate::MomentMatched;
+use crate::full_rank::{Diagonal, invert};
+use crate::student::{Student, radius};
+use crate::student_t::{Frame, FramedT, move_dof, sealed};
+use crate::{Dof, FullRank, GaussianFamily, Link};
 
 /// Multivariate Student t `t_nu(m, L L^T)`, parametrised by the Cholesky factor of the scale matrix; one `nu` for all directions.
 ///
@@ -38,104 +40,16 @@ use mcsa_numeric::linear::standard;
 /// assert!((log_q + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-14);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MultivariateT<D> {
-    /// The dimension.
-    pub dim: usize,
-    /// The map from `rho` to the diagonal of the factor.
-    pub link: Link,
-    /// The degrees of freedom.
-    pub dof: D,
-}
-
-impl MultivariateT<Fixed> {
-    /// Family in `dim` dimensions with the softplus link and `dof` degrees of freedom.
-    ///
-    /// # Errors
-    /// If `dof` is not finite, or below 0.1, as in [`Fixed::new`].
-    pub fn fixed(dim: usize, dof: f64) -> Result<Self, Error> {
-        Ok(Self { dim, link: Link::Softplus, dof: Fixed::new(dof)? })
-    }
-
-    /// Parameters with this location and this lower Cholesky factor of the scale matrix.
-    ///
-    /// # Errors
-    /// If a shape differs, a number is not finite, the diagonal is not positive, or an entry above the diagonal is not zero.
-    pub fn at(&self, location: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
-        self.frame().at(location, factor)
-    }
-
-    /// Initial parameters: location and factor of a Gaussian drawn from `start`.
-    ///
-    /// # Errors
-    /// If [`Start::draw`] refuses `start`.
-    pub fn start(&self, start: &Start, stream: &mut Stream) -> Result<Vec<f64>, Error> {
-        start.draw(&self.frame(), stream)
-    }
-}
-
-impl MultivariateT<Learned> {
-    /// Family in `dim` dimensions with the softplus link and learned degrees of freedom, greater than `floor`.
-    ///
-    /// # Errors
-    /// If `floor` is not finite, or below 0.1, as in [`Learned::above`].
-    pub fn learned(dim: usize, floor: f64) -> Result<Self, Error> {
-        Ok(Self { dim, link: Link::Softplus, dof: Learned::above(floor)? })
-    }
-
-    /// Parameters with this location, this lower Cholesky factor of the scale matrix and `dof` degrees of freedom.
-    ///
-    /// # Errors
-    /// If [`FullRank::at`] refuses the location or the factor, or `dof` is not finite and above the floor.
-    pub fn at(&self, location: &[f64], factor: MatRef<'_, f64>, dof: f64) -> Result<Vec<f64>, Error> {
-        let mut params = self.frame().at(location, factor)?;
-        params.push(self.dof.param(dof)?);
-        Ok(params)
-    }
-
-    /// Initial parameters: location and factor of a Gaussian drawn from `start`, and `dof` degrees of freedom.
-    ///
-    /// # Errors
-    /// If [`Start::draw`] refuses `start`, or `dof` is not finite and above the floor.
-    pub fn start(&self, start: &Start, dof: f64, stream: &mut Stream) -> Result<Vec<f64>, Error> {
-        let mut params = start.draw(&self.frame(), stream)?;
-        params.push(self.dof.param(dof)?);
-        Ok(params)
-    }
-}
+pub type MultivariateT<D> = FramedT<FullRank, D>;
 
 impl<D: Dof> MultivariateT<D> {
-    /// This family with another link.
-    #[must_use]
-    pub fn with_link(self, link: Link) -> Self {
-        Self { link, ..self }
-    }
-
-    /// The degrees of freedom at `params`.
-    ///
-    /// # Panics
-    /// If `params` does not have `num_params` entries.
-    pub fn dof_at(&self, params: &[f64]) -> f64 {
-        self.parts(params).1.dof
-    }
-
-    /// The mean; `None` if `nu <= 1`, where it does not exist.
-    ///
-    /// # Errors
-    /// If `check` refuses `params`.
-    pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
-        self.check(params)?;
-        let (frame, student) = self.parts(params);
-        Ok((student.dof > 1.0).then(|| frame[..self.dim].to_vec()))
-    }
-
     /// The lower Cholesky factor L of the scale matrix `L L^T`.
     ///
     /// # Errors
     /// If `check` refuses `params`.
     pub fn factor(&self, params: &[f64]) -> Result<Mat<f64>, Error> {
         self.check(params)?;
-        Ok(self.frame().moments(self.parts(params).0)?.factor().to_owned())
+        Ok(self.frame.moments(self.parts(params).0)?.factor().to_owned())
     }
 
     /// The covariance `L L^T nu / (nu - 2)`; `None` if `nu <= 2`, where it does not exist.
@@ -149,73 +63,82 @@ impl<D: Dof> MultivariateT<D> {
             return Ok(None);
         }
         let stretch = student.dof / (student.dof - 2.0);
-        Ok(Some(self.frame().moments(frame)?.covariance() * faer::Scale(stretch)))
-    }
-
-    /// The entropy, in closed form: `sum_k ln L_kk` plus the entropy of the standard t in `dim` dimensions.
-    pub fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
-        let (frame, student) = self.parts(params);
-        let Diagonal { scales, room, .. } = self.frame().diagonal(&frame[self.dim..], &mut work);
-        student.entropy(self.dim) + standard::sum_of_logs(scales, room)
-    }
-
-    /// Gaussian family with the same location and factor: both map noise `eps` to `m + L eps`.
-    pub(crate) fn frame(&self) -> FullRank {
-        FullRank { dim: self.dim, link: self.link }
-    }
-
-    /// Parameters of the Gaussian [`frame`](Self::frame), and the standard t with the degrees of freedom at `params`.
-    pub(crate) fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], Student) {
-        assert_eq!(params.len(), self.num_params(), "location, triangle and degrees of freedom");
-        let (frame, dof) = params.split_at(params.len() - D::NUM_PARAMS);
-        (frame, Student::new(self.dof.dof(dof)))
+        Ok(Some(self.frame.moments(frame)?.covariance() * faer::Scale(stretch)))
     }
 
     fn peak(&self, student: Student, scales: &[f64], logs: &mut [f64]) -> f64 {
-        student.log_peak(self.dim) - standard::sum_of_logs(scales, logs)
+        student.log_peak(self.frame.dim) - standard::sum_of_logs(scales, logs)
     }
 
     /// `nu + d`, twice the power of `1 + |L^-1 (z - m)|^2 / nu` in the density.
     fn power(&self, student: Student) -> f64 {
-        student.dof + self.dim as f64
+        student.dof + self.frame.dim as f64
     }
 }
 
-pub(crate) fn radius(eps: &[f64]) -> f64 {
-    standard::dot(eps, eps).sqrt()
+impl Frame for FullRank {
+    type Scale<'a> = MatRef<'a, f64>;
+
+    fn of(dim: usize, link: Link) -> Self {
+        Self { dim, link }
+    }
+
+    fn params(&self, location: &[f64], factor: MatRef<'_, f64>) -> Result<Vec<f64>, Error> {
+        self.at(location, factor)
+    }
 }
 
-impl<D: Dof> Parametric for MultivariateT<D> {
-    fn config(&self) -> String {
-        format!("{self:?}")
+impl sealed::OfT for FullRank {
+    const NAME: &'static str = "MultivariateT";
+
+    fn draw(student: Student, lane: &mut Stream, noise: &mut [f64]) {
+        student.draw_vector(lane, noise);
     }
 
-    fn dim(&self) -> usize {
-        self.dim
+    fn standard_entropy(student: Student, dim: usize) -> f64 {
+        student.entropy(dim)
     }
 
-    fn num_params(&self) -> usize {
-        self.frame().num_params() + D::NUM_PARAMS
+    fn sum_of_log_scales(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
+        let Diagonal { scales, room, .. } = self.diagonal(&params[self.dim..], &mut work);
+        standard::sum_of_logs(scales, room)
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        self.frame().work_len(columns) + columns
-    }
-
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        dof::check(&self.dof, params, self.num_params())?;
-        self.frame().check(&params[..params.len() - D::NUM_PARAMS])
+    fn add_slopes_of_t(
+        &self,
+        student: Student,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weight: f64,
+        mut slopes: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) {
+        let dim = self.dim;
+        if dim == 0 {
+            return;
+        }
+        let triangle = &params[dim..];
+        let Diagonal { scales: inverse, .. } = self.diagonal(triangle, &mut work);
+        invert(inverse);
+        let [eps, y] = [(); 2].map(|()| borrow(&mut work, dim * z.ncols()));
+        self.whiten(params, inverse, z, eps, work);
+        y.copy_from_slice(eps);
+        SolveTransposed { triangle, inverse, points: y }.run();
+        for (j, (eps, y)) in eps.chunks_exact(dim).zip(y.chunks_exact(dim)).enumerate() {
+            let pull = student.weight(dim, radius(eps));
+            numeric::axpy(-weight * pull, y, slopes.column_mut(j));
+        }
     }
 }
 
 impl<D: Dof> Family for MultivariateT<D> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
-        assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
+        assert_eq!((z.nrows(), z.ncols()), (self.frame.dim, log_q.len()), "a density per column");
         let (frame, student) = self.parts(params);
-        let Diagonal { scales, room, .. } = self.frame().diagonal(&frame[self.dim..], &mut work);
+        let Diagonal { scales, room, .. } = self.frame.diagonal(&frame[self.frame.dim..], &mut work);
         let peak = self.peak(student, scales, room);
         invert(scales);
-        self.frame().squares(frame, scales, z, log_q, work);
+        self.frame.squares(frame, scales, z, log_q, work);
         student.log_falls(log_q);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             *log_q = standard::log_density(peak, self.power(student) * *log_q, z.column(j));
@@ -230,15 +153,15 @@ impl<D: Dof> Family for MultivariateT<D> {
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
-        assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
+        assert_eq!((z.nrows(), z.ncols()), (self.frame.dim, log_q.len()), "a density per column");
         let (frame, student) = self.parts(params);
-        let Diagonal { scales, room, .. } = self.frame().diagonal(&frame[self.dim..], &mut work);
+        let Diagonal { scales, room, .. } = self.frame.diagonal(&frame[self.frame.dim..], &mut work);
         let peak = self.peak(student, scales, room);
-        let noise = borrow(&mut work, self.dim * z.ncols());
-        each_column(lanes, batch_mut(noise, self.dim, z.ncols()), |lane, _, noise| {
+        let noise = borrow(&mut work, self.frame.dim * z.ncols());
+        each_column(lanes, batch_mut(noise, self.frame.dim, z.ncols()), |lane, _, noise| {
             student.draw_vector(lane, noise);
         });
-        self.frame().place(frame, scales, noise, z, log_q, work);
+        self.frame.place(frame, scales, noise, z, log_q, work);
         student.log_falls(log_q);
         log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * (self.power(student) * *log_q));
     }
@@ -253,7 +176,7 @@ impl<D: Dof> Family for MultivariateT<D> {
     ) -> bool {
         let each = self.num_params();
         let member = |k: usize| self.parts(&members[k * each..][..each]);
-        Members { frame: self.frame(), count: members.len() / each, member }.sample_into(pick, lanes, z, work)
+        Members { frame: self.frame, count: members.len() / each, member }.sample_into(pick, lanes, z, work)
     }
 
     fn add_scores(
@@ -264,7 +187,7 @@ impl<D: Dof> Family for MultivariateT<D> {
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let dim = self.dim;
+        let dim = self.frame.dim;
         assert_eq!((z.nrows(), z.ncols()), (dim, weights.len()), "a weight per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
         if dim == 0 {
@@ -272,11 +195,11 @@ impl<D: Dof> Family for MultivariateT<D> {
         }
         let (frame, student) = self.parts(params);
         let triangle = &frame[dim..];
-        let Diagonal { scales: inverse, rho, room: slope } = self.frame().diagonal(triangle, &mut work);
-        self.link.derivatives_into(rho, slope);
+        let Diagonal { scales: inverse, rho, room: slope } = self.frame.diagonal(triangle, &mut work);
+        self.frame.link.derivatives_into(rho, slope);
         invert(inverse);
         let [eps, y] = [(); 2].map(|()| borrow(&mut work, dim * z.ncols()));
-        self.frame().whiten(frame, inverse, z, eps, work);
+        self.frame.whiten(frame, inverse, z, eps, work);
         y.copy_from_slice(eps);
         SolveTransposed { triangle, inverse, points: y }.run();
 
@@ -303,66 +226,125 @@ impl<D: Dof> Family for MultivariateT<D> {
     }
 
     fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
-        standard::reflect(&params[..self.dim], z);
+        standard::reflect(&params[..self.frame.dim], z);
         true
     }
 }
 
-impl Reparameterised for MultivariateT<Fixed> {
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
-        let student = Student::new(self.dof.value());
-        each_column(lanes, noise, |lane, _, noise| student.draw_vector(lane, noise));
-    }
-
-    fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, work: &mut [f64]) {
-        self.frame().transport(params, noise, z, work);
-    }
-
-    fn add_pullbacks(
+/// Online EM for location, scale matrix and degrees of freedom.
+///
+/// ```text
+/// u_i = (nu + d)/(nu + |L^-1 (z_i - m)|^2),     E_q[u] = 1,   E_q[u (z - m)] = 0,   E_q[u (z - m)(z - m)^T] = L L^T
+/// S_0 = (1 - gain) + gain sum_i w_i u_i,        S_1, S_2 alike with u z and u z z^T
+/// m' = S_1 / S_0,   L' L'^T = (S_2 - S_1 S_1^T / S_0) / S_0
+/// ```
+/// This is the step of a Gaussian to points with weights `w_i u_i` ([`FullRank`](crate::FullRank)). The division by `S_0` in
+/// place of one is that of PX-EM (Liu, Rubin & Wu 1998); it makes the step `(nu + d)/(nu + d + 2)` times the natural gradient, in all
+/// directions, for small gains. At gain one it is PX-EM, which never decreases `E_p[log q]` for fixed degrees of freedom.
+///
+/// Learned degrees of freedom take a Fisher-scoring step of the same length along the rest of the natural gradient: their score is
+/// half of `log u - u` less its mean under q, which is known since `u nu/(nu + d)` is Beta(nu/2, d/2). They stay in
+/// [`Learned::range`](crate::Learned::range), and change by at most a factor of two in a step.
+impl<D: Dof> MomentMatched for MultivariateT<D> {
+    fn match_moments(
         &self,
         params: &[f64],
-        noise: MatRef<'_, f64>,
-        cotangents: MatRef<'_, f64>,
-        gradient: &mut [f64],
+        gain: f64,
+        points: MatRef<'_, f64>,
+        weights: &[f64],
+        matched: &mut [f64],
         work: &mut [f64],
-    ) {
-        self.frame().add_pullbacks(params, noise, cotangents, gradient, work);
-    }
-
-    fn add_slopes(
-        &self,
-        params: &[f64],
-        z: MatRef<'_, f64>,
-        weight: f64,
-        mut slopes: MatMut<'_, f64>,
-        mut work: &mut [f64],
-    ) {
-        let dim = self.dim;
-        standard::assert_slopes(dim, z, slopes.as_ref());
+    ) -> bool {
+        assert_eq!((points.nrows(), points.ncols()), (self.frame.dim, weights.len()), "a weight per column");
+        assert_eq!(matched.len(), params.len(), "location, triangle and degrees of freedom");
+        let dim = self.frame.dim;
         if dim == 0 {
-            return;
+            matched.copy_from_slice(params);
+            return true;
         }
         let (frame, student) = self.parts(params);
-        let triangle = &frame[dim..];
-        let Diagonal { scales: inverse, .. } = self.frame().diagonal(triangle, &mut work);
-        invert(inverse);
-        let [eps, y] = [(); 2].map(|()| borrow(&mut work, dim * z.ncols()));
-        self.frame().whiten(frame, inverse, z, eps, work);
-        y.copy_from_slice(eps);
-        SolveTransposed { triangle, inverse, points: y }.run();
-        for (j, (eps, y)) in eps.chunks_exact(dim).zip(y.chunks_exact(dim)).enumerate() {
-            let pull = student.weight(dim, radius(eps));
-            mcsa_core::numeric::axpy(-weight * pull, y, slopes.column_mut(j));
+        let student = Student::new(self.dof.confined(student.dof));
+        let (pulls, work) = work.split_at_mut(weights.len());
+        let (mut pull, mut fall) = (0.0, 0.0);
+        {
+            let mut work = &mut *work;
+            let Diagonal { scales: inverse, .. } = self.frame.diagonal(&frame[dim..], &mut work);
+            invert(inverse);
+            self.frame.squares(frame, inverse, points, pulls, work);
+            let falls = &mut work[..weights.len()];
+            falls.copy_from_slice(pulls);
+            student.log_falls(falls);
+            for ((&weight, weighted), log_fall) in weights.iter().zip(&mut *pulls).zip(falls) {
+                *weighted = weight * student.weight(dim, weighted.sqrt());
+                pull += *weighted;
+                fall += weight * *log_fall;
+            }
         }
+        pulls.iter_mut().for_each(|weighted| *weighted /= pull);
+        let arrived = gain * pull / (1.0 - gain + gain * pull);
+        let (dof, stretch) = move_dof(&self.dof, student, dim, gain, pull, fall);
+        let (matched, matched_dof) = matched.split_at_mut(frame.len());
+        self.frame.match_stretched(frame, arrived, points, pulls, stretch, matched, work)
+            && self.dof.write(dof, matched_dof)
+            && matched_dof.iter().all(|param| param.is_finite())
     }
+}
 
-    fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
-        MultivariateT::entropy(self, params, work)
-    }
+/// Number of draws from one member that are placed together, `m + L eps`; a smaller batch than two of these is drawn one by one.
+const PLACED: usize = 16;
 
-    fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
-        // The entropies of the t and of the Gaussian frame differ by a constant in lambda.
-        self.frame().add_entropy_gradient(params, weight, gradient, work);
+/// Student t of one dimension and link. `member` gives location and packed factor of the k-th of them, and its standard t.
+pub(crate) struct Members<M> {
+    /// The Gaussian family with the same location and factor.
+    pub(crate) frame: FullRank,
+    pub(crate) count: usize,
+    pub(crate) member: M,
+}
+
+impl<'a, M: Fn(usize) -> (&'a [f64], Student)> Members<M> {
+    /// Draws each column from the member that `pick` chooses, as documented at
+    /// [`Family::sample_members_into`](mcsa_core::Family::sample_members_into). The noise of all columns is drawn first, in their order.
+    pub(crate) fn sample_into(
+        &self,
+        pick: &mut dyn FnMut(&mut Stream) -> usize,
+        lanes: &mut [Stream],
+        mut z: MatMut<'_, f64>,
+        mut work: &mut [f64],
+    ) -> bool {
+        let Self { frame, count: members, member } = self;
+        let (dim, columns) = (frame.dim, z.ncols());
+        assert_eq!(z.nrows(), dim, "a point has the dimension of the family");
+        if dim == 0 || columns < 2 * PLACED {
+            return false;
+        }
+        let picked = borrow(&mut work, columns);
+        each_column(lanes, z.as_mut(), |lane, j, noise| {
+            let k = pick(lane);
+            picked[j] = k as f64;
+            member(k).1.draw_vector(lane, noise);
+        });
+        let [noise, places] = [(); 2].map(|()| borrow(&mut work, PLACED * dim));
+        for k in 0..*members {
+            let (params, mut work) = (member(k).0, &mut *work);
+            let Diagonal { scales, .. } = frame.diagonal(&params[dim..], &mut work);
+            let mut own = (0..columns).filter(|&j| picked[j] == k as f64);
+            loop {
+                let (mut group, mut count) = ([0; PLACED], 0);
+                for (j, noise) in own.by_ref().take(PLACED).zip(noise.chunks_exact_mut(dim)) {
+                    noise.copy_from_slice(z.column_mut(j));
+                    group[count] = j;
+                    count += 1;
+                }
+                if count == 0 {
+                    break;
+                }
+                let placed = batch_mut(&mut places[..count * dim], dim, count);
+                frame.place(params, scales, &noise[..count * dim], placed, &mut [], work);
+                for (&j, place) in group[..count].iter().zip(places.chunks_exact(dim)) {
+                    z.column_mut(j).copy_from_slice(place);
+                }
+            }
+        }
+        true
     }
 }

@@ -4,8 +4,8 @@ use faer::MatMut;
 use mcsa_core::{Error, Stream};
 use serde::{Deserialize, Serialize};
 
-use crate::normal::LN_SQRT_2PI;
-use crate::student::Student;
+use crate::gaussian::LN_SQRT_2PI;
+use crate::student::{Student, radius};
 use crate::{Dof, Fixed, Learned};
 use mcsa_core::each_column;
 use mcsa_numeric::linear::standard;
@@ -16,7 +16,7 @@ use mcsa_numeric::linear::standard;
 /// Sealed: no other type can implement it.
 pub trait Base: std::fmt::Debug + Copy + PartialEq + Send + Sync + sealed::Sealed {
     /// Number of parameters: 0, or 1, which is then the last entry of lambda.
-    const NUM_PARAMS: usize;
+    const NUM_PARAMS: usize = 0;
 
     /// The base as it is written to a file.
     fn config(&self) -> BaseConfig;
@@ -28,13 +28,19 @@ pub trait Base: std::fmt::Debug + Copy + PartialEq + Send + Sync + sealed::Seale
     fn from_config(config: BaseConfig) -> Result<Self, Error>;
 
     #[doc(hidden)]
-    fn check(&self, params: &[f64]) -> Result<(), Error>;
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        let _ = params;
+        Ok(())
+    }
 
     #[doc(hidden)]
     fn noise(&self, params: &[f64]) -> sealed::Noise;
 
     #[doc(hidden)]
-    fn dof_slope(&self, params: &[f64]) -> f64;
+    fn dof_slope(&self, params: &[f64]) -> f64 {
+        let _ = params;
+        0.0
+    }
 }
 
 /// File format of a base.
@@ -90,8 +96,6 @@ impl FixedBase for Fixed {}
 pub struct Gauss;
 
 impl Base for Gauss {
-    const NUM_PARAMS: usize = 0;
-
     fn config(&self) -> BaseConfig {
         BaseConfig::Gauss
     }
@@ -103,22 +107,12 @@ impl Base for Gauss {
         }
     }
 
-    fn check(&self, _: &[f64]) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn noise(&self, _: &[f64]) -> sealed::Noise {
         sealed::Noise(None)
-    }
-
-    fn dof_slope(&self, _: &[f64]) -> f64 {
-        0.0
     }
 }
 
 impl Base for Fixed {
-    const NUM_PARAMS: usize = 0;
-
     fn config(&self) -> BaseConfig {
         BaseConfig::Student { dof: self.value() }
     }
@@ -130,16 +124,8 @@ impl Base for Fixed {
         }
     }
 
-    fn check(&self, _: &[f64]) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn noise(&self, _: &[f64]) -> sealed::Noise {
         sealed::Noise(Some(Student::new(self.value())))
-    }
-
-    fn dof_slope(&self, _: &[f64]) -> f64 {
-        0.0
     }
 }
 
@@ -158,7 +144,7 @@ impl Base for Learned {
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
-        crate::dof::check(self, params, 1)
+        crate::student_t::check(self, params, 1)
     }
 
     fn noise(&self, params: &[f64]) -> sealed::Noise {
@@ -181,10 +167,6 @@ pub(super) mod sealed {
     pub struct Noise(pub(in crate::flow) Option<crate::student::Student>);
 }
 pub(super) use sealed::Noise;
-
-fn radius(eps: &[f64]) -> f64 {
-    standard::dot(eps, eps).sqrt()
-}
 
 impl Noise {
     /// Log density at zero in `dim` dimensions.

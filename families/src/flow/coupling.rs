@@ -1,14 +1,49 @@
-//! Coupling layers of a flow.
+//! Coupling layers of a flow: masks, monotone maps of the line, and the affine map.
 
-use mcsa_core::{Error, Stream, borrow};
+use mcsa_core::{Error, Seed, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
 
-use super::affine::Affine;
-use super::bijection::{At, Bijection, Direction, Sweep};
-use super::mask::Mask;
-use super::monotone::{Monotone, Theta};
+use super::layer::{At, Bijection, Direction, Sweep};
+use super::linear::shuffled;
 use super::network::{Activation, Network};
 use super::spline::Spline;
+
+/// Set of coordinates that a coupling moves; the others stay and are the input of its network (Dinh et al. 2017, section 3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Mask {
+    /// Coordinates 0, 2, 4, ..
+    Even,
+    /// Coordinates 1, 3, 5, ..; none in dimension one.
+    Odd,
+    /// A random half, the larger one if the dimension is odd.
+    Random {
+        /// Seed of the random half.
+        seed: u64,
+    },
+}
+
+impl Mask {
+    /// Masks `Even`, `Odd`, `Even`, ..; in dimension one, where `Odd` moves nothing, always `Even`.
+    pub fn alternating(dim: usize) -> impl Iterator<Item = Self> {
+        (0..).map(move |k: usize| if dim == 1 || k.is_multiple_of(2) { Self::Even } else { Self::Odd })
+    }
+
+    /// The coordinates that stay, and those that move, each in ascending order.
+    pub fn split(self, dim: usize) -> (Vec<usize>, Vec<usize>) {
+        let moves: Vec<bool> = match self {
+            Self::Even => (0..dim).map(|i| i.is_multiple_of(2)).collect(),
+            Self::Odd => (0..dim).map(|i| !i.is_multiple_of(2)).collect(),
+            Self::Random { seed } => {
+                let mut moves = vec![false; dim];
+                let order = shuffled(dim, &mut Seed::new(seed).named("mask").stream(0, 0));
+                order[..dim.div_ceil(2)].iter().for_each(|&i| moves[i] = true);
+                moves
+            }
+        };
+        (0..dim).partition(|&i| !moves[i])
+    }
+}
 
 /// Coupling layer (Dinh et al. 2017, eqs. 4-8). A mask splits the coordinates into `a`, which stay, and `b`, which move:
 ///
@@ -85,40 +120,6 @@ impl CouplingLayer {
         }
     }
 
-    /// Evaluates the network and moves the coordinates of every point in one direction.
-    fn sweep(
-        &self,
-        at: At<'_>,
-        direction: Direction,
-        points: &mut [f64],
-        log_det: &mut [f64],
-        tape: &mut [f64],
-        work: &mut [f64],
-    ) {
-        let (map, width, columns) = (monotone(&self.map), self.moved.len(), log_det.len());
-        let Tape { stay, network, kept, moved } = self.split_tape(tape);
-        for (point, stay) in points.chunks_exact(self.dim).zip(stay.chunks_exact_mut(self.stay.len().max(1)))
-        {
-            self.stay.iter().zip(stay).for_each(|(&i, stay)| *stay = point[i]);
-        }
-        self.network.forward(at.params, stay, columns, network);
-        let raw = self.network.output(network, columns);
-        map.bend(width, raw, kept);
-        let room = &mut work[..width];
-        let points = points.chunks_exact_mut(self.dim).zip(log_det);
-        for ((j, x), (point, log_det)) in moved.chunks_exact_mut(width).enumerate().zip(points) {
-            let theta = self.theta(raw, kept, j);
-            // The tape holds x, which is the input or the output.
-            let (from, to) = if direction == Direction::Forward { (x, &mut *room) } else { (&mut *room, x) };
-            self.moved.iter().zip(&mut *from).for_each(|(&i, from)| *from = point[i]);
-            *log_det += match direction {
-                Direction::Forward => map.forward(theta, from, to),
-                Direction::Inverse => map.inverse(theta, from, to),
-            };
-            self.moved.iter().zip(to).for_each(|(&i, to)| point[i] = *to);
-        }
-    }
-
     /// Network output of point `j`.
     fn theta<'a>(&self, raw: &'a [f64], kept: &'a [f64], j: usize) -> Theta<'a> {
         let (width, raws) = (self.moved.len(), monotone(&self.map).num_raw() * self.moved.len());
@@ -168,12 +169,35 @@ impl Bijection for CouplingLayer {
         }
     }
 
-    fn forward(&self, at: At<'_>, x: &mut [f64], log_det: &mut [f64], tape: &mut [f64], work: &mut [f64]) {
-        self.sweep(at, Direction::Forward, x, log_det, tape, work);
-    }
-
-    fn inverse(&self, at: At<'_>, y: &mut [f64], log_det: &mut [f64], tape: &mut [f64], work: &mut [f64]) {
-        self.sweep(at, Direction::Inverse, y, log_det, tape, work);
+    /// Evaluates the network and moves the coordinates of every point in one direction.
+    fn pass(
+        &self,
+        at: At<'_>,
+        direction: Direction,
+        points: &mut [f64],
+        log_det: &mut [f64],
+        tape: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let (map, width, columns) = (monotone(&self.map), self.moved.len(), log_det.len());
+        let Tape { stay, network, kept, moved } = self.split_tape(tape);
+        for (point, stay) in points.chunks_exact(self.dim).zip(stay.chunks_exact_mut(self.stay.len().max(1)))
+        {
+            self.stay.iter().zip(stay).for_each(|(&i, stay)| *stay = point[i]);
+        }
+        self.network.forward(at.params, stay, columns, network);
+        let raw = self.network.output(network, columns);
+        map.bend(width, raw, kept);
+        let room = &mut work[..width];
+        let points = points.chunks_exact_mut(self.dim).zip(log_det);
+        for ((j, x), (point, log_det)) in moved.chunks_exact_mut(width).enumerate().zip(points) {
+            let theta = self.theta(raw, kept, j);
+            // The tape holds x, which is the input or the output.
+            let (from, to) = if direction == Direction::Forward { (x, &mut *room) } else { (&mut *room, x) };
+            self.moved.iter().zip(&mut *from).for_each(|(&i, from)| *from = point[i]);
+            *log_det += map.pass(theta, direction, from, to);
+            self.moved.iter().zip(to).for_each(|(&i, to)| point[i] = *to);
+        }
     }
 
     fn backward(
@@ -204,5 +228,155 @@ impl Bijection for CouplingLayer {
         for (d, d_stay) in d.chunks_exact_mut(self.dim).zip(d_stay.chunks_exact(self.stay.len().max(1))) {
             self.stay.iter().zip(d_stay).for_each(|(&i, d_stay)| d[i] += d_stay);
         }
+    }
+}
+
+/// Monotone maps of `width` coordinates, one each. Slices hold points one after the other; `raw` is the network's output.
+pub(super) trait Monotone {
+    /// Network outputs per coordinate; if they are all zero the map is the identity.
+    fn num_raw(&self) -> usize;
+
+    /// Number of further values per coordinate that are kept on the tape: 0 or 2.
+    fn kept_len(&self) -> usize;
+
+    /// Transforms the network's output into the values that the map needs, once per batch: `raw` in place, and `kept`, which holds
+    /// the first value of all coordinates of all points, then the second.
+    fn bend(&self, width: usize, raw: &mut [f64], kept: &mut [f64]);
+
+    /// Writes `y = g(x)` or `x = g^-1(y)` of a point, and returns `sum ln g'(x)`.
+    fn pass(&self, theta: Theta<'_>, direction: Direction, from: &[f64], to: &mut [f64]) -> f64;
+
+    /// [`Bijection::backward`] for the coordinates of a point: replaces the cotangents `d`, and writes the network's, `d_raw`.
+    fn backward(
+        &self,
+        theta: Theta<'_>,
+        direction: Direction,
+        v: f64,
+        x: &[f64],
+        d: &mut [f64],
+        d_raw: &mut [f64],
+    );
+}
+
+/// Network output of one point, after [`Monotone::bend`].
+#[derive(Clone, Copy)]
+pub(super) struct Theta<'a> {
+    pub(super) raw: &'a [f64],
+    /// The kept values of the point: the first of each coordinate, and the second of each.
+    pub(super) kept: [&'a [f64]; 2],
+}
+
+/// Affine coupling map of RealNVP (Dinh et al. 2017, eq. 7), with bounded log scales:
+///
+/// ```text
+/// y = t + e^s x,   s = B tanh(r / B),   |s| < B,   r and t from the network
+/// ```
+/// Near zero `s` is about `r`. Unlike the paper, whose bound is a learned factor, `B` is given: a coordinate grows at most by the
+/// factor `e^B` in a layer, for any output of the network far from the data, so that nothing overflows there and the tails are
+/// those of the base.
+///
+/// The network's output is `[r of all moving coordinates; t of all]`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Affine {
+    /// `B`, the bound of log scales.
+    pub bound: f64,
+}
+
+impl Default for Affine {
+    /// Bound 2: a layer scales by at most 7.4.
+    fn default() -> Self {
+        Self { bound: 2.0 }
+    }
+}
+
+impl Affine {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if !(self.bound > 0.0 && self.bound <= 20.0) {
+            return Err(Error::parameter("bound of log scales", self.bound, "positive and at most 20"));
+        }
+        Ok(())
+    }
+}
+
+impl Monotone for Affine {
+    fn num_raw(&self) -> usize {
+        2
+    }
+
+    fn kept_len(&self) -> usize {
+        2
+    }
+
+    fn bend(&self, width: usize, raw: &mut [f64], kept: &mut [f64]) {
+        // Computes tanh(r/B) and e^s, each contiguous, for the vector functions.
+        let inverse = 1.0 / self.bound;
+        for (raw, kept) in raw.chunks_exact(2 * width).zip(kept.chunks_exact_mut(width)) {
+            kept.iter_mut().zip(raw).for_each(|(angle, r)| *angle = r * inverse);
+        }
+        let (tanh, power) = kept.split_at_mut(raw.len() / 2);
+        numeric::tanh(tanh);
+        power.iter_mut().zip(&*tanh).for_each(|(power, tanh)| *power = self.bound * tanh);
+        numeric::exp(power);
+    }
+
+    fn pass(&self, theta: Theta<'_>, direction: Direction, from: &[f64], to: &mut [f64]) -> f64 {
+        let ([tanh, power], shift) = (theta.kept, &theta.raw[from.len()..]);
+        let mut sum = 0.0;
+        for i in 0..from.len() {
+            to[i] = match direction {
+                Direction::Forward => shift[i] + power[i] * from[i],
+                Direction::Inverse => (from[i] - shift[i]) / power[i],
+            };
+            sum += tanh[i];
+        }
+        self.bound * sum
+    }
+
+    fn backward(
+        &self,
+        theta: Theta<'_>,
+        direction: Direction,
+        v: f64,
+        x: &[f64],
+        d: &mut [f64],
+        d_raw: &mut [f64],
+    ) {
+        let [tanh, power] = theta.kept;
+        let (d_angle, d_shift) = d_raw.split_at_mut(x.len());
+        for i in 0..x.len() {
+            // Cotangent of y at a fixed x, and the cotangent that the sweep returns.
+            let (pull, next) = match direction {
+                Direction::Forward => (d[i], d[i] * power[i]),
+                Direction::Inverse => (-d[i] / power[i], d[i] / power[i]),
+            };
+            d_shift[i] = pull;
+            d_angle[i] = (pull * power[i] * x[i] + v) * (1.0 - tanh[i] * tanh[i]);
+            d[i] = next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_split_the_coordinates() {
+        assert_eq!(Mask::Even.split(5), (vec![1, 3], vec![0, 2, 4]));
+        assert_eq!(Mask::Odd.split(5), (vec![0, 2, 4], vec![1, 3]));
+        assert_eq!(Mask::Even.split(1), (vec![], vec![0]));
+        for seed in 0..20 {
+            let (stay, moved) = Mask::Random { seed }.split(7);
+            assert_eq!((stay.len(), moved.len()), (3, 4));
+            let mut all = [stay, moved].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..7).collect::<Vec<_>>());
+        }
+        let different =
+            (0..20).map(|seed| Mask::Random { seed }.split(7)).collect::<std::collections::HashSet<_>>();
+        assert!(different.len() > 5);
+        assert_eq!(Mask::alternating(1).take(2).collect::<Vec<_>>(), [Mask::Even, Mask::Even]);
+        assert_eq!(Mask::alternating(2).take(2).collect::<Vec<_>>(), [Mask::Even, Mask::Odd]);
     }
 }

@@ -1,12 +1,202 @@
-//! Linear layer of a flow: an invertible matrix by its LU factors, and a shift.
+//! Layers that are linear in the point: permutations, location and scale of each coordinate (ActNorm), and LU factors.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Error, Stream, borrow};
-use pulp::Arch;
-
-use super::bijection::{At, Bijection, Direction, Sweep};
-use crate::{FullRank, Link};
+use mcsa_core::{Error, Seed, Stream, borrow};
 use mcsa_numeric::linear::{packed, standard};
+use pulp::Arch;
+use serde::{Deserialize, Serialize};
+
+use super::layer::{At, Bijection, Direction, Sweep};
+use crate::{FullRank, Link};
+
+/// Permutation of coordinates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Permutation {
+    /// Reversed order.
+    Reverse,
+    /// Random order, all permutations equally likely.
+    Random {
+        /// Seed of the permutation.
+        seed: u64,
+    },
+}
+
+impl Permutation {
+    /// Indices `source` such that `y_i = x_source[i]`.
+    pub fn sources(self, dim: usize) -> Vec<usize> {
+        match self {
+            Self::Reverse => (0..dim).rev().collect(),
+            Self::Random { seed } => shuffled(dim, &mut Seed::new(seed).named("permutation").stream(0, 0)),
+        }
+    }
+}
+
+/// Random permutation of `0..count` (Fisher & Yates).
+pub(super) fn shuffled(count: usize, stream: &mut Stream) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        let chosen = stream.index(last + 1).expect("there is something to choose from");
+        order.swap(last, chosen);
+    }
+    order
+}
+
+/// Permutation of a given dimension: `y_i = x_source[i]`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Order {
+    /// Indices as [`Permutation::sources`] gives them.
+    pub(super) sources: Vec<usize>,
+}
+
+impl Order {
+    /// `x_i <- x_source[i]` of each point, or the inverse.
+    fn apply(&self, direction: Direction, points: &mut [f64], work: &mut [f64]) {
+        let dim = self.sources.len();
+        for x in points.chunks_exact_mut(dim) {
+            let before = &mut work[..dim];
+            before.copy_from_slice(x);
+            for (i, &source) in self.sources.iter().enumerate() {
+                match direction {
+                    Direction::Forward => x[i] = before[source],
+                    Direction::Inverse => x[source] = before[i],
+                }
+            }
+        }
+    }
+}
+
+impl Bijection for Order {
+    fn work_len(&self, _: usize) -> usize {
+        self.sources.len()
+    }
+
+    fn pass(
+        &self,
+        _: At<'_>,
+        direction: Direction,
+        x: &mut [f64],
+        _: &mut [f64],
+        _: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.apply(direction, x, work);
+    }
+
+    fn backward(&self, _: At<'_>, sweep: Sweep<'_>, d: &mut [f64], _: Option<&mut [f64]>, work: &mut [f64]) {
+        let back = match sweep.direction {
+            Direction::Forward => Direction::Inverse,
+            Direction::Inverse => Direction::Forward,
+        };
+        self.apply(back, d, work);
+    }
+}
+
+/// ActNorm layer `y = b + s x`, `s = ln(1 + e^rho)`, coordinate by coordinate (Kingma & Dhariwal 2018, section 3.1).
+///
+/// Packing: `[b; rho]`, as in [`MeanField`](crate::MeanField).
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ActNorm {
+    pub(super) dim: usize,
+}
+
+impl ActNorm {
+    /// Sets `params` such that the layer is `y = location + scales x`.
+    pub(super) fn place(&self, location: &[f64], scales: &[f64], params: &mut [f64]) -> Result<(), Error> {
+        let (b, rho) = params.split_at_mut(self.dim);
+        b.copy_from_slice(location);
+        LINK.inverses_into(scales, rho)
+    }
+}
+
+impl Bijection for ActNorm {
+    fn num_params(&self) -> usize {
+        2 * self.dim
+    }
+
+    fn tape_len(&self) -> usize {
+        self.dim
+    }
+
+    /// Scales, derivatives of the link, and the log-determinant.
+    fn prepared_len(&self) -> usize {
+        2 * self.dim + 1
+    }
+
+    fn check(&self, params: &[f64]) -> Result<(), Error> {
+        LINK.check(&params[self.dim..])
+    }
+
+    fn start(&self, _: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
+        let begin = params.len();
+        params.resize(begin + self.num_params(), 0.0);
+        self.place(&vec![0.0; self.dim], &vec![1.0; self.dim], &mut params[begin..])
+    }
+
+    fn prepare(&self, params: &[f64], mut prepared: &mut [f64], _: bool) {
+        let rho = &params[self.dim..];
+        let (scales, slopes) = (borrow(&mut prepared, self.dim), borrow(&mut prepared, self.dim));
+        LINK.scales_into(rho, scales);
+        prepared[0] = standard::sum_of_logs(scales, slopes);
+        LINK.derivatives_into(rho, slopes);
+    }
+
+    fn pass(
+        &self,
+        at: At<'_>,
+        direction: Direction,
+        x: &mut [f64],
+        log_det: &mut [f64],
+        tape: &mut [f64],
+        _: &mut [f64],
+    ) {
+        let (b, scales) = (&at.params[..self.dim], &at.prepared[..self.dim]);
+        if direction == Direction::Forward {
+            tape.copy_from_slice(x);
+        }
+        for x in x.chunks_exact_mut(self.dim) {
+            for i in 0..self.dim {
+                x[i] = match direction {
+                    Direction::Forward => b[i] + scales[i] * x[i],
+                    Direction::Inverse => (x[i] - b[i]) / scales[i],
+                };
+            }
+        }
+        if direction == Direction::Inverse {
+            tape.copy_from_slice(x);
+        }
+        log_det.iter_mut().for_each(|log_det| *log_det += at.prepared[2 * self.dim]);
+    }
+
+    fn backward(
+        &self,
+        at: At<'_>,
+        sweep: Sweep<'_>,
+        d: &mut [f64],
+        gradient: Option<&mut [f64]>,
+        _: &mut [f64],
+    ) {
+        let dim = self.dim;
+        let (scales, slopes) = (&at.prepared[..dim], &at.prepared[dim..2 * dim]);
+        let mut gradient = gradient.map(|gradient| gradient.split_at_mut(dim));
+        for ((d, x), v) in d.chunks_exact_mut(dim).zip(sweep.tape.chunks_exact(dim)).zip(sweep.weights) {
+            for i in 0..dim {
+                let pull = match sweep.direction {
+                    Direction::Forward => d[i],
+                    Direction::Inverse => -d[i] / scales[i],
+                };
+                if let Some((d_b, d_rho)) = &mut gradient {
+                    d_b[i] += pull;
+                    d_rho[i] += (pull * x[i] + v / scales[i]) * slopes[i];
+                }
+                d[i] = match sweep.direction {
+                    Direction::Forward => d[i] * scales[i],
+                    Direction::Inverse => -pull,
+                };
+            }
+        }
+    }
+}
 
 /// Linear layer `y = b + L U x`: `L` lower triangular with `L_kk = ln(1 + e^rho_k)`, `U` upper triangular with ones on its diagonal
 /// (Kingma & Dhariwal 2018, section 3.2).
@@ -170,29 +360,37 @@ impl Bijection for Linear {
         ones.fill(1.0);
     }
 
-    fn forward(&self, at: At<'_>, x: &mut [f64], log_det: &mut [f64], tape: &mut [f64], _: &mut [f64]) {
+    fn pass(
+        &self,
+        at: At<'_>,
+        direction: Direction,
+        x: &mut [f64],
+        log_det: &mut [f64],
+        tape: &mut [f64],
+        _: &mut [f64],
+    ) {
         let [lower, upper] = self.factors(at);
         let (tape_x, tape_v) = tape.split_at_mut(x.len());
-        tape_x.copy_from_slice(x);
-        upper.multiply_transposed(x);
-        tape_v.copy_from_slice(x);
-        lower.multiply(x);
-        for x in x.chunks_exact_mut(self.dim) {
-            x.iter_mut().zip(at.params).for_each(|(x, b)| *x += b);
+        match direction {
+            Direction::Forward => {
+                tape_x.copy_from_slice(x);
+                upper.multiply_transposed(x);
+                tape_v.copy_from_slice(x);
+                lower.multiply(x);
+                for x in x.chunks_exact_mut(self.dim) {
+                    x.iter_mut().zip(at.params).for_each(|(x, b)| *x += b);
+                }
+            }
+            Direction::Inverse => {
+                for x in x.chunks_exact_mut(self.dim) {
+                    x.iter_mut().zip(at.params).for_each(|(x, b)| *x -= b);
+                }
+                lower.solve(x);
+                tape_v.copy_from_slice(x);
+                upper.solve_transposed(x);
+                tape_x.copy_from_slice(x);
+            }
         }
-        log_det.iter_mut().for_each(|log_det| *log_det += at.prepared[3 * self.dim]);
-    }
-
-    fn inverse(&self, at: At<'_>, x: &mut [f64], log_det: &mut [f64], tape: &mut [f64], _: &mut [f64]) {
-        let [lower, upper] = self.factors(at);
-        let (tape_x, tape_v) = tape.split_at_mut(x.len());
-        for x in x.chunks_exact_mut(self.dim) {
-            x.iter_mut().zip(at.params).for_each(|(x, b)| *x -= b);
-        }
-        lower.solve(x);
-        tape_v.copy_from_slice(x);
-        upper.solve_transposed(x);
-        tape_x.copy_from_slice(x);
         log_det.iter_mut().for_each(|log_det| *log_det += at.prepared[3 * self.dim]);
     }
 
@@ -252,6 +450,22 @@ impl Bijection for Linear {
         if sweep.direction == Direction::Forward {
             d.copy_from_slice(&work[..d.len()]);
             upper.multiply(d);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_permutations_and_functions_of_their_seed() {
+        assert_eq!(Permutation::Reverse.sources(3), [2, 1, 0]);
+        for seed in 0..10 {
+            let mut order = Permutation::Random { seed }.sources(9);
+            assert_eq!(order, Permutation::Random { seed }.sources(9));
+            order.sort_unstable();
+            assert_eq!(order, (0..9).collect::<Vec<_>>());
         }
     }
 }

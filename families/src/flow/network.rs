@@ -75,9 +75,7 @@ impl Network {
         outputs: usize,
         activation: Activation,
     ) -> Result<Self, Error> {
-        if let Some(layer) = hidden.iter().position(|&units| units == 0) {
-            return Err(Error::invalid(format!("hidden layer {layer} has no units, expected at least 1")));
-        }
+        check_hidden(hidden)?;
         let sizes = std::iter::once(inputs).chain(hidden.iter().copied()).chain([outputs]).collect();
         Ok(Self { sizes, activation })
     }
@@ -196,6 +194,14 @@ impl Network {
                 end -= inputs * columns;
             }
         }
+    }
+}
+
+/// Refuses hidden layers without units.
+pub(super) fn check_hidden(hidden: &[usize]) -> Result<(), Error> {
+    match hidden.iter().position(|&units| units == 0) {
+        Some(layer) => Err(Error::invalid(format!("hidden layer {layer} has no units, expected at least 1"))),
+        None => Ok(()),
     }
 }
 

@@ -3,8 +3,8 @@
 use mcsa_core::{Error, numeric};
 use serde::{Deserialize, Serialize};
 
-use super::bijection::Direction;
-use super::monotone::{Monotone, Theta};
+use super::coupling::{Monotone, Theta};
+use super::layer::Direction;
 
 /// Monotone rational-quadratic spline (Durkan et al. 2019, section 3.1): `K` bins on `[-B, B]`, the identity outside.
 ///
@@ -192,29 +192,23 @@ impl Monotone for Spline {
         }
     }
 
-    fn forward(&self, theta: Theta<'_>, x: &[f64], y: &mut [f64]) -> f64 {
+    fn pass(&self, theta: Theta<'_>, direction: Direction, from: &[f64], to: &mut [f64]) -> f64 {
         let mut sum = 0.0;
-        for i in 0..x.len() {
-            y[i] = x[i];
-            if !self.is_outside(x[i]) {
-                let bin = self.bin(self.parts(theta.raw, x.len(), i), 0, x[i]);
-                let point = bin.at(((x[i] - bin.x) / bin.width).min(1.0));
-                y[i] = point.value(&bin);
+        for (i, (&at, to)) in from.iter().zip(to).enumerate() {
+            *to = at;
+            if !self.is_outside(at) {
+                let by = usize::from(direction == Direction::Inverse);
+                let bin = self.bin(self.parts(theta.raw, from.len(), i), by, at);
+                let xi = match direction {
+                    Direction::Forward => ((at - bin.x) / bin.width).min(1.0),
+                    Direction::Inverse => bin.solve(at),
+                };
+                let point = bin.at(xi);
+                *to = match direction {
+                    Direction::Forward => point.value(&bin),
+                    Direction::Inverse => bin.x + xi * bin.width,
+                };
                 sum += point.log_slope();
-            }
-        }
-        sum
-    }
-
-    fn inverse(&self, theta: Theta<'_>, y: &[f64], x: &mut [f64]) -> f64 {
-        let mut sum = 0.0;
-        for i in 0..y.len() {
-            x[i] = y[i];
-            if !self.is_outside(y[i]) {
-                let bin = self.bin(self.parts(theta.raw, y.len(), i), 1, y[i]);
-                let xi = bin.solve(y[i]);
-                x[i] = bin.x + xi * bin.width;
-                sum += bin.at(xi).log_slope();
             }
         }
         sum

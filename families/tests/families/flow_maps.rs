@@ -203,7 +203,7 @@ fn a_flow_begins_as_the_gaussian_it_is_given() {
     let factor =
         mat![[2.0, 0.0, 0.0, 0.0], [0.5, 0.3, 0.0, 0.0], [-1.0, 0.7, 1.5, 0.0], [0.2, -0.1, 0.4, 0.9]];
     let full = FullRank::new(4);
-    let t = MultivariateT { dim: 4, link: full.link, dof: Fixed::new(3.0).unwrap() };
+    let t = MultivariateT::fixed(4, 3.0).unwrap();
     for flow in [
         Flow::real_nvp(4, Gauss, 5, &[8]).unwrap(),
         Flow::neural_spline(4, Gauss, 3, &[8], Spline { bins: 5, ..Spline::default() }).unwrap(),

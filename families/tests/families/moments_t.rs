@@ -166,7 +166,7 @@ fn coordinates_are_moved_as_the_t_on_the_line() {
 /// `F d lambda / d gain - (nu + d)/(nu + d + 2) sum_i w_i score(z_i)`, the largest entry relative to the largest score; the Fisher
 /// matrix F by quadrature in the radius and equal angles.
 fn natural<D: Dof>(family: &MultivariateT<D>, params: &[f64], slope: &[f64]) -> f64 {
-    let (dim, count, nu) = (family.dim, params.len(), family.dof_at(params));
+    let (dim, count, nu) = (family.dim(), params.len(), family.dof_at(params));
     let mut work = vec![f64::NAN; family.work_len(4)];
     let mut expected = vec![0.0; count];
     family.add_scores(params, points(dim).as_ref(), &WEIGHTS, &mut expected, &mut work);

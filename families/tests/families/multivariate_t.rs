@@ -8,7 +8,7 @@ use mcsa_testing::family::{Case, Map};
 use crate::altered::meter;
 
 fn case<D: Dof>(family: MultivariateT<D>) -> Case<MultivariateT<D>> {
-    let size = 1.0 / (family.dim.max(1) as f64).sqrt();
+    let size = 1.0 / (family.dim().max(1) as f64).sqrt();
     let params = (0..family.num_params()).map(|k| size * (k as f64 * 1.3).sin()).collect();
     Case::new(family, params).with_map(Map::SinhSinh).with_draws(1 << 15)
 }

@@ -75,11 +75,11 @@ fn far_out_log_densities_are_finite_and_scores_vanish() {
 /// Negative control: with exponent `nu` instead of `nu + 1` in the density, the law of the mass and that of differences fail.
 #[test]
 fn a_wrong_power_is_caught() {
-    for case in fixed().into_iter().filter(|case| case.family.dim > 0) {
+    for case in fixed().into_iter().filter(|case| case.family.dim() > 0) {
         let case = Case::new(Altered { family: case.family, by: WrongPower }, case.params).with_map(case.map);
         assert!(family::score_is_gradient(&case).is_err());
         assert!(family::draws_know_their_density(&case).is_err());
-        if (1..=2).contains(&case.family.family.dim) && case.family.family.dof.value() > 1.0 {
+        if (1..=2).contains(&case.family.family.dim()) && case.family.family.dof.value() > 1.0 {
             assert!(family::density_integrates_to_one(&case).is_err());
         }
     }
@@ -90,8 +90,8 @@ struct WrongPower;
 impl Alteration<StudentT<Fixed>> for WrongPower {
     fn densities(&self, q: &StudentT<Fixed>, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64]) {
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            for i in 0..q.dim {
-                let u = (z[(i, j)] - params[i]) / q.link.scale(params[q.dim + i]);
+            for i in 0..q.dim() {
+                let u = (z[(i, j)] - params[i]) / q.frame.link.scale(params[q.dim() + i]);
                 *log_q += 0.5 * (u * u / q.dof.value()).ln_1p();
             }
         }
