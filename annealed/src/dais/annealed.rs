@@ -145,8 +145,86 @@ impl<S: Surrogate> Annealed<S> {
     /// Constrained values at `params`, in lent memory.
     fn constrained<'a, 'w: 'a>(&self, params: &'a [f64], work: &mut &'w mut [f64]) -> Constrained<'a> {
         let &Self { shape, link, longest, law, slope, .. } = self;
-        let form = Form { layout: self.layout(), shape, link, longest, law, slope };
-        Constrained::of(form, params, borrow(work, form.layout.constrained_len()))
+        let layout = self.layout();
+        let mut memory = borrow(work, layout.constrained_len());
+        let d = layout.dim;
+        let [scales, inverse, derivatives, inverse_mass, deviation, precision] =
+            [(); 6].map(|()| borrow(&mut memory, d));
+        for i in 0..d {
+            inverse[i] = params[d + rho_at(shape, d, i)];
+        }
+        link.scales_into(inverse, scales);
+        link.derivatives_into(inverse, derivatives);
+        inverse.iter_mut().zip(&*scales).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
+
+        numeric::exp_into(&params[layout.mass()..layout.betas()], precision);
+        for i in 0..d {
+            let mass = precision[i];
+            inverse_mass[i] = 1.0 / mass;
+            deviation[i] = law.deviation(mass);
+            precision[i] = 1.0 / (deviation[i] * deviation[i]);
+        }
+
+        let betas = borrow(&mut memory, layout.steps);
+        numeric::exp_into(&params[layout.betas()..layout.psi()], betas);
+        let mut sum = 0.0;
+        for beta in betas.iter_mut() {
+            sum += *beta;
+            *beta = sum;
+        }
+        betas.iter_mut().for_each(|beta| *beta /= sum);
+
+        let sigmoid = numeric::scalar::sigmoid;
+        let factor = if slope == Slope::Plain { 1.0 } else { longest };
+        let (mean, rest) = params[..layout.base].split_at(d);
+        let triangle = if shape == Shape::Lower { rest } else { &[] };
+        let chain = Chain {
+            base: base::View { shape, mean, scales, inverse, triangle },
+            step_size: longest * sigmoid(params[layout.base]),
+            kappa: factor * params[layout.base + 1],
+            longest,
+            gamma: sigmoid(params[layout.base + 2].clamp(-LOGIT, LOGIT)),
+            betas,
+            inverse_mass,
+            deviation,
+            precision,
+        };
+        Constrained { chain, derivatives }
+    }
+
+    /// Adds the derivatives in lambda that belong to those of step size, kappa and gamma, and to those in `memory`; psi apart.
+    fn pull_back(
+        &self,
+        constrained: &Constrained<'_>,
+        (step_size, kappa, gamma): (f64, f64, f64),
+        mut memory: &mut [f64],
+        gradient: &mut [f64],
+    ) {
+        let &Self { shape, longest, law, slope, .. } = self;
+        let (layout, Constrained { chain, derivatives }) = (self.layout(), constrained);
+        let d = layout.dim;
+        let [scales, inverse_mass, deviation] = [(); 3].map(|()| borrow(&mut memory, d));
+        let betas = borrow(&mut memory, layout.steps);
+        // dM/d(log M) = M, and M ds/dM is s / 2 or s.
+        let share = if law == Mass::Variance { 0.5 } else { 1.0 };
+        for i in 0..d {
+            gradient[d + rho_at(shape, d, i)] += scales[i] * derivatives[i];
+            let mass = &mut gradient[layout.mass() + i];
+            *mass += share * chain.deviation[i] * deviation[i] - chain.inverse_mass[i] * inverse_mass[i];
+        }
+        gradient[layout.base] += step_size * chain.step_size * (1.0 - chain.step_size / longest);
+        gradient[layout.base + 1] += if slope == Slope::Plain { kappa } else { kappa * longest };
+        // Beyond the cut of its logit gamma is constant.
+        if chain.gamma.max(1.0 - chain.gamma) < numeric::scalar::sigmoid(LOGIT) {
+            gradient[layout.base + 2] += gamma * chain.gamma * (1.0 - chain.gamma);
+        }
+        let mean: f64 = numeric::dot(chain.betas, betas);
+        let mut later = 0.0;
+        for j in (0..layout.steps).rev() {
+            later += betas[j];
+            let before = if j == 0 { 0.0 } else { chain.betas[j - 1] };
+            gradient[layout.betas() + j] += (chain.betas[j] - before) * (later - mean);
+        }
     }
 
     fn layout(&self) -> Layout {
@@ -209,7 +287,7 @@ impl<S: Surrogate> Annealed<S> {
         let chain = &constrained.chain;
         chain.add_gradient(&self.surrogate, psi, noise, bar, &tape, &mut bars, psi_bar, work);
         let scalars = (bars.step_size, bars.kappa, bars.gamma);
-        constrained.pull_back(scalars, bars_memory, gradient);
+        self.pull_back(constrained, scalars, bars_memory, gradient);
     }
 }
 
@@ -403,106 +481,12 @@ impl Layout {
     }
 }
 
-/// Layout of lambda and the maps of its parts.
-#[derive(Debug, Clone, Copy)]
-struct Form {
-    layout: Layout,
-    shape: Shape,
-    link: Link,
-    longest: f64,
-    law: Mass,
-    slope: Slope,
-}
-
 /// Constrained values at one lambda.
 #[derive(Debug)]
 struct Constrained<'a> {
-    form: Form,
     chain: Chain<'a>,
     /// `d scale / d rho`.
     derivatives: &'a [f64],
-}
-
-impl<'a> Constrained<'a> {
-    fn of(form: Form, params: &'a [f64], mut memory: &'a mut [f64]) -> Self {
-        let Form { layout, shape, link, longest, law, slope } = form;
-        let d = layout.dim;
-        let [scales, inverse, derivatives, inverse_mass, deviation, precision] =
-            [(); 6].map(|()| borrow(&mut memory, d));
-        for i in 0..d {
-            inverse[i] = params[d + rho_at(shape, d, i)];
-        }
-        link.scales_into(inverse, scales);
-        link.derivatives_into(inverse, derivatives);
-        inverse.iter_mut().zip(&*scales).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
-
-        numeric::exp_into(&params[layout.mass()..layout.betas()], precision);
-        for i in 0..d {
-            let mass = precision[i];
-            inverse_mass[i] = 1.0 / mass;
-            deviation[i] = law.deviation(mass);
-            precision[i] = 1.0 / (deviation[i] * deviation[i]);
-        }
-
-        let betas = borrow(&mut memory, layout.steps);
-        numeric::exp_into(&params[layout.betas()..layout.psi()], betas);
-        let mut sum = 0.0;
-        for beta in betas.iter_mut() {
-            sum += *beta;
-            *beta = sum;
-        }
-        betas.iter_mut().for_each(|beta| *beta /= sum);
-
-        let sigmoid = numeric::scalar::sigmoid;
-        let factor = if slope == Slope::Plain { 1.0 } else { longest };
-        let (mean, rest) = params[..layout.base].split_at(d);
-        let triangle = if shape == Shape::Lower { rest } else { &[] };
-        let chain = Chain {
-            base: base::View { shape, mean, scales, inverse, triangle },
-            step_size: longest * sigmoid(params[layout.base]),
-            kappa: factor * params[layout.base + 1],
-            longest,
-            gamma: sigmoid(params[layout.base + 2].clamp(-LOGIT, LOGIT)),
-            betas,
-            inverse_mass,
-            deviation,
-            precision,
-        };
-        Self { form, chain, derivatives }
-    }
-
-    /// Adds the derivatives in lambda that belong to those of step size, kappa and gamma, and to those in `memory`; psi apart.
-    fn pull_back(
-        &self,
-        (step_size, kappa, gamma): (f64, f64, f64),
-        mut memory: &mut [f64],
-        gradient: &mut [f64],
-    ) {
-        let Form { layout, shape, longest, law, slope, .. } = self.form;
-        let (d, chain) = (layout.dim, &self.chain);
-        let [scales, inverse_mass, deviation] = [(); 3].map(|()| borrow(&mut memory, d));
-        let betas = borrow(&mut memory, layout.steps);
-        // dM/d(log M) = M, and M ds/dM is s / 2 or s.
-        let share = if law == Mass::Variance { 0.5 } else { 1.0 };
-        for i in 0..d {
-            gradient[d + rho_at(shape, d, i)] += scales[i] * self.derivatives[i];
-            let mass = &mut gradient[layout.mass() + i];
-            *mass += share * chain.deviation[i] * deviation[i] - chain.inverse_mass[i] * inverse_mass[i];
-        }
-        gradient[layout.base] += step_size * chain.step_size * (1.0 - chain.step_size / longest);
-        gradient[layout.base + 1] += if slope == Slope::Plain { kappa } else { kappa * longest };
-        // Beyond the cut of its logit gamma is constant.
-        if chain.gamma.max(1.0 - chain.gamma) < numeric::scalar::sigmoid(LOGIT) {
-            gradient[layout.base + 2] += gamma * chain.gamma * (1.0 - chain.gamma);
-        }
-        let mean: f64 = numeric::dot(chain.betas, betas);
-        let mut later = 0.0;
-        for j in (0..layout.steps).rev() {
-            later += betas[j];
-            let before = if j == 0 { 0.0 } else { chain.betas[j - 1] };
-            gradient[layout.betas() + j] += (chain.betas[j] - before) * (later - mean);
-        }
-    }
 }
 
 /// Index of `rho_i` behind the mean, in the lambda of a mean-field or full-rank base.

@@ -39,7 +39,7 @@ pub struct SparsePosterior<'a> {
     pub(super) process: &'a SparseGaussianProcess,
     pub(super) theta: &'a [f64],
     pub(super) rows: &'a [usize],
-    pub(super) memory: Memory<'a>,
+    pub(super) memory: Memory<&'a [f64], RowsRef<'a>>,
 }
 
 impl SparseGaussianProcess {
@@ -122,7 +122,7 @@ impl<'a> SparsePosterior<'a> {
     }
 
     pub(super) fn prior(&self, white: &[f64]) -> f64 {
-        let log_det = if self.is_whitened() { 0.0 } else { self.memory.log_det };
+        let log_det = if self.is_whitened() { 0.0 } else { self.memory.log_det[0] };
         -0.5 * numeric::dot(white, white) - log_det - white.len() as f64 * HALF_LOG_TAU
     }
 

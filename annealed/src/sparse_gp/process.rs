@@ -172,7 +172,7 @@ impl SparseGaussianProcess {
         self.check_theta(theta).map_err(refuse)?;
         let (m, d) = (self.inducing, self.x.columns());
         let part = self.layout(rows.len()).write(memory);
-        let MemoryMut { log_det, rates, scaled, factor, inverse, weights, white, variances } = part;
+        let Memory { log_det, rates, scaled, factor, inverse, weights, white, variances } = part;
         for (rate, log_length) in rates.iter_mut().zip(&theta[1..=d]) {
             *rate = (-log_length).exp();
         }
@@ -186,7 +186,7 @@ impl SparseGaussianProcess {
             kernel.values_into(|k| kernel.scaled[k * m + i], row);
             row[i] += JITTER;
         }
-        *log_det = f64::NAN;
+        log_det[0] = f64::NAN;
         let log_diagonal = cholesky(factor, m).map_err(|pivot| {
             inverse.fill(f64::NAN);
             factor.fill(f64::NAN);
@@ -203,7 +203,7 @@ impl SparseGaussianProcess {
             weights.fill(0.0);
             inverse.add_pull_back_at(|i| i, white, weights);
         }
-        *log_det = log_diagonal;
+        log_det[0] = log_diagonal;
         Ok(())
     }
 
@@ -397,35 +397,23 @@ pub(super) struct Layout {
     pub(super) rows: usize,
 }
 
-/// Quantities of a sparse process at one theta, as views of one slice.
+/// Quantities of a sparse process at one theta, as views of one slice: of vectors and of matrices row by row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Memory<'a> {
+pub(super) struct Memory<V, M> {
     /// `log det L`, `K_ZZ = L L'`.
-    pub(super) log_det: f64,
-    pub(super) rates: &'a [f64],
-    pub(super) scaled: &'a [f64],
+    pub(super) log_det: V,
+    pub(super) rates: V,
+    pub(super) scaled: V,
     /// `L`.
-    pub(super) factor: RowsRef<'a>,
+    pub(super) factor: M,
     /// `L^-1`.
-    pub(super) inverse: RowsRef<'a>,
+    pub(super) inverse: M,
     /// `A_n = K_ZZ^-1 k_Zn`, one row per datum.
-    pub(super) weights: RowsRef<'a>,
+    pub(super) weights: M,
     /// `W_n = L^-1 k_Zn`, one row per datum.
-    pub(super) white: RowsRef<'a>,
+    pub(super) white: M,
     /// `v_n`.
-    pub(super) variances: &'a [f64],
-}
-
-/// The same memory, to be written.
-pub(super) struct MemoryMut<'a> {
-    pub(super) log_det: &'a mut f64,
-    pub(super) rates: &'a mut [f64],
-    pub(super) scaled: &'a mut [f64],
-    pub(super) factor: &'a mut [f64],
-    pub(super) inverse: &'a mut [f64],
-    pub(super) weights: &'a mut [f64],
-    pub(super) white: &'a mut [f64],
-    pub(super) variances: &'a mut [f64],
+    pub(super) variances: V,
 }
 
 impl Layout {
@@ -440,32 +428,23 @@ impl Layout {
         self.lengths().iter().sum()
     }
 
-    pub(super) fn read(self, memory: &[f64]) -> Memory<'_> {
-        let mut rest = memory;
-        let parts = self.lengths().map(|len| {
-            let (part, tail) = rest.split_at(len);
-            rest = tail;
-            part
-        });
-        let [log_det, rates, scaled, factor, inverse, weights, white, variances] = parts;
-        let rows = |part| RowsRef::new(part, self.inducing);
-        Memory {
-            log_det: log_det[0],
-            rates,
-            scaled,
-            factor: rows(factor),
-            inverse: rows(inverse),
-            weights: rows(weights),
-            white: rows(white),
-            variances,
-        }
+    fn split<V, M>(self, take: impl FnMut(usize) -> V, matrix: impl Fn(V) -> M) -> Memory<V, M> {
+        let [log_det, rates, scaled, factor, inverse, weights, white, variances] = self.lengths().map(take);
+        let [factor, inverse, weights, white] = [factor, inverse, weights, white].map(matrix);
+        Memory { log_det, rates, scaled, factor, inverse, weights, white, variances }
     }
 
-    pub(super) fn write(self, memory: &mut [f64]) -> MemoryMut<'_> {
-        let mut rest = memory;
-        let parts = self.lengths().map(|len| borrow(&mut rest, len));
-        let [log_det, rates, scaled, factor, inverse, weights, white, variances] = parts;
-        MemoryMut { log_det: &mut log_det[0], rates, scaled, factor, inverse, weights, white, variances }
+    pub(super) fn read(self, mut memory: &[f64]) -> Memory<&[f64], RowsRef<'_>> {
+        let take = |len: usize| {
+            let (part, rest) = memory.split_at(len);
+            memory = rest;
+            part
+        };
+        self.split(take, |part| RowsRef::new(part, self.inducing))
+    }
+
+    fn write(self, mut memory: &mut [f64]) -> Memory<&mut [f64], &mut [f64]> {
+        self.split(|len| borrow(&mut memory, len), |part| part)
     }
 }
 
