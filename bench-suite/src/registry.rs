@@ -73,13 +73,13 @@ impl Entry {
         matches!(self.text, Cow::Owned(_))
     }
 
-    /// Figures: those of the file, then those of its room; the standard ones if there are none.
+    /// Figures: those of the file, then those in Rust; the standard ones if there are none.
     pub fn plates(&self, results: &Results) -> Vec<FigureFile> {
         let drawn = results.experiment.figures.iter().filter_map(|figure| figure.plate(results));
         drawn.chain((self.figures)(results)).collect()
     }
 
-    /// Tables: those of the file, then those of its room.
+    /// Tables: those of the file, then those in Rust.
     pub fn sheets(&self, results: &Results) -> Vec<Sheet> {
         let written = results.experiment.tables.iter().map(|table| table.sheet(results));
         written.chain((self.tables)(results)).collect()

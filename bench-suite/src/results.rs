@@ -262,16 +262,6 @@ impl Series<'_> {
         self.fit().map(|fit| &fit.family)
     }
 
-    /// Returns true if the task is a fit with this schedule that begins with this mean in every coordinate.
-    pub fn is_from(&self, mean: f64, schedule: &str) -> bool {
-        self.fit().and_then(Fit::begun).is_some_and(|(name, at, _)| name == schedule && at == mean)
-    }
-
-    /// Returns true if the method has this kind and budget.
-    pub fn is(&self, kind: &str, budget: usize) -> bool {
-        self.method().kind() == kind && self.method().budget() == budget
-    }
-
     /// Returns true if some of the results come from other code.
     pub fn has_stale(&self) -> bool {
         self.outcomes.iter().any(|outcome| outcome.is_stale())

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcsa_core::Error;
 use serde::Deserialize;
 
-use super::resampling::{Columns, mean, median};
-use super::{ENOUGH, Finding, greatest, least};
+use super::{Columns, ENOUGH, Finding, greatest, least, mean, median};
 use crate::experiment::Experiment;
 use crate::results::{Results, Series};
 use crate::selector::{Selector, Settings};
@@ -205,15 +204,15 @@ impl Contrast {
             Relation::AtMost(border) => (border, false),
             Relation::Within(..) => (1.0, false),
         };
-        match (is_least, self.is_resampled) {
-            (true, true) => Finding::at_least_of(&columns, number, border, &what),
-            (false, true) => Finding::at_most_of(&columns, number, border, &what),
-            (true, false) => Finding::at_least(number(&columns), border, what),
-            (false, false) => Finding::at_most(number(&columns), border, what),
+        let judge: fn(f64, f64, String) -> Finding =
+            if is_least { Finding::at_least } else { Finding::at_most };
+        match self.is_resampled {
+            true => Finding::of_resampled(&columns, number, border, &what, judge),
+            false => judge(number(&columns), border, what),
         }
     }
 
-    /// Values of each side at each of its steps, in the order of replicates; or a finding that says what is missing.
+    /// Values of each side at each of its steps, in the order of replicates; or a finding with what is missing.
     fn columns(&self, results: &Results) -> Result<(Columns, Vec<Part>), Finding> {
         let labels = results.experiment.labels().unwrap_or_default();
         let all: Vec<(Settings, Series<'_>)> =

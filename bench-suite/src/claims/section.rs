@@ -14,20 +14,20 @@ use crate::task::Task;
 
 /// The claims of a file; its other sections are read elsewhere.
 #[derive(Debug, Deserialize)]
-struct Section {
+struct Section<T> {
     #[serde(rename = "claims", default)]
-    common: Common,
-    #[serde(rename = "claim", default)]
-    claims: Vec<Spanned<Row>>,
+    common: T,
+    #[serde(rename = "claim", default = "Vec::new")]
+    claims: Vec<Spanned<T>>,
 }
 
-/// The section `[claims]`: values of keys that claims leave out.
+/// A table `[[claim]]` as written, or the section `[claims]`: values of keys that claims leave out. The keys are explained in
+/// `docs/experiment-file.md`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Common {
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct Row {
     citation: Option<String>,
     metric: Option<String>,
-    #[serde(rename = "as-published")]
     as_published: Option<String>,
     at: Option<Value>,
     summary: Option<Summary>,
@@ -36,40 +36,27 @@ struct Common {
     replicates: Option<Replicates>,
     steps: Option<u64>,
     curve: Option<Curve>,
-}
-
-/// A table `[[claim]]` as written. The keys are explained in `docs/experiment-file.md`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Row {
-    citation: Option<String>,
-    sentence: String,
+    sentence: Option<String>,
     check: Option<String>,
     theory: Option<String>,
     not_reproducible: Option<String>,
     reason: Option<Reason>,
-    metric: Option<String>,
-    as_published: Option<String>,
-    at: Option<Value>,
     #[serde(rename = "where")]
-    place: Option<Table>,
+    place: Table,
     of: Option<Value>,
     against: Option<Value>,
     pairs: Option<Vec<Pair>>,
-    summary: Option<Summary>,
-    compare: Option<Compare>,
     distance_from: Option<Exact>,
-    curve: Option<Curve>,
     nan: Option<Nan>,
     absent: Option<Absent>,
     within: Option<(f64, f64)>,
-    any: Option<bool>,
-    interval: Option<Interval>,
-    replicates: Option<Replicates>,
-    steps: Option<u64>,
+    any: bool,
     at_least: Option<f64>,
     at_most: Option<f64>,
 }
+
+/// Keys that do not belong to comparisons.
+const OTHERS: [&str; 6] = ["citation", "sentence", "check", "theory", "not-reproducible", "reason"];
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,39 +65,25 @@ struct Pair {
     against: Value,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Compare {
-    Difference,
-    Ratio,
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident: $($word:ident)|*;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+            #[serde(rename_all = "kebab-case")]
+            enum $name { $($word),* }
+        )*
+    };
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Interval {
-    Paired,
-    None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Replicates {
-    All,
-    Common,
-}
-
-/// What a NaN counts as.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Nan {
-    Infinite,
-}
-
-/// What is done with terms without results.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Absent {
-    Skipped,
+words! {
+    Compare: Difference | Ratio;
+    Interval: Paired | None;
+    Replicates: All | Common;
+    /// What a NaN counts as.
+    Nan: Infinite;
+    /// What is done with terms without results.
+    Absent: Skipped;
 }
 
 /// The claims of an experiment, in the order of its file.
@@ -124,133 +97,91 @@ pub fn claims(
     checks: &[(&str, Check)],
 ) -> Result<Vec<Claim>, Error> {
     let place = |error: toml::de::Error| Error::invalid(error.to_string()).within(file);
-    let section: Section = toml::from_str(text).map_err(place)?;
+    // Faults of single keys are named with their lines; then claims are completed, and read again.
+    toml::from_str::<Section<Row>>(text).map_err(place)?;
+    let section: Section<Table> = toml::from_str(text).map_err(place)?;
     let (mut planned, labels) = (Vec::new(), experiment.labels()?);
     for preset in experiment.presets.values().filter(|_| !section.claims.is_empty()) {
         let tasks = experiment.tasks(preset)?.into_iter();
         planned.push(tasks.map(|task| (Settings::of(&task, &labels), task)).collect());
     }
-    let claim = |(number, row): (usize, Spanned<Row>)| {
+    let claim = |(number, row): (usize, Spanned<Table>)| {
         let line = 1 + text[..row.span().start].matches('\n').count();
         let place =
             |error: Error| error.within(format!("[[claim]] number {number}, line {line}")).within(file);
-        row.into_inner().claim(&section.common, experiment, &planned, checks).map_err(place)
+        claim(row.into_inner(), section.common.clone(), experiment, &planned, checks).map_err(place)
     };
     (1..).zip(section.claims).map(claim).collect()
 }
 
 type Planned = [Vec<(Settings, Task)>];
 
+/// The claim of a table, in which common values are filled in for keys that are left out.
+fn claim(
+    own: Table,
+    mut common: Table,
+    experiment: &Experiment,
+    planned: &Planned,
+    checks: &[(&str, Check)],
+) -> Result<Claim, Error> {
+    let invalid = |reason: String| Err(Error::invalid(reason));
+    let compared: Vec<&str> = own.keys().map(String::as_str).filter(|key| !OTHERS.contains(key)).collect();
+    let compared = compared.join(", ");
+    if own.contains_key("metric") {
+        common.remove("as-published");
+    }
+    common.extend(own);
+    let read = Row::deserialize(Value::Table(common));
+    let mut row = read.map_err(|error| Error::invalid(error.message().to_owned()))?;
+    let basis = match (&row.check, &row.theory, &row.not_reproducible) {
+        (None, None, None) => {
+            let contrast = row.contrast(experiment, planned)?;
+            match row.as_published.take() {
+                None => Basis::Contrast(contrast),
+                published => {
+                    row.metric = published;
+                    let published = row.contrast(experiment, planned)?;
+                    Basis::Corrected { published, corrected: contrast }
+                }
+            }
+        }
+        _ if !compared.is_empty() => {
+            return invalid(format!("{compared} belongs to a comparison, which this claim is not"));
+        }
+        (Some(name), None, None) => match checks.iter().find(|(known, _)| known == name) {
+            Some((_, check)) => Basis::Check(name.clone(), *check),
+            None => {
+                return invalid(format!("check = {name:?}: the experiment has no check of this name"));
+            }
+        },
+        (None, Some(id), None) => match mcsa_theory::claims::all().iter().any(|claim| claim.id == *id) {
+            true => Basis::Theory(id.clone()),
+            false => {
+                return invalid(format!("theory = {id:?}: no such claim; `mcsa-bench theory` lists them"));
+            }
+        },
+        (None, None, Some(why)) => Basis::NotReproducible(why.clone()),
+        _ => return invalid("only one of check, theory and not-reproducible can be given".to_owned()),
+    };
+    let reason = row.reason.or_else(|| match &basis {
+        Basis::Theory(id) => Some(Reason {
+            cause: Cause::Paper,
+            why: "its statement has an exact counterexample on a finite problem".to_owned(),
+            by: Some(format!("theory {id}")),
+        }),
+        _ => None,
+    });
+    if let Some(Reason { cause, by, .. }) = &reason
+        && (*cause == Cause::Open) != by.is_none()
+    {
+        return invalid("reason: `by` names what decides the cause; an open cause alone has none".to_owned());
+    }
+    let citation = row.citation.unwrap_or_else(|| "ours".to_owned());
+    let sentence = row.sentence.ok_or_else(|| Error::invalid("missing field `sentence`"))?;
+    Ok(Claim { citation, sentence, basis, reason })
+}
+
 impl Row {
-    fn claim(
-        mut self,
-        common: &Common,
-        experiment: &Experiment,
-        planned: &Planned,
-        checks: &[(&str, Check)],
-    ) -> Result<Claim, Error> {
-        let invalid = |reason: String| Err(Error::invalid(reason));
-        let compared = self.compared();
-        let basis = match (&self.check, &self.theory, &self.not_reproducible) {
-            (None, None, None) => {
-                self.complete(common);
-                let contrast = self.contrast(experiment, planned)?;
-                match self.as_published.take() {
-                    None => Basis::Contrast(contrast),
-                    published => {
-                        self.metric = published;
-                        Basis::Corrected {
-                            published: self.contrast(experiment, planned)?,
-                            corrected: contrast,
-                        }
-                    }
-                }
-            }
-            _ if !compared.is_empty() => {
-                return invalid(format!(
-                    "{} belongs to a comparison, which this claim is not",
-                    compared.join(", ")
-                ));
-            }
-            (Some(name), None, None) => match checks.iter().find(|(known, _)| known == name) {
-                Some((_, check)) => Basis::Check(name.clone(), *check),
-                None => {
-                    return invalid(format!("check = {name:?}: the experiment has no check of this name"));
-                }
-            },
-            (None, Some(id), None) => match mcsa_theory::claims::all().iter().any(|claim| claim.id == *id) {
-                true => Basis::Theory(id.clone()),
-                false => {
-                    return invalid(format!(
-                        "theory = {id:?}: no such claim; `mcsa-bench theory` lists them"
-                    ));
-                }
-            },
-            (None, None, Some(why)) => Basis::NotReproducible(why.clone()),
-            _ => return invalid("only one of check, theory and not-reproducible can be given".to_owned()),
-        };
-        let citation = self.citation.or_else(|| common.citation.clone());
-        let reason = self.reason.or_else(|| match &basis {
-            Basis::Theory(id) => Some(Reason {
-                cause: Cause::Paper,
-                why: "its statement has an exact counterexample on a finite problem".to_owned(),
-                by: Some(format!("theory {id}")),
-            }),
-            _ => None,
-        });
-        if let Some(Reason { cause, by, .. }) = &reason
-            && (*cause == Cause::Open) != by.is_none()
-        {
-            return invalid(
-                "reason: `by` names what decides the cause; an open cause alone has none".to_owned(),
-            );
-        }
-        let citation = citation.unwrap_or_else(|| "ours".to_owned());
-        Ok(Claim { citation, sentence: self.sentence, basis, reason })
-    }
-
-    /// Fills in common values for keys that are left out.
-    fn complete(&mut self, common: &Common) {
-        if self.metric.is_none() {
-            self.as_published = self.as_published.take().or_else(|| common.as_published.clone());
-        }
-        self.metric = self.metric.take().or_else(|| common.metric.clone());
-        self.at = self.at.take().or_else(|| common.at.clone());
-        self.summary = self.summary.or(common.summary);
-        self.compare = self.compare.or(common.compare);
-        self.interval = self.interval.or(common.interval);
-        self.replicates = self.replicates.or(common.replicates);
-        self.steps = self.steps.or(common.steps);
-        self.curve = self.curve.or(common.curve);
-    }
-
-    /// Names of the given keys that belong to comparisons.
-    fn compared(&self) -> Vec<&'static str> {
-        let all = [
-            ("metric", self.metric.is_some()),
-            ("as-published", self.as_published.is_some()),
-            ("at", self.at.is_some()),
-            ("where", self.place.is_some()),
-            ("of", self.of.is_some()),
-            ("against", self.against.is_some()),
-            ("pairs", self.pairs.is_some()),
-            ("summary", self.summary.is_some()),
-            ("compare", self.compare.is_some()),
-            ("distance-from", self.distance_from.is_some()),
-            ("curve", self.curve.is_some()),
-            ("nan", self.nan.is_some()),
-            ("absent", self.absent.is_some()),
-            ("within", self.within.is_some()),
-            ("any", self.any.is_some()),
-            ("interval", self.interval.is_some()),
-            ("replicates", self.replicates.is_some()),
-            ("steps", self.steps.is_some()),
-            ("at-least", self.at_least.is_some()),
-            ("at-most", self.at_most.is_some()),
-        ];
-        all.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
-    }
-
     fn contrast(&self, experiment: &Experiment, planned: &Planned) -> Result<Contrast, Error> {
         let relation = match (self.at_least, self.at_most, self.within) {
             (Some(border), None, None) => Relation::AtLeast(border),
@@ -283,7 +214,7 @@ impl Row {
             summary: self.summary.unwrap_or(Summary::Median),
             is_ratio: self.compare == Some(Compare::Ratio),
             curve: self.curve,
-            any: self.any == Some(true),
+            any: self.any,
             nan_is_infinite: self.nan.is_some(),
             skips_absent: self.absent.is_some(),
             is_resampled: self.interval != Some(Interval::None),
@@ -298,7 +229,7 @@ impl Row {
                 "summary = \"each\" compares single replicates: it needs interval = \"none\"",
             ));
         }
-        for place in combinations(self.place.as_ref().unwrap_or(&Table::new())) {
+        for place in combinations(&self.place) {
             for (of, against) in &pairs {
                 self.add(&mut contrast, &place, of, *against)?;
             }

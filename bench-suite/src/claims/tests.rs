@@ -9,7 +9,7 @@ use crate::experiment::{Experiment, PresetName};
 use crate::metric::{Metric, Vector};
 use crate::registry::{Entry, REGISTRY};
 use crate::results::Results;
-use crate::selector::Settings;
+use crate::selector::{Selector, Settings};
 use crate::store::{CODE, Ended, Outcome, Row};
 use crate::task::{Job, Task};
 
@@ -88,6 +88,19 @@ impl<'c> Scene<'c> {
     /// Results in which the side `k` has the summary `summaries[k]`, up to noise.
     fn results(&self, summaries: &[f64], noise: f64) -> Results {
         let mut outcomes: Vec<Outcome> = Vec::new();
+        let mut add = |task: &Task, replicate, step, metric: &str, value| {
+            let is_it = |outcome: &Outcome| outcome.job.task == *task && outcome.job.replicate == replicate;
+            let place = outcomes.iter().position(is_it).unwrap_or(outcomes.len());
+            if place == outcomes.len() {
+                outcomes.push(self.outcome(task, replicate));
+            }
+            let rows = &mut outcomes[place].rows;
+            let place = rows.partition_point(|row| row.step < step);
+            if rows.get(place).is_none_or(|row| row.step != step) {
+                rows.insert(place, Row::new(step, []));
+            }
+            rows[place].values.insert(Metric::named(metric).expect("a known metric").name, value);
+        };
         for (k, (side, task)) in self.contrast.sides.iter().zip(&self.tasks).enumerate() {
             let recorded = task.recorded();
             let steps = match side.at {
@@ -97,6 +110,7 @@ impl<'c> Scene<'c> {
                     recorded.into_iter().filter(|step| (from..=to).contains(step)).collect()
                 }
             };
+            let zero = side.less.as_ref().map(|less| self.selected(less, task.length()));
             for (replicate, step) in (0..REPLICATES).flat_map(|r| steps.iter().map(move |step| (r, *step))) {
                 let sign = if (replicate + k as u64).is_multiple_of(2) { 1.0 } else { -1.0 };
                 let value = summaries[k] + sign * noise * (1 + replicate) as f64;
@@ -106,50 +120,28 @@ impl<'c> Scene<'c> {
                     _ if self.is_log() => value.exp(),
                     _ => value,
                 };
-                let is_it =
-                    |outcome: &&mut Outcome| outcome.job.task == *task && outcome.job.replicate == replicate;
-                if outcomes.iter_mut().find(is_it).is_none() {
-                    let (experiment, seed) =
-                        (self.experiment.id.clone(), self.experiment.seed().child(replicate));
-                    let job =
-                        Job { experiment, seeded_as: None, task: task.clone(), data: None, replicate, seed };
-                    outcomes.push(Outcome {
-                        job,
-                        rows: Vec::new(),
-                        ended: Ended::default(),
-                        unit: None,
-                        code: CODE.to_owned(),
-                    });
-                }
-                let rows = &mut outcomes.iter_mut().find(is_it).unwrap().rows;
-                if !rows.iter().any(|row| row.step == step) {
-                    rows.push(Row::new(step, []));
-                    rows.sort_by_key(|row| row.step);
-                }
-                let row = rows.iter_mut().find(|row| row.step == step).unwrap();
-                row.values.insert(Metric::named(&side.metric).expect("a known metric").name, value);
+                add(task, replicate, step, &side.metric, value);
+                zero.iter().for_each(|zero| add(zero, replicate, step, &side.metric, 0.0));
             }
-        }
-        for (side, task) in self.contrast.sides.iter().zip(&self.tasks) {
-            let Some(less) = &side.less else { continue };
-            let all =
-                self.experiment.presets.values().flat_map(|preset| self.experiment.tasks(preset).unwrap());
-            let labels = self.experiment.labels().unwrap();
-            let is_it =
-                |other: &Task| less.selects(&Settings::of(other, &labels)) && other.length() == task.length();
-            let zero = all.into_iter().find(is_it).unwrap();
-            let metric = Metric::named(&side.metric).unwrap().name;
-            let ours: Vec<Outcome> =
-                outcomes.iter().filter(|outcome| outcome.job.task == *task).cloned().collect();
-            outcomes.extend(ours.into_iter().map(|mut outcome| {
-                outcome.job.task = zero.clone();
-                outcome.rows.iter_mut().for_each(|row| row.values.extend([(metric, 0.0)]));
-                outcome
-            }));
         }
         let mut results = Results::synthetic(self.experiment.clone(), self.preset(), |_, _, _| Vec::new());
         results.outcomes = outcomes;
         results
+    }
+
+    fn outcome(&self, task: &Task, replicate: u64) -> Outcome {
+        let (experiment, seed) = (self.experiment.id.clone(), self.experiment.seed().child(replicate));
+        let job = Job { experiment, seeded_as: None, task: task.clone(), data: None, replicate, seed };
+        Outcome { job, rows: Vec::new(), ended: Ended::default(), unit: None, code: CODE.to_owned() }
+    }
+
+    /// The task of some length that has some settings.
+    fn selected(&self, selector: &Selector, length: u64) -> Task {
+        let presets = self.experiment.presets.values();
+        let mut all = presets.flat_map(|preset| self.experiment.tasks(preset).unwrap());
+        let labels = self.experiment.labels().unwrap();
+        let is_it = |task: &Task| selector.selects(&Settings::of(task, &labels)) && task.length() == length;
+        all.find(is_it).unwrap()
     }
 
     fn preset(&self) -> PresetName {

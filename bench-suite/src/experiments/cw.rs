@@ -37,7 +37,7 @@ const TRANSITIONS: u64 = 4_000;
 /// All kernels of the library that a score climb can use, on a standard normal with proposals equal to the target.
 ///
 /// # Errors
-/// If a kernel refuses its settings; tests exclude this.
+/// If the settings of a kernel are invalid; tests exclude this.
 fn measured() -> Result<Vec<Seen>, Error> {
     let leapfrog = || Leapfrog::new(SMALL, Mass::unit());
     Ok(vec![

@@ -3,8 +3,7 @@
 use mcsa_plot::{Axis, Figure, Layer, Panel, Style, Summary};
 
 use crate::catalog::{First, Target};
-use crate::claims::resampling::{Columns, mean, median};
-use crate::claims::{Check, Finding, greatest, least};
+use crate::claims::{Check, Columns, Finding, greatest, least, mean, median};
 use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::look;
@@ -231,12 +230,12 @@ fn varies_less(results: &Results, set: &str) -> Finding {
         if gains.iter().any(|gain| gain.is_nan()) { f64::NAN } else { gains[1] }
     };
     let ranges = grouped(&columns, &sizes, range);
-    let told: Vec<String> = (0..3)
+    let listed: Vec<String> = (0..3)
         .map(|k| format!("{:.3} and {:.3}", ranges[k] / scales[k], ranges[3 + k] / scales[k]))
         .collect();
     let what = format!(
         "range over S of the fitted mean in posterior scales, MSC and importance sampling: {}; the middle of three gains",
-        told.join(", ")
+        listed.join(", ")
     );
     Finding::at_least_of(&columns, gain, 0.0, &what)
 }

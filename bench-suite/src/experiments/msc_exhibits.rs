@@ -272,9 +272,9 @@ fn distances() -> Vec<[f64; 3]> {
 
 fn closer(distances: &[[f64; 3]]) -> Finding {
     let falls = distances.iter().flat_map(|d| [d[0] - d[1], d[1] - d[2]]);
-    let told: Vec<String> =
+    let listed: Vec<String> =
         distances.iter().map(|d| format!("{:.3}, {:.3}, {:.3}", d[0], d[1], d[2])).collect();
-    let what = format!("total variation with 2, 5 and 9 of ten: {}; its least fall", told.join("; and "));
+    let what = format!("total variation with 2, 5 and 9 of ten: {}; its least fall", listed.join("; and "));
     Finding::at_least(least(falls), 0.0, what)
 }
 

@@ -5,8 +5,7 @@ use mcsa_data::Catalogue;
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use crate::catalog::Target;
-use crate::claims::resampling::mean;
-use crate::claims::{Check, ENOUGH, Finding, greatest, least};
+use crate::claims::{Check, ENOUGH, Finding, greatest, least, mean};
 use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::interval::{Interval, bootstrap};

@@ -181,8 +181,8 @@ pub(super) fn rate(series: &Series<'_>) -> Option<f64> {
     Some(rate.at(1))
 }
 
-/// Tenth percentile, median and ninetieth percentile of the divergence at the end; infinite for a fit that diverged.
-fn ends(series: &Series<'_>) -> Option<[f64; 3]> {
+/// Median divergence at the end; a fit that diverged counts as infinitely far.
+fn end(series: &Series<'_>) -> Option<f64> {
     let end = |outcome: &&Outcome| match &outcome.ended.failure {
         Some(_) => Some(f64::INFINITY),
         None => outcome.rows.last()?.values.get("kl").copied(),
@@ -190,7 +190,7 @@ fn ends(series: &Series<'_>) -> Option<[f64; 3]> {
     let mut values: Vec<f64> = series.outcomes.iter().map(end).collect::<Option<_>>()?;
     // Interpolation between infinite values would give NaN.
     values.iter_mut().filter(|value| value.is_infinite()).for_each(|value| *value = f64::MAX);
-    (!values.is_empty()).then(|| [0.1, 0.5, 0.9].map(|level| quantile(&mut values, level)))
+    (!values.is_empty()).then(|| quantile(&mut values, 0.5))
 }
 
 /// Step sizes in ascending order, each with the median divergence above the floor; `None` if fits are shorter than the
@@ -206,7 +206,7 @@ fn excesses(results: &Results, rule: &str, kind: &str) -> Option<Vec<(f64, f64)>
             return None;
         }
         let floor = *series.at(0, "kl_floor").first()?;
-        all.push((rate(&series)?, ends(&series)?[1] - floor));
+        all.push((rate(&series)?, end(&series)? - floor));
     }
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let is_known = all.len() > 1 && all.iter().all(|(_, excess)| !excess.is_nan());
@@ -229,35 +229,31 @@ fn width(results: &Results, rule: &str, kind: &str) -> Option<f64> {
 const MISSING: &str = "not all optimisers and methods have 10000 iterations";
 
 fn parallel_is_widest(results: &Results) -> Finding {
-    let mut leads = Vec::new();
-    for rule in RULES {
-        let widths = KINDS.map(|kind| width(results, rule, kind));
-        let [Some(parallel), Some(jsa), Some(msc), Some(rb)] = widths else {
-            return Finding::too_little(MISSING);
-        };
-        leads.push(parallel - greatest([jsa, msc, rb]));
-    }
-    Finding::at_least(
-        least(leads),
-        WIDER,
-        "decades by which the range of pMCSA exceeds the widest other, least over optimisers",
-    )
+    let what = "decades by which the range of pMCSA exceeds the widest other, least over optimisers";
+    is_widest(results, RULES.map(|rule| KINDS.map(|kind| (rule, kind))), what)
 }
 
 fn adam_is_widest(results: &Results) -> Finding {
-    let mut leads = Vec::new();
-    for kind in &KINDS[1..] {
-        let widths = RULES.map(|rule| width(results, rule, kind));
-        let [Some(sgd), Some(momentum), Some(nesterov), Some(adam)] = widths else {
-            return Finding::too_little(MISSING);
-        };
-        leads.push(adam - greatest([sgd, momentum, nesterov]));
-    }
-    Finding::at_least(
-        least(leads),
-        WIDER,
-        "decades by which the range under Adam exceeds the widest other, least over methods",
+    let what = "decades by which the range under Adam exceeds the widest other, least over methods";
+    let [_, others @ ..] = KINDS;
+    is_widest(
+        results,
+        others.map(|kind| ["adam", "sgd", "momentum", "nesterov"].map(|rule| (rule, kind))),
+        what,
     )
+}
+
+/// Finding on the least of several leads: decades by which the first of four ranges exceeds the widest other.
+fn is_widest<const N: usize>(results: &Results, all: [[(&str, &str); 4]; N], what: &str) -> Finding {
+    let lead = |ranges: [(&str, &str); 4]| {
+        let widths = ranges.map(|(rule, kind)| width(results, rule, kind));
+        let [Some(first), Some(second), Some(third), Some(fourth)] = widths else { return None };
+        Some(first - greatest([second, third, fourth]))
+    };
+    match all.into_iter().map(lead).collect::<Option<Vec<f64>>>() {
+        Some(leads) => Finding::at_least(least(leads), WIDER, what),
+        None => Finding::too_little(MISSING),
+    }
 }
 
 /// Smallest difference in decades that counts as wider: less than the distance between two step sizes of the paper.

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use crate::catalog::{AnnealedConfig, FamilyConfig, Target};
-use crate::claims::resampling::{LEVEL, mean};
-use crate::claims::{Check, ENOUGH, Finding};
+use crate::claims::{Check, ENOUGH, Finding, LEVEL, mean};
 use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::interval::{Interval, bootstrap};

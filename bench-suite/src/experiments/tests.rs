@@ -244,26 +244,26 @@ fn local_latents() {
 /// Divergence, acceptance and largest weight of a flow or another family on a target, at a fraction of all steps.
 #[test]
 fn families() {
-    type Said = fn(bool, &str, f64) -> [f64; 3];
-    let verdicts = |preset, said: Said| {
+    type Course = fn(bool, &str, f64) -> [f64; 3];
+    let verdicts = |preset, course: Course| {
         checks("ours/flow-families", preset, |task, _, step| {
             let Task::Fit(fit) = task else { panic!("the file has nothing else") };
             let is_flow = ours::FLOWS.contains(&fit.family.kind());
-            let [kl, acceptance, bound] = said(is_flow, fit.target.label(), step as f64 / fit.steps as f64);
+            let [kl, acceptance, bound] = course(is_flow, fit.target.label(), step as f64 / fit.steps as f64);
             vec![("kl", kl), ("acceptance", acceptance), ("log_weight_bound", bound)]
         })
     };
-    let as_said: Said = |is_flow, _, part| if is_flow { [0.005, part, -part] } else { [4.5, 0.1, 1.0] };
+    let as_claimed: Course = |is_flow, _, part| if is_flow { [0.005, part, -part] } else { [4.5, 0.1, 1.0] };
     // A flow with a smaller divergence although its chains accept less is worse than both.
-    let otherwise: Said = |is_flow, target, part| match (is_flow, target) {
+    let otherwise: Course = |is_flow, target, part| match (is_flow, target) {
         (true, "banana") => [0.95, 0.1 - part, part],
         (true, _) => [3.5, 0.1 - part, part],
         (false, "banana") => [1.0, 0.9, 1.0],
         (false, _) => [3.0, 0.9, 1.0],
     };
-    assert_eq!(verdicts(Default, as_said), [Agree; 9]);
+    assert_eq!(verdicts(Default, as_claimed), [Agree; 9]);
     assert_eq!(verdicts(Default, otherwise), [Disagree; 9]);
-    assert_eq!(verdicts(Quick, as_said), [TooLittle; 9]);
+    assert_eq!(verdicts(Quick, as_claimed), [TooLittle; 9]);
 }
 
 #[test]
@@ -320,17 +320,17 @@ fn budgets_to_a_distance() {
     assert_eq!(found(3_000, 3_000), [TooLittle; 2]);
 }
 
-/// Every answer is wrong; `fit` says `yes`, R-hat and k-hat are given.
+/// Every answer is wrong; the verdict of `fit` is `yes`, R-hat and k-hat are given.
 #[test]
 fn warnings() {
     let found = |yes: f64, r_hat: f64, k_hat: f64| {
         checks("ours/scoreboard-planted", Default, |task, _, _| {
-            let told = match task.method().kind() {
+            let shown = match task.method().kind() {
                 "fit" => ("yes", yes),
                 "nuts" => ("r_hat", r_hat),
                 _ => ("k_hat", k_hat),
             };
-            vec![("answer_error", 9.0), ("spread_error", 0.0), ("failed", 0.0), told]
+            vec![("answer_error", 9.0), ("spread_error", 0.0), ("failed", 0.0), shown]
         })
     };
     assert_eq!(found(0.0, 1.0, 0.1), [Agree; 2]);
@@ -344,14 +344,10 @@ fn warnings() {
     assert_eq!(verdicts, [Agree; 2]);
 }
 
-fn board(id: &str, rows: impl Fn(&Task, u64, u64) -> Values) -> crate::results::Results {
-    results(id, Default, rows)
-}
-
 /// NUTS is the most accurate and exceeds its budget, a Student t is second, the first replicate of Pathfinder fails.
 #[test]
 fn the_winner_keeps_to_its_budget() {
-    let results = board("ours/scoreboard-zoo", |task, replicate, budget| {
+    let results = results("ours/scoreboard-zoo", Default, |task, replicate, budget| {
         let (error, cost) = match task.method().kind() {
             "nuts" => (0.01, 2.0),
             "moments-student-t" => (0.02, 1.0),
@@ -384,7 +380,7 @@ fn the_winner_keeps_to_its_budget() {
 
 #[test]
 fn a_method_stops_where_its_error_grows() {
-    let results = board("ours/scoreboard-ladder", |task, _, budget| {
+    let results = results("ours/scoreboard-ladder", Default, |task, _, budget| {
         let dim = match task.target() {
             Target::Case { case } => Case::dim(case).unwrap_or(0),
             _ => 0,

@@ -4,8 +4,7 @@ use mcsa_diagnostics::quantile;
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use crate::catalog::{Case, Target};
-use crate::claims::resampling::LEVEL;
-use crate::claims::{Check, Finding, Verdict};
+use crate::claims::{Check, Finding, LEVEL, Verdict};
 use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::interval::binomial;
@@ -17,7 +16,7 @@ use crate::tables::{Sheet, rate};
 const LIMITS: (f64, f64) = (0.3, 1.3);
 /// Share of the starts from which on a mode counts as one that starts can reach.
 const REACHED: f64 = 0.05;
-/// k-hat below which it says yes alone.
+/// k-hat below which weights count as light.
 const LIGHT: f64 = 0.7;
 /// Range of errors that is drawn, in multiples of the limit; others lie on its ends.
 const RANGE: (f64, f64) = (0.01, 100.0);
@@ -60,7 +59,7 @@ const TRIAL: [&str; 13] = [
 struct Run {
     /// The verdict is yes.
     yes: bool,
-    /// k-hat alone would say yes.
+    /// k-hat is below its threshold.
     light: bool,
     /// The answer is wrong; true for every answer if the target has no moments.
     wrong: bool,

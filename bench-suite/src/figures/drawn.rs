@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::FigureFile;
-use super::curves::{EIGHTY, FEWEST, provenance, provenance_of_means, status, with};
+use super::curves::{Curve, EIGHTY, FEWEST, intervals, late, provenance, provenance_of_means, status, with};
 use crate::catalog::Method;
 use crate::exact::Value as Exact;
 use crate::interval::{Interval, bootstrap};
@@ -494,35 +494,22 @@ impl Shown {
         match (scaled.range, scaled.reach) {
             (Some((low, high)), _) => axis.spanning(low, high),
             (None, Some(reach)) => axis.spanning(0.0, reach * last as f64),
-            _ if scaled.late => match self.late(here) {
-                Some((low, high)) => axis.spanning(low, high),
-                None => axis,
-            },
+            _ if scaled.late => {
+                match late(here.iter().map(|(_, series)| self.curve(series, &self.written.metric))) {
+                    Some((_, (low, high))) => axis.spanning(low, high),
+                    None => axis,
+                }
+            }
             _ => axis,
         }
     }
 
     /// Steps with the lower end, middle and upper end of the band of a metric.
-    fn curve(&self, series: &Series<'_>, metric: &str) -> (Vec<f64>, [Vec<f64>; 3]) {
+    fn curve(&self, series: &Series<'_>, metric: &str) -> Curve {
         match self.written.summary {
             Summary::Median => series.quantiles(metric, EIGHTY),
             Summary::Mean => series.means(metric, self.written.level),
         }
-    }
-
-    /// Range of the bands after the first tenth of the steps, with a margin.
-    fn late(&self, here: &[Row<'_>]) -> Option<(f64, f64)> {
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (_, series) in here {
-            let (steps, [lower, _, upper]) = self.curve(series, &self.written.metric);
-            let border = 0.1 * steps.last().copied().unwrap_or(0.0);
-            let first = steps.iter().take_while(|step| **step < border).count();
-            for value in lower[first..].iter().chain(&upper[first..]).filter(|value| value.is_finite()) {
-                (low, high) = (low.min(*value), high.max(*value));
-            }
-        }
-        let margin = 0.05 * (high - low);
-        (margin > 0.0 && margin.is_finite()).then_some((low - margin, high + margin))
     }
 
     fn panel(&self, here: &[Row<'_>], is_stand_in: bool) -> Panel {
@@ -718,19 +705,25 @@ impl Shown {
 
     /// Means with intervals at the end, or all replicates with their median, a row for each value of a setting.
     fn rows(&self, key: &str, value: Axis, all: &[Row<'_>]) -> Panel {
-        let (mut places, mut looks) = (Vec::new(), Vec::new());
-        let place = |row: &Row<'_>| named(row, key, &self.written.names);
         let here: Vec<Row<'_>> = match &self.written.base {
             Some(base) => all.iter().filter(|(settings, _)| !settings.admits(base)).cloned().collect(),
             None => all.to_vec(),
         };
+        let (mut places, mut rows, mut points) = (Vec::<String>::new(), Vec::new(), Vec::new());
         for row in &here {
-            let (place, look) = (place(row), self.look_with_start(row, &here));
-            if !places.contains(&place) {
+            let place = named(row, key, &self.written.names);
+            let known = places.iter().position(|known| *known == place);
+            let at = known.unwrap_or(places.len()) as f64;
+            if known.is_none() {
                 places.push(place);
             }
-            if !looks.contains(&look) {
-                looks.push(look);
+            let (look, mut values) = (self.look_with_start(row, &here), self.values(row, all));
+            if self.written.marks != Marks::Replicates {
+                rows.push((look, at, bootstrap(&values, self.written.level)));
+            } else if !values.is_empty() {
+                let ring = Style { marker: Marker::Ring, ..look.1 }.sized(2.4);
+                points.push(Layer::points(values.clone(), vec![at; values.len()]).styled(ring));
+                points.push(Layer::points([quantile(&mut values, 0.5)], [at]).styled(look.1.sized(4.0)));
             }
         }
         let names = places.iter().map(|place| self.name_of(key, place).replace('±', "^{±}"));
@@ -738,43 +731,11 @@ impl Shown {
         if self.written.base.is_some() {
             panel = panel.with(Layer::vertical_rule(0.0));
         }
-        let mut means = Vec::new();
-        for (index, look) in looks.iter().enumerate() {
-            let named = |layer: Layer| if look.0.is_empty() { layer } else { layer.named(look.0.clone()) };
-            let (mut columns, mut rings) = ([const { Vec::new() }; 4], (Vec::new(), Vec::new()));
-            for row in here.iter().filter(|row| self.look_with_start(row, &here) == *look) {
-                let (place, mut values) = (place(row), self.values(row, all));
-                let at = places.iter().position(|known| *known == place).unwrap_or(0) as f64;
-                if self.written.marks == Marks::Replicates && !values.is_empty() {
-                    rings.0.extend(&values);
-                    rings.1.extend(values.iter().map(|_| at));
-                    columns[0].push(at);
-                    columns[1].push(quantile(&mut values, 0.5));
-                    continue;
-                }
-                let Some(found) = bootstrap(&values, self.written.level) else { continue };
-                let values = [at, found.value, found.low, found.high];
-                columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
-                means.push(found);
-            }
-            let [at, value, low, high] = columns;
-            if self.written.marks == Marks::Replicates {
-                let ring = Style { marker: Marker::Ring, ..look.1 };
-                panel = panel
-                    .with(Layer::points(rings.0, rings.1).styled(ring.sized(2.4)))
-                    .with(named(Layer::points(value, at)).styled(look.1.sized(4.0)));
-                continue;
-            }
-            let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, looks.len());
-            panel = panel.with(named(layer).styled(look.1));
+        let means: Vec<Interval> = rows.iter().filter_map(|(_, _, mean)| *mean).collect();
+        if let Some((low, high)) = near(&means).filter(|_| self.written.value.near) {
+            panel.x = panel.x.spanning(low, high);
         }
-        match near(&means).filter(|_| self.written.value.near) {
-            Some((low, high)) => {
-                panel.x = panel.x.spanning(low, high);
-                panel
-            }
-            None => panel,
-        }
+        points.into_iter().fold(intervals(panel, &rows), Panel::with)
     }
 
     /// Hollow rings at values read off published curves, within the axes and the steps of the fits.

@@ -40,44 +40,20 @@ impl FigureFile {
 #[cfg(test)]
 mod tests {
     use crate::experiment::PresetName;
-    use crate::metric::Vector;
+    use crate::metric::{METRICS, Vector};
     use crate::registry::REGISTRY;
     use crate::results::Results;
 
     /// Figures can be drawn from any results: complete, absent, or infinite.
     #[test]
     fn every_figure_can_be_drawn_at_any_time() {
-        let names = [
-            "kl",
-            "kl_floor",
-            "mean",
-            "scale",
-            "accuracy",
-            "lpd",
-            "log_z",
-            "k_hat",
-            "lpd_as_published",
-            "rmse",
-            "seconds",
-            "variance",
-            "pooled_variance",
-            "weights_below_0.1",
-            "acceptance",
-            "log_weight_bound",
-            "p_evaluations",
-            "p_gradients",
-            "share",
-            "error",
-            "log_z_as_published",
-            "elbo",
-        ];
         use Vector::{DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity};
         let vectors = [DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity];
         for entry in &REGISTRY {
             for value in [1.0, f64::INFINITY, f64::NAN] {
                 let rows = |_: &_, _, _| {
                     let vectors = vectors.map(|vector| (vector, vec![value; 3]));
-                    (names.map(|name| (name, value)).into(), vectors.into())
+                    (METRICS.iter().map(|metric| (metric.name, value)).collect(), vectors.into())
                 };
                 let mut results = Results::with_vectors(entry.experiment().unwrap(), PresetName::Quick, rows);
                 for plate in entry.plates(&results) {

@@ -3,7 +3,7 @@
 use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
 use super::FigureFile;
-use super::curves::{provenance, status, with_medians};
+use super::curves::{EIGHTY, Mean, intervals, late, provenance, status, with_medians};
 use crate::interval::bootstrap;
 use crate::look;
 use crate::results::{Results, Series};
@@ -58,7 +58,11 @@ fn trace(results: &Results, differences: &Differences, name: &str) -> FigureFile
             if doubles(&steps) { (Axis::log("Iteration"), 1) } else { (Axis::linear("Iteration"), 0) };
         let y = match (is_log, from) {
             (true, _) => Axis::log(label(name)),
-            (false, 0) => late(&here, name, Axis::linear(label(name))),
+            // Early values may compress the rest.
+            (false, 0) => match late(here.iter().map(|series| series.quantiles(name, EIGHTY))) {
+                Some((times, (low, high))) if times > 4.0 => Axis::linear(label(name)).spanning(low, high),
+                _ => Axis::linear(label(name)),
+            },
             (false, _) => Axis::linear(label(name)),
         };
         let mut panel = Panel::new(x, y).titled(escaped(place));
@@ -94,58 +98,21 @@ fn spans_decades(values: impl Iterator<Item = f64>) -> bool {
     low > 0.0 && high > 10.0 * low
 }
 
-/// Scales a linear axis to bands after the first tenth of the steps if early values would compress the rest.
-fn late(series: &[Series<'_>], name: &str, axis: Axis) -> Axis {
-    let (mut all, mut late) = ((f64::INFINITY, f64::NEG_INFINITY), (f64::INFINITY, f64::NEG_INFINITY));
-    for series in series {
-        let (steps, columns) = series.quantiles(name, super::curves::EIGHTY);
-        let border = 0.1 * steps.last().copied().unwrap_or(0.0);
-        for column in columns {
-            for (step, value) in steps.iter().zip(column).filter(|(_, value)| value.is_finite()) {
-                all = (all.0.min(value), all.1.max(value));
-                if *step >= border {
-                    late = (late.0.min(value), late.1.max(value));
-                }
-            }
-        }
-    }
-    let (width, margin) = (late.1 - late.0, 0.05 * (late.1 - late.0));
-    let is_compressed = width > 0.0 && all.1 - all.0 > 4.0 * width;
-    if is_compressed { axis.spanning(late.0 - margin, late.1 + margin) } else { axis }
-}
-
 /// Means at the end with intervals: a panel for each metric, a row for each target.
 fn end(results: &Results, differences: &Differences, names: &[String]) -> Figure {
     let series = results.series();
     let places = differences.places();
     let panel = |name: &String| {
-        let found =
-            |series: &Series<'_>| Some((differences.place(series), bootstrap(&series.last(name), 0.8)?));
-        let all: Vec<f64> =
-            series.iter().filter_map(found).flat_map(|(_, all)| [all.low, all.high]).collect();
-        let x =
-            if spans_decades(all.into_iter()) { Axis::log(label(name)) } else { Axis::linear(label(name)) };
-        let mut panel = Panel::new(x, Axis::categories("", places.iter().map(|place| escaped(place))));
-        let mut methods: Vec<(String, Style)> = Vec::new();
-        for series in &series {
-            let method = style(differences, series);
-            if !methods.contains(&method) {
-                methods.push(method);
-            }
-        }
-        for (index, method) in methods.iter().enumerate() {
-            let mut columns = [const { Vec::new() }; 4];
-            for series in series.iter().filter(|series| style(differences, series) == *method) {
-                let Some((place, all)) = found(series) else { continue };
-                let row = places.iter().position(|known| *known == place).unwrap_or(0) as f64;
-                let values = [row, all.value, all.low, all.high];
-                columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
-            }
-            let [at, value, low, high] = columns;
-            let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, methods.len());
-            panel = panel.with(layer.named(method.0.clone()).styled(method.1));
-        }
-        panel
+        let row = |series: &Series<'_>| {
+            let place = differences.place(series);
+            let at = places.iter().position(|known| *known == place).unwrap_or(0) as f64;
+            (style(differences, series), at, bootstrap(&series.last(name), 0.8))
+        };
+        let rows: Vec<Mean> = series.iter().map(row).collect();
+        let ends = rows.iter().filter_map(|(_, _, mean)| *mean).flat_map(|mean| [mean.low, mean.high]);
+        let x = if spans_decades(ends) { Axis::log(label(name)) } else { Axis::linear(label(name)) };
+        let panel = Panel::new(x, Axis::categories("", places.iter().map(|place| escaped(place))));
+        intervals(panel, &rows)
     };
     let mut panels: Vec<Panel> = names.iter().map(panel).collect();
     if panels.is_empty() {

@@ -2,13 +2,11 @@
 //! by the [`report`](crate::report). Here is the standard table; those of single experiments are in
 //! `experiments`.
 
-mod differences;
 mod standard;
 mod written;
 
-pub(crate) use differences::Differences;
-pub(crate) use standard::metrics;
 pub use standard::standard;
+pub(crate) use standard::{Differences, metrics};
 pub use written::Written;
 pub(crate) use written::stand_ins;
 
@@ -65,6 +63,7 @@ impl Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::tests;
     use crate::experiment::PresetName;
     use crate::registry::REGISTRY;
 
@@ -82,5 +81,46 @@ mod tests {
                 results.outcomes.clear();
             }
         }
+    }
+
+    /// Cells of small results, by hand.
+    #[test]
+    fn cells_are_those_of_the_definition() {
+        let cells = |id: &str, preset, sheet: &str, name: &str, columns: &[&str], rows: fn(f64) -> Vec<_>| {
+            let results = tests::results(id, preset, |task, replicate, _| {
+                let variant = task.variant();
+                let is_base = variant.ends_with(", 0 steps") || (variant.is_empty() && id.ends_with("ranks"));
+                let mut values = rows(replicate as f64);
+                values.push(("elbo", if is_base { 1.0 } else { 3.0 }));
+                values
+            });
+            let all = tests::entry(id).sheets(&results);
+            let sheet = all.iter().find(|known| known.name == sheet).unwrap();
+            let row = sheet.rows.iter().find(|row| row[..2].iter().any(|cell| cell == name)).unwrap();
+            let place = |column: &&str| sheet.head.iter().position(|known| known == column).unwrap();
+            columns.iter().map(|column| row[place(column)].clone()).collect::<Vec<_>>()
+        };
+        use PresetName::{Default, Quick};
+        let errors = |r| vec![("error", 0.1 * (1.0 + r))];
+        let found = cells("msc/tab1-probit", Quick, "error", "EP", &["Data", "Ours", "Splits"], errors);
+        assert_eq!(found, ["pima", "0.200 ± 0.100", "3"]);
+        let printed = cells("msc/tab1-probit", Quick, "error", "EP", &["Printed"], errors);
+        assert!(printed[0].starts_with("0.2") && printed[0].contains(" ± 0.0"), "{printed:?}");
+        let rates = |r| vec![("log_z", r), ("log_z_error", 0.5)];
+        let found =
+            cells("msc/fig3-exchange-rates", Quick, "evidence", "cad", &["log Z, same filter"], rates);
+        assert_eq!(found, ["1.00 ± 0.50 (fits 1.00)"]);
+        let gains = ["ELBO, nats", "Gain in ELBO, nats", "Room, nats"];
+        let latents = |name| {
+            cells("sl-dais/tab5-local-latents", Quick, "gains", name, &gains, |_| vec![("log_z", 5.0)])
+        };
+        assert_eq!(latents("mean field"), ["1.0", "–", "4.00"]);
+        assert_eq!(latents("integrated out"), ["3.0", "2.0", "2.00"]);
+        let chains = |r| vec![("r_hat", 1.0 + 0.1 * r), ("bulk_ess", 100.0 - r)];
+        let found = cells("sl-dais/fig2-ranks", Default, "chains", "HMCECS", &["R-hat", "Bulk ESS"], chains);
+        assert_eq!(found, ["1.200", "98"]);
+        let bound = |name| cells("sl-dais/fig2-ranks", Default, "metrics", name, &["ELBO, nats"], |_| vec![]);
+        assert_eq!(bound("SL-DAIS 4"), ["2.00 [2.00, 2.00]"]);
+        assert_eq!(bound("mean field"), ["1.00"]);
     }
 }

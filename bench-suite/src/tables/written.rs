@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Table;
 
 use super::Sheet;
+use crate::experiments::theory_cells;
 use crate::interval::{Interval, bootstrap};
 use crate::metric::Metric;
 use crate::published::{Cell, cells};
@@ -32,6 +33,10 @@ pub struct Written {
     #[serde(default = "ninety")]
     level: f64,
     columns: Vec<Column>,
+    /// Texts of all cells, in place of those of series. `theory:` with the id of a claim is its printed formula, the verdict on it and its
+    /// corrected formula, in three cells.
+    #[serde(default)]
+    rows: Vec<Vec<String>>,
 }
 
 /// A column as written: a setting, metrics, or the number of replicates if there is neither.
@@ -116,6 +121,12 @@ impl Written {
     /// Refuses unknown metrics.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let place = |reason: String| Err(Error::invalid(reason).within(format!("[[table]] {:?}", self.name)));
+        let width = |row: &Vec<String>| {
+            row.iter().map(|cell| if cell.starts_with("theory:") { 3 } else { 1 }).sum::<usize>()
+        };
+        if let Some(at) = self.rows.iter().position(|row| width(row) != self.columns.len()) {
+            return place(format!("rows[{at}] has not as many cells as there are columns"));
+        }
         let unknown = |name: &&String| Metric::named(name).is_none();
         let metrics = self.columns.iter().flat_map(|column| &column.metrics);
         let others = self.columns.iter().flat_map(|column| column.less.iter().chain(&column.error));
@@ -147,10 +158,20 @@ impl Written {
             name: self.name.clone(),
             title: self.title.clone(),
             head: self.columns.iter().map(|column| column.title.clone()).collect(),
-            rows: shown.into_iter().map(row).collect(),
+            rows: match self.rows.is_empty() {
+                true => shown.into_iter().map(row).collect(),
+                false => {
+                    self.rows.iter().map(|row| row.iter().flat_map(|cell| text(cell)).collect()).collect()
+                }
+            },
             note: self.note.replace("{stand-ins}", &stand_ins(results)),
         }
     }
+}
+
+/// Cells of a text.
+fn text(cell: &str) -> Vec<String> {
+    cell.strip_prefix("theory:").map_or_else(|| vec![cell.to_owned()], |id| theory_cells(id).into())
 }
 
 /// The word SYNTHETIC with the number of data sets that are stand-ins; empty if there is none.

@@ -116,7 +116,7 @@ const MALFORMED: [(&str, &str, &[&str]); 31] = [
     ("against = \"snis\"", "against = \"pmcsa\"", &["line 59", "nothing is compared"]),
     ("summary = \"mean\"", "summary = \"each\"", &["line 52", "it needs interval = \"none\""]),
     ("{ at = 900 }", "{ at = 910 }", &["line 68", "step 910 is not recorded; the nearest is 900"]),
-    ("at-least = 0.3", "check = \"half_time\"", &["line 68", "where, of, against belongs to a comparison"]),
+    ("at-least = 0.3", "check = \"half_time\"", &["line 68", "against, of, where belongs to a comparison"]),
     (
         "where = { target = \"correlated-gaussian\" }\nof = \"pmcsa\"\nat-most = 0.5",
         "check = \"x\"",

@@ -30,7 +30,7 @@ const STOPPED: f64 = 0.3;
 const EXCESS: f64 = 1.25;
 /// Largest error of a mean in standard deviations, and of a log standard deviation, of an answer that is not wrong: log 1.3.
 const LIMITS: (f64, f64) = (0.3, 0.262_364_264_467_491_06);
-/// k-hat and R-hat below which a user is told that the draws can be used.
+/// k-hat and R-hat below which draws count as usable.
 const K_HAT: f64 = 0.7;
 const R_HAT: f64 = 1.01;
 /// A 1-Wasserstein distance, in standard deviations of the posterior, averaged over coordinates.
@@ -112,7 +112,7 @@ impl Run<'_> {
         !(self.value("answer_error") <= LIMITS.0 && self.value("spread_error") <= LIMITS.1)
     }
 
-    /// True if the user is told that the draws can be used.
+    /// True if the diagnostic of the method is that of usable draws.
     fn is_told_good(&self) -> bool {
         let verdict = self.value("yes");
         !self.has_failed()
@@ -327,7 +327,7 @@ mod tests {
 
     /// Interpolation between infinities would be NaN; a value that is not known is not left out.
     #[test]
-    fn medians_know_infinities() {
+    fn medians_of_infinities() {
         assert_eq!(median([f64::INFINITY, 1.0, f64::INFINITY]), f64::INFINITY);
         assert_eq!(median([f64::INFINITY, 1.0, 2.0]), 2.0);
         assert!(median([f64::NAN, 1.0, 2.0]).is_nan() && median([]).is_nan());
