@@ -84,7 +84,6 @@ pub enum FirstState {
 /// use mcsa_particles::{FxVolatility, Theta};
 /// let model = FxVolatility::new(vec![0.01, -0.02], Theta::default())?;
 /// assert_eq!(model.num_states(), 3);
-/// assert_eq!(model.transition(5.0), (0.0, 1.0));
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -134,36 +133,9 @@ impl FxVolatility {
         self.law.theta
     }
 
-    /// The returns.
-    pub fn returns(&self) -> &[f64] {
-        &self.returns
-    }
-
     /// Number of states: one more than the number of returns.
     pub fn num_states(&self) -> usize {
         self.returns.len() + 1
-    }
-
-    /// Mean and variance of `z_0`.
-    pub fn initial(&self) -> (f64, f64) {
-        (self.law.first_mean, self.law.first_variance)
-    }
-
-    /// Mean and variance of `z_t` given `z_{t-1}`.
-    pub fn transition(&self, previous: f64) -> (f64, f64) {
-        (self.law.mean(previous), self.law.variance)
-    }
-
-    /// `log p(x_t | z_t)` for `t` from 1; zero for `t = 0`, which has no observation.
-    ///
-    /// # Panics
-    /// If `t` is not less than the number of states.
-    pub fn log_likelihood(&self, t: usize, z: f64) -> f64 {
-        if t == 0 {
-            return 0.0;
-        }
-        let log_variance = self.law.theta.log_beta + z;
-        -0.5 * (log_variance + self.squares[t - 1] * (-log_variance).exp()) - HALF_LOG_TAU
     }
 
     /// Draws states and returns from the model; `returns[t - 1]` belongs to `z[t]`.
@@ -172,10 +144,9 @@ impl FxVolatility {
     /// If `z` is not one longer than `returns`.
     pub fn simulate_into(&self, stream: &mut Stream, z: &mut [f64], returns: &mut [f64]) {
         assert_eq!(z.len(), returns.len() + 1, "one state more than returns");
-        let mut law = self.initial();
         for t in 0..z.len() {
-            z[t] = law.0 + law.1.sqrt() * stream.normal();
-            law = self.transition(z[t]);
+            let (before, here) = z.split_at_mut(t);
+            self.states().draw_states_into(t, &before[t.saturating_sub(1)..], stream, &mut here[..1]);
             if t > 0 {
                 returns[t - 1] = (0.5 * (self.law.theta.log_beta + z[t])).exp() * stream.normal();
             }
@@ -268,7 +239,10 @@ impl Separable for FxVolatility {
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        let term = |&row: &usize| self.log_likelihood(row + 1, z[row + 1]);
+        let term = |&row: &usize| {
+            let log_variance = self.law.theta.log_beta + z[row + 1];
+            -0.5 * (log_variance + self.squares[row] * (-log_variance).exp()) - HALF_LOG_TAU
+        };
         decided(rows.iter().map(term).fold(0.0, |sum, term| sum + term), z)
     }
 }
@@ -459,59 +433,11 @@ impl GaussianDynamics for FxStates<'_> {
 mod tests {
     use super::*;
     use mcsa_core::Seed;
-    use mcsa_models::support::log_normal;
-
-    fn model(phi: f64) -> FxVolatility {
-        let theta = Theta { mu: -0.5, atanh_phi: phi.atanh(), log_sigma: -1.0, log_beta: 0.3 };
-        FxVolatility::new(vec![0.3, -1.2, 0.0, 0.8], theta).unwrap()
-    }
-
-    /// The density of a path is the product of the state-space model's transitions and observations.
-    #[test]
-    fn the_density_is_the_product_of_its_parts() {
-        let (model, z) = (model(0.9), [0.1, -0.4, 1.0, -2.0, 0.3]);
-        for model in [model.clone(), model.clone().with_first(FirstState::Zero)] {
-            let mut law = model.initial();
-            let mut expected = 0.0;
-            for (t, &z) in z.iter().enumerate() {
-                expected += log_normal(z - law.0, law.1.sqrt()) + model.log_likelihood(t, z);
-                law = model.transition(z);
-            }
-            assert!((model.log_density(&z, &mut [0.0; 4]) - expected).abs() < 1e-13);
-            assert!((model.states().log_path(&z) - expected).abs() < 1e-13);
-        }
-        let (mean, variance) = (model.initial().0, model.initial().1);
-        // Stationarity: one step leaves mean and variance unchanged.
-        let (phi, step) = (model.theta().phi(), model.transition(mean));
-        assert!((step.0 - mean).abs() < 1e-15 && (phi * phi * variance + step.1 - variance).abs() < 1e-14);
-    }
-
-    #[test]
-    fn the_gradient_in_theta_equals_differences() {
-        let cases = [(0.9, FirstState::Level), (-0.4, FirstState::Zero), (0.0, FirstState::Level)];
-        for (phi, first) in cases {
-            let (mut model, z) = (model(phi).with_first(first), [0.1, -0.4, 1.0, -2.0, 0.3]);
-            let theta = <[f64; 4]>::from(model.theta());
-            let mut gradient = [1.0; 4];
-            model.add_theta_gradients(&theta, &[], mcsa_core::one(&z), &[2.0], &mut gradient, &mut []);
-            for k in 0..4 {
-                let mut at = |t: f64| {
-                    let mut moved = theta;
-                    moved[k] += t;
-                    model.set_theta(moved.into()).unwrap();
-                    model.log_density(&z, &mut [0.0; 4])
-                };
-                let h = 1e-4;
-                let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
-                assert!((gradient[k] - 1.0 - 2.0 * slope).abs() < 1e-9, "{k}");
-            }
-        }
-    }
 
     /// `E[d/dtheta log p(z, x; theta)] = 0` over simulations: each mean within 5 standard errors, false alarm 3e-6.
     #[test]
     fn simulations_are_those_of_the_density() {
-        let theta = model(0.6).theta();
+        let theta = Theta { mu: -0.5, atanh_phi: 0.6_f64.atanh(), log_sigma: -1.0, log_beta: 0.3 };
         let (mut z, mut stream, n) = (vec![0.0; 5], Seed::new(2).stream(0, 0), 20_000);
         let (mut sum, mut squares) = ([0.0; 4], [0.0; 4]);
         let mut model = FxVolatility::new(vec![0.0; 4], theta).unwrap();

@@ -72,19 +72,8 @@ impl HiddenMarkov {
     }
 
     /// `log p(z_t = to | z_{t-1} = from)`; at `t = 0` the initial log probability of `to`.
-    ///
-    /// # Panics
-    /// If `from` or `to` is not less than `K`.
-    pub fn log_step(&self, t: usize, from: usize, to: usize) -> f64 {
+    fn log_step(&self, t: usize, from: usize, to: usize) -> f64 {
         if t == 0 { self.log_initial[to] } else { self.log_transition[(from, to)] }
-    }
-
-    /// `log p(x_t | z_t = k)`.
-    ///
-    /// # Panics
-    /// If `t` is not less than the number of times, or `k` not less than `K`.
-    pub fn log_likelihood(&self, t: usize, k: usize) -> f64 {
-        self.log_likelihood[(t, k)]
     }
 
     /// Forward variables `alpha`: row `t` sums to the evidence of the observations up to `t`.

@@ -1,6 +1,5 @@
 //! Tests of the kernels: laws, metrics, and pinned first numbers.
 
-mod compositions;
 mod laws;
 mod orbits;
 mod proposing;

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa_core::{ChainState, FamilyProposal, Kernel, LogDensity, Parametric, Record, Seed, from_fn};
 use mcsa_families::{Drawn, MeanField};
-use mcsa_kernels::{Acceptance, Cis, ExtendedSpace, Imh, Mixture, Repeat, WasteRecycling};
+use mcsa_kernels::{Acceptance, Cis, Cycle, ExtendedSpace, Imh, Mixture, Repeat, WasteRecycling};
 use mcsa_models::Gaussian;
 
 use crate::laws::{Run, pushed};
@@ -152,4 +152,27 @@ fn a_step_tells_mean_and_largest_weight() {
     }
     // The twin: under a proposal that is too narrow weights are not bounded.
     assert!(told(&Imh::default(), 0.8).1 > 0.8_f64.ln() * -2.0 + 1.0);
+}
+
+/// Every transition of a composition counts once, at any depth of nesting: all proposals of four chains are faults.
+#[test]
+fn a_composition_counts_the_faults_of_its_parts() {
+    fn faults<K: Kernel<P>, P: LogDensity>(kernel: &K, broken: &P, step: u64) -> f64 {
+        let mut run = Run::new(kernel, broken, Mat::zeros(DIM, 4));
+        run.steps(step..step + 1);
+        run.total("non_finite")
+    }
+    let broken = from_fn(DIM, |_| f64::NAN);
+    let (once, thrice) = (Imh::default(), Imh { sweeps: 3, ..Imh::default() });
+    let repeated = Repeat { kernel: once.clone(), times: 3 };
+    assert_eq!([faults(&thrice, &broken, 0), faults(&repeated, &broken, 0)], [12.0; 2]);
+    let cycle = Cycle { first: repeated, second: once.clone() };
+    assert_eq!(faults(&cycle, &broken, 0), 16.0);
+    assert_eq!(faults(&Repeat { kernel: cycle, times: 2 }, &broken, 0), 32.0);
+    let mixture = Mixture::new(0.5, once, thrice).unwrap();
+    let found: Vec<f64> = (0..50).map(|step| faults(&mixture, &broken, step)).collect();
+    for count in [4.0, 12.0] {
+        assert!(found.iter().filter(|found| **found == count).count() > 10, "{found:?}");
+    }
+    assert!(found.iter().all(|found| [4.0, 12.0].contains(found)), "{found:?}");
 }

@@ -1,10 +1,10 @@
-//! Chains on some rows of the data: energy-conserving subsampling, and weighted rows.
+//! Chains on some rows of the data: energy-conserving subsampling.
 
 use faer::Mat;
 use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::{ChainState, Columns, Gradient, Kernel, LogDensity, Seed};
 use mcsa_kernels::{Hmc, Hmcecs, NoProposal, Nuts, PerturbedPosterior, Sample, Sampling, TaylorExpansion};
-use mcsa_models::{LogisticRegression, WeightedRows};
+use mcsa_models::LogisticRegression;
 use mcsa_testing::model::{Case, check_gradient, gradient_is_gradient, work_is_enough};
 
 use crate::laws::{Run, allocates_nothing, chains_go_on};
@@ -127,23 +127,6 @@ fn subsampled_chains_have_the_moments_of_the_posterior() {
     let twin = hmcecs(Nuts::new(0.1).unwrap(), &logistic(10));
     let sample = run.run(&twin, &target, Seed::new(2)).unwrap();
     assert!(deviations(&sample, exact).0 > 10.0, "{sample}");
-}
-
-/// NUTS-CS: the no-U-turn sampler on weighted rows has the moments of the weighted posterior. The twin forgets the weights.
-#[test]
-fn chains_on_weighted_rows_have_their_moments() {
-    let target = logistic(0);
-    let rows: Vec<usize> = (0..DATA).step_by(4).collect();
-    let weights: Vec<f64> = (0..rows.len()).map(|k| if k % 2 == 0 { 6.0 } else { 2.0 }).collect();
-    let weighted = WeightedRows::new(&target, rows.clone(), weights).unwrap();
-    let nuts = Nuts::new(0.1).unwrap();
-    let run = Sampling::new(4, 1_500).warm_up(300);
-    let sample = run.run(&nuts, &weighted, Seed::new(4)).unwrap();
-    let (mean, variance) = deviations(&sample, moments(&weighted));
-    assert!(mean < 5.0 && variance < 0.15, "{sample}: {mean}, {variance}");
-    let unweighted = WeightedRows::new(&target, rows.clone(), vec![1.0; rows.len()]).unwrap();
-    let sample = run.run(&nuts, &unweighted, Seed::new(4)).unwrap();
-    assert!(deviations(&sample, moments(&weighted)).1 > 1.0, "{sample}");
 }
 
 fn start(chains: usize) -> Mat<f64> {

@@ -70,6 +70,35 @@ fn the_parts_of_gaussian_dynamics_agree() {
     }
 }
 
+/// The gradient in theta is the slope of the density of a path, by differences of fourth order.
+fn has_its_gradient_in_theta<M: Learnable>(model: &M, theta: &[f64], z: &[f64])
+where
+    for<'a> M::At<'a>: StateSpace,
+{
+    let mut gradient = vec![1.0; theta.len()];
+    model.add_theta_gradients(theta, &[], mcsa_core::one(z), &[2.0], &mut gradient, &mut []);
+    for k in 0..theta.len() {
+        let at = |h: f64| {
+            let mut theta = theta.to_vec();
+            theta[k] += h;
+            model.at(&theta).log_path(z)
+        };
+        let h = 1e-3;
+        let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
+        assert!((gradient[k] - 1.0 - 2.0 * slope).abs() < 1e-8, "{k}: {} {slope}", gradient[k]);
+    }
+}
+
+#[test]
+fn gradients_in_theta_are_slopes() {
+    let z = [0.1, -0.4, 1.0, -2.0, 0.3];
+    has_its_gradient_in_theta(&TWISTED[2], &[0.8, -0.4, 0.2], &z);
+    for (phi, first) in [(0.9_f64, FirstState::Level), (-0.4, FirstState::Zero), (0.0, FirstState::Level)] {
+        let model = FxVolatility::new(vec![0.3, -1.2, 0.0, 0.8], Theta::default()).expect("finite");
+        has_its_gradient_in_theta(&model.with_first(first), &[-0.5, phi.atanh(), -1.0, 0.3], &z);
+    }
+}
+
 /// Mean of the score in theta is zero: `E[d/dtheta log p(z, x; theta)] = 0` over simulations; each mean within 5 standard errors,
 /// false alarm 2e-6.
 #[test]

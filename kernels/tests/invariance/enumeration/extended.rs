@@ -1,6 +1,6 @@
 //! Exact transition matrices of kernels on an extended space, where several noises lead to one point.
 
-use mcsa_core::{Parametric, Pushforward, batch, batch_mut};
+use mcsa_core::{Parametric, Pushforward};
 use mcsa_kernels::{ExtendedSpace, ExtendedTarget, NoProposal};
 
 use super::*;
@@ -237,27 +237,4 @@ fn chains_without_a_noise_accept_the_first_draw() {
     assert!(found.record_equals("acceptance", &[1.0, 1.0]).holds());
     let refused = proposing(Imh::default(), &noises).refreshed().unwrap_err().to_string();
     assert!(refused.contains("does not know its backward law"), "{refused}");
-}
-
-/// The backward law of the test's pushforward is the one that weights need, `r = f / q`.
-#[test]
-fn noises_have_their_backward_law() {
-    let (_, noises) = lucky(Backward::Known);
-    let found = mcsa_core::enumerate(2, 100, |lanes| {
-        let (z, mut noise, mut log_q) = ([1.0, 0.0], [0.0; 2], [0.0; 2]);
-        noises.sample_reverse_into(
-            &[],
-            batch(&z, 1, 2),
-            lanes,
-            batch_mut(&mut noise, 1, 2),
-            &mut log_q,
-            &mut [],
-        );
-        noises.forward(noise[0] as usize) / log_q[0].exp() * noises.forward(noise[1] as usize)
-            / log_q[1].exp()
-    });
-    let found = found.unwrap();
-    assert!(
-        found.len() == 2 && found.iter().all(|branch| (branch.probability - branch.outcome).abs() < 1e-15)
-    );
 }
