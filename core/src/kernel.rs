@@ -178,11 +178,6 @@ impl<'a, F: Family + ?Sized> FamilyProposal<'a, F> {
     pub fn reflect(&self, z: &mut [f64]) -> bool {
         self.family.reflect(self.params, z)
     }
-
-    /// Returns the lent memory.
-    pub fn into_work(self) -> &'a mut [f64] {
-        self.work
-    }
 }
 
 impl<F: Family + ?Sized> Proposal for FamilyProposal<'_, F> {

@@ -77,10 +77,7 @@ impl Seed {
 
     /// Child seed for a part of a program, by a hash of its name.
     pub fn named(self, name: &str) -> Self {
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        self.child(hash | 1 << 63)
+        self.child(crate::checksum(name.bytes()) | 1 << 63)
     }
 
     /// The stream of a lane at a step.

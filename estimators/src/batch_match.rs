@@ -84,29 +84,6 @@ impl BatchMatch {
     pub const fn new(draws: usize) -> Self {
         Self { draws, rate: 1.0, decay: 1.0 }
     }
-
-    /// Weight of the scores in step `step`, from 1.
-    pub(crate) fn weight(&self, dim: usize, step: u64) -> f64 {
-        self.rate * (self.draws * dim) as f64 / (step as f64).powf(self.decay)
-    }
-
-    /// Checks the settings, and that target and family have one dimension.
-    pub(crate) fn check_for(&self, target: usize, family: usize) -> Result<(), Error> {
-        check_draws(self.draws, family, false)?;
-        same_dimension(target, family)?;
-        if !(self.rate > 0.0 && self.rate.is_finite()) {
-            return Err(Error::parameter("rate", self.rate, "positive and finite"));
-        }
-        if !(0.0..=1.0).contains(&self.decay) {
-            return Err(Error::parameter("decay", self.decay, "between 0 and 1"));
-        }
-        Ok(())
-    }
-
-    /// Number of columns of a factor of the covariance that is matched, from draws of a family with `noise` dimensions of noise.
-    const fn columns(&self, dim: usize, noise: usize) -> usize {
-        columns(dim, noise, self.draws)
-    }
 }
 
 impl Record for BatchMatchInfo {
@@ -138,7 +115,7 @@ where
 
     fn work_len(&self, target: &P, family: &F) -> usize {
         let (dim, noise, n) = (family.dim(), family.noise_dim(), self.draws);
-        let (widest, most) = (n.max(noise + 1), self.columns(dim, noise));
+        let (widest, most) = (n.max(noise + 1), columns(dim, noise, n));
         let of_match = most * (stride(dim, n) + 2 * dim + 2) + room_len(dim, n);
         let of_batch = (noise + dim) * widest + (dim + 1) * n + 2 * dim;
         of_batch + of_match + family.work_len(widest.max(2 * most)).max(target.work_len(n))
@@ -151,7 +128,18 @@ where
         params: &[f64],
         _: &mut [Stream],
     ) -> Result<BatchMatchState, Error> {
-        self.check_for(target.dim(), family.dim()).map_err(|error| error.within("BatchMatch"))?;
+        let settings = || {
+            check_draws(self.draws, family.dim(), false)?;
+            same_dimension(target.dim(), family.dim())?;
+            if !(self.rate > 0.0 && self.rate.is_finite()) {
+                return Err(Error::parameter("rate", self.rate, "positive and finite"));
+            }
+            if !(0.0..=1.0).contains(&self.decay) {
+                return Err(Error::parameter("decay", self.decay, "between 0 and 1"));
+            }
+            Ok(())
+        };
+        settings().map_err(|error| error.within("BatchMatch"))?;
         family.check(params)?;
         Ok(BatchMatchState { steps: 0 })
     }
@@ -176,7 +164,7 @@ where
         if dim == 0 {
             return Ok(BatchMatchInfo::default());
         }
-        let (widest, most) = (draws.max(noise_dim + 1), self.columns(dim, noise_dim));
+        let (widest, most) = (draws.max(noise_dim + 1), columns(dim, noise_dim, draws));
         let noise = borrow(&mut work, noise_dim * widest);
         let points = borrow(&mut work, dim * widest);
         let scores = borrow(&mut work, dim * draws);
@@ -206,9 +194,8 @@ where
         place(noise, points, draws, work);
         target.gradients_into(batch(points, dim, draws), log_p, batch_mut(scores, dim, draws), work);
         let finite = gather_finite(dim, log_p, points, scores);
-        let weight = self.weight(dim, state.steps);
-        let (non_finite, columns) =
-            ((draws - finite) as u64, self.columns(dim, noise_dim) - (draws - finite));
+        let weight = self.rate * (draws * dim) as f64 / (state.steps as f64).powf(self.decay);
+        let (non_finite, columns) = ((draws - finite) as u64, most - (draws - finite));
         let mut info = BatchMatchInfo { weight, finite: finite as u64, non_finite, refused: 1 };
         let (points, scores) = (&points[..dim * finite], &scores[..dim * finite]);
         let problem = ScoreMatch { dim, weight, mean, factor, points, scores };
@@ -242,7 +229,7 @@ where
 }
 
 /// Moves the columns at which the density and its gradient are finite to the front, and returns their number.
-pub(crate) fn gather_finite(dim: usize, log_p: &[f64], points: &mut [f64], scores: &mut [f64]) -> usize {
+fn gather_finite(dim: usize, log_p: &[f64], points: &mut [f64], scores: &mut [f64]) -> usize {
     let mut finite = 0;
     for (j, log_p) in log_p.iter().enumerate() {
         let column = dim * j..dim * (j + 1);
@@ -277,16 +264,16 @@ pub(crate) fn gather_finite(dim: usize, log_p: &[f64], points: &mut [f64], score
 /// Write `V = R R^T` and `U = W W^T` with a column per term, and rotate the columns of R until those of `W^T R` are orthogonal (Hestenes
 /// 1958). With their squared lengths k the columns of `R diag(x)^(1/2)`, `x (1 + k x) = 1`, are a factor of S: positive definite
 /// whatever the batch, and without a difference taken.
-pub(crate) struct ScoreMatch<'a> {
-    pub(crate) dim: usize,
+struct ScoreMatch<'a> {
+    dim: usize,
     /// The weight of the scores against the divergence from q.
-    pub(crate) weight: f64,
+    weight: f64,
     /// The mean of q, and a factor of its covariance, column by column.
-    pub(crate) mean: &'a [f64],
-    pub(crate) factor: &'a [f64],
+    mean: &'a [f64],
+    factor: &'a [f64],
     /// Draws and gradients, column by column.
-    pub(crate) points: &'a [f64],
-    pub(crate) scores: &'a [f64],
+    points: &'a [f64],
+    scores: &'a [f64],
 }
 
 /// Largest number of sweeps over all pairs of columns; some eight suffice.
@@ -294,7 +281,7 @@ const MOST_SWEEPS: usize = 40;
 
 impl ScoreMatch<'_> {
     /// Number of columns of the factor that is found.
-    pub(crate) fn columns(&self) -> usize {
+    fn columns(&self) -> usize {
         columns(self.dim, self.factor.len() / self.dim.max(1), self.draws())
     }
 
@@ -304,7 +291,7 @@ impl ScoreMatch<'_> {
 
     /// Writes the mean, and [`columns`](Self::columns) columns of a factor of the covariance, the first `dim` numbers of each
     /// [`stride`]; false if a number on the way is not finite. `room` has the length [`room_len`].
-    pub(crate) fn solve(&self, mean: &mut [f64], stacked: &mut [f64], room: &mut [f64]) -> bool {
+    fn solve(&self, mean: &mut [f64], stacked: &mut [f64], room: &mut [f64]) -> bool {
         let (dim, draws, weight) = (self.dim, self.draws(), self.weight);
         let (zbar, room) = room.split_at_mut(dim);
         let (gbar, terms) = room.split_at_mut(dim);
@@ -358,21 +345,21 @@ impl ScoreMatch<'_> {
 }
 
 /// Number of columns of a factor of V: those of a factor of q with `given` columns, of the draws, and of the mean.
-pub(crate) const fn columns(dim: usize, given: usize, draws: usize) -> usize {
+const fn columns(dim: usize, given: usize, draws: usize) -> usize {
     if dim == 0 { 0 } else { given + draws + 1 }
 }
 
 /// Length of a column of R with its image under `W^T`.
-pub(crate) const fn stride(dim: usize, draws: usize) -> usize {
+const fn stride(dim: usize, draws: usize) -> usize {
     dim + draws + 1
 }
 
 /// Length of the slice `room` of [`ScoreMatch::solve`].
-pub(crate) const fn room_len(dim: usize, draws: usize) -> usize {
+const fn room_len(dim: usize, draws: usize) -> usize {
     dim * (draws + 3)
 }
 
-pub(crate) fn average(columns: &[f64], mean: &mut [f64]) {
+fn average(columns: &[f64], mean: &mut [f64]) {
     mean.fill(0.0);
     let count = columns.len() / mean.len();
     columns.chunks_exact(mean.len()).for_each(|column| numeric::axpy(1.0 / count as f64, column, mean));
@@ -380,7 +367,7 @@ pub(crate) fn average(columns: &[f64], mean: &mut [f64]) {
 
 /// One-sided Jacobi rotations of columns, until those parts of them that begin at `from` are orthogonal. Products of parts far below one
 /// do not change the result, whose entries depend on one plus four times the squares.
-pub(crate) fn orthogonalise(stacked: &mut [f64], stride: usize, from: usize) {
+fn orthogonalise(stacked: &mut [f64], stride: usize, from: usize) {
     let count = stacked.len() / stride;
     for _ in 0..MOST_SWEEPS {
         let mut is_done = true;

@@ -77,8 +77,7 @@ where
     /// # Errors
     /// If the fit belongs to another seed, target, family or estimator, or `count` draws do not fit in memory.
     pub fn draws(&self, fit: &AscentState<E::State, O::State>, count: usize) -> Result<Draws, Error> {
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
-        let (judged, params) = self.recommended(fit);
+        let (judged, params) = self.judged(fit)?;
         self.draw(judged, params, self.seed.named("draws").stream(0, fit.step()), count)
     }
 
@@ -127,11 +126,7 @@ impl Draws {
         P: LogDensity + ?Sized,
         F: Family + ?Sized,
     {
-        let mut lane = [lane];
-        let draw = |z: MatMut<'_, f64>, log_q: &mut [f64], work: &mut [f64]| {
-            family.sample_into(params, &mut lane, z, log_q, work);
-        };
-        Self::by(target, family, params, count, draw, goes_on)
+        Self::by(target, family, params, count, drawn(family, params, lane), goes_on)
     }
 
     /// Draws by a function that fills points and `log q`.
@@ -291,8 +286,7 @@ where
     /// # Errors
     /// As [`draws`](Self::draws).
     pub fn pushed_draws(&self, fit: &AscentState<E::State, O::State>, count: usize) -> Result<Draws, Error> {
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
-        let (judged, params) = self.recommended(fit);
+        let (judged, params) = self.judged(fit)?;
         let lane = self.seed.named("draws").stream(0, fit.step());
         let params = &params[..self.family.num_params()];
         let draws = Draws::pushed(self.target, self.family, params, lane, count);
@@ -340,16 +334,10 @@ where
     /// # Errors
     /// As [`health`](Self::health).
     pub fn pushed_health(&self, fit: &AscentState<E::State, O::State>) -> Result<Health, Error> {
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
-        let (judged, params) = self.recommended(fit);
-        let (params, rows) = (&params[..self.family.num_params()], self.family.noise_dim());
-        let mut lane = [self.seed.named("health").stream(0, fit.step())];
-        let mut noise = vec![0.0; rows * BATCH];
-        let health = self.judge_by(fit, judged, &DRAWS, &[], Pieces::default(), |z, log_q, work| {
-            let (columns, noise) = (log_q.len(), &mut noise[..rows * log_q.len()]);
-            self.family.sample_noise_into(&mut lane, batch_mut(noise, rows, columns));
-            self.family.push(params, batch(noise, rows, columns), z, log_q, work);
-        });
+        let (judged, params) = self.judged(fit)?;
+        let params = &params[..self.family.num_params()];
+        let draw = pushed(self.family, params, self.seed.named("health").stream(0, fit.step()));
+        let health = self.judge_by(fit, judged, &DRAWS, &[], Pieces::default(), draw);
         let health = health.expect("a report in one piece is not stopped");
         let step_sizes = self.family.step_sizes(params, &mut vec![0.0; self.family.work_len(1)]);
         Ok(Health { step_sizes: Some(step_sizes).filter(|sizes| sizes.steps > 0), ..health })
@@ -373,14 +361,31 @@ impl Draws {
         P: LogDensity + ?Sized,
         F: Pushforward + ?Sized,
     {
-        let (mut lane, rows) = ([lane], family.noise_dim());
-        let mut noise = vec![0.0; rows * BATCH.min(count)];
-        let push = |z: MatMut<'_, f64>, log_q: &mut [f64], work: &mut [f64]| {
-            let (columns, noise) = (log_q.len(), &mut noise[..rows * log_q.len()]);
-            family.sample_noise_into(&mut lane, batch_mut(noise, rows, columns));
-            family.push(params, batch(noise, rows, columns), z, log_q, work);
-        };
-        Self::by(target, family, params, count, push, &|| true)
+        Self::by(target, family, params, count, pushed(family, params, lane), &|| true)
+    }
+}
+
+/// Function that fills points with draws of a family from one random stream, and their `log q`.
+pub(crate) fn drawn<F: Family + ?Sized>(
+    family: &F,
+    params: &[f64],
+    lane: Stream,
+) -> impl FnMut(MatMut<'_, f64>, &mut [f64], &mut [f64]) {
+    let mut lane = [lane];
+    move |z, log_q, work| family.sample_into(params, &mut lane, z, log_q, work)
+}
+
+/// As [`drawn`], of a distribution with `log q` at its own draws alone.
+fn pushed<F: Pushforward + ?Sized>(
+    family: &F,
+    params: &[f64],
+    lane: Stream,
+) -> impl FnMut(MatMut<'_, f64>, &mut [f64], &mut [f64]) {
+    let (mut lane, rows, mut noise) = ([lane], family.noise_dim(), Vec::new());
+    move |z, log_q, work| {
+        noise.resize(rows * log_q.len(), 0.0);
+        family.sample_noise_into(&mut lane, batch_mut(&mut noise, rows, log_q.len()));
+        family.push(params, batch(&noise, rows, log_q.len()), z, log_q, work);
     }
 }
 

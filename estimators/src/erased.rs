@@ -27,7 +27,9 @@ use serde_json::Value;
 /// }
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-pub struct DynEstimator<'e, P: ?Sized, F: ?Sized>(Box<dyn Steps<P, F> + 'e>);
+pub struct DynEstimator<'e, P: ?Sized, F: ?Sized>(
+    Box<dyn Estimator<P, F, State = DynState, Info = DynInfo> + 'e>,
+);
 
 impl<'e, P: ?Sized, F: ?Sized> DynEstimator<'e, P, F> {
     /// An estimator without its type.
@@ -80,39 +82,10 @@ struct Erased<E, V> {
     view: V,
 }
 
-/// Methods of an [`Estimator`] with a state and metrics that have one type for all estimators.
-trait Steps<P: ?Sized, F: ?Sized>: Send + Sync {
-    fn num_params(&self, target: &P, family: &F) -> usize;
-    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>;
-    fn lanes(&self) -> usize;
-    fn work_len(&self, target: &P, family: &F) -> usize;
-    fn init(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        positions: Option<Mat<f64>>,
-        lanes: &mut [Stream],
-    ) -> Result<DynState, Error>;
-    fn check(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error>;
-    fn verify(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error>;
-    fn config(&self) -> String;
-    fn family_config(&self, family: &F) -> String;
-    fn chains<'s>(&self, state: &'s DynState) -> Option<&'s Ensemble>;
-    #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
-    fn ascent_direction(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        state: &mut DynState,
-        lanes: &mut [Stream],
-        direction: &mut [f64],
-        work: &mut [f64],
-    ) -> Result<DynInfo, Error>;
-}
+impl<P: ?Sized, F: ?Sized, V: View<F>, E: Estimator<P, V::Seen>> Estimator<P, F> for Erased<E, V> {
+    type State = DynState;
+    type Info = DynInfo;
 
-impl<P: ?Sized, F: ?Sized, V: View<F>, E: Estimator<P, V::Seen>> Steps<P, F> for Erased<E, V> {
     fn num_params(&self, target: &P, family: &F) -> usize {
         self.estimator.num_params(target, self.view.of(family))
     }
@@ -129,20 +102,19 @@ impl<P: ?Sized, F: ?Sized, V: View<F>, E: Estimator<P, V::Seen>> Steps<P, F> for
         self.estimator.work_len(target, self.view.of(family))
     }
 
-    fn init(
+    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<DynState, Error> {
+        self.estimator.init(target, self.view.of(family), params, lanes).map(DynState::new)
+    }
+
+    fn init_at(
         &self,
         target: &P,
         family: &F,
         params: &[f64],
-        positions: Option<Mat<f64>>,
+        positions: Mat<f64>,
         lanes: &mut [Stream],
     ) -> Result<DynState, Error> {
-        let family = self.view.of(family);
-        let state = match positions {
-            None => self.estimator.init(target, family, params, lanes)?,
-            Some(positions) => self.estimator.init_at(target, family, params, positions, lanes)?,
-        };
-        Ok(DynState::new(state))
+        self.estimator.init_at(target, self.view.of(family), params, positions, lanes).map(DynState::new)
     }
 
     fn check(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
@@ -202,7 +174,7 @@ impl<P: ?Sized, F: ?Sized> Estimator<P, F> for DynEstimator<'_, P, F> {
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<DynState, Error> {
-        self.0.init(target, family, params, None, lanes)
+        self.0.init(target, family, params, lanes)
     }
 
     fn init_at(
@@ -213,7 +185,7 @@ impl<P: ?Sized, F: ?Sized> Estimator<P, F> for DynEstimator<'_, P, F> {
         positions: Mat<f64>,
         lanes: &mut [Stream],
     ) -> Result<DynState, Error> {
-        self.0.init(target, family, params, Some(positions), lanes)
+        self.0.init_at(target, family, params, positions, lanes)
     }
 
     fn check(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use mcsa_core::{
 use mcsa_diagnostics::{LogEvidence, Pareto, importance_sample_size};
 use serde::{Deserialize, Serialize};
 
-use crate::draws::add_log_weights;
+use crate::draws::{add_log_weights, drawn};
 use crate::{Ascent, AscentState};
 
 /// Diagnostics of a fit at one lambda, [`judged`](Self::judged). They are estimates, not guarantees.
@@ -133,8 +133,7 @@ where
     /// # Errors
     /// If the fit belongs to another seed, target, family or estimator.
     pub fn health(&self, fit: &AscentState<E::State, O::State>) -> Result<Health, Error> {
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
-        let (judged, params) = self.recommended(fit);
+        let (judged, params) = self.judged(fit)?;
         Ok(self.judge(fit, judged, params, &DRAWS))
     }
 
@@ -147,8 +146,7 @@ where
         if draws == 0 {
             return Err(Error::parameter("draws", 0.0, "at least 1").within("health_from"));
         }
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
-        let (judged, params) = self.recommended(fit);
+        let (judged, params) = self.judged(fit)?;
         Ok(self.judge(fit, judged, params, &[draws]))
     }
 
@@ -181,8 +179,7 @@ where
                 "at most that of all draws",
             ));
         }
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
-        let (judged, params) = self.recommended(fit);
+        let (judged, params) = self.judged(fit)?;
         Ok(self.judge_in(fit, judged, params, enough, Pieces { done, next: Some(&mut next) }))
     }
 
@@ -225,10 +222,8 @@ where
             self.family.log_probs(params, chains.positions.as_ref(), &mut log_q, &mut work);
             add_log_weights(&chains.log_p, &log_q, &mut at_chains);
         }
-        let mut lane = [self.seed.named("health").stream(0, fit.step())];
-        self.judge_by(fit, judged, enough, &at_chains, pieces, |z, log_q, work| {
-            self.family.sample_into(params, &mut lane, z, log_q, work);
-        })
+        let draw = drawn(self.family, params, self.seed.named("health").stream(0, fit.step()));
+        self.judge_by(fit, judged, enough, &at_chains, pieces, draw)
     }
 }
 
@@ -495,6 +490,15 @@ where
     /// The average that the optimiser keeps, also if that optimiser is wrapped in others; `None` if there is none yet.
     pub fn average<'f>(&self, fit: &'f AscentState<E::State, O::State>) -> Option<&'f [f64]> {
         self.optimizer.average(fit.optimizer())
+    }
+
+    /// The recommended lambda and its origin, of a fit that belongs to this ascent.
+    pub(crate) fn judged<'f>(
+        &self,
+        fit: &'f AscentState<E::State, O::State>,
+    ) -> Result<(ParamsOrigin, &'f [f64]), Error> {
+        self.check(fit).map_err(|error| error.within("Ascent"))?;
+        Ok(self.recommended(fit))
     }
 
     /// The recommended lambda and its origin: the average that a [`Stationary`](crate::Stationary) rule reported at the

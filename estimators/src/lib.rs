@@ -46,11 +46,8 @@ mod family_parameters;
 mod health;
 mod iterates;
 mod joint;
-mod limits;
 mod moments;
 mod outcome;
-mod progress;
-mod state_file;
 mod statistics;
 mod stopping;
 
@@ -64,7 +61,7 @@ pub use chain_score::{
     Average, ChainScore, Controllable, Controlled, ControlledState, Guard, jsa, msc, msc_rb, pmcsa, pmcsa_rb,
     single,
 };
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, Progress, StateFile};
 pub use draws::Draws;
 pub use erased::{DynEstimator, DynInfo, DynState};
 pub use health::{Health, ParamsOrigin, TailWeight};
@@ -72,7 +69,5 @@ pub use joint::{Joint, RandomScan, RandomScanInfo, RandomScanState, Restart, Sca
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};
-pub use progress::Progress;
-pub use state_file::StateFile;
 pub use statistics::RunStatistics;
 pub use stopping::Stationary;

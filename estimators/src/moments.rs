@@ -43,7 +43,7 @@ pub struct Moments<K, G = ()> {
     pub climb: ChainScore<K, G>,
     /// Prior sample size of the start in independent draws of p, positive: 2 d to 10 d for a Laplace approximation.
     pub start_draws: f64,
-    /// Share of the accepted draws that the running mean remembers, in `(0, 1]`; one is the plain mean of all steps.
+    /// Share of the accepted draws in the running mean, in `(0, 1]`; one is the plain mean of all steps.
     pub memory: f64,
 }
 
@@ -77,7 +77,7 @@ pub struct MomentsInfo<I> {
 const AGEING: f64 = 4.0;
 
 impl<K, G> Moments<K, G> {
-    /// Running moments that remember half of what arrived: their variance is 4/3 of that of a plain mean, and the start is forgotten
+    /// Running moments of half of what arrived: their variance is 4/3 of that of a plain mean, and the start is forgotten
     /// like `1/t^2`.
     pub const fn new(climb: ChainScore<K, G>, start_draws: f64) -> Self {
         Self { climb, start_draws, memory: 0.5 }

@@ -3,7 +3,7 @@
 use mcsa_core::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, numeric, same_length};
 use serde::{Deserialize, Serialize};
 
-/// Number of steps that a running mean remembers.
+/// Number of steps in the memory of a running mean.
 const MEMORY: u64 = 256;
 /// Number of steps in a block of log weights; reported values cover the last one to two blocks.
 const BLOCK: u64 = 512;
@@ -243,13 +243,16 @@ mod tests {
     use super::*;
     use faer::Mat;
 
-    struct Info(f64);
-    impl Record for Info {
+    /// A record of given metrics.
+    struct Row<'a>(&'a [(Metric, f64)]);
+    impl Record for Row<'_> {
         fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
-            sink(Metric::ACCEPTANCE, self.0);
-            sink(Metric::LOG_WEIGHT_TOP, 10.0 * self.0);
-            sink(Metric::LOG_WEIGHT_MEAN, self.0);
+            self.0.iter().for_each(|(metric, value)| sink(*metric, *value));
         }
+    }
+
+    fn weighted(x: f64) -> [(Metric, f64); 3] {
+        [(Metric::ACCEPTANCE, x), (Metric::LOG_WEIGHT_TOP, 10.0 * x), (Metric::LOG_WEIGHT_MEAN, x)]
     }
 
     fn chains(values: [f64; 3]) -> Ensemble {
@@ -272,8 +275,8 @@ mod tests {
     #[test]
     fn means_by_hand() {
         let mut watch = RunStatistics::new(1, 0);
-        watch.note(&Info(0.0), &[3.0], None, &mut []);
-        watch.note(&Info(3.0_f64.ln()), &[1.0], None, &mut []);
+        watch.note(&Row(&weighted(0.0)), &[3.0], None, &mut []);
+        watch.note(&Row(&weighted(3.0_f64.ln())), &[1.0], None, &mut []);
         assert_eq!(watch.signal_and_noise(), (2.0, 1.0));
         assert!((watch.log_evidence().unwrap() - 2.0_f64.ln()).abs() < 1e-15);
         assert_eq!(watch.log_weight_top(), Some(10.0 * 3.0_f64.ln()));
@@ -284,24 +287,16 @@ mod tests {
     #[test]
     fn old_weights_are_forgotten() {
         let mut watch = RunStatistics::new(1, 0);
-        watch.note(&Info(7.0), &[0.0], None, &mut []);
+        watch.note(&Row(&weighted(7.0)), &[0.0], None, &mut []);
         for _ in 0..BLOCK {
-            watch.note(&Info(1.0), &[0.0], None, &mut []);
+            watch.note(&Row(&weighted(1.0)), &[0.0], None, &mut []);
         }
         assert_eq!(watch.log_weight_top(), Some(70.0));
         for _ in 0..BLOCK {
-            watch.note(&Info(1.0), &[0.0], None, &mut []);
+            watch.note(&Row(&weighted(1.0)), &[0.0], None, &mut []);
         }
         assert_eq!(watch.log_weight_top(), Some(10.0));
         assert!((watch.log_evidence().unwrap() - 1.0).abs() < 1e-12);
-    }
-
-    /// A record of given metrics.
-    struct Row<'a>(&'a [(Metric, f64)]);
-    impl Record for Row<'_> {
-        fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
-            self.0.iter().for_each(|(metric, value)| sink(*metric, *value));
-        }
     }
 
     #[test]

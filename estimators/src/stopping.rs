@@ -1,12 +1,14 @@
 //! Stopping rule: the accuracy of averaged iterates, from drift, autocorrelation and noise of their last blocks.
 
 use mcsa_core::{Address, Error, Family, Seed, Stream, batch, batch_mut};
-use mcsa_diagnostics::{long_run_variance, split_r_hat};
+use mcsa_diagnostics::{
+    batch_ratio_limit, long_run_variance, simultaneous_quantile, split_r_hat, split_r_hat_limit,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::iterates::{Iterates, LONGEST, ROOM};
 use crate::outcome::{Accuracy, Obstacle};
-use crate::{AscentState, Outcome, limits};
+use crate::{AscentState, Outcome};
 
 /// Stopping rule: a fit ends when the error of its averaged iterate is below a required accuracy.
 ///
@@ -187,24 +189,24 @@ impl Stationary {
     ) -> Option<Look> {
         units.estimate(family, iterates, step);
         if self.0.absolute {
-            units.forget_units();
+            units.reset();
         }
-        let sight = iterates.sight(&units.units, &units.bends, &mut units.limits)?;
-        iterates.average_into(sight.blocks, &mut units.average);
-        let obstacle = if sight.drifts() {
+        let window = iterates.best_window(&units.units, &units.bends, &mut units.limits)?;
+        iterates.average_into(window.blocks, &mut units.average);
+        let obstacle = if window.drifts() {
             Some(Obstacle::Drift)
-        } else if sight.remembers {
+        } else if window.is_correlated {
             Some(Obstacle::Memory)
-        } else if iterates.longest_stay(sight.blocks).0 > iterates.longest_batch() {
+        } else if iterates.longest_stay(window.blocks).0 > iterates.longest_batch() {
             Some(Obstacle::Stuck)
-        } else if !(sight.bend < self.0.accuracy) {
+        } else if !(window.bend < self.0.accuracy) {
             Some(Obstacle::Rate)
-        } else if !(sight.half_width + sight.bend <= self.0.accuracy) {
+        } else if !(window.half_width + window.bend <= self.0.accuracy) {
             Some(Obstacle::Noise)
         } else {
             None
         };
-        Some((sight, obstacle))
+        Some((window, obstacle))
     }
 
     /// The accuracy to report; the fit stores its average.
@@ -212,21 +214,21 @@ impl Stationary {
         &self,
         iterates: &mut Iterates,
         step: u64,
-        (sight, obstacle): Look,
+        (found, obstacle): Look,
         average: &[f64],
     ) -> Accuracy {
-        let window = iterates.length() * sight.blocks as u64;
+        let window = iterates.length() * found.blocks as u64;
         iterates.state(step, window, average);
         Accuracy {
             step,
             window,
             average: average.to_vec(),
             asked: self.0.accuracy,
-            half_width: sight.half_width,
-            bend: sight.bend,
-            parameter: sight.parameter,
-            r_hat: sight.r_hat,
-            r_hat_limit: sight.r_hat_limit,
+            half_width: found.half_width,
+            bend: found.bend,
+            parameter: found.parameter,
+            r_hat: found.r_hat,
+            r_hat_limit: found.r_hat_limit,
             obstacle,
         }
     }
@@ -253,26 +255,23 @@ const MEMORY: f64 = 2.0;
 /// large where parameters are coupled.
 const COUPLED: f64 = 2.0;
 
-/// Critical values for up to `ROOM` blocks.
-pub(crate) type Limits = limits::Limits<ROOM>;
-
 /// Statistics of a trailing window of blocks, in units.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct WindowStatistics {
-    pub(crate) blocks: usize,
+struct WindowStatistics {
+    blocks: usize,
     /// Split R-hat: that of the worst parameter or the root mean square over parameters, whichever is larger relative to
     /// its limit.
-    pub(crate) r_hat: f64,
-    pub(crate) r_hat_limit: f64,
-    pub(crate) half_width: f64,
-    pub(crate) parameter: usize,
-    pub(crate) bend: f64,
+    r_hat: f64,
+    r_hat_limit: f64,
+    half_width: f64,
+    parameter: usize,
+    bend: f64,
     /// True if blocks are too short to be independent.
-    pub(crate) remembers: bool,
+    is_correlated: bool,
 }
 
 impl WindowStatistics {
-    pub(crate) fn drifts(&self) -> bool {
+    fn drifts(&self) -> bool {
         // Written so that NaN counts as drift.
         !(self.r_hat < self.r_hat_limit)
     }
@@ -280,7 +279,7 @@ impl WindowStatistics {
 
 impl Iterates {
     /// True if at least one window has no drift.
-    pub(crate) fn rests(&self, limits: &mut Limits) -> bool {
+    fn rests(&self, limits: &mut Limits) -> bool {
         self.windows().any(|blocks| {
             let (r_hat, limit) = self.drift(blocks, limits);
             r_hat < limit
@@ -289,20 +288,15 @@ impl Iterates {
 
     /// Statistics of the most accurate window without drift, or of the window with the least drift if all drift. `None`
     /// while there are too few blocks.
-    pub(crate) fn sight(
-        &self,
-        units: &[f64],
-        bends: &[f64],
-        limits: &mut Limits,
-    ) -> Option<WindowStatistics> {
+    fn best_window(&self, units: &[f64], bends: &[f64], limits: &mut Limits) -> Option<WindowStatistics> {
         let before = |a: &WindowStatistics, b: &WindowStatistics| match (a.drifts(), b.drifts()) {
             (true, true) => a.r_hat / a.r_hat_limit < b.r_hat / b.r_hat_limit,
             (true, false) => false,
             (false, true) => true,
             (false, false) => a.half_width + a.bend < b.half_width + b.bend,
         };
-        let sights = self.windows().map(|blocks| self.sight_of(blocks, units, bends, limits));
-        sights.reduce(|best, other| if before(&other, &best) { other } else { best })
+        let windows = self.windows().map(|blocks| self.statistics_of(blocks, units, bends, limits));
+        windows.reduce(|best, other| if before(&other, &best) { other } else { best })
     }
 
     /// Split R-hat and its limit: that of the worst parameter or the root mean square over parameters, whichever is larger
@@ -327,7 +321,13 @@ impl Iterates {
     }
 
     /// Accuracy of the mean of the last blocks, in `units` per parameter; `bends` are the shifts of the mean by noise.
-    fn sight_of(&self, blocks: usize, units: &[f64], bends: &[f64], limits: &mut Limits) -> WindowStatistics {
+    fn statistics_of(
+        &self,
+        blocks: usize,
+        units: &[f64],
+        bends: &[f64],
+        limits: &mut Limits,
+    ) -> WindowStatistics {
         let (r_hat, r_hat_limit) = self.drift(blocks, limits);
         let variances = |j: usize| {
             let means = self.means(j, blocks);
@@ -343,15 +343,15 @@ impl Iterates {
         }
         let ratios = ratios.map(|ratio| ratio / moving);
         let ratio = ratios.iter().fold(1.0, |a: f64, b| a.max(*b));
-        let remembers = !(ratios[BATCHES.len() - 1] < MEMORY && largest < limits.ratio(blocks, LONGEST));
-        let mut sight = WindowStatistics {
+        let is_correlated = !(ratios[BATCHES.len() - 1] < MEMORY && largest < limits.ratio(blocks, LONGEST));
+        let mut window = WindowStatistics {
             blocks,
             r_hat,
             r_hat_limit,
             half_width: 0.0,
             parameter: 0,
             bend: 0.0,
-            remembers,
+            is_correlated,
         };
         let errors = limits.half_width(blocks, LONGEST);
         let alone = BATCHES.map(|batch| limits.half_width_alone(blocks / batch));
@@ -361,15 +361,15 @@ impl Iterates {
             let all = errors * (variance / blocks as f64).sqrt();
             let of_batch = |k: usize| alone[k] * (variances[k] / blocks as f64).sqrt();
             let half_width = (0..BATCHES.len()).map(of_batch).fold(all, f64::max) / unit;
-            if half_width > sight.half_width {
-                (sight.half_width, sight.parameter) = (half_width, j);
+            if half_width > window.half_width {
+                (window.half_width, window.parameter) = (half_width, j);
             }
             let spread = self.variance(j, blocks) / (unit * unit);
             let bend = std::f64::consts::SQRT_2 * spread;
             let coupled = Some(bends[j] / unit).filter(|coupled| *coupled > COUPLED * bend);
-            sight.bend = sight.bend.max(coupled.unwrap_or(bend));
+            window.bend = window.bend.max(coupled.unwrap_or(bend));
         }
-        sight
+        window
     }
 }
 
@@ -380,13 +380,13 @@ const DRAWS: usize = 1_024;
 const BATCH: usize = 256;
 
 /// Units and bends per parameter, with memory to estimate them.
-pub(crate) struct Units {
+struct Units {
     lane: [Stream; 1],
-    pub(crate) average: Vec<f64>,
-    pub(crate) units: Vec<f64>,
+    average: Vec<f64>,
+    units: Vec<f64>,
     /// Shift of the iterates' mean by their noise, in each parameter's own coordinate.
-    pub(crate) bends: Vec<f64>,
-    pub(crate) limits: Limits,
+    bends: Vec<f64>,
+    limits: Limits,
     noise: Vec<f64>,
     moved: Vec<f64>,
     points: Vec<f64>,
@@ -396,7 +396,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn new<F: Family + ?Sized>(family: &F, num_params: usize, seed: Seed) -> Self {
+    fn new<F: Family + ?Sized>(family: &F, num_params: usize, seed: Seed) -> Self {
         let zeros = || vec![0.0; family.num_params()];
         Self {
             lane: [seed.named("units").stream(0, 0)],
@@ -422,7 +422,7 @@ impl Units {
     /// Here `delta` has the standard deviations of the iterates and random signs: the mean score of iterates about the
     /// optimum differs from that at their mean by the second-order term, and one step of Fisher scoring converts it to a
     /// shift. Parameters learned beside lambda keep unit 1 and bend 0.
-    pub(crate) fn estimate<F: Family + ?Sized>(&mut self, family: &F, iterates: &Iterates, step: u64) {
+    fn estimate<F: Family + ?Sized>(&mut self, family: &F, iterates: &Iterates, step: u64) {
         let recent = iterates.recent();
         iterates.average_into(recent, &mut self.average);
         let (dim, count) = (family.dim(), family.num_params());
@@ -470,9 +470,82 @@ impl Units {
     }
 
     /// Sets every unit to 1: errors are in each parameter's own coordinate.
-    pub(crate) fn forget_units(&mut self) {
+    fn reset(&mut self) {
         self.units.fill(1.0);
     }
+}
+
+/// Simultaneous confidence level of the intervals of all parameters.
+const CONFIDENCE: f64 = 0.95;
+/// Probability that iterates without drift pass at one window, for the largest R-hat and for the root mean square of all. A
+/// false refusal costs an eighth to a quarter of the steps made so far; a missed drift gives a wrong result.
+const AT_REST: [f64; 2] = [0.5, 0.8];
+/// Number of parameters counted at most in intervals from the few batches of a single parameter.
+const FEW: usize = 20;
+/// Probability that independent blocks pass the test of independence.
+const INDEPENDENT: f64 = 0.95;
+
+/// Cached critical values for a number of parameters: a quantile costs more than the rest of a look.
+#[derive(Debug)]
+struct Limits {
+    count: usize,
+    half_widths: [f64; ROOM],
+    alone: [f64; ROOM],
+    largest: [f64; ROOM],
+    together: [f64; ROOM],
+    ratios: [f64; ROOM],
+}
+
+impl Limits {
+    fn of(count: usize) -> Self {
+        let unknown = [f64::NAN; ROOM];
+        Self {
+            count,
+            half_widths: unknown,
+            alone: unknown,
+            largest: unknown,
+            together: unknown,
+            ratios: unknown,
+        }
+    }
+
+    /// Half-width in standard errors, for blocks whose long-run variance is that of batches of `longest` blocks.
+    ///
+    /// A variance from batches has few degrees of freedom; but its ratio to the variance from single blocks is estimated
+    /// from all parameters together.
+    fn half_width(&mut self, blocks: usize, longest: usize) -> f64 {
+        let freedom = (blocks - 1).min(self.count * (blocks / longest - 1));
+        let find = || simultaneous_quantile(CONFIDENCE, self.count, freedom as f64);
+        *known(&mut self.half_widths[blocks], find)
+    }
+
+    /// Half-width in standard errors, for a variance from `batches` batches of a single parameter. With few degrees of
+    /// freedom the quantile at the level of very many parameters is far out, so at most 20 parameters are counted.
+    fn half_width_alone(&mut self, batches: usize) -> f64 {
+        let find = || simultaneous_quantile(CONFIDENCE, self.count.min(FEW), (batches - 1) as f64);
+        *known(&mut self.alone[batches], find)
+    }
+
+    /// Limits of the largest split R-hat of a parameter, and of the root mean square over all parameters.
+    fn r_hats(&mut self, blocks: usize) -> (f64, f64) {
+        let largest = || split_r_hat_limit(AT_REST[0], self.count, blocks);
+        let together = || split_r_hat_limit(AT_REST[1], 1, blocks);
+        (*known(&mut self.largest[blocks], largest), *known(&mut self.together[blocks], together))
+    }
+
+    /// Limit of the largest ratio, over parameters, of the long-run variance from batches of `longest` blocks to that from
+    /// single blocks.
+    fn ratio(&mut self, blocks: usize, longest: usize) -> f64 {
+        let find = || batch_ratio_limit(INDEPENDENT, self.count, blocks, longest);
+        *known(&mut self.ratios[blocks], find)
+    }
+}
+
+fn known(limit: &mut f64, find: impl Fn() -> f64) -> &f64 {
+    if limit.is_nan() {
+        *limit = find();
+    }
+    limit
 }
 
 #[cfg(test)]
@@ -496,11 +569,11 @@ mod tests {
     #[test]
     fn the_error_of_white_noise_is_known() {
         let iterates = path(20_000, 0.0, 0.0);
-        let sight = iterates.sight(&[1.0, 1.0], &[0.0; 2], &mut Limits::of(2)).unwrap();
-        let n = iterates.length() as f64 * sight.blocks as f64;
-        assert!((0.7..2.0).contains(&(sight.half_width * n.sqrt() / 2.4)), "{sight:?} {n}");
-        assert!(!sight.drifts() && !sight.remembers && sight.parameter == 0, "{sight:?}");
-        assert!((0.6..1.8).contains(&(sight.bend / 2.0_f64.sqrt())), "{sight:?}");
+        let window = iterates.best_window(&[1.0, 1.0], &[0.0; 2], &mut Limits::of(2)).unwrap();
+        let n = iterates.length() as f64 * window.blocks as f64;
+        assert!((0.7..2.0).contains(&(window.half_width * n.sqrt() / 2.4)), "{window:?} {n}");
+        assert!(!window.drifts() && !window.is_correlated && window.parameter == 0, "{window:?}");
+        assert!((0.6..1.8).contains(&(window.bend / 2.0_f64.sqrt())), "{window:?}");
     }
 
     /// The twins: drift is detected, and so is memory longer than a block.
@@ -508,12 +581,12 @@ mod tests {
     fn drift_and_memory_are_seen() {
         let drifting = path(20_000, 1e-3, 0.0);
         assert!(
-            drifting.sight(&[1.0, 1.0], &[0.0; 2], &mut Limits::of(2)).unwrap().drifts()
+            drifting.best_window(&[1.0, 1.0], &[0.0; 2], &mut Limits::of(2)).unwrap().drifts()
                 && !drifting.rests(&mut Limits::of(2))
         );
-        let remembering = path(4_000, 0.0, 0.998);
-        let sight = remembering.sight(&[1.0, 1.0], &[0.0; 2], &mut Limits::of(2)).unwrap();
-        assert!(sight.drifts() || sight.remembers, "{sight:?}");
+        let correlated = path(4_000, 0.0, 0.998);
+        let window = correlated.best_window(&[1.0, 1.0], &[0.0; 2], &mut Limits::of(2)).unwrap();
+        assert!(window.drifts() || window.is_correlated, "{window:?}");
     }
 
     /// Windows of 48 blocks of `count` parameters, with these block means.
@@ -539,7 +612,7 @@ mod tests {
         let mut holds_of = |seed: u64| {
             let mut stream = Seed::new(seed).stream(0, 0);
             let iterates = blocks(count, |j, k| mean(j, k) + stream.normal());
-            holds(&iterates, &iterates.sight_of(48, &units, &bends, &mut limits))
+            holds(&iterates, &iterates.statistics_of(48, &units, &bends, &mut limits))
         };
         let windows = if count < 100 { 400 } else { 100 };
         (0..windows).filter(|seed| holds_of(*seed)).count() as f64 / windows as f64
@@ -550,10 +623,10 @@ mod tests {
     #[test]
     fn rest_is_refused_as_often_for_many_parameters() {
         for count in [1, 10, 300] {
-            let refused = share(count, |_, _| 0.0, |_, sight| sight.drifts());
+            let refused = share(count, |_, _| 0.0, |_, window| window.drifts());
             assert!((0.25..0.75).contains(&refused), "{count}: {refused}");
-            let remembers = share(count, |_, _| 0.0, |_, sight| sight.remembers);
-            assert!(remembers < 0.16, "{count}: {remembers}");
+            let is_correlated = share(count, |_, _| 0.0, |_, window| window.is_correlated);
+            assert!(is_correlated < 0.16, "{count}: {is_correlated}");
         }
         let r_hat = |iterates: &Iterates, j| split_r_hat(&[iterates.means(j, 48)]);
         let fixed = share(300, |_, _| 0.0, |iterates, _| (0..300).all(|j| r_hat(iterates, j) < 1.1));
@@ -565,15 +638,15 @@ mod tests {
     #[test]
     fn drift_of_all_and_of_one_is_seen() {
         let drift = |size: f64| move |k: usize| size * (k as f64 / 48.0 - 0.5);
-        let all = |count| share(count, |_, k| drift(0.6)(k), |_, sight| sight.drifts());
+        let all = |count| share(count, |_, k| drift(0.6)(k), |_, window| window.drifts());
         assert!(all(1) < 0.8 && all(300) > 0.95, "{} {}", all(1), all(300));
         let one =
-            |size| share(100, |j, k| if j == 7 { drift(size)(k) } else { 0.0 }, |_, sight| sight.drifts());
+            |size| share(100, |j, k| if j == 7 { drift(size)(k) } else { 0.0 }, |_, window| window.drifts());
         assert!(one(5.0) > 0.99, "{}", one(5.0));
         let waves = |j: usize, k: usize| 1.5 * f64::sin(0.4 * k as f64 + j as f64);
-        assert!(share(100, waves, |_, sight| sight.remembers) > 0.99);
+        assert!(share(100, waves, |_, window| window.is_correlated) > 0.99);
         let wave = |j, k| if j == 7 { 4.0 * waves(j, k) } else { 0.0 };
-        let seen = share(100, wave, |_, sight| sight.remembers);
+        let seen = share(100, wave, |_, window| window.is_correlated);
         assert!(seen > 0.99, "{seen}");
     }
 
@@ -583,10 +656,10 @@ mod tests {
     #[test]
     fn intervals_hold_at_once() {
         for (count, quantile) in [(1, 1.96), (10, 2.81), (300, 3.76)] {
-            let outside = |iterates: &Iterates, sight: &WindowStatistics| {
+            let outside = |iterates: &Iterates, window: &WindowStatistics| {
                 let mut average = vec![0.0; count];
                 iterates.average_into(48, &mut average);
-                average.iter().any(|a| a.abs() > sight.half_width)
+                average.iter().any(|a| a.abs() > window.half_width)
             };
             let missed = share(count, |_, _| 0.0, outside);
             assert!(missed < 0.06, "{count}: {missed}");
@@ -628,5 +701,30 @@ mod tests {
         let (found, of_means) = bends(0.1);
         assert!((found / expected - 1.0).abs() < 0.15 && of_means < 0.3 * expected, "{found} {of_means}");
         assert_eq!(bends(0.0), (0.0, 0.0));
+    }
+
+    /// More parameters widen every limit except that of the root mean square; more blocks narrow those of R-hat.
+    #[test]
+    fn limits_know_parameters_and_blocks() {
+        let (mut few, mut many) = (Limits::of(2), Limits::of(600));
+        for blocks in [16, 32, 60] {
+            let (few_r, many_r) = (few.r_hats(blocks), many.r_hats(blocks));
+            assert!(many_r.0 > few_r.0 && many_r.1 == few_r.1 && many_r.1 < many_r.0, "{blocks}");
+            assert!(many.half_width(blocks, 4) > few.half_width(blocks, 4));
+            assert!(many.ratio(blocks, 4) > few.ratio(blocks, 4));
+        }
+        assert!(many.r_hats(60).0 < many.r_hats(16).0);
+        // A cached value is returned unchanged.
+        assert_eq!(many.r_hats(60), Limits::of(600).r_hats(60));
+    }
+
+    /// Degrees of freedom: one fewer than batches, of all parameters together but not more than one fewer than blocks.
+    #[test]
+    fn intervals_have_the_degrees_of_freedom_of_their_batches() {
+        let (mut few, mut many) = (Limits::of(2), Limits::of(600));
+        assert_eq!(few.half_width(32, 4), simultaneous_quantile(CONFIDENCE, 2, 14.0));
+        assert_eq!(many.half_width(32, 4), simultaneous_quantile(CONFIDENCE, 600, 31.0));
+        assert_eq!(few.half_width_alone(8), simultaneous_quantile(CONFIDENCE, 2, 7.0));
+        assert_eq!(many.half_width_alone(8), simultaneous_quantile(CONFIDENCE, 20, 7.0));
     }
 }

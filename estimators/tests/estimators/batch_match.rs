@@ -2,10 +2,12 @@
 
 use faer::Mat;
 use mcsa_core::{Counted, Estimator, Gradient, LogDensity, Parametric, Reparameterised, Seed};
-use mcsa_estimators::{Ascent, BatchMatch};
+use mcsa_estimators::BatchMatch;
 use mcsa_families::{FullRank, GaussianFamily};
 use mcsa_models::{Gaussian, GroundTruth, SkewNormal};
 use mcsa_optim::Sgd;
+
+use super::fitted;
 
 fn target() -> Gaussian {
     let covariance = faer::mat![[4.0, 1.5, 0.0], [1.5, 1.0, -0.2], [0.0, -0.2, 0.25]];
@@ -19,13 +21,11 @@ fn start(family: &FullRank) -> Vec<f64> {
 /// The largest error of means and covariances after `steps` steps.
 fn error_after<P: Gradient>(target: &P, truth: &Gaussian, estimator: BatchMatch, steps: u64) -> f64 {
     let family = FullRank::new(truth.dim());
-    let ascent =
-        Ascent { target, family: &family, estimator, optimizer: Sgd::new(1.0).unwrap(), seed: Seed::new(3) };
-    let mut fit = ascent.start(start(&family)).unwrap();
-    ascent.run(&mut fit, steps).unwrap();
-    let (dim, mean) = (family.dim, family.mean(fit.params()));
+    let parts = (estimator, Sgd::new(1.0).unwrap(), 3);
+    let (_, params) = fitted((target, &family), parts, start(&family), steps);
+    let (dim, mean) = (family.dim, family.mean(&params));
     let (unit, mut image) = (Mat::<f64>::identity(dim, dim), Mat::zeros(dim, dim));
-    family.transport(fit.params(), unit.as_ref(), image.as_mut(), &mut vec![0.0; family.work_len(dim)]);
+    family.transport(&params, unit.as_ref(), image.as_mut(), &mut vec![0.0; family.work_len(dim)]);
     let factor = Mat::from_fn(dim, dim, |i, k| image[(i, k)] - mean[i]);
     let covariance = &factor * factor.transpose();
     let of_mean = mean.iter().zip(truth.mean()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -69,13 +69,11 @@ fn a_gaussian_target_is_found_to_rounding() {
 #[test]
 fn a_skewed_target_is_approached() {
     let (target, family) = (Counted::new(SkewNormal::msc()), FullRank::new(1));
-    let (estimator, optimizer, seed) = (BatchMatch::new(10), Sgd::new(1.0).unwrap(), Seed::new(1));
-    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
-    let mut fit = ascent.start(start(&family)).unwrap();
-    ascent.run(&mut fit, 400).unwrap();
+    let parts = (BatchMatch::new(10), Sgd::new(1.0).unwrap(), 1);
+    let (_, params) = fitted((&target, &family), parts, start(&family), 400);
     let (counts, truth) = (target.counts(), target.inner().mean().unwrap()[0]);
     assert_eq!((counts.gradient, counts.log_density), (4_000, 0));
-    assert!((fit.params()[0] - truth).abs() < 0.3, "{} {truth}", fit.params()[0]);
+    assert!((params[0] - truth).abs() < 0.3, "{} {truth}", params[0]);
 }
 
 /// A target that is NaN on a half line, and one that is NaN everywhere.
@@ -102,18 +100,14 @@ fn faults_are_left_out_and_counted() {
         let params = family.at(&[1.0], faer::mat![[0.7]].as_ref()).unwrap();
         let mut lanes = [Seed::new(1).stream(0, 0)];
         let mut state = estimator.init(&target, &family, &params, &mut lanes).unwrap();
-        let (mut direction, mut work) = ([1.0; 2], vec![0.0; estimator.work_len(&target, &family)]);
-        let info = estimator
-            .ascent_direction(&target, &family, &params, &mut state, &mut lanes, &mut direction, &mut work)
-            .unwrap();
-        (info, direction)
+        crate::step(&estimator, (&target, &family), &params, &mut state, &mut lanes)
     };
-    let (info, direction) = step(1.0);
+    let (direction, info) = step(1.0);
     assert!(info.finite + info.non_finite == 50 && info.non_finite > 10 && info.refused == 0, "{info:?}");
     // Gradients are exact, so what is left suffices.
     assert!((1.0 + direction[0]).abs() < 0.05, "{direction:?}");
-    let (info, direction) = step(f64::NEG_INFINITY);
-    assert_eq!((info.finite, info.refused, direction), (0, 1, [0.0; 2]));
+    let (direction, info) = step(f64::NEG_INFINITY);
+    assert_eq!((info.finite, info.refused, direction), (0, 1, vec![0.0; 2]));
 }
 
 /// Gradients so large that their squares overflow: the step is refused.
@@ -134,18 +128,9 @@ fn a_match_that_is_not_finite_is_refused() {
             z[0]
         }
     }
-    let (family, estimator) = (FullRank::new(1), BatchMatch::new(5));
-    let ascent = Ascent {
-        target: &Steep,
-        family: &family,
-        estimator,
-        optimizer: Sgd::new(1.0).unwrap(),
-        seed: Seed::new(1),
-    };
-    let mut fit = ascent.start(start(&family)).unwrap();
-    let before = fit.params().to_vec();
-    ascent.run(&mut fit, 3).unwrap();
-    assert_eq!(fit.params(), before);
+    let family = FullRank::new(1);
+    let parts = (BatchMatch::new(5), Sgd::new(1.0).unwrap(), 1);
+    assert_eq!(fitted((&Steep, &family), parts, start(&family), 3).1, start(&family));
 }
 
 #[test]

@@ -14,6 +14,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::step;
+
 const STEPS: u64 = 40;
 
 fn text<S: Serialize>(fit: &AscentState<S, AdamState>) -> String {
@@ -154,14 +156,10 @@ fn other_data_are_refused() {
     // Without this check chains never move: their cached densities are e^50 times those of any proposal.
     let fit: Climb = serde_json::from_str(&text).unwrap();
     let (estimator, mut state) = (pmcsa(4), fit.estimator().clone());
-    let mut work = vec![0.0; estimator.work_len(&other, &family)];
-    let (mut lanes, mut direction) = (Seed::new(1).streams(4, 0), [0.0; 4]);
-    for step in 301..2_301 {
-        mcsa_core::Stream::go_to_step(&mut lanes, step);
-        let (params, direction) = (fit.params(), &mut direction);
-        estimator
-            .ascent_direction(&other, &family, params, &mut state, &mut lanes, direction, &mut work)
-            .unwrap();
+    let mut lanes = Seed::new(1).streams(4, 0);
+    for number in 301..2_301 {
+        mcsa_core::Stream::go_to_step(&mut lanes, number);
+        step(&estimator, (&other, &family), fit.params(), &mut state, &mut lanes);
     }
     assert_eq!(&state.chains().positions, &fit.estimator().chains().positions, "2,000 steps, and no move");
 

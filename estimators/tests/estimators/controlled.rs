@@ -10,6 +10,8 @@ use mcsa_models::Gaussian;
 use mcsa_optim::deterministic::MultiPathfinder;
 use mcsa_testing::Finite;
 
+use super::step;
+
 /// Four atoms at -3, -1, 1, 3 with symmetric logits, so that the family has a centre.
 struct Even(Atoms);
 
@@ -112,7 +114,7 @@ fn close(a: [f64; 4], b: [f64; 4]) -> bool {
 
 fn at<E: Estimator<Finite, Even>>(estimator: &E) -> impl Fn() -> E::State {
     move || {
-        let mut lanes = mcsa_core::Seed::new(5).streams(estimator.lanes(), 0);
+        let mut lanes = Seed::new(5).streams(estimator.lanes(), 0);
         estimator.init(&target(), &Even::new(), &LOGITS, &mut lanes).unwrap()
     }
 }
@@ -164,16 +166,11 @@ fn at_the_optimum_no_noise_is_left() {
     let estimator = Controlled::new(pmcsa(4));
     let params = family.at(&[0.0; 3], &[1.0; 3]).unwrap();
     let run = |params: &[f64]| {
-        let mut lanes = mcsa_core::Seed::new(2).streams(4, 0);
+        let mut lanes = Seed::new(2).streams(4, 0);
         let mut state = estimator.init(&target, &family, params, &mut lanes).unwrap();
-        let mut work = vec![0.0; estimator.work_len(&target, &family)];
-        let mut direction = [0.0; 6];
-        for _ in 0..40 {
-            estimator
-                .ascent_direction(&target, &family, params, &mut state, &mut lanes, &mut direction, &mut work)
-                .unwrap();
-        }
-        direction.iter().map(|g| g * g).sum::<f64>().sqrt()
+        let direction =
+            (0..40).map(|_| step(&estimator, (&target, &family), params, &mut state, &mut lanes).0);
+        direction.last().unwrap().iter().map(|g| g * g).sum::<f64>().sqrt()
     };
     assert!(run(&params) < 1e-12, "{}", run(&params));
     let elsewhere = family.at(&[0.5; 3], &[1.3; 3]).unwrap();
@@ -185,14 +182,11 @@ fn at_the_optimum_no_noise_is_left() {
 fn a_coefficient_is_that_of_a_regression() {
     let (target, family) = (Gaussian::standard(1), MeanField::new(1));
     let (estimator, params) = (Controlled::new(snis(3)), [0.4, 0.8]);
-    let lanes = || mcsa_core::Seed::new(5).streams(1, 0);
+    let lanes = || Seed::new(5).streams(1, 0);
     let mut work = vec![0.0; estimator.work_len(&target, &family)];
     let mut state = estimator.init(&target, &family, &params, &mut lanes()).unwrap();
     assert_eq!((state.coefficient(0), state.coefficient(1)), (0.0, 0.0));
-    let mut direction = [0.0; 2];
-    estimator
-        .ascent_direction(&target, &family, &params, &mut state, &mut lanes(), &mut direction, &mut work)
-        .unwrap();
+    let (direction, _) = step(&estimator, (&target, &family), &params, &mut state, &mut lanes());
     let (mut g, mut c) = ([0.0; 2], [0.0; 2]);
     let both = (&mut g[..], Some(&mut c[..]));
     let inner = &estimator.estimator;
@@ -208,7 +202,7 @@ fn a_coefficient_is_that_of_a_regression() {
 fn impossible_settings_are_refused() {
     let (target, family) = (Gaussian::standard(1), MeanField::new(1));
     let params = [0.0, 0.5];
-    let mut lanes = mcsa_core::Seed::new(1).streams(4, 0);
+    let mut lanes = Seed::new(1).streams(4, 0);
     let told = |result: Result<(), Error>| result.unwrap_err().to_string();
     let odd = pmcsa(3).mirrored().init(&target, &family, &params, &mut lanes[..3]).map(drop);
     assert_eq!(told(odd), "ChainScore: lanes is 3, expected even, for mirrored pairs");
@@ -235,13 +229,9 @@ fn what_is_odd_cancels_in_mirrored_draws() {
         estimator: &E,
         (target, family, params): (&Gaussian, &MeanField, &[f64]),
     ) -> f64 {
-        let mut lanes = mcsa_core::Seed::new(6).streams(estimator.lanes(), 0);
+        let mut lanes = Seed::new(6).streams(estimator.lanes(), 0);
         let mut state = estimator.init(target, family, params, &mut lanes).unwrap();
-        let mut work = vec![f64::NAN; estimator.work_len(target, family)];
-        let mut direction = [f64::NAN; 6];
-        estimator
-            .ascent_direction(target, family, params, &mut state, &mut lanes, &mut direction, &mut work)
-            .unwrap();
+        let (direction, _) = step(estimator, (target, family), params, &mut state, &mut lanes);
         direction[..3].iter().map(|g| g.abs()).sum()
     }
     let place = (&target, &family, &params[..]);

@@ -9,6 +9,8 @@ use mcsa_families::{Atoms, Defence, Tail};
 use mcsa_kernels::{Acceptance, Cis, Imh, Repeat, WasteRecycling};
 use mcsa_testing::Finite;
 
+use super::step;
+
 const TARGET: [f64; 3] = [0.5, 0.3, 0.2];
 const LOGITS: [f64; 3] = [0.4, -0.3, 0.1];
 const TOLERANCE: f64 = 1e-13;
@@ -48,14 +50,8 @@ fn close(a: [f64; 3], b: [f64; 3]) -> bool {
 /// Exact expectation of a direction, for an estimator whose state is initialised for every branch.
 fn expectation<E: Estimator<Finite, Atoms>>(estimator: &E, state: &dyn Fn() -> E::State) -> [f64; 3] {
     let (target, family) = (target(), family());
-    let mut work = vec![0.0; estimator.work_len(&target, &family)];
     let branches = enumerate(estimator.lanes(), 2_000_000, |lanes: &mut [Stream]| {
-        let mut direction = [f64::NAN; 3];
-        let mut state = state();
-        estimator
-            .ascent_direction(&target, &family, &LOGITS, &mut state, lanes, &mut direction, &mut work)
-            .unwrap();
-        direction
+        step(estimator, (&target, &family), &LOGITS, &mut state(), lanes).0
     });
     let mut mean = [0.0; 3];
     for branch in branches.unwrap() {

@@ -1,10 +1,12 @@
 //! Flows fitted to a curved ridge, in both divergences, are better than every Gaussian.
 
 use mcsa_core::{Estimator, ExactDraws, Family, LogDensity, Pushforward, Seed, batch, batch_mut, from_fn};
-use mcsa_estimators::{Ascent, FlowElbo, pmcsa};
+use mcsa_estimators::{FlowElbo, pmcsa};
 use mcsa_families::{Drawn, Flow, FullRank, Gauss};
 use mcsa_models::Banana;
 use mcsa_optim::Adam;
+
+use super::fitted;
 
 /// `z_1 | z_0 ~ N(z_0^2 - 1, 1)`: `KL(p || q)` of the best Gaussian is `1/2 ln 3 = 0.55`.
 fn target() -> Banana {
@@ -17,11 +19,7 @@ fn fit<F, E>(family: &F, estimator: E, start: Vec<f64>, steps: u64) -> Vec<f64>
 where
     E: Estimator<Banana, F>,
 {
-    let (target, optimizer) = (target(), Adam::new(0.01).unwrap());
-    let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(1) };
-    let mut fit = ascent.start(start).unwrap();
-    ascent.run(&mut fit, steps).unwrap();
-    fit.params().to_vec()
+    fitted((&target(), family), (estimator, Adam::new(0.01).unwrap(), 1), start, steps).1
 }
 
 /// `KL(q || p)` from 4096 draws of q; its standard error is below 0.02 in every call here.
@@ -80,12 +78,9 @@ fn score_climbing_proposes_from_flows_with_a_density() {
 #[test]
 fn a_fit_to_another_target_is_not_near() {
     let maf = Flow::masked_autoregressive(2, Gauss, 2, &[16]).unwrap();
-    let (banana, optimizer) = (target(), Adam::new(0.01).unwrap());
+    let banana = target();
     let target = from_fn(2, |z| banana.log_density(&[z[0], z[1] + banana.ridge(z[0])], &mut []))
         .with_gradient(|z, gradient| (gradient[0], gradient[1]) = (-z[0], -z[1]));
-    let ascent =
-        Ascent { target: &target, family: &maf, estimator: pmcsa(16), optimizer, seed: Seed::new(1) };
-    let mut fit = ascent.start(begin(&maf)).unwrap();
-    ascent.run(&mut fit, 300).unwrap();
-    assert!(inclusive(&maf, fit.params()) > 0.5);
+    let parts = (pmcsa(16), Adam::new(0.01).unwrap(), 1);
+    assert!(inclusive(&maf, &fitted((&target, &maf), parts, begin(&maf), 300).1) > 0.5);
 }

@@ -1,21 +1,48 @@
 //! Tests of the estimators and of the loop that moves lambda.
 
-mod ascent;
 mod batch_match;
+mod bounds;
 mod checkpoints;
 mod controlled;
-mod diverging;
-mod elbo;
 mod erased;
 mod exact;
-mod flow_elbo;
 mod flows;
 mod health;
 mod learning;
 mod ledger;
 mod memory;
 mod moments;
-mod moments_of_families;
-mod random_scan;
+mod outcomes;
 mod running;
 mod stopping;
+
+use mcsa_core::{Estimator, Optimizer, Seed, Stream};
+use mcsa_estimators::{Ascent, Outcome};
+
+/// Direction and metrics of a step, in memory that held NaN.
+fn step<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
+    estimator: &E,
+    (target, family): (&P, &F),
+    params: &[f64],
+    state: &mut E::State,
+    lanes: &mut [Stream],
+) -> (Vec<f64>, E::Info) {
+    let mut work = vec![f64::NAN; estimator.work_len(target, family)];
+    let mut direction = vec![f64::NAN; params.len()];
+    let info =
+        estimator.ascent_direction(target, family, params, state, lanes, &mut direction, &mut work).unwrap();
+    (direction, info)
+}
+
+/// Outcome and lambda of a fit after at most `steps` steps from `start`.
+fn fitted<P: ?Sized, F: ?Sized, E: Estimator<P, F>, O: Optimizer>(
+    (target, family): (&P, &F),
+    (estimator, optimizer, seed): (E, O, u64),
+    start: Vec<f64>,
+    steps: u64,
+) -> (Outcome, Vec<f64>) {
+    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(seed) };
+    let mut fit = ascent.start(start).unwrap();
+    let outcome = ascent.run(&mut fit, steps).unwrap();
+    (outcome, fit.params().to_vec())
+}

@@ -14,6 +14,8 @@ use mcsa_kernels::Hmc;
 use mcsa_models::{FactorAnalysis, Gaussian, Learnable};
 use mcsa_optim::Adam;
 
+use super::step;
+
 /// Number of allocations of a run of `steps` steps of a warm fit.
 fn allocations<P, F, E>(target: &P, family: &F, estimator: E, start: Vec<f64>, steps: u64) -> u64
 where
@@ -155,11 +157,7 @@ fn a_target_has_all_its_memory() {
     fn fits<F: Parametric, E: Estimator<Roomy, F>>(family: &F, estimator: &E, params: &[f64]) {
         let (target, mut lanes) = (Roomy(5), Seed::new(3).streams(estimator.lanes(), 0));
         let mut state = estimator.init(&target, family, params, &mut lanes).unwrap();
-        let mut work = vec![f64::NAN; estimator.work_len(&target, family)];
-        let mut direction = vec![0.0; params.len()];
-        estimator
-            .ascent_direction(&target, family, params, &mut state, &mut lanes, &mut direction, &mut work)
-            .unwrap();
+        step(estimator, (&target, family), params, &mut state, &mut lanes);
     }
     for draws in [2, 9] {
         let family = FullRank::new(5);

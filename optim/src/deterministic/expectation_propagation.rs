@@ -114,7 +114,7 @@ impl ExpectationPropagation {
     /// positive, or `sweeps` is 0; or if variances leave the range of doubles.
     pub fn probit(&self, x: MatRef<'_, f64>, labels: &[f64], scale: f64) -> Result<Propagated, Error> {
         let within = |error: Error| error.within("ExpectationPropagation");
-        self.door(x, labels, scale).map_err(within)?;
+        self.check(x, labels, scale).map_err(within)?;
         let dim = x.ncols();
         let rows: Vec<Vec<f64>> = (0..x.nrows()).map(|i| x.row(i).iter().copied().collect()).collect();
         let signs: Vec<f64> = labels.iter().map(|label| 2.0 * label - 1.0).collect();
@@ -159,7 +159,7 @@ impl ExpectationPropagation {
         Ok(Propagated { gaussian, log_evidence, sweeps, converged })
     }
 
-    fn door(&self, x: MatRef<'_, f64>, labels: &[f64], scale: f64) -> Result<(), Error> {
+    fn check(&self, x: MatRef<'_, f64>, labels: &[f64], scale: f64) -> Result<(), Error> {
         if self.sweeps == 0 {
             return Err(Error::parameter("sweeps", 0.0, "at least 1"));
         }

@@ -1,12 +1,56 @@
-//! Laplace approximation: the Gaussian at a mode.
+//! Gaussian distribution by mean and covariance, and the Laplace approximation: the Gaussian at a mode.
 
-use faer::Mat;
-use faer::linalg::solvers::DenseSolveCore;
-use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable};
+use faer::linalg::solvers::{DenseSolveCore, Llt, LltError};
+use faer::{Mat, MatRef, Side};
+use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable, all_finite, same_length};
 
-use super::Gaussian;
-use super::gaussian::cholesky;
 use super::lbfgs::FALLS;
+
+/// Gaussian with a mean and a covariance: a starting point for a fit.
+///
+/// ```
+/// use mcsa_optim::deterministic::Gaussian;
+/// let gaussian = Gaussian { mean: vec![0.0; 2], covariance: faer::mat![[4.0, 2.0], [2.0, 2.0]] };
+/// assert_eq!(gaussian.scales(), [2.0, 2.0_f64.sqrt()]);
+/// assert_eq!(gaussian.factor()?, faer::mat![[2.0, 0.0], [1.0, 1.0]]);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gaussian {
+    /// The mean.
+    pub mean: Vec<f64>,
+    /// The covariance.
+    pub covariance: Mat<f64>,
+}
+
+impl Gaussian {
+    /// The standard deviations of the coordinates: the scales of a mean-field Gaussian with these marginals.
+    pub fn scales(&self) -> Vec<f64> {
+        (0..self.mean.len()).map(|k| self.covariance[(k, k)].sqrt()).collect()
+    }
+
+    /// The lower Cholesky factor of the covariance.
+    ///
+    /// # Errors
+    /// If the covariance is not positive definite.
+    pub fn factor(&self) -> Result<Mat<f64>, Error> {
+        Ok(cholesky("covariance", self.covariance.as_ref())?.L().to_owned())
+    }
+}
+
+/// Cholesky factorisation; an error if the matrix is not finite or not positive definite.
+pub(super) fn cholesky(what: &'static str, matrix: MatRef<'_, f64>) -> Result<Llt<f64>, Error> {
+    for j in 0..matrix.ncols() {
+        for i in 0..matrix.nrows() {
+            let value = matrix[(i, j)];
+            if !value.is_finite() {
+                return Err(Error::NotFinite { what, index: i + j * matrix.nrows(), value });
+            }
+        }
+    }
+    Llt::new(matrix, Side::Lower)
+        .map_err(|LltError::NonPositivePivot { index }| Error::NotPositiveDefinite { what, pivot: index })
+}
 
 /// Laplace approximation (Laplace 1774; Tierney & Kadane 1986).
 ///
@@ -20,21 +64,11 @@ use super::lbfgs::FALLS;
 /// as the coordinates of the mode, the density ten times as far has to fall as the curvature says.
 ///
 /// ```
-/// use mcsa_core::{Gradient, LogDensity};
+/// use mcsa_core::from_fn;
 /// use mcsa_optim::deterministic::{Laplace, Lbfgs};
-/// struct Wide;
-/// impl LogDensity for Wide {
-///     fn dim(&self) -> usize { 1 }
-///     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 { -0.5 * (z[0] - 1.0).powi(2) / 9.0 }
-/// }
-/// impl Gradient for Wide {
-///     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-///         gradient[0] = -(z[0] - 1.0) / 9.0;
-///         self.log_density(z, work)
-///     }
-/// }
-/// let mode = Lbfgs::default().mode(&Wide, &[30.0])?.converged()?;
-/// let laplace = Laplace::by_differences(&Wide, &mode.point)?;
+/// let wide = from_fn(1, |z| -0.5 * (z[0] - 1.0).powi(2) / 9.0).with_gradient(|z, slope| slope[0] = -(z[0] - 1.0) / 9.0);
+/// let mode = Lbfgs::default().mode(&wide, &[30.0])?.converged()?;
+/// let laplace = Laplace::by_differences(&wide, &mode.point)?;
 /// assert!((laplace.gaussian.scales()[0] - 3.0).abs() < 1e-6);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -91,8 +125,8 @@ impl Laplace {
     ) -> Result<Self, Error> {
         let within = |error: Error| error.within("Laplace");
         let dim = target.dim();
-        mcsa_core::same_length("mode", dim, mode.len()).map_err(within)?;
-        mcsa_core::all_finite("mode", mode).map_err(within)?;
+        same_length("mode", dim, mode.len()).map_err(within)?;
+        all_finite("mode", mode).map_err(within)?;
         let log_p = target.log_density(mode, &mut vec![0.0; target.work_len(1)]);
         if !log_p.is_finite() {
             return Err(within(Error::parameter("log density at the mode", log_p, "finite")));
@@ -100,13 +134,13 @@ impl Laplace {
         let mut hessian = Mat::zeros(dim, dim);
         for k in 0..dim {
             column_into(k, hessian.as_mut().column_mut(k));
-            mcsa_core::all_finite("Hessian column", hessian.as_ref().column(k)).map_err(within)?;
+            all_finite("Hessian column", hessian.as_ref().column(k)).map_err(within)?;
         }
         let precision = Mat::from_fn(dim, dim, |i, j| -0.5 * (hessian[(i, j)] + hessian[(j, i)]));
         let llt = cholesky("minus the Hessian", precision.as_ref()).map_err(within)?;
         let mut gradient = vec![0.0; dim];
         target.gradient_into(mode, &mut gradient, &mut vec![0.0; target.work_len(1)]);
-        mcsa_core::all_finite("gradient", &gradient).map_err(within)?;
+        all_finite("gradient", &gradient).map_err(within)?;
         let covariance = llt.inverse();
         let square: f64 = (0..dim)
             .map(|j| gradient[j] * (0..dim).map(|i| covariance[(i, j)] * gradient[i]).sum::<f64>())
@@ -155,7 +189,7 @@ fn is_flat<P: Differentiable + ?Sized>(target: &P, mode: &[f64], log_p: f64, cov
 
 /// Width of a central difference at `x`, relative to `|x|` or 1: the cube root of the machine epsilon, at which truncation error
 /// and rounding error are of similar size.
-pub(crate) fn difference_width(x: f64) -> f64 {
+pub(super) fn difference_width(x: f64) -> f64 {
     let width = f64::EPSILON.cbrt() * x.abs().max(1.0);
     // Rounded so that x + width is exact and the divisor is the actual distance of the points.
     (x + width) - x

@@ -1,15 +1,16 @@
-//! L-BFGS: limited-memory quasi-Newton maximisation.
+//! L-BFGS: limited-memory quasi-Newton maximisation, with its line search and the metric of its coordinates.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
-use argmin::core::{IterState, Problem, Solver, State};
+use argmin::core::{
+    ArgminError, CostFunction, IterState, KV, LineSearch, Problem, Solver, State, TerminationReason,
+};
 use argmin::solver::quasinewton::LBFGS;
-use mcsa_core::{Error, Gradient};
+use faer::{Mat, Side};
+use mcsa_core::{Error, Gradient, all_finite, same_length};
 use serde::{Deserialize, Serialize};
 
-use super::bisection::Bisection;
-use super::cached_objective::{CachedObjective, Objective, Place};
-use super::metric::Metric;
 use crate::rules::positive;
 
 /// Limited-memory BFGS (Liu & Nocedal 1989) for maximisation, by argmin with a line search of this crate.
@@ -122,10 +123,10 @@ const BETWEEN: u64 = 20;
 const MOST_SCALED: usize = 200;
 
 /// Fall of the value `t` standard deviations away from a mode, as a multiple of `t^2`; a Gaussian falls by `t^2 / 2`.
-pub(crate) const FALLS: std::ops::RangeInclusive<f64> = 0.01..=50.0;
+pub(super) const FALLS: std::ops::RangeInclusive<f64> = 0.01..=50.0;
 
 /// Observer of a run: called with each iterate, its gradient, and the metric if it begins there.
-pub(crate) type Watch<'a> = &'a mut dyn FnMut(&[f64], &[f64], Option<&Metric>);
+pub(super) type Watch<'a> = &'a mut dyn FnMut(&[f64], &[f64], Option<&Metric>);
 
 impl Lbfgs {
     /// L-BFGS with a tolerance of the gradient norm, a limit of the iterations, and a number `memory` of stored steps (10 by
@@ -142,7 +143,7 @@ impl Lbfgs {
     /// # Errors
     /// If the start has another dimension than the target, or lies where the density or its gradient is not finite.
     pub fn mode<P: Gradient + ?Sized>(&self, target: &P, start: &[f64]) -> Result<Maximum, Error> {
-        mcsa_core::same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
+        same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
         let mut work = vec![0.0; target.work_len(1)];
         let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);
         self.climb(&mut objective, start, &mut |_, _, _| {})
@@ -164,7 +165,7 @@ impl Lbfgs {
     }
 
     /// Maximisation of a log density with an observer, in coordinates scaled by its curvature.
-    pub(crate) fn climb(
+    pub(super) fn climb(
         &self,
         objective: Objective<'_>,
         start: &[f64],
@@ -183,11 +184,12 @@ impl Lbfgs {
     }
 }
 
+/// State that argmin keeps for an iteration, of a run or of a line search.
 type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 
 /// Run of argmin's L-BFGS, in stretches with coordinates of their own.
 struct Run<'a> {
-    memo: CachedObjective<'a>,
+    cache: CachedObjective<'a>,
     metric: Option<Rc<Metric>>,
     here: Place,
     farthest: f64,
@@ -198,23 +200,23 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(objective: Objective<'a>, start: &[f64]) -> Result<Self, Error> {
-        mcsa_core::all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
-        let memo = CachedObjective::new(objective, start);
-        let here = memo.last();
+        all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
+        let cache = CachedObjective::new(objective, start);
+        let here = cache.last();
         if !here.cost.is_finite() {
             let reason = "the value or its gradient is not finite at the start; start elsewhere";
             return Err(Error::invalid(reason).within("Lbfgs"));
         }
         let farthest = FARTHEST * (1.0 + norm(start));
-        Ok(Self { memo, metric: None, here, farthest, iterations: 0, scaled: 0 })
+        Ok(Self { cache, metric: None, here, farthest, iterations: 0, scaled: 0 })
     }
 
     /// At most `most` steps from here, or until the run ends.
     fn stretch(&mut self, lbfgs: &Lbfgs, most: u64, watch: Watch<'_>) -> Result<Outcome, Error> {
         let Settings { tolerance, iterations, memory } = lbfgs.0;
         let last = iterations.min(self.iterations.saturating_add(most));
-        let (point, gradient) = self.memo.begin(&self.here, self.metric.clone());
-        let mut problem = Problem::new(&self.memo);
+        let (point, gradient) = self.cache.begin(&self.here, self.metric.clone());
+        let mut problem = Problem::new(&self.cache);
         let mut solver = LBFGS::new(Bisection::default(), memory);
         let iterate = Iterate::new().param(point).cost(self.here.cost).gradient(gradient);
         let (mut iterate, _) = solver.init(&mut problem, iterate).map_err(refused)?;
@@ -222,19 +224,19 @@ impl<'a> Run<'a> {
         loop {
             let uphill: Vec<f64> = self.here.gradient.iter().map(|g| -g).collect();
             watch(&self.here.point, &uphill, scaled.take());
-            if norm(&self.memo.pulled(&self.here)) <= tolerance {
+            if norm(&self.cache.pulled(&self.here)) <= tolerance {
                 return Ok(Outcome::Converged);
             }
-            if self.memo.has_pole() || norm(&self.here.point) > self.farthest {
+            if self.cache.has_pole() || norm(&self.here.point) > self.farthest {
                 return Ok(Outcome::Unbounded);
             }
             if self.iterations == last {
                 return Ok(Outcome::IterationLimit);
             }
             let (mut next, _) = solver.next_iter(&mut problem, iterate).map_err(refused)?;
-            let reached = self.memo.last();
+            let reached = self.cache.last();
             if next.terminated() {
-                let has_fled = self.memo.has_pole() || norm(&reached.point) > self.farthest;
+                let has_fled = self.cache.has_pole() || norm(&reached.point) > self.farthest;
                 return Ok(if has_fled { Outcome::Unbounded } else { Outcome::Stalled });
             }
             next.increment_iter();
@@ -260,7 +262,7 @@ impl<'a> Run<'a> {
     /// Scales the coordinates by the curvature here; false if it is not finite.
     fn scale(&mut self) -> bool {
         let gradient_at = |z: &[f64]| {
-            let place = self.memo.aside(z);
+            let place = self.cache.aside(z);
             place.cost.is_finite().then_some(place.gradient)
         };
         let metric = Metric::at(&self.here.point, &self.here.gradient, gradient_at);
@@ -282,7 +284,7 @@ impl<'a> Run<'a> {
             value: -cost,
             gradient_norm: norm(gradient),
             iterations: self.iterations,
-            evaluations: self.memo.evaluations(),
+            evaluations: self.cache.evaluations(),
             outcome,
         }
     }
@@ -293,7 +295,7 @@ impl<'a> Run<'a> {
         metric.long_axes(point).any(|(axis, length)| {
             [length, -length].iter().any(|length| {
                 let aside: Vec<f64> = point.iter().zip(axis).map(|(z, c)| z + length * c).collect();
-                let fall = (self.memo.aside(&aside).cost - cost) / (length * length);
+                let fall = (self.cache.aside(&aside).cost - cost) / (length * length);
                 !FALLS.contains(&fall)
             })
         })
@@ -304,12 +306,12 @@ fn refused(error: argmin::core::Error) -> Error {
     Error::invalid(format!("argmin: {error}")).within("Lbfgs")
 }
 
-pub(crate) fn norm(values: &[f64]) -> f64 {
+pub(super) fn norm(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
 impl Default for Lbfgs {
-    /// Tolerance `1e-6`, 1000 iterations, 10 remembered steps.
+    /// Tolerance `1e-6`, 1000 iterations, 10 stored steps.
     fn default() -> Self {
         Self(Settings::default())
     }
@@ -328,5 +330,330 @@ impl TryFrom<Settings> for Lbfgs {
             return Err(within(Error::parameter("memory", 0.0, "at least 1")));
         }
         Ok(Self(settings))
+    }
+}
+
+/// Function to be maximised: writes its gradient and returns its value.
+type Objective<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
+
+/// Minus the objective, with a cache of the last point: argmin asks for cost and gradient in separate calls, and twice at the
+/// points of a line search. Argmin's points are in the coordinates of a metric, if there is one.
+struct CachedObjective<'a>(RefCell<Last<'a>>);
+
+struct Last<'a> {
+    objective: Objective<'a>,
+    metric: Option<Rc<Metric>>,
+    /// Argmin's point, and the gradient there.
+    point: Vec<f64>,
+    slopes: Vec<f64>,
+    place: Place,
+    evaluations: u64,
+    has_pole: bool,
+}
+
+/// Point in the coordinates of the objective, with the signs of a minimisation: cost is minus the value.
+#[derive(Clone)]
+struct Place {
+    point: Vec<f64>,
+    cost: f64,
+    gradient: Vec<f64>,
+}
+
+impl Last<'_> {
+    /// If the value or its gradient is not finite, the cost is infinite and the gradient zero.
+    fn evaluate(&mut self, point: Vec<f64>) -> Place {
+        let mut gradient = vec![0.0; point.len()];
+        let value = (self.objective)(&point, &mut gradient);
+        self.evaluations += 1;
+        self.has_pole |= value == f64::INFINITY;
+        gradient.iter_mut().for_each(|g| *g = -*g);
+        let mut cost = -value;
+        if !(value.is_finite() && gradient.iter().all(|g| g.is_finite())) {
+            cost = f64::INFINITY;
+            gradient.fill(0.0);
+        }
+        Place { point, cost, gradient }
+    }
+
+    fn pulled(&self, gradient: &[f64]) -> Vec<f64> {
+        self.metric.as_ref().map_or_else(|| gradient.to_vec(), |metric| metric.pulled(gradient))
+    }
+}
+
+impl<'a> CachedObjective<'a> {
+    /// The objective, evaluated at a start.
+    fn new(objective: Objective<'a>, start: &[f64]) -> Self {
+        let place = Place { point: Vec::new(), cost: f64::INFINITY, gradient: Vec::new() };
+        let (point, slopes) = (start.to_vec(), Vec::new());
+        let mut last =
+            Last { objective, metric: None, point, slopes, place, evaluations: 0, has_pole: false };
+        last.place = last.evaluate(start.to_vec());
+        last.slopes.clone_from(&last.place.gradient);
+        Self(RefCell::new(last))
+    }
+
+    /// Cost and gradient at a point of argmin's.
+    fn at(&self, point: &[f64]) -> (f64, Vec<f64>) {
+        let last = &mut *self.0.borrow_mut();
+        if last.point != point {
+            last.point = point.to_vec();
+            let place = last.metric.as_ref().map_or_else(|| point.to_vec(), |metric| metric.place(point));
+            last.place = last.evaluate(place);
+            last.slopes = last.pulled(&last.place.gradient);
+        }
+        (last.place.cost, last.slopes.clone())
+    }
+
+    /// The place of the last point of argmin's.
+    fn last(&self) -> Place {
+        self.0.borrow().place.clone()
+    }
+
+    /// Cost and gradient at a point in the coordinates of the objective, not kept.
+    fn aside(&self, point: &[f64]) -> Place {
+        self.0.borrow_mut().evaluate(point.to_vec())
+    }
+
+    /// Argmin's point and gradient at a place, at which coordinates of a new metric begin; without one the coordinates stay.
+    fn begin(&self, here: &Place, metric: Option<Rc<Metric>>) -> (Vec<f64>, Vec<f64>) {
+        let last = &mut *self.0.borrow_mut();
+        last.point = if metric.is_some() { vec![0.0; here.point.len()] } else { here.point.clone() };
+        (last.metric, last.place) = (metric, here.clone());
+        last.slopes = last.pulled(&here.gradient);
+        (last.point.clone(), last.slopes.clone())
+    }
+
+    fn evaluations(&self) -> u64 {
+        self.0.borrow().evaluations
+    }
+
+    /// True if the value was `+inf` at any point so far.
+    fn has_pole(&self) -> bool {
+        self.0.borrow().has_pole
+    }
+
+    /// The gradient at a place, in the coordinates of the metric.
+    fn pulled(&self, place: &Place) -> Vec<f64> {
+        self.0.borrow().pulled(&place.gradient)
+    }
+}
+
+impl CostFunction for &CachedObjective<'_> {
+    type Param = Vec<f64>;
+    type Output = f64;
+
+    fn cost(&self, point: &Vec<f64>) -> Result<f64, argmin::core::Error> {
+        Ok(self.at(point).0)
+    }
+}
+
+impl argmin::core::Gradient for &CachedObjective<'_> {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+
+    fn gradient(&self, point: &Vec<f64>) -> Result<Vec<f64>, argmin::core::Error> {
+        Ok(self.at(point).1)
+    }
+}
+
+/// Coordinates in units of the curvature `A` of a cost at a point: `z = centre + C y` with `C C^T = |A|^-1`.
+///
+/// ```text
+/// A ~ differences of gradients,   S A S = U diag(l) U^T,  S = diag |A_kk|^(-1/2),   C = S U diag(max(|l|, least))^(-1/2)
+/// ```
+/// The absolute values of the eigenvalues make the metric positive definite where the curvature is not (saddle-free Newton,
+/// Dauphin et al. 2014). The norm of the gradient in these coordinates is the length of the Newton step in standard deviations.
+pub(super) struct Metric {
+    centre: Vec<f64>,
+    factor: Mat<f64>,
+    /// True unless an eigenvalue is negative beyond the error of differences.
+    is_definite: bool,
+}
+
+/// Width of the differences of gradients, relative to `|z|` or 1.
+const WIDTH: f64 = 1e-6;
+
+/// Least scaled eigenvalue, and the one down to which a negative one is rounding: scaled entries have errors of some `1e-6`.
+const LEAST: f64 = 1e-8;
+const ROUNDING: f64 = 1e-6;
+
+/// Length of an axis, relative to `|z|` or 1, from which it is long.
+const LONG: f64 = 10.0;
+
+impl Metric {
+    /// The metric at `centre`, where the cost has the gradient `gradient`, from one more gradient per coordinate; `None` if one of
+    /// them is `None`.
+    fn at(
+        centre: &[f64],
+        gradient: &[f64],
+        mut gradient_at: impl FnMut(&[f64]) -> Option<Vec<f64>>,
+    ) -> Option<Self> {
+        let dim = centre.len();
+        let mut moved = centre.to_vec();
+        let mut curvature = Mat::zeros(dim, dim);
+        for k in 0..dim {
+            moved[k] = centre[k] + WIDTH * centre[k].abs().max(1.0);
+            let (width, ahead) = (moved[k] - centre[k], gradient_at(&moved)?);
+            moved[k] = centre[k];
+            for i in 0..dim {
+                curvature[(i, k)] = (ahead[i] - gradient[i]) / width;
+            }
+        }
+        let unit = |k: usize| match curvature[(k, k)].abs() {
+            0.0 => 1.0,
+            length => length.sqrt().recip(),
+        };
+        let units: Vec<f64> = (0..dim).map(unit).collect();
+        let scaled = Mat::from_fn(dim, dim, |i, j| {
+            0.5 * units[i] * (curvature[(i, j)] + curvature[(j, i)]) * units[j]
+        });
+        let eigen = scaled.self_adjoint_eigen(Side::Lower).ok()?;
+        let (axes, values) = (eigen.U(), eigen.S());
+        let is_definite = (0..dim).all(|k| values[k] > -ROUNDING);
+        let factor =
+            Mat::from_fn(dim, dim, |i, k| units[i] * axes[(i, k)] / values[k].abs().max(LEAST).sqrt());
+        (0..dim).all(|k| factor.col_as_slice(k).iter().all(|c| c.is_finite())).then(|| Self {
+            centre: centre.to_vec(),
+            factor,
+            is_definite,
+        })
+    }
+
+    /// The point `centre + C y`.
+    fn place(&self, y: &[f64]) -> Vec<f64> {
+        let mut z = self.centre.clone();
+        for (k, y) in y.iter().enumerate() {
+            z.iter_mut().zip(self.factor.col_as_slice(k)).for_each(|(z, c)| *z += c * y);
+        }
+        z
+    }
+
+    /// The gradient `C^T g` in the coordinates of the metric.
+    fn pulled(&self, gradient: &[f64]) -> Vec<f64> {
+        let column = |k: usize| self.factor.col_as_slice(k).iter().zip(gradient).map(|(c, g)| c * g).sum();
+        (0..gradient.len()).map(column).collect()
+    }
+
+    /// `|A|^-1`, the covariance of the Gaussian with this curvature.
+    pub(super) fn covariance(&self) -> Mat<f64> {
+        &self.factor * self.factor.transpose()
+    }
+
+    /// Columns of `C` that are long compared with the coordinates of `z`, along which the curvature is next to nothing, and the multiple
+    /// of each at which it is no longer long.
+    fn long_axes<'a>(&'a self, z: &'a [f64]) -> impl Iterator<Item = (&'a [f64], f64)> {
+        let multiple = move |axis: &[f64]| {
+            let within = axis.iter().zip(z).map(|(c, z)| LONG * (1.0 + z.abs()) / c.abs());
+            within.fold(f64::INFINITY, f64::min)
+        };
+        (0..z.len())
+            .map(|k| self.factor.col_as_slice(k))
+            .map(move |axis| (axis, multiple(axis)))
+            .filter(|(_, multiple)| *multiple < 1.0)
+    }
+}
+
+/// Line search for the weak Wolfe conditions by doubling and bisection (Lewis & Overton 2013, Alg. 2.6).
+///
+/// ```text
+/// cost(x + t d) <= cost(x) + c1 t slope        slope(x + t d) >= c2 slope,        slope = gradient . d
+/// ```
+/// A step that violates the first condition, or has an infinite cost, is too long; one that violates the second is too short. Line
+/// searches that interpolate costs instead compute NaN from an infinite cost. Near the optimum, where costs differ by rounding
+/// alone, a cost that is equal up to rounding is accepted if the slope has not grown (Hager & Zhang 2005).
+#[derive(Debug, Clone, Default)]
+struct Bisection {
+    start: Vec<f64>,
+    direction: Vec<f64>,
+    first: Option<f64>,
+    cost: f64,
+    slope: f64,
+    step: f64,
+    low: f64,
+    high: f64,
+    trials: u32,
+}
+
+/// Constants of the sufficient decrease and the curvature condition (Nocedal & Wright 2006, ch. 3).
+const C1: f64 = 1e-4;
+const C2: f64 = 0.9;
+
+/// Largest number of trial steps: enough to double or halve a step through every scale that matters.
+const MOST_TRIALS: u32 = 100;
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+impl LineSearch<Vec<f64>, f64> for Bisection {
+    fn search_direction(&mut self, direction: Vec<f64>) {
+        self.direction = direction;
+    }
+
+    fn initial_step_length(&mut self, step: f64) -> Result<(), argmin::core::Error> {
+        self.first = Some(step);
+        Ok(())
+    }
+}
+
+impl<O> Solver<O, Iterate> for Bisection
+where
+    O: CostFunction<Param = Vec<f64>, Output = f64>
+        + argmin::core::Gradient<Param = Vec<f64>, Gradient = Vec<f64>>,
+{
+    fn name(&self) -> &str {
+        "bisection for the weak Wolfe conditions"
+    }
+
+    fn init(
+        &mut self,
+        problem: &mut Problem<O>,
+        mut iterate: Iterate,
+    ) -> Result<(Iterate, Option<KV>), argmin::core::Error> {
+        let no_start = || ArgminError::NotInitialized { text: "a line search needs a start".into() };
+        self.start = iterate.take_param().ok_or_else(no_start)?;
+        self.cost = problem.cost(&self.start)?;
+        let gradient = problem.gradient(&self.start)?;
+        self.slope = dot(&gradient, &self.direction);
+        if !(self.slope < 0.0 && self.slope.is_finite() && self.cost.is_finite()) {
+            let text = format!("the slope along the direction is {}", self.slope);
+            return Err(ArgminError::ConditionViolated { text }.into());
+        }
+        // Along the plain gradient, without curvature from earlier steps, the first trial step has a length of at most 1.
+        let is_plain = gradient.iter().zip(&self.direction).all(|(g, d)| -g == *d);
+        let unit = if is_plain { (-self.slope).sqrt().recip().min(1.0) } else { 1.0 };
+        self.step = self.first.unwrap_or(unit);
+        (self.low, self.high, self.trials) = (0.0, f64::INFINITY, 0);
+        Ok((iterate, None))
+    }
+
+    fn next_iter(
+        &mut self,
+        problem: &mut Problem<O>,
+        iterate: Iterate,
+    ) -> Result<(Iterate, Option<KV>), argmin::core::Error> {
+        let param: Vec<f64> =
+            self.start.iter().zip(&self.direction).map(|(x, d)| x + self.step * d).collect();
+        let cost = problem.cost(&param)?;
+        let gradient = problem.gradient(&param)?;
+        let slope = dot(&gradient, &self.direction);
+        let rounding = 8.0 * f64::EPSILON * self.cost.abs();
+        let falls = cost <= self.cost + C1 * self.step * self.slope;
+        let stays = cost <= self.cost + rounding && slope <= (2.0 * C1 - 1.0) * self.slope;
+        if !(cost.is_finite() && (falls || stays)) {
+            self.high = self.step;
+        } else if slope < C2 * self.slope {
+            self.low = self.step;
+        } else {
+            let iterate = iterate.param(param).cost(cost).gradient(gradient);
+            return Ok((iterate.terminate_with(TerminationReason::SolverConverged), None));
+        }
+        self.step = if self.high.is_finite() { 0.5 * (self.low + self.high) } else { 2.0 * self.step };
+        self.trials += 1;
+        if self.trials == MOST_TRIALS || self.step == self.low || self.step == self.high {
+            let text = format!("no step among {} fulfils the Wolfe conditions", self.trials);
+            return Err(ArgminError::ConditionViolated { text }.into());
+        }
+        Ok((iterate, None))
     }
 }

@@ -13,26 +13,16 @@
 //! [`Outcome`], never a panic; points at which the target is NaN are avoided. Only `Pathfinder` and `MultiPathfinder` use random
 //! numbers, from a stream or a seed that the caller passes in.
 
-mod bisection;
-mod cached_objective;
 mod expectation_propagation;
-mod gaussian;
 mod inclusive;
 mod laplace;
 mod lbfgs;
-mod metric;
-mod multi_pathfinder;
 mod nelder_mead;
 mod pathfinder;
-mod slopes;
-mod supremum;
 
 pub use expectation_propagation::{ExpectationPropagation, Propagated};
-pub use gaussian::Gaussian;
-pub use inclusive::{Quadrature, inclusive_optimum};
-pub use laplace::Laplace;
+pub use inclusive::{Quadrature, Supremum, inclusive_optimum, log_weight_supremum};
+pub use laplace::{Gaussian, Laplace};
 pub use lbfgs::{Lbfgs, Maximum, Outcome};
-pub use multi_pathfinder::{ImportanceDensity, MultiPathfinder, Paths};
 pub use nelder_mead::{NelderMead, Top};
-pub use pathfinder::{Found, Pathfinder, Warning};
-pub use supremum::{Supremum, log_weight_supremum};
+pub use pathfinder::{Found, ImportanceDensity, MultiPathfinder, Pathfinder, Paths, Warning};
