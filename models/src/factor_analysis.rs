@@ -160,7 +160,7 @@ fn inverse(matrix: &Mat<f64>) -> Result<Mat<f64>, Error> {
 #[derive(Debug, Clone, Copy)]
 pub struct FactorBlocks<'a> {
     model: &'a FactorAnalysis,
-    /// Empty if dimensions alone are asked for.
+    /// Empty if dimensions alone are needed.
     theta: &'a [f64],
 }
 

@@ -113,13 +113,13 @@ fn a_full_rank_family_follows_the_coordinates() {
     let mut proposal = FamilyProposal::new(&family, &here, 8, first).unwrap();
     let mut moved = FamilyProposal::new(&family, &there, 8, second).unwrap();
     let imh = Imh::default();
-    let check = Trial::new(&imh, &target).forgets_coordinates_between(&mut proposal, &mut moved, &map);
+    let check = Trial::new(&imh, &target).ignores_coordinates_between(&mut proposal, &mut moved, &map);
     assert!(check.holds(), "{check}");
     // Parameters that are not transformed must be detected.
     let [first, second] = &mut lent;
     let mut proposal = FamilyProposal::new(&family, &here, 8, first).unwrap();
     let mut left = FamilyProposal::new(&family, &here, 8, second).unwrap();
-    assert!(Trial::new(&imh, &target).forgets_coordinates_between(&mut proposal, &mut left, &map).fails());
+    assert!(Trial::new(&imh, &target).ignores_coordinates_between(&mut proposal, &mut left, &map).fails());
 }
 
 proptest! {

@@ -120,11 +120,11 @@ fn runs_that_must_agree_do() {
             let text = serde_json::to_string(state).expect("a state is text");
             Ok(serde_json::from_str(&text).expect("the same state"))
         });
-        let labels = trial.forgets_labels(&mut proposal);
+        let labels = trial.ignores_labels(&mut proposal);
         // A mixture chooses its kernel for all chains by the first lane, so that labels matter.
         assert_eq!(labels.holds(), name != "Mixture", "{name}: {labels}");
         let checks =
-            vec![trial.forgets_constants(&mut proposal, 2048.0), trial.replays(&mut proposal), restored];
+            vec![trial.ignores_constants(&mut proposal, 2048.0), trial.replays(&mut proposal), restored];
         let report = Report::new(name, checks);
         assert!(report.holds(), "{report}");
     }

@@ -140,45 +140,4 @@ mod tests {
         assert!((ratio * 8e8 + 1.0).abs() < 1e-15 && (slope_found * 8e16 - 1.0).abs() < 1e-15);
         assert!((bend * 4e24 + 1.0).abs() < 1e-15);
     }
-
-    /// All derivatives against differences of those one order below.
-    #[test]
-    fn derivatives_are_derivatives() {
-        let (log_scale, nu) = (0.3, 3.7);
-        let log_p = |r: f64, log_scale: f64, nu: f64| {
-            let errors = StudentErrors::new(log_scale, nu);
-            errors.constant - 0.5 * (nu + 1.0) * ((r * errors.rate).powi(2) / nu).ln_1p()
-        };
-        let at = |r: f64, log_scale: f64, nu: f64| {
-            let errors = StudentErrors::new(log_scale, nu);
-            (errors, errors.term(r * errors.rate))
-        };
-        for r in [-4.0, -0.4, 0.0, 0.9, 30.0] {
-            let (errors, term) = at(r, log_scale, nu);
-            let known = log_p(r, log_scale, nu);
-            let direct = ln_gamma(0.5 * nu + 0.5)
-                - ln_gamma(0.5 * nu)
-                - 0.5 * (nu * std::f64::consts::PI).ln()
-                - log_scale
-                - 0.5 * (nu + 1.0) * ((r * (-log_scale).exp()).powi(2) / nu).ln_1p();
-            assert!((known - direct).abs() < 1e-14 * (1.0 + direct.abs()));
-            let is = |found: f64, f: &dyn Fn(f64) -> f64| {
-                is_slope("derivative", || format!("{r}"), found, slope(ROUNDING, f)).unwrap();
-            };
-            let logs = ((r * errors.rate).powi(2) / nu).ln_1p();
-            is(term.t, &|t| log_p(r - t, log_scale, nu));
-            is(term.scale, &|t| log_p(r, log_scale + t, nu));
-            is(term.freedom - 0.5 * logs + errors.of_freedom[0], &|t| log_p(r, log_scale, nu + t));
-            is(term.tt, &|t| at(r - t, log_scale, nu).1.t);
-            is(term.t_scale, &|t| at(r, log_scale + t, nu).1.t);
-            is(term.t_freedom, &|t| at(r, log_scale, nu + t).1.t);
-            is(term.scale_scale, &|t| at(r, log_scale + t, nu).1.scale);
-            is(term.scale_freedom, &|t| at(r, log_scale, nu + t).1.scale);
-            let first = |nu: f64| {
-                let (errors, term) = at(r, log_scale, nu);
-                errors.of_freedom[0] + term.freedom - 0.5 * ((r * errors.rate).powi(2) / nu).ln_1p()
-            };
-            is(errors.of_freedom[1] + term.freedom_freedom, &|t| first(nu + t));
-        }
-    }
 }

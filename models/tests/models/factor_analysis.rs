@@ -110,10 +110,10 @@ fn the_largest_evidence_is_reached_and_not_passed() {
 
 #[test]
 fn impossible_data_are_refused() {
-    let told = |data, factors| FactorAnalysis::new(data, factors).unwrap_err().to_string();
-    assert_eq!(told(Mat::zeros(2, 0), 1), "FactorAnalysis: no data");
-    assert!(told(Mat::zeros(2, 3), 2).starts_with("FactorAnalysis: factors is 2"));
-    assert!(told(Mat::full(2, 3, f64::NAN), 1).starts_with("FactorAnalysis: a datum"));
+    let refused = |data, factors| FactorAnalysis::new(data, factors).unwrap_err().to_string();
+    assert_eq!(refused(Mat::zeros(2, 0), 1), "FactorAnalysis: no data");
+    assert!(refused(Mat::zeros(2, 3), 2).starts_with("FactorAnalysis: factors is 2"));
+    assert!(refused(Mat::full(2, 3, f64::NAN), 1).starts_with("FactorAnalysis: a datum"));
     assert!(FactorAnalysis::new(Mat::zeros(3, 5), 1).unwrap().largest_log_evidence().is_err());
     assert!(model(1).posterior(&theta(&model(1)), 30).is_err());
 }

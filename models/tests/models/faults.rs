@@ -271,7 +271,7 @@ const LAWS: &[(&str, Law, &[Fault])] = table! {
     gradient_batch_equals_columns: GradientNeighbours;
     far_points_are_decided: NanFarOut InfiniteFarOut FiniteAtNan;
     gradient_is_gradient: GradientFactor;
-    gradient_knows_the_density: ValueBesideGradient;
+    gradient_returns_the_density: ValueBesideGradient;
     hessian_vector_is_derivative: HessianFactor;
     terms_add_up: PriorTwice RowsOnce MinibatchScaled;
     row_gradients_add_up: RowGradientOfPrior RowGradientScaled RowGradientOverwrites RowGradientRowsOnce RowValueScaled;

@@ -3,11 +3,11 @@
 use faer::{Mat, mat};
 use mcsa_core::numeric::scalar::erfc;
 use mcsa_core::{ExactDraws, Seed};
-use mcsa_models::{Banana, Funnel, Gaussian, GroundTruth, Mixture, SkewNormal, Student};
-use mcsa_testing::model::{Case, Map};
+use mcsa_models::{Banana, Funnel, Gaussian, GroundTruth, LinearRegression, Mixture, SkewNormal, Student};
+use mcsa_testing::model::{Case, Map, Truth};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::meter;
+use crate::{features, meter, responses};
 
 fn normal_cdf(x: f64) -> f64 {
     0.5 * erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
@@ -151,6 +151,25 @@ fn student_draws() -> [Case<Student>; 2] {
 }
 
 mcsa_testing::model_suite!(student_drawn, student_draws(), meter, draws);
+
+/// Posteriors of linear regressions: evidence, moments and draws.
+fn linear() -> [Case<LinearRegression>; 2] {
+    [(9, 3), (30, 2)].map(|(n, d)| {
+        let target = LinearRegression::new(features(n, d).as_ref(), &responses(n), 0.7, 1.5).expect("known");
+        let posterior = target.posterior().expect("known");
+        let truth = Truth {
+            log_normaliser: target.log_evidence(),
+            mean: Some(posterior.mean().to_vec()),
+            covariance: Some(posterior.covariance()),
+        };
+        let case = Case::new(target).with_centre(posterior.mean().to_vec()).with_spread(0.2);
+        case.with_truth(truth).with_uniforms(|target, z, u| {
+            gaussian_uniforms(&target.posterior().expect("known"), z, u);
+        })
+    })
+}
+
+mcsa_testing::model_suite!(linear_regression, linear(), meter, draws truth);
 
 /// `E[sum log S_ii - log det S] / 2` of Wishart matrices: 6.79, 5.33 and 4.38 nats in 100 dimensions with 400, 500 and
 /// 600 degrees of freedom. The mean of 8 draws, within 0.2: more than 6 of its standard errors, some 0.03.

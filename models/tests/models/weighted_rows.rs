@@ -54,13 +54,13 @@ fn an_integer_weight_repeats_a_row() {
 #[test]
 fn impossible_rows_are_refused() {
     let target = linear();
-    let told = |rows: &[usize], weights: &[f64]| {
+    let refused = |rows: &[usize], weights: &[f64]| {
         WeightedRows::new(&target, rows.to_vec(), weights.to_vec()).unwrap_err().to_string()
     };
-    assert_eq!(told(&[0, 12], &[1.0; 2]), "WeightedRows: row 12: the target has 12 data");
-    assert!(told(&[0], &[]).contains("weights of rows has length 0, expected 1"));
+    assert_eq!(refused(&[0, 12], &[1.0; 2]), "WeightedRows: row 12: the target has 12 data");
+    assert!(refused(&[0], &[]).contains("weights of rows has length 0, expected 1"));
     for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(told(&[0], &[weight]).contains("positive and finite"));
+        assert!(refused(&[0], &[weight]).contains("positive and finite"));
     }
 }
 

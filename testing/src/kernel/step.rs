@@ -8,8 +8,8 @@ use mcsa_core::{Ensemble, Error, Kernel, LogDensity, Proposal, Stream, batch_mut
 ///
 /// ```
 /// use mcsa_testing::{Finite, FiniteGuide, Step, transition_matrix};
-/// // Independent Metropolis-Hastings that forgets to divide by the proposal's density.
-/// let forgetful = Step::new(|chain, proposal, stream| {
+/// // Independent Metropolis-Hastings that does not divide by the proposal's density.
+/// let faulty = Step::new(|chain, proposal, stream| {
 ///     let (z, _log_q) = chain.propose(proposal, stream);
 ///     let log_p = chain.log_p_at(&z);
 ///     if stream.accept(log_p - chain.log_p()) {
@@ -18,7 +18,7 @@ use mcsa_core::{Ensemble, Error, Kernel, LogDensity, Proposal, Stream, batch_mut
 /// });
 /// let target = Finite::on_line(&[1.0, 2.0, 3.0])?;
 /// let mut proposal = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
-/// let found = transition_matrix(&forgetful, &target, &mut proposal, target.atoms(), 1, 1_000)?;
+/// let found = transition_matrix(&faulty, &target, &mut proposal, target.atoms(), 1, 1_000)?;
 /// assert!(found.keeps_target().fails());
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```

@@ -349,8 +349,8 @@ impl Transition {
     }
 
     /// Law of the cache: the log densities stored in the state equal those of the target.
-    pub fn remembers_density(&self) -> Check {
-        Check::exact("remembered log p", self.stale, ROUNDING, "")
+    pub fn stores_the_density(&self) -> Check {
+        Check::exact("stored log p", self.stale, ROUNDING, "")
     }
 
     /// Equality with a closed form, in the rows of states with positive target probability.
@@ -388,7 +388,7 @@ impl Transition {
             self.rows_sum_to_one(),
             self.keeps_target(),
             self.cloud_keeps_target(),
-            self.remembers_density(),
+            self.stores_the_density(),
         ];
         Report::new(format!("{title}, {} branches", self.branches), laws.into())
     }

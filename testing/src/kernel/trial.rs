@@ -20,8 +20,8 @@ use crate::Check;
 /// let target = mcsa_models::Banana::new(1.5, 0.4).unwrap();
 /// let mut proposal = Spread::around(&target, mcsa_core::Seed::new(1), 1.5);
 /// let report = mcsa_testing::Report::new("imh", vec![
-///     Trial::new(&Imh::default(), &target).forgets_constants(&mut proposal, 512.0),
-///     Trial::new(&Imh::default(), &target).forgets_labels(&mut proposal),
+///     Trial::new(&Imh::default(), &target).ignores_constants(&mut proposal, 512.0),
+///     Trial::new(&Imh::default(), &target).ignores_labels(&mut proposal),
 /// ]);
 /// assert!(report.holds(), "{report}");
 /// ```
@@ -55,7 +55,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of constants: adding a constant to log p changes no position, because only differences of log densities may decide. A
     /// large constant also detects densities that were exponentiated.
-    pub fn forgets_constants(&self, proposal: &mut dyn Proposal, constant: f64) -> Check
+    pub fn ignores_constants(&self, proposal: &mut dyn Proposal, constant: f64) -> Check
     where
         K: Kernel<P> + Kernel<Shifted<'a, P>>,
     {
@@ -68,7 +68,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     }
 
     /// Law of labels: permuting the chains with their streams permutes the results, bit for bit.
-    pub fn forgets_labels(&self, proposal: &mut dyn Proposal) -> Check
+    pub fn ignores_labels(&self, proposal: &mut dyn Proposal) -> Check
     where
         K: Kernel<P>,
     {
@@ -121,7 +121,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of coordinates: in coordinates `y` with `z = factor y + shift`, a kernel that proposes only from the proposal makes equal
     /// moves. Unlike the other laws this one holds up to rounding, 1e-9.
-    pub fn forgets_coordinates(&self, proposal: &mut dyn Proposal, map: &AffineMap) -> Check
+    pub fn ignores_coordinates(&self, proposal: &mut dyn Proposal, map: &AffineMap) -> Check
     where
         K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
@@ -131,7 +131,7 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
 
     /// Law of coordinates with the caller's proposal in the new coordinates, such as a full-rank family at the parameters of the
     /// transformed distribution. Both proposals must draw with equal noise.
-    pub fn forgets_coordinates_between(
+    pub fn ignores_coordinates_between(
         &self,
         proposal: &mut dyn Proposal,
         moved: &mut dyn Proposal,

@@ -79,7 +79,7 @@ pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> 
     let mut again = Named::default();
     case.target.constrain(z, &mut again);
     let place =
-        |k: usize| again.names().get(k).map_or_else(String::new, |name| format!("{name}, asked again"));
+        |k: usize| again.names().get(k).map_or_else(String::new, |name| format!("{name}, second call"));
     same_bits(LAW, place, again.row(), &named.row()[1..])
 }
 

@@ -40,7 +40,7 @@ pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> 
 ///
 /// # Errors
 /// If a value differs; the failure names the point.
-pub fn gradient_knows_the_density<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
+pub fn gradient_returns_the_density<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     let z = case.points(8);
     let mut gradient = vec![f64::NAN; case.target.dim()];
     for j in 0..z.ncols() {
@@ -48,7 +48,7 @@ pub fn gradient_knows_the_density<P: Gradient>(case: &Case<P>) -> Result<(), Fai
         let found = case.target.gradient_into(z, &mut gradient, &mut case.work(1));
         let expected = case.log_density(z);
         let tolerance = 1e-12 * (1.0 + expected.abs());
-        near("gradient_knows_the_density", || format!("point {j}"), found, expected, tolerance)?;
+        near("gradient_returns_the_density", || format!("point {j}"), found, expected, tolerance)?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@
 //! | [`density_is_never_nan`] | all | random points, a grid, axes and rays | finds NaN on 1e-4 of the probes' mass |
 //! | [`gradient_holds_in_the_tails`] | `Gradient` | differences, 6.5 to 1000 spreads out | 1e-6, + ten times their own error estimate |
 //! | [`work_is_enough`] and similar | all | each method on exactly the memory that `work_len` claims | no panic |
-//! | [`gradient_knows_the_density`] | `Gradient` | the value returned with the gradient | 1e-12 |
+//! | [`gradient_returns_the_density`] | `Gradient` | the value returned with the gradient | 1e-12 |
 //! | [`gradient_is_gradient`], [`hessian_vector_is_derivative`] | `Gradient`, `Curvature` | extrapolated differences | ten times their own error estimate, + 1e-9 |
 //! | [`terms_add_up`] | `Separable` | subsets of the rows | 1e-10 |
 //! | [`row_gradients_add_up`], [`row_curvatures_add_up`] | `Subsampled` | prior and subsets of the rows | 1e-10 |
@@ -68,7 +68,7 @@ macro_rules! model_laws {
             names_are_distinct }
     };
     (gradient [$($next:tt)*] $($with:tt)*) => {
-        $($next)*! { $($with)* gradient_work_is_enough gradient_knows_the_density gradient_is_gradient
+        $($next)*! { $($with)* gradient_work_is_enough gradient_returns_the_density gradient_is_gradient
             gradient_holds_in_the_tails gradient_batch_equals_columns }
     };
     (curvature [$($next:tt)*] $($with:tt)*) => {

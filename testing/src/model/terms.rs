@@ -3,7 +3,9 @@
 use faer::Mat;
 use mcsa_core::{Columns, Curvature, Gradient, Minibatch, Separable, Subsampled};
 
-use super::{Case, Failure, gradient_is_gradient, gradient_knows_the_density, hessian_vector_is_derivative};
+use super::{
+    Case, Failure, gradient_is_gradient, gradient_returns_the_density, hessian_vector_is_derivative,
+};
 use crate::law::near;
 
 /// `log_density = log_prior + log_likelihood_at(all rows)`, and likelihoods are sums over rows: they add over any split of the
@@ -172,7 +174,7 @@ pub fn minibatch_derivatives_are_derivatives<P: Subsampled>(case: &Case<P>) -> R
         return Ok(());
     }
     let case = minibatch(LAW, case, &rows)?;
-    gradient_knows_the_density(&case)
+    gradient_returns_the_density(&case)
         .and_then(|()| gradient_is_gradient(&case))
         .and_then(|()| hessian_vector_is_derivative(&case))
         .map_err(|failure| Failure {

@@ -49,18 +49,18 @@ fn interaction_is_declared() {
 
 /// A checkpoint that loses the densities must be detected, and so must one that `check` refuses.
 #[test]
-fn a_checkpoint_that_forgets_is_caught() {
+fn a_checkpoint_that_loses_densities_is_caught() {
     let target = banana();
     let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
     let imh = Imh::default();
     let trial = Trial::new(&imh, &target);
     assert!(trial.restores(&mut proposal, |state| Ok(state.clone())).holds());
-    let forgetful = |state: &mcsa_kernels::ImhState| {
+    let lossy = |state: &mcsa_kernels::ImhState| {
         let mut state = state.clone();
         state.chains.log_p.fill(0.0);
         Ok(state)
     };
-    assert!(trial.restores(&mut proposal, forgetful).fails());
+    assert!(trial.restores(&mut proposal, lossy).fails());
     let short = |state: &mcsa_kernels::ImhState| {
         let mut state = state.clone();
         state.chains.log_p.pop();
@@ -111,7 +111,7 @@ fn coordinates_do_not_matter() {
         let target = banana();
         let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
         let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
-        let check = Trial::new(kernel, &target).forgets_coordinates(&mut proposal, &map);
+        let check = Trial::new(kernel, &target).ignores_coordinates(&mut proposal, &map);
         assert!(check.holds(), "{check}");
     }
     in_other_coordinates(&Imh::default());
@@ -126,5 +126,5 @@ fn a_surrogate_left_behind_is_caught() {
     let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
     let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
     let kernel = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
-    assert!(Trial::new(&kernel, &target).forgets_coordinates(&mut proposal, &map).fails());
+    assert!(Trial::new(&kernel, &target).ignores_coordinates(&mut proposal, &map).fails());
 }

@@ -13,7 +13,7 @@ pub use statistics::{Sequential, Smallest};
 /// Tests of invariance of a kernel on a target with exact draws.
 ///
 /// Chains advance together from independent exact draws for `steps` transitions. The proposals alternate between steps, so
-/// that errors accumulate and a state that remembers an older proposal is detected. At every step each chain must still be an exact
+/// that errors accumulate and a state that depends on an older proposal is detected. At every step each chain must still be an exact
 /// draw, independent of the others.
 ///
 /// * `moves`: at least one chain moves.
@@ -266,7 +266,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
 
     pub(crate) fn along_paths(&mut self) -> Vec<Check> {
         let (sequential, draws) = (self.sequential, self.draws);
-        let mut two = sequential.run("two samples", draws, |stage, draws| {
+        let two = sequential.run("two samples", draws, |stage, draws| {
             let stage = self.reach(stage, draws)?;
             let found = &self.stages[stage];
             let each = found.fresh.iter().zip(&found.after).zip(&self.names);
@@ -279,22 +279,20 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         let Some(first) = self.stages.first() else { return vec![two, means] };
         let still = f64::from(u8::from(first.moved == 0));
         let counted = self.counted(self.groups(draws)) as f64;
-        two.power = powerful(
-            statistics::of_distance(sequential, self.names.len(), counted),
-            "the distribution function of a coordinate after the path",
-        );
-        let power = powerful(
-            self.error_seen(first, self.groups(draws)),
-            "the stationary mean, in standard deviations, or scale of a coordinate",
-        );
-        vec![Check::exact("moves", still, 0.0, ""), two, Check { power, ..means }]
+        let distance = statistics::of_distance(sequential, self.names.len(), counted);
+        let mean = self.error_seen(first, self.groups(draws));
+        vec![
+            Check::exact("moves", still, 0.0, ""),
+            powerful(two, distance, "the distribution function of a coordinate after the path"),
+            powerful(means, mean, "the stationary mean, in standard deviations, or scale of a coordinate"),
+        ]
     }
 
     pub(crate) fn ranks<R: Kernel<P>>(&mut self, reversal: &R) -> Check {
         let (config, every_chain) = (self.config, !self.config.interacting);
         let draws = self.draws.min(RANKED);
         let sequential = self.sequential;
-        let mut check = sequential.run("rank", draws, |stage, draws| {
+        let check = sequential.run("rank", draws, |stage, draws| {
             let seed = config.seed.named("rank").child(stage.into());
             let plan = (config.path, self.groups(draws), every_chain);
             let counts = paths::counts(&mut self.walk, reversal, &mut self.statistics, seed, plan)?;
@@ -302,30 +300,24 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
                 counts.iter().zip(&self.names).map(|(c, name)| (uniform_counts(c), name.clone())),
             ))
         });
-        if !matches!(check.measured, Measured::Refused(_)) {
-            let counted = self.counted(self.groups(draws)) as f64;
-            let error = statistics::of_counts(self.sequential, self.names.len(), config.path + 1, counted);
-            check.power = powerful(error, "the frequencies of ranks of a coordinate, root mean square,");
-        }
-        check
+        let counted = self.counted(self.groups(draws)) as f64;
+        let error = statistics::of_counts(self.sequential, self.names.len(), config.path + 1, counted);
+        powerful(check, error, "the frequencies of ranks of a coordinate, root mean square,")
     }
 
     pub(crate) fn independence(&mut self) -> Check {
         let (draws, chains) = (self.draws, self.walk.chains);
         let seed = self.config.seed.named("pairs");
         let sequential = self.sequential;
-        let mut check = sequential.run("independent chains", draws, |stage, draws| {
+        let check = sequential.run("independent chains", draws, |stage, draws| {
             let stage = self.reach(stage, draws)?;
             let seed = seed.child(stage as u64);
             Ok(Smallest::of(paths::p_values(&self.stages[stage], &self.names, chains, seed)))
         });
-        if !matches!(check.measured, Measured::Refused(_)) {
-            let pairs = self.groups(draws) * (chains / 2);
-            let tests = self.names.len() + self.statistics.dim() + 1;
-            let error = statistics::of_correlation(self.sequential, tests, pairs as f64);
-            check.power = powerful(error, "the correlation of two chains, which should be 0,");
-        }
-        check
+        let pairs = self.groups(draws) * (chains / 2);
+        let tests = self.names.len() + self.statistics.dim() + 1;
+        let error = statistics::of_correlation(self.sequential, tests, pairs as f64);
+        powerful(check, error, "the correlation of two chains, which should be 0,")
     }
 
     pub(crate) fn labels(&mut self) -> Check {
@@ -336,8 +328,12 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
     }
 }
 
-fn powerful(error: f64, of: &'static str) -> Option<Power> {
-    Some(Power { probability: PROBABILITY, ..Power::new(of, error, "") })
+/// The check with the power of its test against this error, if the test was made.
+fn powerful(check: Check, error: f64, of: &'static str) -> Check {
+    match check.measured {
+        Measured::Refused(_) => check,
+        _ => Check { power: Some(Power { probability: PROBABILITY, ..Power::new(of, error, "") }), ..check },
+    }
 }
 
 /// Stages and growth of the sequential tests. Among all schemes that detect an error with probability 0.9 at level 1e-4, with the

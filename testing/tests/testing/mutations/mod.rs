@@ -31,7 +31,7 @@ const INVARIANT: &str = "pi K = pi";
 const TWO_CHAINS: &str = "pi K = pi, two chains";
 const MOVING: &str = "pi K = pi, proposal moves";
 const CLOUD: &str = "pi C = pi";
-const REMEMBERED: &str = "remembered log p";
+const STORED: &str = "stored log p";
 const TWO_SAMPLES: &str = "two samples";
 const MEANS: &str = "means";
 const RANK: &str = "rank";
@@ -94,8 +94,8 @@ where
     let target = banana();
     let trial = Trial::new(kernel, &target);
     let checks = vec![
-        trial.forgets_constants(proposal, 2048.0),
-        trial.forgets_labels(proposal),
+        trial.ignores_constants(proposal, 2048.0),
+        trial.ignores_labels(proposal),
         trial.replays(proposal),
         trial.restores(proposal, through_json),
     ];
@@ -136,7 +136,7 @@ fn mutants(matrix: &mut Matrix) -> Vec<(&'static str, &'static str)> {
     let independent = [
         (Slip::StaleLogQ, "stale log q", MOVING),
         (Slip::MissingRatio, "missing q ratio", INVARIANT),
-        (Slip::StaleLogP, "stale log p", REMEMBERED),
+        (Slip::StaleLogP, "stale log p", STORED),
         (Slip::SharedProposal, "chains share a proposal", TWO_CHAINS),
         (Slip::FirstLane, "chains share a stream", LABELS),
         (Slip::OutOfTheLog, "weights out of the log", CONSTANTS),
