@@ -422,7 +422,7 @@ fn needed<'a, T>(place: &str, value: &'a Option<T>) -> Result<&'a T, Error> {
 
 impl Problem {
     /// Distance of z from the mean of the prior.
-    fn from_mean<'a>(&'a self, z: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+    fn deviations<'a>(&'a self, z: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         z.iter().enumerate().map(|(i, z)| z - self.prior_mean.as_ref().map_or(0.0, |mean| mean[i]))
     }
 
@@ -461,7 +461,7 @@ impl Surrogate for Joint<'_> {
 
     fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {
         let precision = 1.0 / (self.problem.prior_scale * self.problem.prior_scale);
-        gradient.iter_mut().zip(self.problem.from_mean(at.z)).for_each(|(g, z)| *g = -precision * z);
+        gradient.iter_mut().zip(self.problem.deviations(at.z)).for_each(|(g, z)| *g = -precision * z);
         match &self.likelihood {
             Likelihood::Rows(rows) => rows.add_gradient(at.z, gradient, |_| ()),
             Likelihood::Quadratic { a, b } => {
@@ -573,10 +573,10 @@ impl Rows {
     /// Log joint density with its gradient, and its derivative for the deviation of a linear regression.
     fn log_joint(&self, problem: &Problem, z: &[f64], gradient: &mut [f64]) -> (f64, f64) {
         let scale = problem.prior_scale;
-        let squares: f64 = problem.from_mean(z).map(|z| z * z).sum();
+        let squares: f64 = problem.deviations(z).map(|z| z * z).sum();
         let log_scale = scale.ln() + 0.5 * std::f64::consts::TAU.ln();
         let log_prior = -0.5 * squares / (scale * scale) - z.len() as f64 * log_scale;
-        gradient.iter_mut().zip(problem.from_mean(z)).for_each(|(g, z)| *g = -z / (scale * scale));
+        gradient.iter_mut().zip(problem.deviations(z)).for_each(|(g, z)| *g = -z / (scale * scale));
         let (mut value, mut of_deviation) = (0.0, 0.0);
         self.add_gradient(z, gradient, |term| {
             value += term.value;

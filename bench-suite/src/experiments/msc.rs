@@ -105,12 +105,12 @@ fn scales(results: &Results, set: &str, sign: f64) -> Finding {
 /// Numbers of several groups of columns, whose sizes are given.
 fn grouped(columns: &[Vec<f64>], sizes: &[usize], number: impl Fn(&[Vec<f64>]) -> f64) -> Vec<f64> {
     let mut rest = columns;
-    let mut next = |size: &usize| {
+    let next = |size: &usize| {
         let (group, others) = rest.split_at(*size);
         rest = others;
         number(group)
     };
-    sizes.iter().map(|size| next(size)).collect()
+    sizes.iter().map(next).collect()
 }
 
 fn closer_scales(results: &Results) -> Finding {

@@ -174,7 +174,7 @@ fn ranks() {
     assert_eq!(found(Default, |_| 1.0), [Agree; 5]);
     assert_eq!(found(Default, |_| -1.0), [Disagree; 5]);
     assert_eq!(found(Quick, |_| 1.0), [TooLittle; 5]);
-    let mixed = found(Default, |replicate| if replicate % 2 == 0 { 1.0 } else { -1.0 });
+    let mixed = found(Default, |replicate| if replicate.is_multiple_of(2) { 1.0 } else { -1.0 });
     assert_eq!(mixed[..3], [TooLittle; 3]);
 }
 
@@ -216,7 +216,8 @@ fn sparse_processes() {
         let found = |preset, of| checks(id, preset, |task, replicate, _| sparse(task, replicate, of));
         let grows = |place, replicate| place as f64 + 0.001 * replicate as f64;
         let falls = |place, replicate| -1.0 - place as f64 + 0.001 * replicate as f64;
-        let noisy = |place, replicate: u64| if replicate % 2 == 0 { place as f64 } else { -(place as f64) };
+        let noisy =
+            |place, replicate: u64| if replicate.is_multiple_of(2) { place as f64 } else { -(place as f64) };
         assert_eq!(found(Default, grows), vec![Agree; claims], "{id}");
         assert_eq!(found(Default, falls), vec![Disagree; claims], "{id}");
         assert_eq!(found(Quick, grows), vec![TooLittle; claims], "{id}");

@@ -367,13 +367,16 @@ fn row(tally: &Tally<'_>) -> Vec<String> {
     cells
 }
 
+/// A property of a fit.
+type Is = fn(&Run) -> bool;
+
 /// Rates of all planted failures, all hidden ones, all good targets.
 fn totals(all: &[Tally<'_>]) -> [Vec<String>; 3] {
-    let line = |class: Class, name: &str, rates: [Option<(fn(&Run) -> bool, usize)>; 4]| {
+    let line = |class: Class, name: &str, rates: [Option<(Is, usize)>; 4]| {
         let count = |is_it: &dyn Fn(&Run) -> bool| count(all, class, is_it);
         let numbers =
             [count(&|_| true), count(&|run| run.yes), count(&|run| !run.yes), count(&|run| run.wrong)];
-        let rate = |of: Option<(fn(&Run) -> bool, usize)>| {
+        let rate = |of: Option<(Is, usize)>| {
             of.map_or_else(|| "–".to_owned(), |(is_it, of)| rate(count(&is_it), of, 1))
         };
         [
@@ -387,8 +390,8 @@ fn totals(all: &[Tally<'_>]) -> [Vec<String>; 3] {
     let of = |class| count(all, class, |_| true);
     let (planted, hidden, good) = (of(Class::Planted), of(Class::Hidden), of(Class::Good));
     let right = count(all, Class::Good, |run| !run.wrong);
-    let (yes, no): (fn(&Run) -> bool, fn(&Run) -> bool) = (Run::is_false_yes, Run::is_false_no);
-    let (light, heavy): (fn(&Run) -> bool, fn(&Run) -> bool) = (Run::is_false_light, Run::is_false_heavy);
+    let (yes, no): (Is, Is) = (Run::is_false_yes, Run::is_false_no);
+    let (light, heavy): (Is, Is) = (Run::is_false_light, Run::is_false_heavy);
     let name = "planted failures that starts can reach";
     [
         line(Class::Planted, name, [Some((yes, planted)), None, Some((light, planted)), None]),

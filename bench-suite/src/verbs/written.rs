@@ -215,7 +215,6 @@ mod tests {
             hidden_yes: measured.hidden_yes,
             right: measured.right,
             false_no: measured.false_no,
-            ..Rates::default()
         });
         let committed = include_str!("../../../mcsa/src/posterior/measured.rs");
         assert_eq!(text(&rates, MEASURED.rule), committed);
