@@ -10,7 +10,7 @@ use plotters::prelude::{
 
 use super::clip::Point;
 use super::drawing::FAMILY;
-use super::label::{Label, Level};
+use super::label::{Label, Level, xml};
 use super::style::{Color, Dash};
 
 /// Style of a line, lengths in units.
@@ -139,22 +139,20 @@ impl Canvas {
         }
         self.body.push_str(" xml:space=\"preserve\">");
         let mut level = Level::Base;
-        for run in &label.runs {
-            let drop = drop_of(run.level, size) - drop_of(level, size);
-            level = run.level;
+        for run in label.runs() {
+            let drop = drop_of(run[0].level, size) - drop_of(level, size);
+            level = run[0].level;
             self.body.push_str("<tspan");
             if drop != 0 {
                 let _ = write!(self.body, " dy=\"{drop}\"");
             }
-            if run.level != Level::Base {
-                let _ = write!(self.body, " font-size=\"{:.0}\"", size * run.level.scale());
+            if level != Level::Base {
+                let _ = write!(self.body, " font-size=\"{:.0}\"", size * level.scale());
             }
-            if run.italic {
+            if run[0].italic {
                 self.body.push_str(" font-style=\"italic\"");
             }
-            self.body.push('>');
-            run.write_xml(&mut self.body);
-            self.body.push_str("</tspan>");
+            let _ = write!(self.body, ">{}</tspan>", xml(run));
         }
         self.body.push_str("</text>\n");
     }

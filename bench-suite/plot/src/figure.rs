@@ -41,7 +41,7 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     /// Title above the plot, with markup; may be empty.
-    pub title: String,
+    pub(super) title: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
@@ -51,29 +51,21 @@ pub struct Panel {
 }
 
 /// One axis of a panel.
-///
-/// ```
-/// let axis = mcsa_plot::Axis::log("KL(*q* ∥ *p*)").spanning(1e-2, 1e1);
-/// assert_eq!(axis.range, Some((1e-2, 1e1)));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// Label, with markup.
-    pub label: String,
-    /// Scale.
-    pub spacing: Spacing,
+    pub(super) label: String,
+    pub(super) spacing: Spacing,
     /// Range; by default that of the data.
     pub range: Option<(f64, f64)>,
 }
 
-/// Scale of an axis.
+/// Scale of an axis: linear, logarithmic with ticks at powers of ten, or categories at 0, 1, 2, ..; on a vertical axis the
+/// first category is on top.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Spacing {
-    /// Linear.
+pub(super) enum Spacing {
     Linear,
-    /// Logarithmic; ticks at powers of ten.
     Log10,
-    /// Categories at 0, 1, 2, ..; on a vertical axis the first is on top.
     Categories(Vec<String>),
 }
 

@@ -8,7 +8,7 @@ use resvg::usvg;
 use super::drawing::{FAMILY, options};
 
 /// Vertical position of a run relative to the baseline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Base,
     Super,
@@ -22,79 +22,57 @@ impl Level {
     }
 }
 
-/// Characters in one style.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Run {
-    pub(super) text: String,
+/// A character with its style.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Glyph {
+    c: char,
     pub(super) italic: bool,
     pub(super) level: Level,
 }
 
-impl Run {
-    /// Appends the text, escaped for XML.
-    pub(super) fn write_xml(&self, xml: &mut String) {
-        for c in self.text.chars() {
-            match c {
-                '&' => xml.push_str("&amp;"),
-                '<' => xml.push_str("&lt;"),
-                '>' => xml.push_str("&gt;"),
-                '"' => xml.push_str("&quot;"),
-                c => xml.push(c),
-            }
-        }
-    }
+/// Characters of one style as text of XML.
+pub(super) fn xml(run: &[Glyph]) -> String {
+    let text: String = run.iter().map(|glyph| glyph.c).collect();
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A line of text: its runs.
+/// A line of text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Label {
-    pub(super) runs: Vec<Run>,
-}
+pub(super) struct Label(Vec<Glyph>);
 
 impl Label {
     /// Parses `*italic*`, `x^{super}`, `x_{sub}` and `\*`; invalid markup is kept as plain text.
     pub(super) fn parse(text: &str) -> Self {
         let chars: Vec<char> = text.chars().map(printable).collect();
-        let mut label = Self::default();
+        let mut glyphs = Vec::new();
         let (mut italic, mut level, mut at) = (false, Level::Base, 0);
         while let Some(&c) = chars.get(at) {
             let next = chars.get(at + 1).copied();
             match (c, next) {
                 ('\\', Some(escaped)) if "\\*^_{}".contains(escaped) => {
-                    label.push(escaped, italic, level);
+                    glyphs.push(Glyph { c: escaped, italic, level });
                     at += 1;
                 }
                 ('*', _) if italic || opens(&chars[at + 1..]) => italic = !italic,
-                ('^', Some('{')) if level == Level::Base && closes(&chars[at..]) => {
-                    level = Level::Super;
-                    at += 1;
-                }
-                ('_', Some('{')) if level == Level::Base && closes(&chars[at..]) => {
-                    level = Level::Sub;
+                ('^' | '_', Some('{')) if level == Level::Base && chars[at..].contains(&'}') => {
+                    level = if c == '^' { Level::Super } else { Level::Sub };
                     at += 1;
                 }
                 ('}', _) if level != Level::Base => level = Level::Base,
-                _ => label.push(c, italic, level),
+                _ => glyphs.push(Glyph { c, italic, level }),
             }
             at += 1;
         }
-        label
+        Self(glyphs)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.runs.iter().all(|run| run.text.trim().is_empty())
+        self.0.iter().all(|glyph| glyph.c.is_whitespace())
     }
 
-    pub(super) fn push(&mut self, c: char, italic: bool, level: Level) {
-        match self.runs.last_mut() {
-            Some(run) if run.italic == italic && run.level == level => run.text.push(c),
-            _ => self.runs.push(Run { text: c.into(), italic, level }),
-        }
-    }
-
-    /// Every character with its style.
-    pub(super) fn chars(&self) -> impl Iterator<Item = (char, bool, Level)> + '_ {
-        self.runs.iter().flat_map(|run| run.text.chars().map(|c| (c, run.italic, run.level)))
+    /// Characters of one style at a time.
+    pub(super) fn runs(&self) -> impl Iterator<Item = &[Glyph]> {
+        self.0.chunk_by(|a, b| (a.italic, a.level) == (b.italic, b.level))
     }
 }
 
@@ -103,10 +81,6 @@ fn opens(rest: &[char]) -> bool {
     let escaped = |at: usize| at > 0 && rest[at - 1] == '\\';
     rest.first().is_some_and(|c| !c.is_whitespace() && *c != '*')
         && (1..rest.len()).any(|at| rest[at] == '*' && !escaped(at) && !rest[at - 1].is_whitespace())
-}
-
-fn closes(rest: &[char]) -> bool {
-    rest.contains(&'}')
 }
 
 /// Replaces characters that a line of XML text cannot hold.
@@ -133,7 +107,7 @@ impl Typesetter {
 
     /// Width of a line in units, at a font size in units.
     pub(super) fn width(&self, label: &Label, size: f64) -> f64 {
-        label.runs.iter().map(|run| self.ems(run) * size * run.level.scale()).sum()
+        label.runs().map(|run| self.ems(run) * size * run[0].level.scale()).sum()
     }
 
     /// Width of the widest line.
@@ -141,22 +115,20 @@ impl Typesetter {
         lines.into_iter().map(|line| self.width(line, size).ceil() as i32).max().unwrap_or(0)
     }
 
-    fn ems(&self, run: &Run) -> f64 {
-        let key = (run.text.clone(), run.italic);
+    fn ems(&self, run: &[Glyph]) -> f64 {
+        let key = (xml(run), run[0].italic);
         if let Some(known) = self.ems.borrow().get(&key) {
             return *known;
         }
-        let ems = self.measure(run).unwrap_or(0.6 * run.text.chars().count() as f64);
+        let ems = self.measure(&key.0, key.1).unwrap_or(0.6 * run.len() as f64);
         self.ems.borrow_mut().insert(key, ems);
         ems
     }
 
-    /// Width in ems of a run; `None` if the engine renders no text, as for spaces alone.
-    fn measure(&self, run: &Run) -> Option<f64> {
+    /// Width in ems of a text; `None` if the engine renders no text, as for spaces alone.
+    fn measure(&self, text: &str, italic: bool) -> Option<f64> {
         const EM: f64 = 100.0;
-        let style = if run.italic { "italic" } else { "normal" };
-        let mut text = String::new();
-        run.write_xml(&mut text);
+        let style = if italic { "italic" } else { "normal" };
         // A bar on either side keeps leading and trailing spaces; its width is subtracted below.
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\"><text font-family=\"{FAMILY}\" \
@@ -173,38 +145,26 @@ impl Typesetter {
         if self.width(label, size) <= most {
             return vec![label.clone()];
         }
-        let mut lines: Vec<Label> = Vec::new();
-        let mut line = Label::default();
-        for word in words(label) {
-            if line.is_empty() || self.width(&joined(&line, &word), size) <= most {
-                line = joined(&line, &word);
+        let (mut lines, mut line) = (Vec::new(), Label::default());
+        // Each word has its leading space, which the first of a line loses.
+        for word in label.0.chunk_by(|_, next| next.c != ' ') {
+            let bare = &word[word.iter().take_while(|glyph| glyph.c == ' ').count()..];
+            let longer = Label(if line.0.is_empty() { bare.into() } else { [&line.0, word].concat() });
+            if line.is_empty() || self.width(&longer, size) <= most {
+                line = longer;
             } else {
-                lines.push(std::mem::replace(&mut line, joined(&Label::default(), &word)));
+                lines.push(std::mem::replace(&mut line, Label(bare.into())));
             }
-            while self.width(&line, size) > most {
-                let Some((head, tail)) = self.cut(&line, size, most) else { break };
-                lines.push(head);
-                line = tail;
+            while self.width(&line, size) > most && line.0.len() > 1 {
+                // The longest beginning that fits, at least one character.
+                let counts: Vec<usize> = (2..line.0.len()).collect();
+                let is_short = |count: &usize| self.width(&Label(line.0[..*count].into()), size) <= most;
+                let rest = line.0.split_off(1 + counts.partition_point(is_short));
+                lines.push(std::mem::replace(&mut line, Label(rest)));
             }
         }
         lines.push(line);
         lines
-    }
-
-    /// The longest beginning of a line that fits, at least one character, and the rest; `None` if there is no rest.
-    fn cut(&self, line: &Label, size: f64, most: f64) -> Option<(Label, Label)> {
-        let chars: Vec<_> = line.chars().collect();
-        let part = |from: usize, to: usize| {
-            let mut part = Label::default();
-            chars[from..to].iter().for_each(|(c, italic, level)| part.push(*c, *italic, *level));
-            part
-        };
-        let (mut fits, mut fails) = (1, chars.len());
-        while fits + 1 < fails {
-            let middle = fits.midpoint(fails);
-            if self.width(&part(0, middle), size) <= most { fits = middle } else { fails = middle }
-        }
-        (fits < chars.len()).then(|| (part(0, fits), part(fits, chars.len())))
     }
 }
 
@@ -216,40 +176,17 @@ fn find_text(group: &usvg::Group) -> Option<&usvg::Text> {
     })
 }
 
-/// The words of a label, each with its leading space.
-fn words(label: &Label) -> Vec<Label> {
-    let mut words = vec![Label::default()];
-    for (c, italic, level) in label.chars() {
-        if c == ' ' {
-            words.push(Label::default());
-        }
-        if let Some(word) = words.last_mut() {
-            word.push(c, italic, level);
-        }
-    }
-    words
-}
-
-/// A word appended to a line; leading spaces of a line are dropped.
-fn joined(line: &Label, word: &Label) -> Label {
-    let mut joined = line.clone();
-    let at_start = line.runs.is_empty();
-    let kept = word.chars().skip_while(|(c, ..)| at_start && *c == ' ');
-    kept.for_each(|(c, italic, level)| joined.push(c, italic, level));
-    joined
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn spell(text: &str) -> String {
-        let spell = |run: Run| match (run.italic, run.level) {
-            (false, Level::Base) => run.text,
-            (true, Level::Base) => format!("<i>{}</i>", run.text),
-            (_, level) => format!("<{level:?}>{}</>", run.text),
+        let spell = |run: &[Glyph]| match (run[0].italic, run[0].level) {
+            (false, Level::Base) => xml(run),
+            (true, Level::Base) => format!("<i>{}</i>", xml(run)),
+            (_, level) => format!("<{level:?}>{}</>", xml(run)),
         };
-        Label::parse(text).runs.into_iter().map(spell).collect()
+        Label::parse(text).runs().map(spell).collect()
     }
 
     #[test]
@@ -286,9 +223,10 @@ mod tests {
         let label = Label::parse(text);
         for most in [3.0, 30.0, 60.0, 200.0] {
             let lines = setter.wrap(&label, 10.0, most);
-            let letters = |label: &Label| label.chars().filter(|(c, ..)| *c != ' ').collect::<Vec<_>>();
+            let letters =
+                |label: &Label| label.0.iter().filter(|glyph| glyph.c != ' ').copied().collect::<Vec<_>>();
             assert_eq!(lines.iter().flat_map(letters).collect::<Vec<_>>(), letters(&label));
-            let fits = |line: &Label| setter.width(line, 10.0) <= most || line.chars().count() == 1;
+            let fits = |line: &Label| setter.width(line, 10.0) <= most || line.0.len() == 1;
             assert!(lines.iter().all(fits), "{most}");
         }
     }

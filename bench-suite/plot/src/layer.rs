@@ -3,12 +3,10 @@
 use super::figure::DrawError;
 use super::style::{Dash, Style};
 
-/// Direction of the values of a layer.
+/// Direction of the values of a layer: vertical values are along y, their positions along x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Values along x, positions along y.
+pub(super) enum Direction {
     Horizontal,
-    /// Values along y, positions along x.
     Vertical,
 }
 
@@ -24,82 +22,30 @@ impl Direction {
 
 /// Shape with its data. Values that cannot be drawn are left out and counted; see [`super::Missing`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub(super) enum Shape {
     /// A line through points in the given order, with a gap at values that cannot be drawn.
-    Line {
-        /// Abscissae.
-        x: Vec<f64>,
-        /// Ordinates.
-        y: Vec<f64>,
-    },
+    Line { x: Vec<f64>, y: Vec<f64> },
     /// The area between two curves.
-    Band {
-        /// Abscissae.
-        x: Vec<f64>,
-        /// The lower curve.
-        low: Vec<f64>,
-        /// The upper curve.
-        high: Vec<f64>,
-    },
+    Band { x: Vec<f64>, low: Vec<f64>, high: Vec<f64> },
     /// A marker at each point.
-    Points {
-        /// Abscissae.
-        x: Vec<f64>,
-        /// Ordinates.
-        y: Vec<f64>,
-    },
-    /// A marker at each value with a bar over its interval: error bars, forest plots.
-    Intervals {
-        /// Direction of the values.
-        direction: Direction,
-        /// Positions on the other axis.
-        at: Vec<f64>,
-        /// Marked values.
-        value: Vec<f64>,
-        /// Lower ends of the bars.
-        low: Vec<f64>,
-        /// Upper ends of the bars.
-        high: Vec<f64>,
-    },
+    Points { x: Vec<f64>, y: Vec<f64> },
+    /// A marker at each value with a bar over its interval, at positions on the other axis: error bars, forest plots.
+    Intervals { direction: Direction, at: Vec<f64>, value: Vec<f64>, low: Vec<f64>, high: Vec<f64> },
     /// Box plots along y, half a unit of x wide.
-    Boxes {
-        /// Abscissae.
-        x: Vec<f64>,
-        /// One summary per box.
-        summaries: Vec<Summary>,
-    },
-    /// Adjacent bars from zero (or the low end of a log axis): histograms.
-    Bars {
-        /// Edges, one more than bars.
-        edges: Vec<f64>,
-        /// The heights.
-        heights: Vec<f64>,
-    },
+    Boxes { x: Vec<f64>, summaries: Vec<Summary> },
+    /// Adjacent bars from zero (or the low end of a log axis) between edges, one more than bars: histograms.
+    Bars { edges: Vec<f64>, heights: Vec<f64> },
     /// A straight line across the panel at one value: a horizontal line is at a value of y.
-    Rule {
-        /// Direction of the line.
-        direction: Direction,
-        /// Position at which it crosses the other axis.
-        at: f64,
-    },
+    Rule { direction: Direction, at: f64 },
 }
 
-/// One layer of a panel; later layers are drawn over earlier ones.
-///
-/// ```
-/// use mcsa_plot::{Layer, Shape, Style};
-/// let layer = Layer::line([1.0, 2.0], [0.3, 0.1]).styled(Style::series(0)).named("pMCSA");
-/// assert_eq!(layer.name.as_deref(), Some("pMCSA"));
-/// assert!(matches!(layer.shape, Shape::Line { .. }));
-/// ```
+/// One layer of a panel: data with shape, style and name; later layers are drawn over earlier ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// Shape with its data.
-    pub shape: Shape,
-    /// Style.
-    pub style: Style,
+    pub(super) shape: Shape,
+    pub(super) style: Style,
     /// Name in the legend, with markup; layers with one name share an entry.
-    pub name: Option<String>,
+    pub(super) name: Option<String>,
 }
 
 impl Layer {
@@ -150,7 +96,7 @@ impl Layer {
     }
 
     /// A layer in the style of the first series and without a name.
-    pub fn of(shape: Shape) -> Self {
+    fn of(shape: Shape) -> Self {
         Self { shape, style: Style::series(0).solid(), name: None }
     }
 
@@ -238,30 +184,15 @@ impl Layer {
 ///
 /// Quartiles interpolate linearly between order statistics (type 7 of Hyndman and Fan). Values that are not finite are
 /// counted in `not_finite` and otherwise ignored.
-///
-/// ```
-/// use mcsa_plot::Summary;
-/// let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 99.0, f64::NAN]);
-/// assert_eq!((summary.first_quartile, summary.median, summary.third_quartile), (2.0, 3.0, 4.0));
-/// assert_eq!((summary.low_whisker, summary.high_whisker), (1.0, 4.0));
-/// assert_eq!((summary.outliers, summary.not_finite), (vec![99.0], 1));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Smallest value that is not an outlier.
-    pub low_whisker: f64,
-    /// First quartile.
-    pub first_quartile: f64,
-    /// Median.
-    pub median: f64,
-    /// Third quartile.
-    pub third_quartile: f64,
-    /// Largest value that is not an outlier.
-    pub high_whisker: f64,
+    quartiles: [f64; 3],
+    /// Smallest and largest value that is not an outlier.
+    whiskers: [f64; 2],
     /// Values beyond the whiskers, in order.
-    pub outliers: Vec<f64>,
+    pub(super) outliers: Vec<f64>,
     /// Number of NaN and infinite values.
-    pub not_finite: usize,
+    pub(super) not_finite: usize,
 }
 
 impl Summary {
@@ -270,20 +201,21 @@ impl Summary {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
         let not_finite = values.len() - sorted.len();
-        let [first_quartile, median, third_quartile] =
-            [0.25, 0.5, 0.75].map(|level| quantile(&sorted, level));
-        let reach = 1.5 * (third_quartile - first_quartile);
-        let (least, most) = (first_quartile - reach, third_quartile + reach);
+        let quartiles = [0.25, 0.5, 0.75].map(|level| quantile(&sorted, level));
+        let [first, _, third] = quartiles;
+        let reach = 1.5 * (third - first);
+        let (least, most) = (first - reach, third + reach);
         let is_near = |value: &f64| *value >= least && *value <= most;
-        let low_whisker = sorted.iter().copied().find(is_near).unwrap_or(f64::NAN).min(first_quartile);
-        let high_whisker = sorted.iter().copied().rev().find(is_near).unwrap_or(f64::NAN).max(third_quartile);
+        let low = sorted.iter().copied().find(is_near).unwrap_or(f64::NAN).min(first);
+        let high = sorted.iter().copied().rev().find(is_near).unwrap_or(f64::NAN).max(third);
         let outliers = sorted.iter().copied().filter(|value| !is_near(value)).collect();
-        Self { low_whisker, first_quartile, median, third_quartile, high_whisker, outliers, not_finite }
+        Self { quartiles, whiskers: [low, high], outliers, not_finite }
     }
 
-    /// The five numbers in order.
+    /// Whiskers and quartiles in order.
     pub(super) fn numbers(&self) -> [f64; 5] {
-        [self.low_whisker, self.first_quartile, self.median, self.third_quartile, self.high_whisker]
+        let ([first, median, third], [low, high]) = (self.quartiles, self.whiskers);
+        [low, first, median, third, high]
     }
 }
 
@@ -333,6 +265,8 @@ mod tests {
         let summary = Summary::of(&[4.0, 1.0, 3.0, 2.0]);
         assert_eq!(summary.numbers(), [1.0, 1.75, 2.5, 3.25, 4.0]);
         assert!(summary.outliers.is_empty());
+        let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 99.0, f64::NAN]);
+        assert_eq!((summary.numbers(), summary.outliers), ([1.0, 2.0, 3.0, 4.0, 4.0], vec![99.0]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Figures: drawing of data as SVG and PNG in a uniform style.
 //!
-//! A [`Figure`] holds [`Panel`]s, a panel two [`Axis`]es and [`Layer`]s, a layer data in a [`Shape`] and a [`Style`].
+//! A [`Figure`] holds [`Panel`]s, a panel two [`Axis`]es and [`Layer`]s, a layer data with a shape and a [`Style`].
 //! [`Figure::draw`] is a pure function to a [`Drawing`]: equal figures give equal bytes on every machine, whatever fonts it
 //! has. Values are no errors: those that have no position on an axis are left out and counted under the figure.
 //!
@@ -41,6 +41,6 @@ mod style;
 mod ticks;
 
 pub use drawing::{Drawing, Missing};
-pub use figure::{Axis, DrawError, Figure, Panel, Spacing};
-pub use layer::{Direction, Layer, Shape, Summary};
+pub use figure::{Axis, DrawError, Figure, Panel};
+pub use layer::{Layer, Summary};
 pub use style::{Color, Dash, Marker, PALETTE, Style};

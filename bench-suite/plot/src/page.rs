@@ -54,24 +54,25 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Draws lines of text below each other.
-    fn text(&mut self, class: &str, label: &Label, line: i32, x: i32, kind: &Type) {
+    /// Draws text below what is drawn, its first baseline `down` below, if it is not empty.
+    fn text(&mut self, class: &str, text: &str, (down, line): (i32, i32), x: i32, kind: &Type) {
+        let label = Label::parse(text);
+        if label.is_empty() {
+            return;
+        }
+        let lines = self.setter.wrap(&label, kind.size, f64::from(self.width - 2 * MARGIN));
         self.canvas.open(class);
-        let lines = self.setter.wrap(label, kind.size, f64::from(self.width - 2 * MARGIN));
-        // Titles, which are larger than captions, have more space above.
-        let above = if kind.size > CAPTION_SIZE { 0.85 } else { 0.8 } * kind.size;
-        self.canvas.lines((x, self.y + above as i32), line, &lines, kind);
-        self.y += line * lines.len() as i32;
+        self.canvas.lines((x, self.y + down), line, &lines, kind);
         self.canvas.close();
+        self.y += line * lines.len() as i32;
     }
 
     /// Draws the title, and the legend if it is common to all panels; returns the legends of single panels otherwise.
     fn head(&mut self) -> Vec<Vec<Entry>> {
         let Figure { title, panels, shares_legend, .. } = self.figure;
-        let title = Label::parse(title);
-        if !title.is_empty() {
-            self.text("title", &title, TITLE_LINE, self.width / 2, &Type::new(TITLE_SIZE, Anchor::Middle));
-        }
+        let down = (0.85 * TITLE_SIZE) as i32;
+        let kind = Type::new(TITLE_SIZE, Anchor::Middle);
+        self.text("title", title, (down, TITLE_LINE), self.width / 2, &kind);
         let legends: Vec<Vec<Entry>> = panels.iter().map(|panel| entries(&panel.layers)).collect();
         let look = |legend: &[Entry]| -> Vec<_> {
             legend.iter().map(|entry| (entry.name.clone(), entry.style)).collect()
@@ -203,11 +204,9 @@ impl<'a> Page<'a> {
             true => String::new(),
             false => format!("Not drawn: {}.", self.missing),
         };
-        let label = Label::parse(format!("{} {missing}", self.figure.caption.trim()).trim());
-        if !label.is_empty() {
-            self.y += 500;
-            let kind = Type { color: Color::GREY, ..Type::new(CAPTION_SIZE, Anchor::Start) };
-            self.text("caption", &label, CAPTION_LINE, MARGIN, &kind);
-        }
+        let text = format!("{} {missing}", self.figure.caption.trim());
+        let kind = Type { color: Color::GREY, ..Type::new(CAPTION_SIZE, Anchor::Start) };
+        self.y += if text.trim().is_empty() { 0 } else { 500 };
+        self.text("caption", text.trim(), ((0.8 * CAPTION_SIZE) as i32, CAPTION_LINE), MARGIN, &kind);
     }
 }

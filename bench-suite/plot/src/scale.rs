@@ -70,35 +70,28 @@ enum Side {
     Y,
 }
 
+impl Side {
+    fn of(self, panel: &Panel) -> &Axis {
+        if self == Self::X { &panel.x } else { &panel.y }
+    }
+}
+
 /// Horizontal and vertical scale of every panel.
 pub(super) fn scales(figure: &Figure) -> Vec<(Scale, Scale)> {
-    let all: Vec<&Panel> = figure.panels.iter().collect();
     let of = |panel: &Panel, side: Side, is_shared: bool| {
-        let axis = axis_of(panel, side);
-        if is_shared {
-            // Only axes with the same kind of scale can share a range.
-            let kind = std::mem::discriminant(&axis.spacing);
-            let alike = |other: &&&Panel| std::mem::discriminant(&axis_of(other, side).spacing) == kind;
-            let sharing: Vec<&Panel> = all.iter().filter(alike).copied().collect();
-            scale(axis, &sharing, side)
-        } else {
-            scale(axis, &[panel], side)
-        }
+        let kind = |panel: &Panel| std::mem::discriminant(&side.of(panel).spacing);
+        // Only axes with the same kind of scale can share a range.
+        let shares =
+            |other: &&Panel| std::ptr::eq(*other, panel) || (is_shared && kind(other) == kind(panel));
+        scale(side.of(panel), &figure.panels.iter().filter(shares).collect::<Vec<_>>(), side)
     };
     let both = |panel: &Panel| (of(panel, Side::X, figure.shares_x), of(panel, Side::Y, figure.shares_y));
     figure.panels.iter().map(both).collect()
 }
 
-fn axis_of(panel: &Panel, side: Side) -> &Axis {
-    match side {
-        Side::X => &panel.x,
-        Side::Y => &panel.y,
-    }
-}
-
 fn scale(axis: &Axis, panels: &[&Panel], side: Side) -> Scale {
     if let Spacing::Categories(_) = axis.spacing {
-        let most = panels.iter().filter_map(|panel| axis_of(panel, side).names()).map(<[String]>::len).max();
+        let most = panels.iter().filter_map(|panel| side.of(panel).names()).map(<[String]>::len).max();
         let last = most.unwrap_or(0).max(1) as f64 - 0.5;
         let (low, high) = axis.range.unwrap_or((-0.5, last));
         return Scale { is_reversed: side == Side::Y, ..Scale::linear(low, high) };
@@ -114,17 +107,14 @@ fn scale(axis: &Axis, panels: &[&Panel], side: Side) -> Scale {
     if axis.is_log() {
         log_scale(low, high, pad)
     } else {
-        linear_scale(low, high, pad, has_bars(panels, side))
+        let is_bars = |layer: &Layer| matches!(layer.shape, Shape::Bars { .. });
+        let has_bars = side == Side::Y && panels.iter().any(|panel| panel.layers.iter().any(is_bars));
+        linear_scale(low, high, pad, has_bars)
     }
 }
 
 fn united(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (a.0.min(b.0), a.1.max(b.1))
-}
-
-fn has_bars(panels: &[&Panel], side: Side) -> bool {
-    let is_bars = |layer: &Layer| matches!(layer.shape, Shape::Bars { .. });
-    side == Side::Y && panels.iter().any(|panel| panel.layers.iter().any(is_bars))
 }
 
 /// Returns true if a layer may touch the frame: lines may, markers may not.

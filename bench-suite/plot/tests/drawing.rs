@@ -1,6 +1,6 @@
 //! Figures show data at the correct positions, and no input breaks drawing.
 
-use mcsa_plot::{Axis, Drawing, Figure, Layer, Missing, Panel, Spacing, Style, Summary};
+use mcsa_plot::{Axis, Drawing, Figure, Layer, Missing, Panel, Style, Summary};
 use proptest::prelude::*;
 use resvg::usvg::roxmltree::{Document, Node};
 use resvg::{tiny_skia, usvg};
@@ -232,8 +232,9 @@ fn what_no_page_can_hold_is_refused() {
     let panel = || Panel::new(Axis::linear("x"), Axis::log("y"));
     let refused = |figure: Figure| figure.draw().unwrap_err().to_string();
     assert_eq!(refused(Figure::new(Vec::new())), "a figure needs at least one panel");
-    let range =
-        |low, high| refused(Figure::new(vec![Panel { y: Axis::log("y").spanning(low, high), ..panel() }]));
+    let range = |low, high| {
+        refused(Figure::new(vec![Panel::new(Axis::linear("x"), Axis::log("y").spanning(low, high))]))
+    };
     for (low, high) in [(1.0, 1.0), (2.0, 1.0), (0.0, 1.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)] {
         assert!(range(low, high).starts_with("axis `y`: the range "), "{low} {high}");
     }
@@ -303,19 +304,17 @@ fn no_text_lies_on_another_or_off_the_page() {
     let long = "a name that is much too long for any sensible legend or axis, and then some";
     let names = ["one", "another name", "the most detailed of all the names that an axis may carry"];
     let axes = [
-        (Axis::log("Iteration"), Axis::log("KL(*q* ∥ *p*)")),
-        (Axis::linear(long), Axis::linear(long)),
-        (Axis::categories("", names), Axis::log("y")),
-        (Axis::linear("x"), Axis::categories(long, names)),
+        (Axis::log("Iteration"), Axis::log("KL(*q* ∥ *p*)"), 31_000.0),
+        (Axis::linear(long), Axis::linear(long), 31_000.0),
+        (Axis::categories("", names), Axis::log("y"), 1.0),
+        (Axis::linear("x"), Axis::categories(long, names), 31_000.0),
     ];
     for (width, columns) in [(85.0, 1), (170.0, 2), (170.0, 4)] {
-        let panels = axes.iter().map(|(x, y)| {
-            let (low, high) = (0.5, 31_000.0);
-            let at = [0.0, 1.0, 2.0]
-                .map(|at| if matches!(x.spacing, Spacing::Categories(_)) { at } else { low + at * high });
+        let panels = axes.iter().enumerate().map(|(k, (x, y, high))| {
+            let at = [0.0, 1.0, 2.0].map(|at| if *high == 1.0 { at } else { 0.5 + at * high });
             let panel = Panel::new(x.clone(), y.clone()).titled(long);
             // Legends of different panels are below them.
-            let other = if columns == 4 { format!("short {}", x.label) } else { "short".to_owned() };
+            let other = if columns == 4 { format!("short {k}") } else { "short".to_owned() };
             panel
                 .with(Layer::line(at, at.map(|at| at + 1.0)).named(long))
                 .with(Layer::points(at, at).styled(Style::series(1)).named(other))
@@ -442,8 +441,9 @@ fn layer() -> impl Strategy<Value = Layer> {
 
 fn panel() -> impl Strategy<Value = Panel> {
     let layers = prop::collection::vec(layer(), 0..4);
-    (axis(), axis(), layers, ".{0,30}")
-        .prop_map(|(x, y, layers, title)| Panel { layers, ..Panel::new(x, y).titled(title) })
+    (axis(), axis(), layers, ".{0,30}").prop_map(|(x, y, layers, title)| {
+        layers.into_iter().fold(Panel::new(x, y).titled(title), Panel::with)
+    })
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! HTML page of the scoreboard: methods over all targets, then target by target.
 
-use super::card::{ExperimentSection, rows};
 use super::html::{details, escape};
+use super::section::{ExperimentSection, rows};
 use crate::experiments::{Board, methods, reach, winners};
 use crate::tables::Sheet;
 

@@ -3,7 +3,7 @@
 use mcsa_core::Error;
 
 use super::html::{escape, number};
-use super::judged::{STALE, pill};
+use super::section::{STALE, pill};
 use crate::claims::{ENOUGH as FEW, Verdict};
 use crate::experiment::{PresetName, Published};
 use crate::interval::{Interval, bootstrap};

@@ -1,4 +1,14 @@
-//! HTML elements of the report.
+//! HTML elements of the pages.
+
+/// A whole page with its style; `end` stands after its main part.
+pub(crate) fn document(title: &str, style: &str, body: &str, end: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
+         {body}</main>\n{end}</body>\n</html>\n"
+    )
+}
 
 /// Text escaped for HTML, also inside of attributes.
 pub(crate) fn escape(text: &str) -> String {
@@ -26,10 +36,14 @@ pub(super) type Group = (String, Vec<Vec<String>>);
 
 /// A table of groups of rows, each under its name.
 pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
-    let mut text = format!("<div class=\"scroll\"><table class=\"{class}\"><thead><tr>");
-    head.iter().for_each(|cell| text.push_str(&format!("<th scope=\"col\">{cell}</th>")));
-    text.push_str("</tr></thead>\n");
+    let heads: String = head.iter().map(|cell| format!("<th scope=\"col\">{cell}</th>")).collect();
     let labels: Vec<String> = head.iter().map(|head| label(head)).collect();
+    let cell = |(k, cell): (usize, &String)| match labels.get(k).filter(|label| !label.is_empty()) {
+        Some(label) => format!("<td data-label=\"{label}\">{cell}</td>"),
+        None => format!("<td>{cell}</td>"),
+    };
+    let mut text =
+        format!("<div class=\"scroll\"><table class=\"{class}\"><thead><tr>{heads}</tr></thead>\n");
     for (name, rows) in groups {
         text.push_str("<tbody>\n");
         if !name.is_empty() {
@@ -39,14 +53,8 @@ pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
             ));
         }
         for row in rows {
-            text.push_str("<tr>");
-            for (k, cell) in row.iter().enumerate() {
-                match labels.get(k).filter(|label| !label.is_empty()) {
-                    Some(label) => text.push_str(&format!("<td data-label=\"{label}\">{cell}</td>")),
-                    None => text.push_str(&format!("<td>{cell}</td>")),
-                }
-            }
-            text.push_str("</tr>\n");
+            let cells: String = row.iter().enumerate().map(cell).collect();
+            text.push_str(&format!("<tr>{cells}</tr>\n"));
         }
         text.push_str("</tbody>\n");
     }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use mcsa_core::Error;
 
-use super::base64::encode;
-use super::board;
-use super::card::ExperimentSection;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::comparison::Tally;
-use super::html::{escape, table};
-use super::judged::{disagreements, pill};
-use super::records::{csv, tasks};
+use super::html::{document, escape, table};
+use super::section::{ExperimentSection, STALE, disagreements, pill};
+use super::{board, records};
 use crate::claims::Verdict;
 use crate::store::{CODE, write_whole};
 
@@ -39,8 +39,8 @@ pub fn write(folder: &Path, cards: &[ExperimentSection]) -> Result<PathBuf, Erro
         };
         let file = card.results.experiment.file_name();
         if !card.results.experiment.is_exhibit() {
-            beside(&format!("{file}.csv"), csv(&card.results).as_bytes())?;
-            beside(&format!("{file}-tasks.csv"), tasks(&card.results).as_bytes())?;
+            beside(&format!("{file}.csv"), records::csv(&card.results).as_bytes())?;
+            beside(&format!("{file}-tasks.csv"), records::tasks(&card.results).as_bytes())?;
         }
         for sheet in &card.sheets {
             beside(&format!("{file}-{}.csv", sheet.name), sheet.csv().as_bytes())?;
@@ -69,22 +69,16 @@ fn text(cards: &[ExperimentSection]) -> String {
 
 /// A whole page with its style and fonts.
 fn shell(title: &str, body: &str) -> String {
-    let fonts: String = [("normal", dejavu::sans::regular()), ("italic", dejavu::sans::oblique())]
-        .iter()
-        .map(|(style, bytes)| {
-            format!(
-                "@font-face{{font-family:\"DejaVu Sans\";font-style:{style};src:local(\"DejaVu Sans\"),\
+    let font = |(style, bytes): (&str, &[u8])| {
+        format!(
+            "@font-face{{font-family:\"DejaVu Sans\";font-style:{style};src:local(\"DejaVu Sans\"),\
              url(data:font/ttf;base64,{})}}\n",
-                encode(bytes)
-            )
-        })
-        .collect();
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         {body}</main>\n<style>\n{fonts}</style>\n</body>\n</html>\n"
-    )
+            STANDARD.encode(bytes)
+        )
+    };
+    let fonts: String =
+        [("normal", dejavu::sans::regular()), ("italic", dejavu::sans::oblique())].map(font).concat();
+    document(title, STYLE, body, &format!("<style>\n{fonts}</style>\n"))
 }
 
 fn summary(cards: &[ExperimentSection]) -> String {
@@ -97,11 +91,17 @@ fn summary(cards: &[ExperimentSection]) -> String {
     let presets: std::collections::BTreeSet<&str> =
         cards.iter().map(|card| card.results.preset.name()).collect();
     let presets = presets.into_iter().collect::<Vec<_>>().join(", ");
-    let stale = if cards.iter().any(|card| card.results.has_stale()) {
-        "; results of other code are marked as stale"
-    } else {
-        ""
-    };
+    let optional = |is_there: bool, words: &'static str| if is_there { words } else { "" };
+    let stale = optional(
+        cards.iter().any(|card| card.results.has_stale()),
+        "; results of other code are marked as stale",
+    );
+    let at_odds = count(Verdict::Disagree) + count(Verdict::Reverses) > 0;
+    let disagreements = optional(at_odds, " <a href=\"#disagreements\">Disagreements</a> with their causes.");
+    let scoreboard = optional(
+        board::has_runs(cards),
+        " <a href=\"scoreboard.html\">Scoreboard</a> of methods of inference.",
+    );
     let rows: Vec<Vec<String>> = cards.iter().map(row).collect();
     let head = [
         "Experiment",
@@ -120,18 +120,8 @@ fn summary(cards: &[ExperimentSection]) -> String {
          <p class=\"lead\">Figures and tables of the code of fingerprint <code>{CODE}</code>, preset \
          <em>{presets}</em>{stale}. Beside each stand the published numbers, and what our results say of the claims made for it.</p>\n\
          <ul class=\"totals\">\n{totals}</ul>\n<p class=\"note\">Claims, by verdict. Cells of tables: {cells}. A cell is measured \
-         if enough replicates give it an interval.{board}{disagreements}</p>\n{table}</header>\n",
-        table = table("summary", &head, &rows),
-        disagreements = if count(Verdict::Disagree) + count(Verdict::Reverses) > 0 {
-            " <a href=\"#disagreements\">Disagreements</a> with their causes."
-        } else {
-            ""
-        },
-        board = if board::has_runs(cards) {
-            " <a href=\"scoreboard.html\">Scoreboard</a> of methods of inference."
-        } else {
-            ""
-        },
+         if enough replicates give it an interval.{scoreboard}{disagreements}</p>\n{}</header>\n",
+        table("summary", &head, &rows)
     )
 }
 
@@ -153,15 +143,10 @@ fn row(card: &ExperimentSection) -> Vec<String> {
         0 => ["·"; 3].map(str::to_owned),
         _ => [tally.all, tally.measured, tally.overlap].map(|count| count.to_string()),
     });
-    let state = if card.results.is_stale || card.results.has_stale() {
-        " <span class=\"pill open\">stale</span>"
-    } else {
-        ""
-    };
-    cells.push(match experiment.is_exhibit() {
-        true => "·".to_owned(),
-        false => format!("{}{state}", card.results.replicates()),
-    });
+    let is_stale = card.results.is_stale || card.results.has_stale();
+    let state = if is_stale { format!(" {STALE}") } else { String::new() };
+    let replicates = || format!("{}{state}", card.results.replicates());
+    cells.push(if experiment.is_exhibit() { "·".to_owned() } else { replicates() });
     cells
 }
 
@@ -171,7 +156,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::judged::JudgedClaim;
+    use super::super::section::JudgedClaim;
     use super::*;
     use crate::archive::Origin;
     use crate::claims::{Cause, Finding, Reason};
