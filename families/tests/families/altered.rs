@@ -14,11 +14,41 @@ pub(crate) trait Alteration<F>: Send + Sync {
     fn claimed(&self, len: usize) -> usize {
         len
     }
+    /// The parameters that `check` examines; `None` if it admits all.
+    fn examined<'p>(&self, params: &'p [f64], _num_params: usize) -> Option<&'p [f64]> {
+        Some(params)
+    }
+    /// Added to log densities, from a number that the lent memory held before the call.
+    fn stale(&self, _before: f64) -> f64 {
+        0.0
+    }
     /// Changes `log_q` of `log_probs`.
     fn densities(&self, _: &F, _params: &[f64], _z: MatRef<'_, f64>, _log_q: &mut [f64]) {}
     /// Changes draws and transported points; true if the log densities of draws are to be evaluated again.
     fn draws(&self, _params: &[f64], _z: MatMut<'_, f64>) -> bool {
         false
+    }
+    /// Changes the log densities of draws.
+    fn drawn(&self, _log_q: &mut [f64]) {}
+    /// Changes the lanes of draws.
+    fn lanes(&self, _: &mut [Stream]) {}
+    /// Changes the image of a point.
+    fn mirrored(&self, _: &mut [f64]) {}
+    /// Changes the entropy.
+    fn entropy(&self, entropy: f64) -> f64 {
+        entropy
+    }
+    /// Factors of what is added to a gradient, and to slopes (the first of them); `None` if nothing changes.
+    fn factors(&self, _params: &[f64]) -> Option<Vec<f64>> {
+        None
+    }
+    /// True if sums replace the numbers to which they should be added.
+    fn replaces(&self) -> bool {
+        false
+    }
+    /// Factor of the weights of `log q` in the gradient of `push`.
+    fn of_log_q(&self) -> f64 {
+        1.0
     }
     /// Changes the noise that is transported.
     fn noise(&self, _noise: MatMut<'_, f64>) {}
@@ -37,6 +67,28 @@ pub(crate) struct Altered<F, A> {
     pub(crate) by: A,
 }
 
+impl<F: Parametric, A: Alteration<F>> Altered<F, A> {
+    /// Adds to a gradient, with the changes of sums.
+    fn sum(&self, params: &[f64], gradient: &mut [f64], add: impl FnOnce(&mut [f64])) {
+        if self.by.replaces() {
+            gradient.fill(0.0);
+        }
+        let Some(factors) = self.by.factors(params) else { return add(gradient) };
+        let before = gradient.to_vec();
+        add(gradient);
+        for ((gradient, before), factor) in gradient.iter_mut().zip(before).zip(factors) {
+            *gradient = before + (*gradient - before) * factor;
+        }
+    }
+
+    fn add_stale(&self, before: Option<f64>, log_q: &mut [f64]) {
+        let stale = before.map_or(0.0, |before| self.by.stale(before));
+        if stale != 0.0 {
+            log_q.iter_mut().for_each(|log_q| *log_q += stale);
+        }
+    }
+}
+
 impl<F: Parametric, A: Alteration<F>> Parametric for Altered<F, A> {
     fn dim(&self) -> usize {
         self.family.dim()
@@ -48,13 +100,15 @@ impl<F: Parametric, A: Alteration<F>> Parametric for Altered<F, A> {
         self.by.claimed(self.family.work_len(columns))
     }
     fn check(&self, params: &[f64]) -> Result<(), Error> {
-        self.family.check(params)
+        self.by.examined(params, self.num_params()).map_or(Ok(()), |params| self.family.check(params))
     }
 }
 
 impl<F: Family, A: Alteration<F>> Family for Altered<F, A> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
+        let before = work.first().copied();
         self.family.log_probs(params, z, log_q, work);
+        self.add_stale(before, log_q);
         self.by.densities(&self.family, params, z, log_q);
     }
     fn sample_into(
@@ -65,10 +119,12 @@ impl<F: Family, A: Alteration<F>> Family for Altered<F, A> {
         log_q: &mut [f64],
         work: &mut [f64],
     ) {
+        self.by.lanes(lanes);
         self.family.sample_into(params, lanes, z.as_mut(), log_q, work);
         if self.by.draws(params, z.as_mut()) {
             self.log_probs(params, z.as_ref(), log_q, work);
         }
+        self.by.drawn(log_q);
     }
     fn add_scores(
         &self,
@@ -78,8 +134,13 @@ impl<F: Family, A: Alteration<F>> Family for Altered<F, A> {
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
-        self.family.add_scores(params, z, weights, gradient, work);
+        self.sum(params, gradient, |sum| self.family.add_scores(params, z, weights, sum, work));
         self.by.scores(z, weights, gradient);
+    }
+    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
+        let is_reflected = self.family.reflect(params, z);
+        self.by.mirrored(z);
+        is_reflected
     }
 }
 
@@ -103,23 +164,27 @@ impl<F: Reparameterised, A: Alteration<F>> Reparameterised for Altered<F, A> {
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
-        self.family.add_pullbacks(params, noise, cotangents, gradient, work);
+        self.sum(params, gradient, |sum| self.family.add_pullbacks(params, noise, cotangents, sum, work));
     }
     fn add_slopes(
         &self,
         params: &[f64],
         z: MatRef<'_, f64>,
         weight: f64,
-        slopes: MatMut<'_, f64>,
+        mut slopes: MatMut<'_, f64>,
         work: &mut [f64],
     ) {
-        self.family.add_slopes(params, z, weight, slopes, work);
+        if self.by.replaces() {
+            slopes.fill(0.0);
+        }
+        let factor = self.by.factors(params).map_or(1.0, |factors| factors[0]);
+        self.family.add_slopes(params, z, factor * weight, slopes, work);
     }
     fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
-        self.family.entropy(params, work)
+        self.by.entropy(self.family.entropy(params, work))
     }
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], work: &mut [f64]) {
-        self.family.add_entropy_gradient(params, weight, gradient, work);
+        self.sum(params, gradient, |sum| self.family.add_entropy_gradient(params, weight, sum, work));
     }
 }
 
@@ -127,8 +192,10 @@ impl<F: Pushforward, A: Alteration<F>> Pushforward for Altered<F, A> {
     fn noise_dim(&self) -> usize {
         self.family.noise_dim()
     }
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        self.family.sample_noise_into(lanes, noise);
+    fn sample_noise_into(&self, lanes: &mut [Stream], mut noise: MatMut<'_, f64>) {
+        self.by.lanes(lanes);
+        self.family.sample_noise_into(lanes, noise.as_mut());
+        self.by.noise(noise);
     }
     fn push(
         &self,
@@ -138,7 +205,9 @@ impl<F: Pushforward, A: Alteration<F>> Pushforward for Altered<F, A> {
         log_q: &mut [f64],
         work: &mut [f64],
     ) {
+        let before = work.first().copied();
         self.family.push(params, noise, z, log_q, work);
+        self.add_stale(before, log_q);
         self.by.pushed(&self.family, params, noise, log_q);
     }
     fn add_push_gradients(
@@ -150,7 +219,17 @@ impl<F: Pushforward, A: Alteration<F>> Pushforward for Altered<F, A> {
         gradient: &mut [f64],
         work: &mut [f64],
     ) {
-        self.family.add_push_gradients(params, noise, cotangents, weights, gradient, work);
+        let scaled: Vec<f64>;
+        let weights = match self.by.of_log_q() {
+            1.0 => weights,
+            factor => {
+                scaled = weights.iter().map(|weight| factor * weight).collect();
+                &scaled
+            }
+        };
+        self.sum(params, gradient, |sum| {
+            self.family.add_push_gradients(params, noise, cotangents, weights, sum, work);
+        });
         self.by.push_gradients(params, gradient);
     }
 }

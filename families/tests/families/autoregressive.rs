@@ -5,7 +5,7 @@ use mcsa_families::{Autoregressive, Base, Fixed, Flow, Gauss, Layer, Learned, Me
 use mcsa_testing::family::{self as laws, Case, Map};
 
 use crate::altered::meter;
-use crate::flow_checks::{begin, far, is_decided_far_away, is_finite_far_away, is_the_gaussian};
+use crate::flows::{begin, far, is_decided_far_away, is_finite_far_away, is_the_gaussian};
 
 fn layer(hidden: &[usize], inverse: bool, reversed: bool) -> Layer {
     Layer::Autoregressive(Autoregressive { hidden: hidden.to_vec(), bound: 2.0, inverse, reversed })

@@ -6,7 +6,7 @@ use mcsa_families::{BaseConfig, BlockNeural, Bnaf, Fixed, Flow, FlowConfig, Gaus
 use mcsa_testing::family::{self as laws, Case};
 
 use crate::altered::{Alteration, Altered, meter};
-use crate::flow_checks::{begin, is_finite_far_away};
+use crate::flows::{begin, is_finite_far_away};
 
 fn flow(dim: usize, flows: usize, hidden: &[usize]) -> Bnaf {
     Flow::block_neural(dim, Gauss, flows, hidden).unwrap()

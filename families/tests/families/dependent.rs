@@ -112,7 +112,7 @@ fn dependent_draws_are_caught() {
             (0..2 * dim).map(|k| if k < dim { (k as f64).sin() } else { scale }).collect::<Vec<f64>>()
         };
         detects_dependence(MeanField::new(dim), centres(0.4), &KINDS);
-        detects_dependence(crate::small_faults::Laplace(dim), centres(-0.2), &KINDS);
+        detects_dependence(crate::faults::Laplace(dim), centres(-0.2), &KINDS);
         let student = StudentT::fixed(dim, 3.0).expect("degrees");
         detects_dependence(student, centres(0.4), &KINDS);
         if dim > 2 {

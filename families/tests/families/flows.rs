@@ -1,11 +1,14 @@
-//! Conformance of flows, as families and as pushforwards.
+//! Conformance of flows, as families and as pushforwards: couplings, splines (densities have kinks at knots, and scores jump there),
+//! and the checks of every kind of flow.
 
-use mcsa_core::Parametric;
+use mcsa_core::{Family, Parametric, Pushforward, Seed, batch, batch_mut};
 use mcsa_families::{
-    Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, Gauss, Layer, Learned, Mask, Permutation,
-    Spline,
+    Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, Gauss, Layer, Learned, Mask, MeanField,
+    Permutation, Spline,
 };
-use mcsa_testing::family::{Case, Map, push_knows_its_density};
+use mcsa_testing::family::{
+    Case, Map, batch_equals_columns, push_knows_its_density, score_is_gradient, scores_have_mean_zero,
+};
 
 use crate::altered::meter;
 
@@ -83,8 +86,8 @@ fn learned() -> Vec<Case<Flow<Learned>>> {
     cases.into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
 }
 
-/// Spline flows in dimensions where quadrature is not used: their densities have kinks at knots, between which `flow_splines.rs`
-/// integrates.
+/// Spline flows in dimensions where quadrature is not used: their densities have kinks at knots, between which [`with_knots`]
+/// integrate.
 fn splines() -> Vec<Case<Flow>> {
     vec![
         flow(5, Gauss, vec![spline(Mask::Even, &[6]), spline(Mask::Odd, &[6]), Layer::ActNorm]),
@@ -104,4 +107,144 @@ mcsa_testing::family_suite!(pushed_from_a_student, student(), meter, pushforward
 fn both_sides_of_a_flow_agree() {
     gaussian().iter().for_each(|case| assert_eq!(push_knows_its_density(case), Ok(())));
     student().iter().for_each(|case| assert_eq!(push_knows_its_density(case), Ok(())));
+}
+
+const BINS: usize = 5;
+const BOUND: f64 = 3.0;
+
+/// A spline flow whose network is linear, without hidden layers.
+fn linear_spline(dim: usize) -> (Flow, Vec<f64>) {
+    let map = CouplingMap::Spline(Spline { bins: BINS, bound: BOUND, ..Spline::default() });
+    let coupling = Coupling { mask: Mask::Even, hidden: vec![], activation: Activation::Tanh, map };
+    let flow = Flow::new(dim, Gauss, vec![Layer::Coupling(coupling)]).expect("a flow");
+    let params = (0..flow.num_params()).map(|k| (1.3 * k as f64 + 0.4).sin()).collect();
+    (flow, params)
+}
+
+/// Heights of the knots, given `z_1`: bins are fractions of `[-B, B]`, softmaxes above a least fraction.
+fn knots(params: &[f64], z_1: &[f64]) -> Vec<f64> {
+    let outputs = 3 * BINS - 1;
+    let (weights, biases) = params.split_at(params.len() - outputs);
+    let logit = |k: usize| biases[k] + z_1.iter().map(|z| weights[k] * z).sum::<f64>();
+    let powers: Vec<f64> = (BINS..2 * BINS).map(|k| logit(k).exp()).collect();
+    let total: f64 = powers.iter().sum();
+    let mut height = -BOUND;
+    let heights = powers.iter().map(|power| {
+        height += 2.0 * BOUND * (1e-3 + (1.0 - 1e-3 * BINS as f64) * power / total);
+        height
+    });
+    [-BOUND].into_iter().chain(heights).collect()
+}
+
+/// A case on the line, and one in the plane, where `z_0` alone moves and its knots depend on `z_1`.
+fn with_knots() -> [Case<Flow>; 2] {
+    [1, 2].map(|dim| {
+        let (flow, params) = linear_spline(dim);
+        let case = Case::new(flow, params).with_draws(1 << 15);
+        case.with_knots(|_, params, z, i| if i == 0 { knots(params, &z[1..]) } else { vec![] })
+    })
+}
+
+mcsa_testing::family_suite!(with_kinks, with_knots(), meter);
+
+/// Negative control: knots at other places are detected, which confirms the places of the formula.
+#[test]
+fn knots_are_where_the_formula_puts_them() {
+    let [line, _] = with_knots();
+    let elsewhere =
+        line.with_knots(|_, params, _, _| knots(params, &[]).iter().map(|knot| 1.01 * knot).collect());
+    assert!(scores_have_mean_zero(&elsewhere).is_err());
+}
+
+/// One bin, many bins, bins near their least size, points exactly at knots: inverse after forward, and scores against differences.
+#[test]
+fn unusual_splines_are_splines() {
+    for (bins, bound, size) in [(1, 2.0, 1.0), (40, 8.0, 1.0), (8, 5.0, 8.0), (3, 1e-3, 1.0), (3, 1e5, 1.0)] {
+        let spline = Spline { bins, bound, ..Spline::default() };
+        let map = CouplingMap::Spline(spline);
+        let coupling = Coupling { mask: Mask::Even, hidden: vec![3], activation: Activation::Tanh, map };
+        let flow = Flow::new(3, Gauss, vec![Layer::Coupling(coupling), Layer::ActNorm]).expect("a flow");
+        let params: Vec<f64> = (0..flow.num_params()).map(|k| size * (1.3 * k as f64 + 0.4).sin()).collect();
+        let case = Case::new(flow.clone(), params.clone()).with_seed(Seed::new(bins as u64));
+        assert_eq!(batch_equals_columns(&case), Ok(()));
+        if size < 2.0 && bound > 0.1 {
+            assert_eq!(score_is_gradient(&case), Ok(()), "{bins} bins");
+        }
+        let mut work = vec![f64::NAN; flow.work_len(1)];
+        for k in 0..=40 {
+            let eps = [bound * (0.05 * f64::from(k) - 1.0), 0.7, bound * (1.0 - 0.04 * f64::from(k))];
+            let (mut z, mut back, mut log_det, mut again) = ([0.0; 3], [0.0; 3], [0.0], [0.0]);
+            flow.transport(
+                &params,
+                mcsa_core::one(&eps),
+                mcsa_core::batch_mut(&mut z, 3, 1),
+                &mut log_det,
+                &mut work,
+            );
+            flow.invert(
+                &params,
+                mcsa_core::one(&z),
+                mcsa_core::batch_mut(&mut back, 3, 1),
+                &mut again,
+                &mut work,
+            );
+            // A steep end of a spline loses as many digits as its slope has.
+            let tolerance = 1e-10 * bound.max(1.0) * size;
+            for (eps, back) in eps.iter().zip(back) {
+                assert!((eps - back).abs() < tolerance, "{bins} bins on {bound}: {eps} {back}");
+            }
+            assert!((log_det[0] - again[0]).abs() < 1e-6, "{bins} bins on {bound}: {log_det:?} {again:?}");
+        }
+    }
+}
+
+/// Parameters at the start of a fit to a Gaussian with unequal means and scales.
+pub(crate) fn begin<B: Base, const INVERTIBLE: bool>(q: &Flow<B, INVERTIBLE>) -> Vec<f64> {
+    let dim = Parametric::dim(q);
+    let (mean, scales): (Vec<f64>, Vec<f64>) =
+        (0..dim).map(|i| (0.3 * i as f64 - 0.2, 0.7 + 0.2 * i as f64)).unzip();
+    q.start_at(&mean, &scales, &mut Seed::new(2).stream(0, 0)).unwrap()
+}
+
+/// At these parameters the density is that of the Gaussian of the last layer.
+pub(crate) fn is_the_gaussian<F: Family>(q: &F, params: &[f64]) {
+    let gaussian = MeanField::new(q.dim());
+    let own = &params[params.len() - 2 * q.dim()..];
+    let mut stream = Seed::new(3).stream(0, 0);
+    for _ in 0..20 {
+        let z: Vec<f64> = (0..q.dim()).map(|_| 3.0 * stream.normal()).collect();
+        let log_q = q.log_prob(params, &z, &mut vec![f64::NAN; q.work_len(1)]);
+        let expected = gaussian.log_prob(own, &z, &mut vec![0.0; 2 * q.dim()]);
+        assert!((log_q - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{log_q} {expected}");
+    }
+}
+
+/// Noise of a million in every coordinate has a finite image with finite gradients. Returns the log densities of two images.
+pub(crate) fn is_finite_far_away<F: Pushforward>(q: &F, params: &[f64]) -> [f64; 2] {
+    let dim = q.dim();
+    let far = far(dim);
+    let far = batch(&far, dim, 2);
+    let mut work = vec![f64::NAN; q.work_len(2)];
+    let (mut z, mut log_q) = (vec![f64::NAN; 2 * dim], [f64::NAN; 2]);
+    let mut gradient = vec![0.0; params.len()];
+    q.push(params, far, batch_mut(&mut z, dim, 2), &mut log_q, &mut work);
+    q.add_push_gradients(params, far, far, &[1.0; 2], &mut gradient, &mut work);
+    assert!(z.iter().chain(&log_q).chain(&gradient).all(|x| x.is_finite()));
+    log_q
+}
+
+/// Points a million away in every coordinate have a finite density with a finite score.
+pub(crate) fn is_decided_far_away<F: Family>(q: &F, params: &[f64]) {
+    let far = far(q.dim());
+    let far = batch(&far, q.dim(), 2);
+    let (mut log_q, mut gradient) = ([f64::NAN; 2], vec![0.0; params.len()]);
+    let mut work = vec![f64::NAN; q.work_len(2)];
+    q.log_probs(params, far, &mut log_q, &mut work);
+    q.add_scores(params, far, &[1.0; 2], &mut gradient, &mut work);
+    assert!(log_q.iter().chain(&gradient).all(|x| x.is_finite()));
+}
+
+/// Two points whose coordinates are a million, with alternating signs.
+pub(crate) fn far(dim: usize) -> Vec<f64> {
+    (0..2 * dim).map(|k| if k % 2 == 0 { 1e6 } else { -1e6 }).collect()
 }

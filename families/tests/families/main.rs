@@ -1,33 +1,20 @@
-//! Tests of the families: conformance, closed forms, and twins that must fail.
+//! Tests of the families: conformance, closed forms, and faulty families that must fail.
 
 mod altered;
 mod atoms;
 mod autoregressive;
 mod block_neural;
-mod cauchy;
 mod closed_forms;
+mod conformance;
 mod defensive;
 mod dependent;
-mod flow_checks;
+mod faults;
 mod flow_files;
 mod flow_maps;
-mod flow_splines;
-mod flow_twins;
 mod flows;
-mod full_rank;
-mod gaussian_mixture;
-mod inclusive;
-mod low_rank;
-mod mean_field;
 mod mixture;
 mod moments;
 mod moments_low_rank;
 mod moments_mixture;
 mod moments_t;
-mod multivariate_t;
 mod properties;
-mod push_twins;
-mod random_lambda;
-mod small_faults;
-mod student_t;
-mod twins;

@@ -1,37 +1,10 @@
-//! Conformance of mixtures of any family, and their online EM.
+//! Mixtures of any family: draws, and their online EM.
 
 use faer::{Mat, MatRef, mat};
 use mcsa_core::{Family, Parametric, Seed};
 use mcsa_families::{FullRank, GaussianMixture, MeanField, Mixture, MomentMatched, MultivariateT};
-use mcsa_testing::family::{Case, Map};
 
-use crate::altered::meter;
-
-fn full_rank_cases() -> Vec<Case<Mixture<FullRank>>> {
-    let spread = |(dim, components)| {
-        let q = Mixture::new(FullRank::new(dim), components).expect("a component");
-        let params = (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect();
-        Case::new(q, params).with_draws(1 << 15)
-    };
-    [(0, 2), (1, 1), (1, 3), (2, 2), (5, 3)].map(spread).into()
-}
-
-fn student_cases() -> Vec<Case<Mixture<MultivariateT<mcsa_families::Learned>>>> {
-    let spread = |(dim, components)| {
-        let q = Mixture::new(MultivariateT::learned(dim, 3.0).expect("a floor"), components)
-            .expect("a component");
-        let params = (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect();
-        Case::new(q, params).with_map(Map::SinhSinh).with_draws(1 << 15)
-    };
-    [(1, 2), (3, 2)].map(spread).into()
-}
-
-mcsa_testing::family_suite!(full_rank, full_rank_cases(), meter);
-mcsa_testing::family_suite!(student_t, student_cases(), meter);
-
-fn log_prob<F: Family>(q: &F, params: &[f64], z: &[f64]) -> f64 {
-    q.log_prob(params, z, &mut vec![0.0; q.work_len(1)])
-}
+use crate::conformance::log_prob;
 
 /// With independent coordinates the generic mixture has the densities of [`GaussianMixture`], whose packing is the same.
 #[test]

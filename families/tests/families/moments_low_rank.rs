@@ -5,8 +5,7 @@ use faer::{Mat, MatRef, Scale, mat};
 use mcsa_core::{Columns, Parametric};
 use mcsa_families::{GaussianFamily, Link, LowRank, MeanField};
 
-use crate::inclusive::{Atomic, climb, gap};
-use crate::moments::{WEIGHTS, points, step};
+use crate::moments::{Atomic, WEIGHTS, climb, gap, points, step};
 
 fn start(rank: usize, link: Link) -> (LowRank, Vec<f64>) {
     let family = LowRank::new(3, rank).with_link(link);

@@ -4,8 +4,7 @@ use faer::{Mat, MatRef, mat};
 use mcsa_core::{Columns, Parametric};
 use mcsa_families::{GaussianMixture, MeanField};
 
-use crate::inclusive::{Atomic, climb, drift, gap};
-use crate::moments::{WEIGHTS, points, step};
+use crate::moments::{Atomic, WEIGHTS, climb, drift, gap, points, step};
 
 const SHARES: [f64; 3] = [0.2, 0.5, 0.3];
 

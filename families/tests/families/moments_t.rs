@@ -5,8 +5,7 @@ use mcsa_core::numeric::quadrature::integrate;
 use mcsa_core::{Columns, Family, Parametric};
 use mcsa_families::{Dof, FullRank, GaussianFamily, Learned, Link, MomentMatched, MultivariateT, StudentT};
 
-use crate::inclusive::{Atomic, climb, drift, gap};
-use crate::moments::{WEIGHTS, points, slope, step};
+use crate::moments::{Atomic, WEIGHTS, climb, drift, gap, points, slope, step};
 
 const LOCATION: [f64; 2] = [0.7, 0.3];
 

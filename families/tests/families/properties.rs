@@ -1,8 +1,8 @@
 //! Laws as property tests, at random lambdas and points; failures shrink towards dimension zero.
 
 use mcsa_core::{Columns, Family, Reparameterised, Seed};
-use mcsa_families::{FullRank, Link, LowRank, MeanField};
-use mcsa_testing::family::{self as laws, Case};
+use mcsa_families::{FullRank, GaussianMixture, Link, LowRank, MeanField, MultivariateT, StudentT};
+use mcsa_testing::family::{self as laws, Case, Failure, Map};
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestCaseError};
 
@@ -50,6 +50,22 @@ fn noise_is_whitened<F: Reparameterised>(q: &F, params: &[f64], seed: u64) -> Re
     let expected = peak - 0.5 * mcsa_core::one(&eps).column(0).iter().map(|x| x * x).sum::<f64>();
     let found = q.log_prob(params, &z, &mut work);
     prop_assert!((found - expected).abs() <= 1e-9 * (1.0 + expected.abs()), "{found} {expected}");
+    Ok(())
+}
+
+/// Checks the laws that are cheap enough for many lambdas.
+fn keeps_the_laws<F: Family>(family: F, numbers: &[f64], seed: u64) -> Result<(), Failure> {
+    let params = numbers.iter().copied().cycle().take(family.num_params()).collect();
+    let case = Case::new(family, params).with_map(Map::SinhSinh).with_seed(Seed::new(seed));
+    laws::bad_params_are_refused(&case)?;
+    laws::score_is_gradient(&case)?;
+    laws::batch_equals_columns(&case)?;
+    laws::draws_know_their_density(&case)?;
+    laws::lanes_draw_their_columns(&case)?;
+    if case.family.dim() == 1 {
+        laws::density_integrates_to_one(&case)?;
+        laws::scores_have_mean_zero(&case)?;
+    }
     Ok(())
 }
 
@@ -109,5 +125,42 @@ proptest! {
                 prop_assert!(log_q == f64::NEG_INFINITY || score.iter().all(|s| !s.is_nan()), "{score:?}");
             }
         }
+    }
+
+    #[test]
+    fn student_t(
+        dim in 0..6_usize,
+        numbers in prop::collection::vec(-2.0..2.0_f64, 13),
+        dof in 0.5..40.0_f64,
+        link in link(),
+        seed: u64,
+    ) {
+        prop_assert_eq!(keeps_the_laws(StudentT::fixed(dim, dof).unwrap().with_link(link), &numbers, seed), Ok(()));
+        prop_assert_eq!(keeps_the_laws(StudentT::learned(dim, dof).unwrap().with_link(link), &numbers, seed), Ok(()));
+    }
+
+    #[test]
+    fn multivariate_t(
+        dim in 0..6_usize,
+        numbers in prop::collection::vec(-1.0..1.0_f64, 28),
+        dof in 0.5..40.0_f64,
+        link in link(),
+        seed: u64,
+    ) {
+        let (fixed, learned) = (MultivariateT::fixed(dim, dof).unwrap(), MultivariateT::learned(dim, dof).unwrap());
+        prop_assert_eq!(keeps_the_laws(fixed.with_link(link), &numbers, seed), Ok(()));
+        prop_assert_eq!(keeps_the_laws(learned.with_link(link), &numbers, seed), Ok(()));
+    }
+
+    #[test]
+    fn gaussian_mixture(
+        dim in 0..5_usize,
+        components in 1..4_usize,
+        numbers in prop::collection::vec(-1.5..1.5_f64, 27),
+        link in link(),
+        seed: u64,
+    ) {
+        let q = GaussianMixture::new(dim, components).unwrap().with_link(link);
+        prop_assert_eq!(keeps_the_laws(q, &numbers, seed), Ok(()));
     }
 }
