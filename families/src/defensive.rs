@@ -120,12 +120,12 @@ impl<'a, G: Proposal + ?Sized, T: Proposal> Defensive<'a, G, T> {
     }
 
     /// Draws a run of columns with the same choice, and writes the proposal's log density of each, also of draws from the tail.
-    fn draw(&mut self, from_tail: bool, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_guide: &mut [f64]) {
+    fn draw(&mut self, from_tail: bool, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
         if from_tail {
-            self.tail.sample_into(lanes, z.rb_mut(), log_guide);
-            self.proposal.log_probs(z.rb(), log_guide);
+            self.tail.sample_into(lanes, z.rb_mut(), log_q);
+            self.proposal.log_probs(z.rb(), log_q);
         } else {
-            self.proposal.sample_into(lanes, z, log_guide);
+            self.proposal.sample_into(lanes, z, log_q);
         }
     }
 

@@ -106,7 +106,7 @@ impl FullRank {
         Diagonal { scales, rho, room }
     }
 
-    fn peak(&self, scales: &[f64], logs: &mut [f64]) -> f64 {
+    fn log_normalizer(&self, scales: &[f64], logs: &mut [f64]) -> f64 {
         -(standard::sum_of_logs(scales, logs) + self.dim as f64 * LN_SQRT_2PI)
     }
 
@@ -216,11 +216,11 @@ impl Family for FullRank {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);
-        let peak = self.peak(scales, room);
+        let log_normalizer = self.log_normalizer(scales, room);
         invert(scales);
         self.squares(params, scales, z, log_q, work);
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            *log_q = standard::log_density(peak, *log_q, z.column(j));
+            *log_q = standard::log_density(log_normalizer, *log_q, z.column(j));
         }
     }
 
@@ -234,11 +234,11 @@ impl Family for FullRank {
     ) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);
-        let peak = self.peak(scales, room);
+        let log_normalizer = self.log_normalizer(scales, room);
         let noise = borrow(&mut work, self.dim * z.ncols());
         each_column(lanes, batch_mut(noise, self.dim, z.ncols()), |lane, _, noise| lane.normals_into(noise));
         self.place(params, scales, noise, z, log_q, work);
-        log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * *log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q = log_normalizer - 0.5 * *log_q);
     }
 
     fn add_scores(
@@ -359,7 +359,7 @@ impl Reparameterised for FullRank {
 
     fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
         let Diagonal { scales, room, .. } = self.diagonal(self.parts(params).1, &mut work);
-        0.5 * self.dim as f64 - self.peak(scales, room)
+        0.5 * self.dim as f64 - self.log_normalizer(scales, room)
     }
 
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {

@@ -103,7 +103,7 @@ impl LowRank {
     }
 
     /// Log density at the mean; `room` is scratch memory of the length of `scales`.
-    fn peak(&self, scales: &[f64], log_det: f64, room: &mut [f64]) -> f64 {
+    fn log_normalizer(&self, scales: &[f64], log_det: f64, room: &mut [f64]) -> f64 {
         -(standard::sum_of_logs(scales, room) + 0.5 * log_det + self.dim as f64 * LN_SQRT_2PI)
     }
 
@@ -162,10 +162,10 @@ impl Family for LowRank {
         let parts = self.parts(params);
         let woodbury = self.woodbury(parts, &mut work);
         let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
-        let peak = self.peak(woodbury.scales, woodbury.log_det, x);
+        let log_normalizer = self.log_normalizer(woodbury.scales, woodbury.log_det, x);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let z = z.column(j);
-            *log_q = standard::log_density(peak, woodbury.apply(z, parts.mean, x, t), z);
+            *log_q = standard::log_density(log_normalizer, woodbury.apply(z, parts.mean, x, t), z);
         }
     }
 
@@ -182,11 +182,11 @@ impl Family for LowRank {
         let woodbury = self.woodbury(parts, &mut work);
         let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
         let noise = borrow(&mut work, self.dim + self.rank);
-        let peak = self.peak(woodbury.scales, woodbury.log_det, x);
+        let log_normalizer = self.log_normalizer(woodbury.scales, woodbury.log_det, x);
         each_column(lanes, z, |lane, j, z| {
             lane.normals_into(noise);
             self.place(parts, woodbury.scales, noise, z);
-            log_q[j] = standard::log_density(peak, woodbury.apply(z, parts.mean, x, t), z);
+            log_q[j] = standard::log_density(log_normalizer, woodbury.apply(z, parts.mean, x, t), z);
         });
     }
 
@@ -305,7 +305,8 @@ impl Reparameterised for LowRank {
 
     fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
         let woodbury = self.woodbury(self.parts(params), &mut work);
-        0.5 * self.dim as f64 - self.peak(woodbury.scales, woodbury.log_det, borrow(&mut work, self.dim))
+        0.5 * self.dim as f64
+            - self.log_normalizer(woodbury.scales, woodbury.log_det, borrow(&mut work, self.dim))
     }
 
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {

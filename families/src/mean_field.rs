@@ -75,7 +75,7 @@ impl MeanField {
     }
 
     /// Writes the scales, and returns the log density at the mean; `logs` is scratch memory.
-    fn peak(&self, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
+    fn log_normalizer(&self, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
         self.link.scales_into(rho, scales);
         -(standard::sum_of_logs(scales, logs) + self.dim as f64 * LN_SQRT_2PI)
     }
@@ -110,10 +110,10 @@ impl Family for MeanField {
         let (mean, rho) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let inverse = borrow(&mut work, self.dim);
-        let peak = self.peak(rho, inverse, borrow(&mut work, self.dim));
+        let log_normalizer = self.log_normalizer(rho, inverse, borrow(&mut work, self.dim));
         inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
         standard::sums_squares_scaled(z, mean, inverse, log_q);
-        log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * *log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q = log_normalizer - 0.5 * *log_q);
     }
 
     fn sample_into(
@@ -127,10 +127,10 @@ impl Family for MeanField {
         let (mean, rho) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let scales = borrow(&mut work, self.dim);
-        let peak = self.peak(rho, scales, borrow(&mut work, self.dim));
+        let log_normalizer = self.log_normalizer(rho, scales, borrow(&mut work, self.dim));
         each_column(lanes, z.rb_mut(), |lane, _, z| lane.normals_into(z));
         standard::sums_squares(z.rb(), log_q);
-        log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * *log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q = log_normalizer - 0.5 * *log_q);
         for j in 0..z.ncols() {
             for ((z, mean), scale) in z.column_mut(j).iter_mut().zip(mean).zip(&*scales) {
                 *z = mean + scale * *z;
@@ -237,7 +237,7 @@ impl Reparameterised for MeanField {
     fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
         let (_, rho) = self.parts(params);
         let scales = borrow(&mut work, self.dim);
-        0.5 * self.dim as f64 - self.peak(rho, scales, borrow(&mut work, self.dim))
+        0.5 * self.dim as f64 - self.log_normalizer(rho, scales, borrow(&mut work, self.dim))
     }
 
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {

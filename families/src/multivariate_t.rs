@@ -66,7 +66,7 @@ impl<D: Dof> MultivariateT<D> {
         Ok(Some(self.frame.moments(frame)?.covariance() * faer::Scale(stretch)))
     }
 
-    fn peak(&self, student: Student, scales: &[f64], logs: &mut [f64]) -> f64 {
+    fn log_normalizer(&self, student: Student, scales: &[f64], logs: &mut [f64]) -> f64 {
         student.log_peak(self.frame.dim) - standard::sum_of_logs(scales, logs)
     }
 
@@ -136,12 +136,12 @@ impl<D: Dof> Family for MultivariateT<D> {
         assert_eq!((z.nrows(), z.ncols()), (self.frame.dim, log_q.len()), "a density per column");
         let (frame, student) = self.parts(params);
         let Diagonal { scales, room, .. } = self.frame.diagonal(&frame[self.frame.dim..], &mut work);
-        let peak = self.peak(student, scales, room);
+        let log_normalizer = self.log_normalizer(student, scales, room);
         invert(scales);
         self.frame.squares(frame, scales, z, log_q, work);
         student.log_falls(log_q);
         for (j, log_q) in log_q.iter_mut().enumerate() {
-            *log_q = standard::log_density(peak, self.power(student) * *log_q, z.column(j));
+            *log_q = standard::log_density(log_normalizer, self.power(student) * *log_q, z.column(j));
         }
     }
 
@@ -156,14 +156,14 @@ impl<D: Dof> Family for MultivariateT<D> {
         assert_eq!((z.nrows(), z.ncols()), (self.frame.dim, log_q.len()), "a density per column");
         let (frame, student) = self.parts(params);
         let Diagonal { scales, room, .. } = self.frame.diagonal(&frame[self.frame.dim..], &mut work);
-        let peak = self.peak(student, scales, room);
+        let log_normalizer = self.log_normalizer(student, scales, room);
         let noise = borrow(&mut work, self.frame.dim * z.ncols());
         each_column(lanes, batch_mut(noise, self.frame.dim, z.ncols()), |lane, _, noise| {
             student.draw_vector(lane, noise);
         });
         self.frame.place(frame, scales, noise, z, log_q, work);
         student.log_falls(log_q);
-        log_q.iter_mut().for_each(|log_q| *log_q = peak - 0.5 * (self.power(student) * *log_q));
+        log_q.iter_mut().for_each(|log_q| *log_q = log_normalizer - 0.5 * (self.power(student) * *log_q));
     }
 
     fn sample_members_into(

@@ -51,7 +51,7 @@ impl<D: Dof> StudentT<D> {
     }
 
     /// Writes the scales, and returns the log density at the location; `logs` is scratch memory.
-    fn peak(&self, student: Student, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
+    fn log_normalizer(&self, student: Student, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
         self.frame.link.scales_into(rho, scales);
         self.frame.dim as f64 * student.log_peak(1) - standard::sum_of_logs(scales, logs)
     }
@@ -108,12 +108,12 @@ impl<D: Dof> Family for StudentT<D> {
         let (location, rho, student) = self.split(params);
         assert_eq!((z.nrows(), z.ncols()), (self.frame.dim, log_q.len()), "a density per column");
         let inverse = borrow(&mut work, self.frame.dim);
-        let peak = self.peak(student, rho, inverse, borrow(&mut work, self.frame.dim));
+        let log_normalizer = self.log_normalizer(student, rho, inverse, borrow(&mut work, self.frame.dim));
         inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let z = z.column(j);
             let fall = student.total_fall(self.frame.dim, |i| (z[i] - location[i]) * inverse[i]);
-            *log_q = peak - 0.5 * (student.dof + 1.0) * fall;
+            *log_q = log_normalizer - 0.5 * (student.dof + 1.0) * fall;
         }
     }
 
@@ -128,10 +128,11 @@ impl<D: Dof> Family for StudentT<D> {
         let (location, rho, student) = self.split(params);
         assert_eq!((z.nrows(), z.ncols()), (self.frame.dim, log_q.len()), "a density per column");
         let scales = borrow(&mut work, self.frame.dim);
-        let peak = self.peak(student, rho, scales, borrow(&mut work, self.frame.dim));
+        let log_normalizer = self.log_normalizer(student, rho, scales, borrow(&mut work, self.frame.dim));
         each_column(lanes, z, |lane, j, z| {
             z.iter_mut().for_each(|z| *z = student.draw(lane));
-            log_q[j] = peak - 0.5 * (student.dof + 1.0) * student.total_fall(self.frame.dim, |i| z[i]);
+            log_q[j] =
+                log_normalizer - 0.5 * (student.dof + 1.0) * student.total_fall(self.frame.dim, |i| z[i]);
             for ((z, location), scale) in z.iter_mut().zip(location).zip(&*scales) {
                 *z = location + scale * *z;
             }

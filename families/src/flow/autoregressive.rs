@@ -157,7 +157,7 @@ impl Bijection for MaskedAffine {
         }
         for place in 0..self.dim {
             if !way.reads_input {
-                self.made.tell(place, params, tape, n);
+                self.made.evaluate_output(place, params, tape, n);
             }
             let output = self.made.output(tape, n);
             self.bend(way, place, output, &mut coordinate);
@@ -172,7 +172,7 @@ impl Bijection for MaskedAffine {
                 for j in 0..n {
                     input[j * self.dim + place] = points[j * self.dim + self.at(place)];
                 }
-                self.made.learn(place, params, tape, n);
+                self.made.evaluate_hidden(place, params, tape, n);
             }
         }
         if !way.expands {
@@ -196,13 +196,13 @@ impl Bijection for MaskedAffine {
         let (x, tape) = sweep.tape.split_at(dim * n);
         for place in (0..dim).rev() {
             if !way.reads_input {
-                self.made.unlearn(place, params, (tape, d), gradient, n);
+                self.made.pull_hidden(place, params, (tape, d), gradient, n);
                 let d_input = self.made.input(d, n);
                 for j in 0..n {
                     cotangents[j * dim + self.at(place)] += d_input[j * dim + place];
                 }
             }
-            self.bend(way, place, self.made.told(tape, n), &mut coordinate);
+            self.bend(way, place, self.made.read_output(tape, n), &mut coordinate);
             let d_output = self.made.output(d, n);
             for (j, &v) in sweep.weights.iter().enumerate() {
                 let k = j * dim + self.at(place);
@@ -215,7 +215,7 @@ impl Bijection for MaskedAffine {
                 cotangents[k] = c * scale;
             }
             if !way.reads_input {
-                self.made.untell(place, params, (tape, d), gradient, n);
+                self.made.pull_output(place, params, (tape, d), gradient, n);
             }
         }
         if way.reads_input {
@@ -319,7 +319,7 @@ impl Made {
     }
 
     /// The outputs on a tape that is only read.
-    pub(super) fn told<'t>(&self, tape: &'t [f64], columns: usize) -> &'t [f64] {
+    pub(super) fn read_output<'t>(&self, tape: &'t [f64], columns: usize) -> &'t [f64] {
         &tape[self.blocks[self.stairs.len()] * columns..]
     }
 
@@ -347,12 +347,12 @@ impl Made {
     }
 
     /// Computes the outputs of coordinate `i`, from units of degrees up to `i`.
-    pub(super) fn tell(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
+    pub(super) fn evaluate_output(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
         self.advance(self.stairs.len() - 1, i..i + 1, params, tape, columns);
     }
 
     /// Computes the hidden units that depend on coordinate `i` and on none after it.
-    pub(super) fn learn(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
+    pub(super) fn evaluate_hidden(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
         if i + 1 < self.dim {
             (0..self.stairs.len() - 1).for_each(|layer| self.advance(layer, i..i + 1, params, tape, columns));
         }
@@ -407,8 +407,8 @@ impl Made {
         }
     }
 
-    /// Reverse-mode derivative of [`tell`](Self::tell).
-    pub(super) fn untell(
+    /// Reverse-mode derivative of [`evaluate_output`](Self::evaluate_output).
+    pub(super) fn pull_output(
         &self,
         i: usize,
         params: &[f64],
@@ -419,8 +419,8 @@ impl Made {
         self.retreat((self.stairs.len() - 1, i..i + 1), params, (tape, d), gradient, columns);
     }
 
-    /// Reverse-mode derivative of [`learn`](Self::learn); after it the cotangent of coordinate `i` is complete.
-    pub(super) fn unlearn(
+    /// Reverse-mode derivative of [`evaluate_hidden`](Self::evaluate_hidden); after it the cotangent of coordinate `i` is complete.
+    pub(super) fn pull_hidden(
         &self,
         i: usize,
         params: &[f64],

@@ -66,8 +66,8 @@ impl<B: Base> Family for Flow<B> {
                     *of_base += weight * (noise.dof_score(peak_slope, eps) * dof_slope);
                 }
             }
-            room.begin_at_noise(noise, self.dim, Weights::Each(weights));
-            room.back(self, params, Direction::Inverse, Weights::Each(weights), Some(&mut *gradient));
+            room.begin_at_noise(noise, self.dim, weights);
+            room.back(self, params, Direction::Inverse, weights, Some(&mut *gradient));
         }
     }
 }
@@ -89,10 +89,8 @@ impl<B: Base> Flow<B> {
         let noise = self.base.noise(self.base_params(params));
         let mut room = self.room(params, z.ncols(), true, work);
         for first in (0..z.ncols()).step_by(BLOCK) {
-            let weights = Weights::All(
-                weight,
-                room.pass(self, params, Direction::Inverse, z, first, true).log_det.len(),
-            );
+            let n = room.pass(self, params, Direction::Inverse, z, first, true).log_det.len();
+            let weights = &[weight; BLOCK][..n];
             room.begin_at_noise(noise, self.dim, weights);
             let d = room.back(self, params, Direction::Inverse, weights, None);
             for (k, d) in d.chunks_exact(self.dim).enumerate() {
@@ -220,7 +218,7 @@ impl<B: FixedBase, const INVERTIBLE: bool> Pushforward for Flow<B, INVERTIBLE> {
             let first = b * BLOCK;
             room.pass(self, params, Direction::Forward, noise, first, true);
             room.begin_at_points(cotangents, first, weights.len());
-            room.back(self, params, Direction::Forward, Weights::Each(weights), Some(&mut *gradient));
+            room.back(self, params, Direction::Forward, weights, Some(&mut *gradient));
         }
     }
 }
@@ -336,12 +334,12 @@ impl Room<'_> {
         flow: &Flow<B, INVERTIBLE>,
         params: &[f64],
         direction: Direction,
-        weights: Weights<'_>,
+        weights: &[f64],
         mut gradient: Option<&mut [f64]>,
     ) -> &[f64] {
         let n = weights.len();
         let negated = &mut self.weights[..n];
-        negated.iter_mut().enumerate().for_each(|(j, weight)| *weight = -weights.at(j));
+        negated.iter_mut().zip(weights).for_each(|(negated, weight)| *negated = -weight);
         let (d, Block { tape, work, .. }) = (&mut self.d[..n * flow.dim], &mut self.block);
         let mut through = |placed: &Placed| {
             let tape = &tape[placed.tape.start * n..placed.tape.end * n];
@@ -357,10 +355,10 @@ impl Room<'_> {
     }
 
     /// Initial cotangents of a backward sweep from the noise: weighted gradients of the base log density.
-    pub(super) fn begin_at_noise(&mut self, noise: Noise, dim: usize, weights: Weights<'_>) {
+    pub(super) fn begin_at_noise(&mut self, noise: Noise, dim: usize, weights: &[f64]) {
         let points = self.block.x.chunks_exact(dim).zip(self.d.chunks_exact_mut(dim));
-        for (j, (eps, d)) in points.take(weights.len()).enumerate() {
-            noise.slope_into(eps, weights.at(j), d);
+        for ((eps, d), &weight) in points.zip(weights) {
+            noise.slope_into(eps, weight, d);
         }
     }
 
@@ -375,28 +373,5 @@ impl Room<'_> {
 impl Placed {
     fn at<'a>(&self, params: &'a [f64], prepared: &'a [f64]) -> At<'a> {
         At { params: &params[self.params.clone()], prepared: &prepared[self.prepared.clone()] }
-    }
-}
-
-/// Weights of a block: one per point, or one for all.
-#[derive(Clone, Copy)]
-pub(super) enum Weights<'a> {
-    Each(&'a [f64]),
-    All(f64, usize),
-}
-
-impl Weights<'_> {
-    fn len(self) -> usize {
-        match self {
-            Self::Each(weights) => weights.len(),
-            Self::All(_, count) => count,
-        }
-    }
-
-    fn at(self, j: usize) -> f64 {
-        match self {
-            Self::Each(weights) => weights[j],
-            Self::All(weight, _) => weight,
-        }
     }
 }

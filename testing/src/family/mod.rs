@@ -51,7 +51,6 @@
 //!
 //! Lent memory is filled with NaN before every call, which detects a family that reads memory before it writes it.
 
-mod batch;
 mod case;
 mod dependence;
 mod differences;
@@ -60,35 +59,33 @@ mod memory;
 mod normaliser;
 mod pushforward;
 mod quadrature;
-mod reference;
-mod scale;
 mod suite;
 
 pub use crate::law::{Failure, Meter, Power, Report};
 pub use crate::law_tests;
-pub use batch::{batch_equals_columns, transport_batch_equals_columns};
 pub use case::{Case, Knots};
-pub use dependence::{draws_depend_as_the_density, transport_depends_as_the_density};
-pub use differences::score_holds_in_the_tails;
+pub use dependence::{
+    draws_depend_as_the_density, draws_have_their_scale, transport_depends_as_the_density,
+    transport_has_its_scale,
+};
 pub use differences::{
-    entropy_gradient_is_gradient, pullback_is_gradient, score_is_gradient, slope_is_gradient,
+    entropy_gradient_is_gradient, pullback_is_gradient, score_holds_in_the_tails, score_is_gradient,
+    slope_is_gradient,
 };
 pub use draws::{
-    draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
-    reflection_keeps_the_density, transport_follows_the_density,
+    batch_equals_columns, draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
+    reflection_keeps_the_density, transport_batch_equals_columns, transport_follows_the_density,
 };
 pub use mcsa_core::numeric::quadrature::Map;
-pub use memory::bad_params_are_refused;
 pub use memory::{
-    allocates_nothing, push_allocates_nothing, push_work_is_enough, transport_allocates_nothing,
-    transport_work_is_enough, work_is_enough,
+    allocates_nothing, bad_params_are_refused, push_allocates_nothing, push_work_is_enough,
+    transport_allocates_nothing, transport_work_is_enough, work_is_enough,
 };
 pub use normaliser::density_is_normalised;
 pub use pushforward::{
     push_batch_equals_columns, push_follows_the_density, push_gradient_is_gradient, push_knows_its_density,
 };
 pub use quadrature::{density_integrates_to_one, entropy_is_mean_surprise, scores_have_mean_zero};
-pub use scale::{draws_have_their_scale, transport_has_its_scale};
 pub use suite::{
     LAWS, check, check_pushforward, check_reparameterised, report, report_pushforward, report_reparameterised,
 };
