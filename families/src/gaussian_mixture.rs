@@ -8,7 +8,7 @@ use mcsa_numeric::linear::standard;
 
 use crate::MomentMatched;
 use crate::gaussian::LN_SQRT_2PI;
-use crate::mixture::Softmax;
+use crate::mixture::{Softmax, log_weights};
 use crate::{Link, MeanField, Start};
 
 /// Mixture of `K` Gaussians with diagonal covariances.
@@ -90,13 +90,7 @@ impl GaussianMixture {
         scales: MatRef<'_, f64>,
     ) -> Result<Vec<f64>, Error> {
         same_length("weights", self.components, weights.len())?;
-        let mut params = Vec::with_capacity(self.num_params());
-        for &weight in weights {
-            if !(weight > 0.0 && weight.is_finite()) {
-                return Err(Error::parameter("weight", weight, "positive and finite"));
-            }
-            params.push(weight.ln());
-        }
+        let mut params: Vec<f64> = log_weights(weights)?.collect();
         for (what, matrix) in [("means", means), ("scales", scales)] {
             same_length(what, self.dim, matrix.nrows())?;
             same_length(what, self.components, matrix.ncols())?;

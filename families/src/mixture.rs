@@ -61,11 +61,7 @@ impl<F: Parametric> Mixture<F> {
     pub fn at(&self, weights: &[f64], parts: &[Vec<f64>]) -> Result<Vec<f64>, Error> {
         same_length("weights", self.components, weights.len())?;
         same_length("components", self.components, parts.len())?;
-        if let Some(wrong) = weights.iter().find(|weight| !(**weight > 0.0 && weight.is_finite())) {
-            return Err(Error::parameter("weight", *wrong, "positive and finite"));
-        }
-        let params: Vec<f64> =
-            weights.iter().map(|weight| weight.ln()).chain(parts.iter().flatten().copied()).collect();
+        let params = log_weights(weights)?.chain(parts.iter().flatten().copied()).collect::<Vec<f64>>();
         self.check(&params)?;
         Ok(params)
     }
@@ -86,6 +82,14 @@ impl<F: Parametric> Mixture<F> {
     fn part_mut<'a>(&self, params: &'a mut [f64], k: usize) -> &'a mut [f64] {
         let each = self.component.num_params();
         &mut params[self.components + k * each..][..each]
+    }
+}
+
+/// Logarithms of weights, which must be positive and finite.
+pub(crate) fn log_weights(weights: &[f64]) -> Result<impl Iterator<Item = f64>, Error> {
+    match weights.iter().find(|weight| !(**weight > 0.0 && weight.is_finite())) {
+        Some(wrong) => Err(Error::parameter("weight", *wrong, "positive and finite")),
+        None => Ok(weights.iter().map(|weight| weight.ln())),
     }
 }
 

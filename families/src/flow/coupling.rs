@@ -100,10 +100,7 @@ impl CouplingLayer {
         if moved.is_empty() {
             return Err(Error::invalid(format!("{:?} moves nothing in dimension {dim}", coupling.mask)));
         }
-        match coupling.map {
-            Map::Affine(affine) => affine.check()?,
-            Map::Spline(spline) => spline.check()?,
-        }
+        monotone(&coupling.map).check()?;
         let outputs = monotone(&coupling.map).num_raw() * moved.len();
         let network = Network::new(stay.len(), &coupling.hidden, outputs, coupling.activation)?;
         Ok(Self { dim, stay, moved, network, map: coupling.map })
@@ -233,6 +230,9 @@ impl Bijection for CouplingLayer {
 
 /// Monotone maps of `width` coordinates, one each. Slices hold points one after the other; `raw` is the network's output.
 pub(super) trait Monotone {
+    /// Refuses numbers out of range.
+    fn check(&self) -> Result<(), Error>;
+
     /// Network outputs per coordinate; if they are all zero the map is the identity.
     fn num_raw(&self) -> usize;
 
@@ -290,16 +290,14 @@ impl Default for Affine {
     }
 }
 
-impl Affine {
-    pub(super) fn check(&self) -> Result<(), Error> {
+impl Monotone for Affine {
+    fn check(&self) -> Result<(), Error> {
         if !(self.bound > 0.0 && self.bound <= 20.0) {
             return Err(Error::parameter("bound of log scales", self.bound, "positive and at most 20"));
         }
         Ok(())
     }
-}
 
-impl Monotone for Affine {
     fn num_raw(&self) -> usize {
         2
     }

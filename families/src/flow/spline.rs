@@ -105,24 +105,6 @@ impl Point {
 }
 
 impl Spline {
-    pub(super) fn check(&self) -> Result<(), Error> {
-        if !(self.bound > 0.0 && self.bound <= 1e6) {
-            return Err(Error::parameter("bound of the spline", self.bound, "positive and at most 1e6"));
-        }
-        if !(1..=1024).contains(&self.bins) {
-            return Err(Error::parameter("bins of the spline", self.bins as f64, "1 to 1024"));
-        }
-        for (name, share) in [("least_width", self.least_width), ("least_height", self.least_height)] {
-            if !(share >= 1e-9 && share * (self.bins as f64) < 1.0) {
-                return Err(Error::parameter(name, share, "at least 1e-9, and less than 1 / bins"));
-            }
-        }
-        if !(self.least_slope >= 1e-9 && self.least_slope < 1.0) {
-            return Err(Error::parameter("least_slope", self.least_slope, "at least 1e-9 and less than 1"));
-        }
-        Ok(())
-    }
-
     /// Widths, heights and slopes of coordinate `i` of `width`, as slices of `raw`.
     fn parts<'a>(&self, raw: &'a [f64], width: usize, i: usize) -> [&'a [f64]; 3] {
         let (bins, all) = (self.bins, self.bins * width);
@@ -173,6 +155,24 @@ fn softmax(bins: usize, logits: &mut [f64]) {
 }
 
 impl Monotone for Spline {
+    fn check(&self) -> Result<(), Error> {
+        if !(self.bound > 0.0 && self.bound <= 1e6) {
+            return Err(Error::parameter("bound of the spline", self.bound, "positive and at most 1e6"));
+        }
+        if !(1..=1024).contains(&self.bins) {
+            return Err(Error::parameter("bins of the spline", self.bins as f64, "1 to 1024"));
+        }
+        for (name, share) in [("least_width", self.least_width), ("least_height", self.least_height)] {
+            if !(share >= 1e-9 && share * (self.bins as f64) < 1.0) {
+                return Err(Error::parameter(name, share, "at least 1e-9, and less than 1 / bins"));
+            }
+        }
+        if !(self.least_slope >= 1e-9 && self.least_slope < 1.0) {
+            return Err(Error::parameter("least_slope", self.least_slope, "at least 1e-9 and less than 1"));
+        }
+        Ok(())
+    }
+
     fn num_raw(&self) -> usize {
         3 * self.bins - 1
     }

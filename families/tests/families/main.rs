@@ -1,12 +1,10 @@
 //! Tests of the families: conformance, closed forms, and faulty families that must fail.
 
 mod altered;
-mod atoms;
 mod autoregressive;
 mod block_neural;
 mod closed_forms;
 mod conformance;
-mod defensive;
 mod dependent;
 mod faults;
 mod flow_files;
@@ -14,7 +12,6 @@ mod flow_maps;
 mod flows;
 mod mixture;
 mod moments;
-mod moments_low_rank;
-mod moments_mixture;
 mod moments_t;
 mod properties;
+mod proposals;

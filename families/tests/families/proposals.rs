@@ -1,12 +1,13 @@
-//! Conformance of [`Atoms`], and exact invariance of a kernel that is enumerated on it.
+//! Families as proposals: conformance of [`Atoms`] and exact invariance of a kernel that is enumerated on it; defensive mixtures.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, FamilyProposal, Parametric, Proposal, Stream, enumerate};
-use mcsa_families::Atoms;
-use mcsa_testing::family::{self, Case};
+use mcsa_core::{Columns, FamilyProposal, Parametric, Proposal, Seed, Stream, enumerate};
+use mcsa_families::{Atoms, Defence, MultivariateT, StudentT, Tail};
+use mcsa_testing::family;
+use mcsa_testing::family::Case;
 use proptest::prelude::*;
 
-fn cases() -> Vec<Case<Atoms>> {
+fn atoms() -> Vec<Case<Atoms>> {
     let plane = mat![[0.0, 1.0, 0.0, -2.0], [0.0, 0.5, 3.0, 1.0]];
     vec![
         Case::new(Atoms::on_line(1).expect("distinct points"), vec![3.0]),
@@ -19,7 +20,7 @@ fn cases() -> Vec<Case<Atoms>> {
 /// All laws that evaluate points of the support; those that need a density on the plane or slopes between atoms do not apply.
 #[test]
 fn atoms_keep_the_laws() {
-    for case in cases() {
+    for case in atoms() {
         family::bad_params_are_refused(&case).unwrap();
         family::batch_equals_columns(&case).unwrap();
         family::draws_know_their_density(&case).unwrap();
@@ -79,4 +80,58 @@ fn an_almost_right_proposal_ratio_is_seen() {
     let params = [0.0, -1.0, 1.0];
     assert!(invariance_gap(&log_p, &params, 1.0) < 1e-14);
     assert!(invariance_gap(&log_p, &params, 0.95) > 1e-3);
+}
+
+#[test]
+fn around_a_guide_nothing_is_allocated() {
+    let (q, defence) = (MultivariateT::learned(3, 1.0).unwrap(), Defence::new(0.3, Tail::cauchy(3)).unwrap());
+    let params = vec![0.1; q.num_params()];
+    let (mut work, mut memory) = (vec![0.0; q.work_len(4)], vec![0.0; Defence::work_len(4)]);
+    let (mut z, mut log_q, mut lanes) = ([0.0; 12], [0.0; 4], Seed::new(2).streams(4, 0));
+    let mut step = || {
+        let mut proposal = FamilyProposal::new(&q, &params, 4, &mut work).unwrap();
+        let mut proposal = defence.around(&mut proposal, 4, &mut memory).unwrap();
+        proposal.sample_into(&mut lanes, mcsa_core::batch_mut(&mut z, 3, 4), &mut log_q);
+        proposal.log_probs(mcsa_core::batch(&z, 3, 4), &mut log_q);
+    };
+    step();
+    assert_eq!(allocation_counter::measure(|| (0..50).for_each(|_| step())).count_total, 0);
+}
+
+#[test]
+fn a_guide_seen_as_one_of_many_can_be_defended() {
+    let q = StudentT::fixed(2, 3.0).unwrap();
+    let (params, mut work, mut memory) = ([0.0; 4], vec![0.0; q.work_len(1)], [0.0]);
+    let mut at = FamilyProposal::new(&q, &params, 1, &mut work).unwrap();
+    let proposal: &mut dyn Proposal = &mut at;
+    let defence = Defence::new(0.5, Tail::student(2, 2.0).unwrap().at(&[1.0, 0.0], &[2.0, 3.0]).unwrap());
+    let mut log_q = [0.0];
+    defence
+        .unwrap()
+        .around(proposal, 1, &mut memory)
+        .unwrap()
+        .log_probs(mcsa_core::one(&[0.0, 0.0]), &mut log_q);
+    assert!(log_q[0].is_finite());
+}
+
+#[test]
+fn no_dimension_and_five_thousand() {
+    for dim in [0, 1, 5000] {
+        let (q, defence) =
+            (StudentT::learned(dim, 1.0).unwrap(), Defence::new(0.5, Tail::cauchy(dim)).unwrap());
+        let (params, mut work, mut memory) = (vec![0.2; q.num_params()], vec![0.0; q.work_len(6)], [0.0; 6]);
+        let mut proposal = FamilyProposal::new(&q, &params, 6, &mut work).unwrap();
+        let mut proposal = defence.around(&mut proposal, 6, &mut memory).unwrap();
+        let (mut z, mut log_q, mut told) = (vec![0.0; 6 * dim], [0.0; 6], [0.0; 6]);
+        proposal.sample_into(
+            &mut Seed::new(5).streams(3, 0),
+            mcsa_core::batch_mut(&mut z, dim, 6),
+            &mut log_q,
+        );
+        proposal.log_probs(mcsa_core::batch(&z, dim, 6), &mut told);
+        for (log_q, told) in log_q.iter().zip(told) {
+            assert!((log_q - told).abs() <= 1e-12 * (1.0 + told.abs()));
+            assert!(dim > 0 || *log_q == 0.0, "{log_q}");
+        }
+    }
 }
