@@ -73,7 +73,7 @@ impl Runner<'_> {
         let threads = pool.current_num_threads();
         let start = now();
         let work = |job: &Job| job.task.work().max(1);
-        let bar = bar(jobs.iter().map(|job| work(job)).sum());
+        let bar = bar(jobs.iter().map(|job| work(job)).fold(0, u64::saturating_add));
         let (next, ended, errors) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
         let shown = Mutex::new(start);
         let goes_on = || self.interrupt.code().is_none();

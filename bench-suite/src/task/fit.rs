@@ -346,12 +346,6 @@ impl Fit {
         self.schedule.as_ref().unwrap_or(&PLAIN)
     }
 
-    /// Name of the schedule, and mean and scale at which the fit or its warm fit begins, if it has both.
-    pub fn begun(&self) -> Option<(&str, f64, f64)> {
-        let (mean, scale) = self.start.place()?;
-        Some((self.schedule.as_ref()?.name.as_str(), mean, scale))
-    }
-
     /// Family, schedule and start in words, unless they are the usual ones.
     pub(super) fn variant(&self) -> String {
         match (&self.schedule, self.start.place()) {
