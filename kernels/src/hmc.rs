@@ -146,8 +146,8 @@ impl Hmc {
         };
         info.acceptance /= chains.max(1) as f64;
         for j in 0..chains {
-            info.non_finite += u64::from(orbit.worst(j).is_nan());
-            info.divergences += u64::from(orbit.worst(j) > DIVERGENCE);
+            info.non_finite += u64::from(orbit.worst[j].is_nan());
+            info.divergences += u64::from(orbit.worst[j] > DIVERGENCE);
         }
         info
     }
@@ -170,7 +170,7 @@ impl Hmc {
         let mut info = HmcInfo::default();
         for (j, lane) in lanes.iter_mut().enumerate() {
             info.acceptance += orbit.acceptance(j);
-            if lane.accept(orbit.log_weight(j) - orbit.log_weight_of_start(j)) {
+            if lane.accept(orbit.log_weight(j) + orbit.start[j]) {
                 let (z, log_p, gradient) = orbit.point(j);
                 state.place(j, z, log_p, gradient);
                 info.moved += 1;
@@ -209,7 +209,7 @@ impl Hmc {
             }
         }
         for (j, lane) in lanes.iter_mut().enumerate() {
-            log_weights[j * states] = orbit.log_weight_of_start(j);
+            log_weights[j * states] = -orbit.start[j];
             let chosen = lane.choose(&log_weights[j * states..][..states]).unwrap_or(0);
             if chosen > 0 {
                 let k = j * states + chosen;
@@ -318,11 +318,6 @@ impl<'a> Orbit<'a> {
         if self.energy[j].is_finite() { -self.energy[j] } else { f64::NEG_INFINITY }
     }
 
-    /// The log weight of the start of chain `j`.
-    fn log_weight_of_start(&self, j: usize) -> f64 {
-        -self.start[j]
-    }
-
     /// The Metropolis acceptance probability of the current state of chain `j` against its start.
     fn acceptance(&self, j: usize) -> f64 {
         leapfrog::acceptance(self.start[j], self.energy[j])
@@ -332,11 +327,6 @@ impl<'a> Orbit<'a> {
     fn point(&self, j: usize) -> (&[f64], f64, &[f64]) {
         let at = j * self.dim..(j + 1) * self.dim;
         (&self.z[at.clone()], self.log_p[j], &self.g[at])
-    }
-
-    /// The largest energy error of chain `j`; NaN if an energy was NaN or a point overflowed.
-    fn worst(&self, j: usize) -> f64 {
-        self.worst[j]
     }
 
     fn direction(&self, j: usize, step: usize) -> f64 {

@@ -110,7 +110,53 @@ impl Sampling {
         P: LogDensity + ?Sized,
         K: Kernel<P> + Tunable,
     {
-        self.sample(kernel, target, starts, seed).map_err(|error| error.within("Sampling"))
+        let run = || {
+            let (dim, chains) = (target.dim(), self.chains);
+            self.check(dim)?;
+            same_length("starting points", chains, starts.ncols())?;
+            let proposal = &mut NoProposal { dim };
+            let mut state = kernel.init(target, starts)?;
+            let plan = WindowAdaptation::new(self.warm_up, DualAveraging::new(self.acceptance)?);
+            let mut progress = plan.init(kernel.step_size(), dim);
+            let warm = seed.named("warm");
+            let kernel = match self.warm_up {
+                0 => kernel.tuned(kernel.step_size(), None)?,
+                steps => warm_up(kernel, target, proposal, &mut state, &plan, &mut progress, warm, steps)?,
+            };
+            let mut lanes = seed.streams(chains, 0);
+            let mut work = vec![0.0; kernel.work_len(target, chains)];
+            let (mut draws, mut log_p) =
+                (Mat::zeros(dim, chains * self.draws), vec![0.0; chains * self.draws]);
+            let [mut acceptance, mut divergences, mut non_finite] = [0.0; 3];
+            for step in 0..self.draws {
+                for (lane, stream) in (0..).zip(&mut lanes) {
+                    stream.go_to(Address::of(lane, step as u64));
+                }
+                let info = kernel.step(target, proposal, &mut state, &mut lanes, &mut work);
+                info.record(&mut |metric, value| {
+                    acceptance += if metric.is(Metric::ACCEPTANCE) { value } else { 0.0 };
+                    divergences += if metric.is(Metric::DIVERGENCES) { value } else { 0.0 };
+                    non_finite += if metric.is(Metric::NON_FINITE) { value } else { 0.0 };
+                });
+                for chain in 0..chains {
+                    let place = chain * self.draws + step;
+                    draws
+                        .col_as_slice_mut(place)
+                        .copy_from_slice(state.chains().positions.col_as_slice(chain));
+                    log_p[place] = state.chains().log_p[chain];
+                }
+            }
+            Ok(Sample {
+                kernel,
+                positions: state.chains().positions.clone(),
+                draws,
+                log_p,
+                acceptance: acceptance / self.draws as f64,
+                divergences: divergences as u64,
+                non_finite: non_finite as u64,
+            })
+        };
+        run().map_err(|error: Error| error.within("Sampling"))
     }
 
     fn check(&self, dim: usize) -> Result<(), Error> {
@@ -140,54 +186,6 @@ impl Sampling {
             }
         }
         Ok(points)
-    }
-
-    fn sample<P, K>(&self, kernel: &K, target: &P, starts: Mat<f64>, seed: Seed) -> Result<Sample<K>, Error>
-    where
-        P: LogDensity + ?Sized,
-        K: Kernel<P> + Tunable,
-    {
-        let (dim, chains) = (target.dim(), self.chains);
-        self.check(dim)?;
-        same_length("starting points", chains, starts.ncols())?;
-        let proposal = &mut NoProposal { dim };
-        let mut state = kernel.init(target, starts)?;
-        let plan = WindowAdaptation::new(self.warm_up, DualAveraging::new(self.acceptance)?);
-        let mut progress = plan.init(kernel.step_size(), dim);
-        let warm = seed.named("warm");
-        let kernel = match self.warm_up {
-            0 => kernel.tuned(kernel.step_size(), None)?,
-            steps => warm_up(kernel, target, proposal, &mut state, &plan, &mut progress, warm, steps)?,
-        };
-        let mut lanes = seed.streams(chains, 0);
-        let mut work = vec![0.0; kernel.work_len(target, chains)];
-        let (mut draws, mut log_p) = (Mat::zeros(dim, chains * self.draws), vec![0.0; chains * self.draws]);
-        let [mut acceptance, mut divergences, mut non_finite] = [0.0; 3];
-        for step in 0..self.draws {
-            for (lane, stream) in (0..).zip(&mut lanes) {
-                stream.go_to(Address::of(lane, step as u64));
-            }
-            let info = kernel.step(target, proposal, &mut state, &mut lanes, &mut work);
-            info.record(&mut |metric, value| {
-                acceptance += if metric.is(Metric::ACCEPTANCE) { value } else { 0.0 };
-                divergences += if metric.is(Metric::DIVERGENCES) { value } else { 0.0 };
-                non_finite += if metric.is(Metric::NON_FINITE) { value } else { 0.0 };
-            });
-            for chain in 0..chains {
-                let place = chain * self.draws + step;
-                draws.col_as_slice_mut(place).copy_from_slice(state.chains().positions.col_as_slice(chain));
-                log_p[place] = state.chains().log_p[chain];
-            }
-        }
-        Ok(Sample {
-            kernel,
-            positions: state.chains().positions.clone(),
-            draws,
-            log_p,
-            acceptance: acceptance / self.draws as f64,
-            divergences: divergences as u64,
-            non_finite: non_finite as u64,
-        })
     }
 }
 

@@ -5,10 +5,7 @@ use std::f64::consts::TAU;
 
 use faer::Mat;
 use mcsa_core::{ChainState, Columns, Counted, Gradient, Kernel, Seed, from_fn};
-use mcsa_kernels::{
-    Cis, DelayedAcceptance, Elliptical, ExtendedTarget, GaussianPrior, Imh, Leapfrog, Mala, Mass, NoProposal,
-    Nuts, Rwm, Selection,
-};
+use mcsa_kernels::{Cis, Elliptical, GaussianPrior, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
 use mcsa_models::Gaussian;
 use proptest::prelude::*;
 
@@ -145,20 +142,6 @@ fn the_energy_error_is_of_second_order() {
     assert!(by(Integrator::Halved) < 3.0 && by(Integrator::Euler) < 3.0);
 }
 
-/// On the standard Gaussian a step is a linear map.
-#[test]
-fn a_step_on_a_gaussian_is_the_known_linear_map() {
-    let eps = 0.7;
-    let leapfrog = Leapfrog::new(eps, Mass::unit()).unwrap();
-    let target = Gaussian::standard(1);
-    let (mut z, mut p, mut gradient) = ([0.3], [-1.1], [-0.3]);
-    leapfrog.step(&target, 1.0, &mut z, &mut p, &mut gradient, &mut []);
-    let half = 1.0 - eps * eps / 2.0;
-    assert!((z[0] - (half * 0.3 + eps * -1.1)).abs() < 1e-15);
-    assert!((p[0] - (-eps * (1.0 - eps * eps / 4.0) * 0.3 + half * -1.1)).abs() < 1e-15);
-    assert_eq!(gradient[0], -z[0]);
-}
-
 const CHAINS: u64 = 50;
 
 /// Position of chain `j`.
@@ -283,37 +266,6 @@ fn candidates_of_one_chain_have_equal_weights() {
     run.steps(0..1);
     let found = [run.total("ess"), run.total("max_weight")];
     assert!((found[0] - 4.0).abs() < 1e-12 && (found[1] - 0.25).abs() < 1e-12, "{found:?}");
-}
-
-/// Densities that are one at the start and `e^-0.4`, for the surrogate `e^-0.1`, elsewhere: the first move is accepted with
-/// probability `e^-0.3`, later ones with probability 1.
-#[test]
-fn a_second_acceptance_is_the_ratio_of_both_densities() {
-    let target = from_fn(2, |z| if z[0] == 0.0 { 0.0 } else { -0.4 });
-    let surrogate = from_fn(2, |z| if z[0] == 0.0 { 0.0 } else { -0.1 });
-    let kernel = DelayedAcceptance { inner: Imh::default(), surrogate };
-    let (mut first, mut later) = (0, 0);
-    for seed in 0..20 {
-        let mut run = Run::new(&kernel, &target, Mat::zeros(2, 1));
-        for turn in 0..3 {
-            run.totals.clear();
-            let starts = run.state.chains().positions[(0, 0)] == 0.0;
-            run.steps(10 * seed + turn..10 * seed + turn + 1);
-            let expected = if starts { f64::exp(-0.3) } else { 1.0 };
-            if run.total("promoted") == 1.0 {
-                assert!((run.total("second_acceptance") - expected).abs() < 1e-12, "{:?}", run.totals);
-                *(if starts { &mut first } else { &mut later }) += 1;
-            }
-        }
-    }
-    assert!(first > 0 && later > 0);
-}
-
-#[test]
-fn an_extended_target_is_the_target_without_the_last_coordinate() {
-    let target = Gaussian::standard(2);
-    let found = log_p(&ExtendedTarget::new(&target), &[0.3, -0.7, 55.0]);
-    assert_eq!(found, log_p(&target, &[0.3, -0.7]));
 }
 
 /// An energy that falls by more than 1000 is a divergence too, counted once per trajectory; the chain moves.
