@@ -1,6 +1,6 @@
 //! Synthetic stand-ins for data sets that are absent.
 //!
-//! A stand-in has the shape of a data set, so that code can run without the data. Results on it say nothing about the data
+//! A stand-in has the shape of a data set, so that code can run without the data. Results on it are no results on the data
 //! set itself. Each row has its own random stream, so that a row does not depend on the number of rows.
 
 use std::f64::consts::TAU;

@@ -45,7 +45,7 @@ fn components(columns: &[Vec<f64>]) -> Option<Components> {
 }
 
 /// Table of the variance components of each data set and metric of the published table, by the longest fits of all methods with
-/// most replicates; `None` if there is nothing to tell.
+/// most replicates; `None` if there are no components.
 pub(super) fn sheet(results: &Results) -> Option<Sheet> {
     results.experiment.published.as_ref()?;
     let mut rows = Vec::new();

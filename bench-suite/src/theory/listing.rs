@@ -70,7 +70,7 @@ pub(super) fn listing(judgements: &[Judgement], colours: bool, in_full: bool) ->
             text += &format!("{:<28} {word} {:<10} {}\n", "  instead", worst(corrected), corrected.formula);
         }
         if in_full {
-            text += &told_in_full(judgement);
+            text += &in_detail(judgement);
         }
         if !judgement.is_sound() {
             let word = painted("UNSOUND", Standing::Violated, colours);
@@ -80,7 +80,7 @@ pub(super) fn listing(judgements: &[Judgement], colours: bool, in_full: bool) ->
     text + &summary(judgements)
 }
 
-fn told_in_full(judgement: &Judgement) -> String {
+fn in_detail(judgement: &Judgement) -> String {
     let Judgement { place, assumptions, remark, printed, .. } = judgement;
     let tried = format!("{} cases, {}", printed.finding.tried, printed.method);
     let found = printed.finding.worst.as_ref().map(witnessed).unwrap_or_default();
