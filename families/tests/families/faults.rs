@@ -29,7 +29,7 @@ mod laws {
 /// Faults of a mean-field Gaussian with the softplus link, as a family or as a pushforward.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
-    NoFault,
+    Faultless,
     /// Everything that is added to gradients and slopes is too large by a millionth.
     Factor,
     /// Sums replace the numbers to which they should be added.
@@ -265,10 +265,10 @@ fn are_detected<F: Parametric + Clone, A: Copy + PartialEq + std::fmt::Debug + A
 
 #[test]
 fn every_fault_is_found_by_its_law() {
-    [1, 2].into_iter().for_each(|dim| are_detected(of_family(), NoFault, &MeanField::new(dim)));
+    [1, 2].into_iter().for_each(|dim| are_detected(of_family(), Faultless, &MeanField::new(dim)));
     [1, 2, 5]
         .into_iter()
-        .for_each(|dim| are_detected(of_pushforward(), NoFault, &Drawn(MeanField::new(dim))));
+        .for_each(|dim| are_detected(of_pushforward(), Faultless, &Drawn(MeanField::new(dim))));
     are_detected(of_flow(), Right, &Flow::real_nvp(2, Gauss, 2, &[3]).expect("a flow"));
 }
 
