@@ -24,10 +24,10 @@ use crate::{Dof, FullRank, GaussianFamily, Link};
 /// d/dnu    log q = c'(nu) - ln(1 + r^2/nu)/2 + (nu + d)/(2 nu) r^2 / (nu + r^2)
 /// ```
 /// Packing as [`FullRank`]: `[m; L column by column]` with `L_kk = link(rho_k)`; `MultivariateT<Learned>` appends the
-/// parameter of `nu`, see [`Learned`].
+/// parameter of `nu`, see [`Learned`](crate::Learned).
 ///
 /// Unlike [`StudentT`](crate::StudentT) it is not a product: all coordinates of a draw are multiplied by one random stretch
-/// `sqrt(nu / chi2)`, so they are dependent even where the factor is diagonal. [`Reparameterised`] for fixed degrees of freedom
+/// `sqrt(nu / chi2)`, so they are dependent even where the factor is diagonal. [`Reparameterised`](mcsa_core::Reparameterised) for fixed degrees of freedom
 /// only. The mean exists for `nu > 1`, the covariance for `nu > 2`. In dimension 0 log density and entropy are 0. Beyond
 /// `r = 1e154` the square overflows and the log density is `-inf`, unlike that of [`StudentT`](crate::StudentT).
 ///

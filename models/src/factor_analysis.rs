@@ -17,7 +17,7 @@ use crate::support::HALF_LOG_TAU;
 /// log p_theta(x) and its maximum over theta in closed form, from the eigenvalues of the sample covariance
 /// ```
 ///
-/// The posterior of each datum is a Gaussian whose mean is linear in the datum. An [amortised](mcsa_families::BlockFamily) family
+/// The posterior of each datum is a Gaussian whose mean is linear in the datum. An amortised family
 /// can therefore be exact, and the maximum likelihood of theta is known. Only `A A^T` is identified: A is free up to a rotation.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! Conformance suite for targets: tests of the properties (laws) that every model has to satisfy.
 //!
-//! A [`LogDensity`](mcsa_core::LogDensity) of your own is tested as those of `mcsa-models` are: put it into a [`Case`] and call
+//! A [`LogDensity`] of your own is tested as those of `mcsa-models` are: put it into a [`Case`] and call
 //! [`check`], or let [`model_suite!`](crate::model_suite) write one test per law. A law returns [`Failure`] instead of panicking, so that a
 //! test can also demand that a wrong model fails.
 //!
