@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use mcsa::models::Banana;
-use mcsa::testing::{Finite, FiniteGuide, Step, judge, transition_matrix, transition_matrix_along};
+use mcsa::testing::{Finite, FiniteProposal, Step, judge, transition_matrix, transition_matrix_along};
 
 fn main() -> Result<(), mcsa::core::Error> {
     for divides in [true, false] {
@@ -23,12 +23,12 @@ fn main() -> Result<(), mcsa::core::Error> {
 
         // Exactly, on three atoms: the same closure is run along every branch of its decisions. No false alarm is possible.
         let target = Finite::on_line(&[1.0, 2.0, 3.0])?;
-        let mut proposal = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
+        let mut proposal = FiniteProposal::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
         let found = transition_matrix(&mine, &target, &mut proposal, target.atoms(), 1, 1_000)?;
         println!("{}", found.report("one step on three atoms"));
 
         // A proposal that changes between steps, as lambda does in an ascent: exposes a state with cached densities of an older proposal.
-        let mut moved = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 4.0])?);
+        let mut moved = FiniteProposal::new(Finite::on_line(&[1.0, 1.0, 4.0])?);
         let proposals: &mut [&mut dyn mcsa::core::Proposal] = &mut [&mut proposal, &mut moved];
         let found = transition_matrix_along(&mine, &target, proposals, target.atoms(), 2, 100_000)?;
         println!("{}\n", found.keeps_target());

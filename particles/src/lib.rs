@@ -3,7 +3,7 @@
 //! * Models: the traits [`StateSpace`] and [`GaussianDynamics`]; with exact answers [`HiddenMarkov`] and [`LinearGaussian`];
 //!   stochastic volatility [`FxVolatility`].
 //! * Kernels of paths: [`ConditionalSmc`] moves a path, [`FreshPaths`] draws one by a filter; [`Smc`] estimates the evidence.
-//! * Proposals: [`PathGuide`]; [`Bootstrap`] from the model, [`Twisted`] learned.
+//! * Proposals: [`PathProposal`]; [`Bootstrap`] from the model, [`Twisted`] learned.
 //! * Score climbing: [`PathScore`], by [`msc_paths`] or [`smc_paths`]; [`JointPaths`] learns parameters of the model as well.
 //!
 //! ```
@@ -44,5 +44,5 @@ pub use resampling::Resampling;
 pub use smc::{
     ConditionalSmc, ConditionalSmcInfo, FreshPaths, FreshPathsInfo, Lineage, PathKernel, Paths, Smc,
 };
-pub use state_space::{Bootstrap, GaussianDynamics, PathFamily, PathGuide, StateSpace, Untwisted};
+pub use state_space::{Bootstrap, GaussianDynamics, PathFamily, PathProposal, StateSpace, Untwisted};
 pub use twisted::{Twisted, TwistedChain, TwistedSteps};

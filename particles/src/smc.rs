@@ -7,7 +7,7 @@ use mcsa_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::swarm::Rules;
-use crate::{PathGuide, Resampling, StateSpace, Untwisted};
+use crate::{PathProposal, Resampling, StateSpace, Untwisted};
 
 /// Ensemble of paths: one path per column, its states in order of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub trait PathKernel: Send + Sync {
     ) -> Self::Info
     where
         P: StateSpace + ?Sized,
-        G: PathGuide + ?Sized;
+        G: PathProposal + ?Sized;
 }
 
 /// Rule for the past of the path drawn by conditional SMC. Tracing alone is valid, but all paths share their early states
@@ -172,7 +172,7 @@ impl Smc {
     ) -> f64
     where
         P: StateSpace + ?Sized,
-        G: PathGuide + ?Sized,
+        G: PathProposal + ?Sized,
     {
         self.rules(false).run(target, proposal, None, false, stream, work).log_evidence
     }
@@ -193,7 +193,7 @@ impl Smc {
     ) -> f64
     where
         P: StateSpace + ?Sized,
-        G: PathGuide + ?Sized,
+        G: PathProposal + ?Sized,
     {
         assert_eq!(path.len(), target.dim(), "a path of states");
         self.rules(true).run(target, proposal, Some(path), false, stream, work).log_evidence
@@ -318,7 +318,7 @@ impl PathKernel for ConditionalSmc {
     ) -> ConditionalSmcInfo
     where
         P: StateSpace + ?Sized,
-        G: PathGuide + ?Sized,
+        G: PathProposal + ?Sized,
     {
         assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per chain");
         let (chains, times) = (lanes.len() as f64, target.num_states() as f64);
@@ -394,7 +394,7 @@ impl PathKernel for FreshPaths {
     ) -> FreshPathsInfo
     where
         P: StateSpace + ?Sized,
-        G: PathGuide + ?Sized,
+        G: PathProposal + ?Sized,
     {
         assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per path");
         let mut proposal = Untwisted { model: target, proposal };

@@ -106,7 +106,7 @@ pub trait GaussianDynamics: StateSpace {
 ///
 /// Particles have the layout of [`StateSpace`]: states one after the other; at `t = 0` predecessors are not
 /// read.
-pub trait PathGuide {
+pub trait PathProposal {
     /// Draws `z_t ~ q(. | z_{t-1})` for each particle and writes its log weight, the logarithm of
     /// `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})`.
     ///
@@ -146,7 +146,7 @@ pub trait PathFamily<P: ?Sized>: Send + Sync {
         P: 'a;
 
     /// The proposals at each time, for a fixed model and lambda.
-    type Proposal<'a>: PathGuide
+    type Proposal<'a>: PathProposal
     where
         Self: 'a,
         P: 'a;
@@ -178,7 +178,7 @@ pub trait PathFamily<P: ?Sized>: Send + Sync {
 #[derive(Debug)]
 pub struct Bootstrap<'a, P: ?Sized>(pub &'a P);
 
-impl<P: StateSpace + ?Sized> PathGuide for Bootstrap<'_, P> {
+impl<P: StateSpace + ?Sized> PathProposal for Bootstrap<'_, P> {
     fn propose_into(
         &mut self,
         t: usize,
@@ -211,7 +211,7 @@ pub struct Untwisted<'a, P: ?Sized, G: ?Sized> {
     pub proposal: &'a mut G,
 }
 
-impl<P: StateSpace + ?Sized, G: PathGuide + ?Sized> Untwisted<'_, P, G> {
+impl<P: StateSpace + ?Sized, G: PathProposal + ?Sized> Untwisted<'_, P, G> {
     /// Replaces the proposal's twist by the observation density in the weights. Works on a few particles at a time, on the
     /// stack, because no memory is lent.
     fn exchange(&mut self, t: usize, z: &[f64], log_weights: &mut [f64]) {
@@ -232,7 +232,7 @@ impl<P: StateSpace + ?Sized, G: PathGuide + ?Sized> Untwisted<'_, P, G> {
 /// Number of particles per chunk on the stack.
 const AT_ONCE: usize = 64;
 
-impl<P: StateSpace + ?Sized, G: PathGuide + ?Sized> PathGuide for Untwisted<'_, P, G> {
+impl<P: StateSpace + ?Sized, G: PathProposal + ?Sized> PathProposal for Untwisted<'_, P, G> {
     fn propose_into(
         &mut self,
         t: usize,

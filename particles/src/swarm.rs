@@ -3,7 +3,7 @@
 use mcsa_core::{Error, Stream, borrow};
 
 use crate::resampling::choose;
-use crate::{Lineage, PathGuide, Resampling, StateSpace};
+use crate::{Lineage, PathProposal, Resampling, StateSpace};
 
 /// Settings of a pass.
 #[derive(Debug, Clone, Copy)]
@@ -125,7 +125,7 @@ impl Rules {
     ) -> Tally
     where
         P: StateSpace + ?Sized,
-        G: PathGuide + ?Sized,
+        G: PathProposal + ?Sized,
     {
         let times = target.num_states();
         let mut swarm = self.swarm(times, target.state_dim(), work);
@@ -262,7 +262,7 @@ impl Swarm<'_> {
         stream: &mut Stream,
     ) where
         P: StateSpace + ?Sized,
-        G: PathGuide + ?Sized,
+        G: PathProposal + ?Sized,
     {
         let (dim, block) = (self.dim, self.block(t));
         let z = &mut self.states[block..][..self.rules.particles * dim];

@@ -5,7 +5,7 @@ use mcsa_core::numeric::{exp, ln_1p};
 use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, each_column, same_length};
 use mcsa_models::support::HALF_LOG_TAU;
 
-use crate::{GaussianDynamics, PathFamily, PathGuide};
+use crate::{GaussianDynamics, PathFamily, PathProposal};
 
 /// Path family that builds a [`TwistedChain`] on the model being fitted.
 ///
@@ -257,7 +257,7 @@ impl<P: GaussianDynamics> TwistedSteps<'_, P> {
     }
 }
 
-impl<P: GaussianDynamics> PathGuide for TwistedSteps<'_, P> {
+impl<P: GaussianDynamics> PathProposal for TwistedSteps<'_, P> {
     fn propose_into(
         &mut self,
         t: usize,

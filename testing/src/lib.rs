@@ -32,7 +32,7 @@ pub mod model;
 
 pub use kernel::closed;
 pub use kernel::{
-    Cell, Chain, Finite, FiniteGuide, Invariance, Matrix, Sequential, Shifted, Smallest, Spread, Step,
+    Cell, Chain, Finite, FiniteProposal, Invariance, Matrix, Sequential, Shifted, Smallest, Spread, Step,
     Transition, Trial, judge, transition_matrix, transition_matrix_along,
 };
 pub use law::{Check, Measured, Power, Report};

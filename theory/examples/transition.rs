@@ -4,14 +4,14 @@
 
 use mcsa_core::{Error, Kernel};
 use mcsa_kernels::{Cis, Imh};
-use mcsa_testing::{Finite, FiniteGuide, transition_matrix};
+use mcsa_testing::{Finite, FiniteProposal, transition_matrix};
 use mcsa_theory::claims::{self, Effort};
 use mcsa_theory::{Spectrum, bounds};
 
 /// Prints the matrix that the code of a kernel has, the laws that it obeys, and its rate of convergence.
 fn show<K: Kernel<Finite>>(name: &str, kernel: &K, bound: f64) -> Result<(), Error> {
     let target = Finite::on_line(&[1.0, 2.0, 3.0])?;
-    let mut guide = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
+    let mut guide = FiniteProposal::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
     let found = transition_matrix(kernel, &target, &mut guide, target.atoms(), 1, 100_000)?;
     println!("{}", found.report(name));
     for z in 0..3 {

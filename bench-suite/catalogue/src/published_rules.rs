@@ -10,8 +10,8 @@ use faer::{Mat, MatRef, Side};
 use mcsa_core::{Error, Stream, same_length};
 use mcsa_models::{GaussianProcessClassification, Learnable, Link, Probit};
 use mcsa_particles::{
-    ConditionalSmc, Lineage, LinearGaussian, LinearGaussianSeries, PathFamily, PathGuide, PathKernel, Paths,
-    Resampling, StateSpace, Twisted,
+    ConditionalSmc, Lineage, LinearGaussian, LinearGaussianSeries, PathFamily, PathKernel, PathProposal,
+    Paths, Resampling, StateSpace, Twisted,
 };
 
 /// Log odds of label 1 at the rows of `x` as computed by the scripts of `MCMC-SE`, from the mean of `z` under `q`.
@@ -163,7 +163,7 @@ impl TwoStates {
 }
 
 /// One sweep as printed (MSC, Alg. 4), for a path of two numbers.
-fn sweep<P: StateSpace, G: PathGuide>(
+fn sweep<P: StateSpace, G: PathProposal>(
     model: &P,
     proposal: &mut G,
     path: &mut [f64],

@@ -4,7 +4,7 @@ use mcsa_core::{Address, ChainState, Counted, Error, FamilyProposal, Kernel, Par
 use mcsa_families::MeanField;
 use mcsa_kernels::{Acceptance, Cis, Hmc, Imh, Leapfrog, Mala, Mass, Rwm, Selection};
 use mcsa_models::Gaussian;
-use mcsa_testing::{Finite, FiniteGuide, Transition, transition_matrix};
+use mcsa_testing::{Finite, FiniteProposal, Transition, transition_matrix};
 
 use crate::claims::{Check, Finding, greatest};
 use crate::results::Results;
@@ -132,7 +132,7 @@ const GUIDE: [f64; 3] = [3.0, 2.0, 1.0];
 
 fn matrix<K: Kernel<Finite>>(kernel: &K) -> Result<Transition, Error> {
     let target = Finite::on_line(&TARGET)?;
-    let mut proposal = FiniteGuide::new(Finite::on_line(&GUIDE)?);
+    let mut proposal = FiniteProposal::new(Finite::on_line(&GUIDE)?);
     transition_matrix(kernel, &target, &mut proposal, target.atoms(), 1, 1_000)
 }
 

@@ -25,7 +25,7 @@ use super::{fitted, step};
 /// Guard that draws an atom of the target with probabilities proportional to the density of the guarded proposal there.
 struct OnAtoms;
 
-struct AtomGuide<'a> {
+struct AtomProposal<'a> {
     atoms: &'a Mat<f64>,
     logits: Vec<f64>,
 }
@@ -38,7 +38,7 @@ fn target() -> Finite {
     Finite::new(atoms(), [0.5_f64, 0.2, 0.3].map(f64::ln).to_vec()).unwrap()
 }
 
-impl Proposal for AtomGuide<'_> {
+impl Proposal for AtomProposal<'_> {
     fn dim(&self) -> usize {
         2
     }
@@ -79,7 +79,7 @@ impl Guard for OnAtoms {
         }
         let total = logits.iter().map(|l| l.exp()).sum::<f64>().ln();
         logits.iter_mut().for_each(|l| *l -= total);
-        run(&mut AtomGuide { atoms: &atoms, logits });
+        run(&mut AtomProposal { atoms: &atoms, logits });
         Ok(())
     }
 }

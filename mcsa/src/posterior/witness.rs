@@ -185,7 +185,7 @@ impl FrozenProposal<'_> {
         let mut memory = vec![0.0; self.family.work_len(chains)];
         let mut at = FamilyProposal::new(self.family, self.params, chains, &mut memory)?;
         let mut images = vec![0.0; dim * chains];
-        let mut proposal = WhiteGuide { proposal: &mut at, map: self.map, memory: &mut images };
+        let mut proposal = WhiteProposal { proposal: &mut at, map: self.map, memory: &mut images };
         let mut state = kernel.init(white, positions)?;
         let mut work = vec![0.0; kernel.work_len(white, chains)];
         let mut points = Mat::zeros(dim, chains * length);
@@ -239,14 +239,14 @@ impl FrozenProposal<'_> {
 }
 
 /// Proposal `q` in the coordinates `y` of an affine map `z = map(y)`: `log q(map(y)) + log |det factor|`.
-pub(crate) struct WhiteGuide<'a> {
+pub(crate) struct WhiteProposal<'a> {
     pub(crate) proposal: &'a mut dyn Proposal,
     pub(crate) map: &'a AffineMap,
     /// Memory for the largest batch: a number per coordinate and column.
     pub(crate) memory: &'a mut [f64],
 }
 
-impl Proposal for WhiteGuide<'_> {
+impl Proposal for WhiteProposal<'_> {
     fn dim(&self) -> usize {
         self.proposal.dim()
     }

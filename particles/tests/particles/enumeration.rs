@@ -7,8 +7,8 @@ use faer::Mat;
 use mcsa_core::{Columns, LogDensity, Seed, Stream, enumerate};
 use mcsa_models::Learnable;
 use mcsa_particles::{
-    Bootstrap, ConditionalSmc, HiddenMarkov, Lineage, LinearGaussianSeries, PathFamily, PathGuide,
-    PathKernel, Paths, Resampling, Smc, StateSpace, Twisted, Untwisted,
+    Bootstrap, ConditionalSmc, HiddenMarkov, Lineage, LinearGaussianSeries, PathFamily, PathKernel,
+    PathProposal, Paths, Resampling, Smc, StateSpace, Twisted, Untwisted,
 };
 use mcsa_testing::{Check, Matrix, Measured, Report, Transition};
 
@@ -38,7 +38,7 @@ struct Steps<'a> {
     proposal: &'a HiddenMarkov,
 }
 
-impl PathGuide for Steps<'_> {
+impl PathProposal for Steps<'_> {
     fn propose_into(
         &mut self,
         t: usize,
@@ -91,7 +91,7 @@ fn transition_of(model: &HiddenMarkov, mut run: impl FnMut(&mut [f64], &mut Stre
 }
 
 /// Exact transition matrix of the production kernel; lent memory is filled with NaN.
-fn transition(kernel: &ConditionalSmc, model: &HiddenMarkov, proposal: &mut dyn PathGuide) -> Transition {
+fn transition(kernel: &ConditionalSmc, model: &HiddenMarkov, proposal: &mut dyn PathProposal) -> Transition {
     let (dim, mut work) = (model.dim(), vec![0.0; kernel.work_len(model)]);
     let mut paths = kernel.init(model, Mat::zeros(dim, 1)).expect("possible");
     transition_of(model, |path, stream| {
@@ -103,7 +103,7 @@ fn transition(kernel: &ConditionalSmc, model: &HiddenMarkov, proposal: &mut dyn 
 }
 
 /// Expected evidence estimate `E[Z-hat]`.
-fn mean_evidence(smc: &Smc, model: &HiddenMarkov, proposal: &mut dyn PathGuide) -> f64 {
+fn mean_evidence(smc: &Smc, model: &HiddenMarkov, proposal: &mut dyn PathProposal) -> f64 {
     let mut work = vec![0.0; smc.work_len(model)];
     let branches = enumerate(1, LIMIT, |lanes| {
         work.fill(f64::NAN);
@@ -298,7 +298,7 @@ fn every_mistake_is_seen() {
 }
 
 /// One transition of a path.
-type Step<'a> = dyn FnMut(&mut dyn PathGuide, &mut [f64], &mut Stream) + 'a;
+type Step<'a> = dyn FnMut(&mut dyn PathProposal, &mut [f64], &mut Stream) + 'a;
 
 /// Mean and second moment of the first state over a long chain, each with its standard error from blocks of 400 steps.
 fn moments(mut step: impl FnMut(&mut [f64], &mut Stream)) -> [(f64, f64); 2] {

@@ -1,7 +1,7 @@
 //! Reference implementation of conditional SMC, slow and simple, with one optional mistake.
 
 use mcsa_core::Stream;
-use mcsa_particles::{ConditionalSmc, Lineage, PathGuide, Resampling, StateSpace};
+use mcsa_particles::{ConditionalSmc, Lineage, PathProposal, Resampling, StateSpace};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
@@ -101,7 +101,7 @@ impl Sketch {
     pub(crate) fn step<P: StateSpace>(
         &self,
         model: &P,
-        proposal: &mut dyn PathGuide,
+        proposal: &mut dyn PathProposal,
         path: &mut [f64],
         stream: &mut Stream,
     ) {
@@ -110,7 +110,7 @@ impl Sketch {
         for t in 0..times {
             if t > 0 {
                 let ends: Vec<f64> = paths.iter().map(|path| path[t - 1]).collect();
-                let due = |proposal: &mut dyn PathGuide, z: f64| {
+                let due = |proposal: &mut dyn PathProposal, z: f64| {
                     let (mut twist, mut likelihood) = ([0.0], [0.0]);
                     proposal.log_twists(t - 1, &[z], &mut twist);
                     model.log_observations(t - 1, &[z], &mut likelihood);

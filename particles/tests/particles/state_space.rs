@@ -7,7 +7,7 @@ use mcsa_core::{Family, LogDensity, Parametric, Seed};
 use mcsa_models::Learnable;
 use mcsa_particles::{
     FirstState, FxStates, FxVolatility, GaussianDynamics, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
-    LinearGaussianTheta, PathFamily, PathGuide, StateSpace, Theta, Twisted, TwistedChain,
+    LinearGaussianTheta, PathFamily, PathProposal, StateSpace, Theta, Twisted, TwistedChain,
 };
 use mcsa_testing::family::Case as FamilyCase;
 use mcsa_testing::model::Case;

@@ -111,8 +111,8 @@ impl LogDensity for Finite {
 /// Proposal on finitely many points. It draws by [`Stream::choose`], so that a scripted stream can enumerate its draws.
 ///
 /// ```
-/// use mcsa_testing::{Finite, FiniteGuide};
-/// let mut proposal = FiniteGuide::new(Finite::on_line(&[1.0, 1.0]).unwrap());
+/// use mcsa_testing::{Finite, FiniteProposal};
+/// let mut proposal = FiniteProposal::new(Finite::on_line(&[1.0, 1.0]).unwrap());
 /// let branches = mcsa_core::enumerate(1, 10, |lanes| {
 ///     let (mut z, mut log_q) = ([0.0], [0.0]);
 ///     mcsa_core::Proposal::sample_into(&mut proposal, lanes, mcsa_core::batch_mut(&mut z, 1, 1), &mut log_q);
@@ -121,11 +121,11 @@ impl LogDensity for Finite {
 /// assert_eq!(branches.unwrap().len(), 2);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct FiniteGuide {
+pub struct FiniteProposal {
     table: Finite,
 }
 
-impl FiniteGuide {
+impl FiniteProposal {
     /// A proposal with the distribution `table`; its log densities are normalised.
     pub fn new(mut table: Finite) -> Self {
         let probabilities = table.probabilities();
@@ -141,7 +141,7 @@ impl FiniteGuide {
     }
 }
 
-impl Proposal for FiniteGuide {
+impl Proposal for FiniteProposal {
     fn dim(&self) -> usize {
         self.table.dim()
     }
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_guide_knows_what_it_draws() {
-        let mut proposal = FiniteGuide::new(Finite::on_line(&[2.0, 0.0, 6.0]).unwrap());
+        let mut proposal = FiniteProposal::new(Finite::on_line(&[2.0, 0.0, 6.0]).unwrap());
         let mut lanes = mcsa_core::Seed::new(1).streams(2, 1);
         let (mut z, mut log_q, mut again) = ([0.0; 8], [0.0; 8], [0.0; 8]);
         proposal.sample_into(&mut lanes, mcsa_core::batch_mut(&mut z, 1, 8), &mut log_q);

@@ -8,7 +8,7 @@ mod step;
 mod transition;
 mod trial;
 
-pub use finite::{Finite, FiniteGuide, Spread};
+pub use finite::{Finite, FiniteProposal, Spread};
 pub use invariance::{Invariance, Sequential, Smallest, judge};
 pub use matrix::{Cell, Matrix};
 pub use step::{Chain, Step};

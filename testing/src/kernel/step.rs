@@ -7,7 +7,7 @@ use mcsa_core::{Ensemble, Error, Kernel, LogDensity, Proposal, Stream, batch_mut
 /// chains are moved one after the other.
 ///
 /// ```
-/// use mcsa_testing::{Finite, FiniteGuide, Step, transition_matrix};
+/// use mcsa_testing::{Finite, FiniteProposal, Step, transition_matrix};
 /// // Independent Metropolis-Hastings that does not divide by the proposal's density.
 /// let faulty = Step::new(|chain, proposal, stream| {
 ///     let (z, _log_q) = chain.propose(proposal, stream);
@@ -17,7 +17,7 @@ use mcsa_core::{Ensemble, Error, Kernel, LogDensity, Proposal, Stream, batch_mut
 ///     }
 /// });
 /// let target = Finite::on_line(&[1.0, 2.0, 3.0])?;
-/// let mut proposal = FiniteGuide::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
+/// let mut proposal = FiniteProposal::new(Finite::on_line(&[3.0, 1.0, 1.0])?);
 /// let found = transition_matrix(&faulty, &target, &mut proposal, target.atoms(), 1, 1_000)?;
 /// assert!(found.keeps_target().fails());
 /// # Ok::<(), mcsa_core::Error>(())

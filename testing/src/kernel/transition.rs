@@ -40,14 +40,14 @@ pub struct Transition {
 ///
 /// The kernel is the production code, unchanged; it must decide through [`Stream::accept`](mcsa_core::Stream::accept)
 /// and [`Stream::choose`](mcsa_core::Stream::choose) and propose from a proposal that does so too, such as
-/// [`FiniteGuide`](crate::FiniteGuide). Lent memory is filled with NaN before each run. Auxiliary variables of a kernel are
+/// [`FiniteProposal`](crate::FiniteProposal). Lent memory is filled with NaN before each run. Auxiliary variables of a kernel are
 /// drawn at the start of each branch, by [`Kernel::start`].
 ///
 /// ```
 /// use mcsa_kernels::Imh;
-/// use mcsa_testing::{Finite, FiniteGuide, closed, transition_matrix};
+/// use mcsa_testing::{Finite, FiniteProposal, closed, transition_matrix};
 /// let target = Finite::on_line(&[1.0, 2.0, 1.0]).unwrap();
-/// let mut proposal = FiniteGuide::new(Finite::on_line(&[1.0, 1.0, 2.0]).unwrap());
+/// let mut proposal = FiniteProposal::new(Finite::on_line(&[1.0, 1.0, 2.0]).unwrap());
 /// let found = transition_matrix(&Imh::default(), &target, &mut proposal, target.atoms(), 1, 1000).unwrap();
 /// assert!(found.report("imh").holds());
 /// assert!(found.equals(&closed::imh(&[1.0, 2.0, 1.0], &[1.0, 1.0, 2.0])).holds());

@@ -6,7 +6,7 @@ use mcsa_core::{Estimator, Seed, Stream, enumerate};
 use mcsa_estimators::{ChainScore, jsa, msc, msc_rb, pmcsa, snis};
 use mcsa_families::Atoms as Table;
 use mcsa_kernels::{Acceptance, Cis, Imh};
-use mcsa_testing::{Finite, FiniteGuide, Transition, closed, transition_matrix};
+use mcsa_testing::{Finite, FiniteProposal, Transition, closed, transition_matrix};
 use mcsa_theory::claims::{Atoms, Searchable, Setting};
 use mcsa_theory::{Instance, Spectrum, Square, dot};
 
@@ -27,7 +27,7 @@ fn target(instance: &Instance<f64>) -> Finite {
 }
 
 fn enumerated<K: mcsa_core::Kernel<Finite>>(kernel: &K, instance: &Instance<f64>) -> Transition {
-    let (target, mut guide) = (target(instance), FiniteGuide::new(Finite::on_line(instance.q()).unwrap()));
+    let (target, mut guide) = (target(instance), FiniteProposal::new(Finite::on_line(instance.q()).unwrap()));
     transition_matrix(kernel, &target, &mut guide, target.atoms(), 1, LIMIT).unwrap()
 }
 

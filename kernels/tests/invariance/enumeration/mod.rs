@@ -10,7 +10,7 @@ use mcsa_families::{Atoms, BlocksAt, PerDatum};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
 use mcsa_models::Blocks;
 use mcsa_testing::{
-    Check, Finite, FiniteGuide, Step, Transition, closed, transition_matrix, transition_matrix_along,
+    Check, Finite, FiniteProposal, Step, Transition, closed, transition_matrix, transition_matrix_along,
 };
 use mcsa_theory::{Spectrum, decay, total_variation};
 use proptest::prelude::*;
@@ -36,14 +36,14 @@ fn finite(weights: &[u8]) -> Finite {
 
 impl Problem {
     fn transition<K: Kernel<Finite>>(&self, kernel: &K, chains: usize) -> Transition {
-        let (target, mut proposal) = (finite(&self.p), FiniteGuide::new(finite(&self.q)));
+        let (target, mut proposal) = (finite(&self.p), FiniteProposal::new(finite(&self.q)));
         transition_matrix(kernel, &target, &mut proposal, target.atoms(), chains, LIMIT)
             .expect("a finite kernel")
     }
 
     fn under_two_guides<K: Kernel<Finite>>(&self, kernel: &K) -> Transition {
         let target = finite(&self.p);
-        let (mut q, mut r) = (FiniteGuide::new(finite(&self.q)), FiniteGuide::new(finite(&self.r)));
+        let (mut q, mut r) = (FiniteProposal::new(finite(&self.q)), FiniteProposal::new(finite(&self.r)));
         transition_matrix_along(kernel, &target, &mut [&mut q, &mut r], target.atoms(), 1, LIMIT)
             .expect("a finite kernel")
     }
@@ -361,7 +361,7 @@ fn what_is_not_so_is_refuted() {
 #[test]
 fn what_cannot_be_enumerated_is_refused() {
     let target = finite(&[1, 2, 3]);
-    let mut proposal = FiniteGuide::new(target.clone());
+    let mut proposal = FiniteProposal::new(target.clone());
     let mut at = |atoms: MatRef<'_, f64>, chains, limit| {
         transition_matrix(&Imh::default(), &target, &mut proposal, atoms, chains, limit).map(|_| ())
     };

@@ -13,7 +13,7 @@ use mcsa_core::{Error, Kernel, Proposal, Seed};
 use mcsa_kernels::{Cycle, Imh, Repeat};
 use mcsa_models::{Banana, Gaussian};
 use mcsa_testing::{
-    Cell, Finite, FiniteGuide, Invariance, Matrix, Report, Shifted, Spread, Trial, closed, judge,
+    Cell, Finite, FiniteProposal, Invariance, Matrix, Report, Shifted, Spread, Trial, closed, judge,
 };
 use mcsa_testing::{Check, transition_matrix, transition_matrix_along};
 
@@ -62,7 +62,7 @@ fn named(law: &'static str, check: Result<Check, Error>) -> Check {
 }
 
 fn exactly<K: Kernel<Finite>>(kernel: &K, closed: Option<Mat<f64>>, reversible: bool) -> Report {
-    let (target, mut q, mut r) = (grid(P), FiniteGuide::new(grid(Q)), FiniteGuide::new(grid(R)));
+    let (target, mut q, mut r) = (grid(P), FiniteProposal::new(grid(Q)), FiniteProposal::new(grid(R)));
     let mut alone = |chains| transition_matrix(kernel, &target, &mut q, target.atoms(), chains, LIMIT);
     let (one, two) = (alone(1), alone(2));
     let moving = transition_matrix_along(kernel, &target, &mut [&mut q, &mut r], target.atoms(), 1, LIMIT);
