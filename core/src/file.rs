@@ -82,11 +82,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |out| out.write_all(bytes))
 }
 
-/// Writes what a function writes, as [`write`](write()) does. The function may be called again after a failure.
+/// Writes what a function writes, as [`write`](write()) does.
 ///
 /// # Errors
 /// If the function fails or the file cannot be written. A regular file is as before then.
-pub fn write_with(path: &Path, contents: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub fn write_with(path: &Path, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     match Place::of(path)? {
         Place::Output => {
             let mut out = io::stdout().lock();
@@ -316,6 +316,26 @@ mod tests {
         assert!(check(&path).is_ok() && check(&folder.join("c/d")).is_ok());
         assert_eq!(names(&folder), ["below", "c"]);
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Files appear in a folder while others sweep it; each is written, and none is lost.
+    #[test]
+    fn sweeping_takes_no_file_from_its_writer() {
+        let folder = empty("races");
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        sweep(&folder);
+                    }
+                });
+            }
+            let written: Vec<_> = (0..300).map(|k| write(&folder.join(k.to_string()), b"x")).collect();
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(written.iter().all(Result::is_ok), "{written:?}");
+        });
+        assert_eq!(names(&folder).len(), 300);
     }
 
     #[test]

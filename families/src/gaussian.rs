@@ -141,13 +141,13 @@ pub trait GaussianFamily: Reparameterised {
     /// The marginal variances.
     ///
     /// # Errors
-    /// If `check` refuses `params`.
+    /// If `check` fails for `params`.
     fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error>;
 
     /// Mean and full covariance, as `d (d + 1) / 2` numbers of a Cholesky factor, whatever the family.
     ///
     /// # Errors
-    /// If `check` refuses `params`, or the covariance is singular in double precision.
+    /// If `check` fails for `params`, or the covariance is singular in double precision.
     fn moments(&self, params: &[f64]) -> Result<Normal, Error>;
 
     /// Parameters of an uncorrelated Gaussian with this mean and this `rho`, one number per coordinate, which the link turns into a
@@ -155,7 +155,7 @@ pub trait GaussianFamily: Reparameterised {
     /// `factor()`.
     ///
     /// # Errors
-    /// If a length differs, or `check` refuses the result.
+    /// If a length differs, or `check` fails for the result.
     fn assemble(&self, mean: &[f64], rho: &[f64], factor: &mut dyn FnMut() -> f64)
     -> Result<Vec<f64>, Error>;
 

@@ -145,7 +145,7 @@ impl GaussianMixture {
     /// The mean `sum_k w_k m_k`.
     ///
     /// # Errors
-    /// If `check` refuses `params`.
+    /// If `check` fails for `params`.
     pub fn mean(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.check(params)?;
         let softmax = Softmax::of(self.logits(params));
@@ -159,7 +159,7 @@ impl GaussianMixture {
     /// The covariance `sum_k w_k (diag(sigma_k^2) + (m_k - mean) (m_k - mean)^T)`.
     ///
     /// # Errors
-    /// If `check` refuses `params`.
+    /// If `check` fails for `params`.
     pub fn covariance(&self, params: &[f64]) -> Result<Mat<f64>, Error> {
         let mean = self.mean(params)?;
         let softmax = Softmax::of(self.logits(params));

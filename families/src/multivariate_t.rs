@@ -46,7 +46,7 @@ impl<D: Dof> MultivariateT<D> {
     /// The lower Cholesky factor L of the scale matrix `L L^T`.
     ///
     /// # Errors
-    /// If `check` refuses `params`.
+    /// If `check` fails for `params`.
     pub fn factor(&self, params: &[f64]) -> Result<Mat<f64>, Error> {
         self.check(params)?;
         Ok(self.frame.moments(self.parts(params).0)?.factor().to_owned())
@@ -55,7 +55,7 @@ impl<D: Dof> MultivariateT<D> {
     /// The covariance `L L^T nu / (nu - 2)`; `None` if `nu <= 2`, where it does not exist.
     ///
     /// # Errors
-    /// If `check` refuses `params`.
+    /// If `check` fails for `params`.
     pub fn covariance(&self, params: &[f64]) -> Result<Option<Mat<f64>>, Error> {
         self.check(params)?;
         let (frame, student) = self.parts(params);

@@ -257,7 +257,7 @@ impl<F: Family> Amortised<F> {
     /// Lambda at which every datum has the same family parameters: `b = params`, `B = 0`.
     ///
     /// # Errors
-    /// If `check` of the single-datum family refuses `params`.
+    /// If `check` of the single-datum family fails for `params`.
     pub fn same_for_all(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.family.check(params)?;
         let mut lambda = params.to_vec();

@@ -42,7 +42,7 @@ impl<D: Dof> StudentT<D> {
     /// The variances `sigma_i^2 nu / (nu - 2)`; `None` if `nu <= 2`, where they do not exist.
     ///
     /// # Errors
-    /// If `check` refuses `params`.
+    /// If `check` fails for `params`.
     pub fn variances(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
         self.check(params)?;
         let (_, rho, student) = self.split(params);
@@ -312,7 +312,7 @@ impl<F: Frame> FramedT<F, Fixed> {
     /// Parameters with this location and these scales, or this lower Cholesky factor of the scale matrix.
     ///
     /// # Errors
-    /// If the frame's `at` refuses them: [`MeanField::at`], [`FullRank::at`](crate::FullRank::at).
+    /// If the `at` of the frame fails: [`MeanField::at`], [`FullRank::at`](crate::FullRank::at).
     pub fn at(&self, location: &[f64], scale: F::Scale<'_>) -> Result<Vec<f64>, Error> {
         self.frame.params(location, scale)
     }
@@ -338,7 +338,7 @@ impl<F: Frame> FramedT<F, Learned> {
     /// Parameters as those for fixed degrees of freedom, and `dof` degrees of freedom.
     ///
     /// # Errors
-    /// If the frame's `at` refuses location or scale, or `dof` is not finite and above the floor.
+    /// If the `at` of the frame fails, or `dof` is not finite and above the floor.
     pub fn at(&self, location: &[f64], scale: F::Scale<'_>, dof: f64) -> Result<Vec<f64>, Error> {
         let mut params = self.frame.params(location, scale)?;
         params.push(self.dof.param(dof)?);
@@ -374,7 +374,7 @@ impl<F: Frame, D: Dof> FramedT<F, D> {
     /// The mean; `None` if `nu <= 1`, where it does not exist.
     ///
     /// # Errors
-    /// If `check` refuses `params`.
+    /// If `check` fails for `params`.
     pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
         self.check(params)?;
         Ok((self.dof_at(params) > 1.0).then(|| params[..self.frame.dim()].to_vec()))

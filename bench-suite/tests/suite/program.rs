@@ -5,8 +5,7 @@ use std::fs;
 use crate::process::{folder, printed, said};
 
 /// Arguments, exit code, and a part of the message. Code 2 is bad usage, code 1 anything else.
-#[rustfmt::skip]
-const WRONG: [(&str, i32, &str); 47] = [
+const WRONG: [(&str, i32, &str); 57] = [
     ("figures no-such-figure", 2, "no-such-figure"),
     ("figures --preset huge", 2, "huge"),
     ("figures --jobs 99999999", 2, "0..=1024"),
@@ -31,15 +30,33 @@ const WRONG: [(&str, i32, &str); 47] = [
     ("fit --model standard-gaussian --set optimizer.rate=0", 2, "rate"),
     ("fit --model standard-gaussian --set method.chains=0", 2, "lanes is 0, expected at least 1"),
     ("fit --model standard-gaussian --set family.kind=no-such-family", 2, "no-such-family"),
+    ("fit --model standard-gaussian --set model.dim=0", 2, "dim is 0, expected at least 1"),
     ("fit --model correlated-gaussian --set model.dim=0", 2, "dim is 0, expected at least 1"),
+    ("fit --model diagonal-gaussian --set model.dim=0", 2, "dim is 0, expected at least 1"),
+    ("fit --model wishart-gaussian --set model.dim=0", 2, "dim is 0, expected at least 1"),
+    ("fit --model funnel --set model.dim=0", 2, "dim is 0, expected at least 1"),
+    ("fit --model modes --set model.dim=0", 2, "dim is 0, expected at least 1"),
     ("fit --model fx-volatility --method smc", 2, "paths"),
     ("fit --model probit --set model.data=pimma", 2, "did you mean \"pima\""),
     ("fit --model robust-gp --set model.data=pima", 2, "pima"),
     ("fit --model robust-gp --set model.data=gas --data no-such-folder", 1, "gas"),
     // Sizes that cannot be allocated: the message has the largest possible number.
     ("fit --model standard-gaussian --set model.dim=1000000000000", 2, "expected at most 11585"),
-    ("fit --model eight-schools --method snis --set method.samples=9223372036854775807", 2, "expected at most 13421772"),
-    ("fit --model eight-schools --method jsa --set method.transitions=1000000000", 2, "expected at most 13421772"),
+    (
+        "fit --model eight-schools --method pmcsa --set method.chains=9223372036854775807",
+        2,
+        "expected at most 13421772",
+    ),
+    (
+        "fit --model eight-schools --method snis --set method.samples=9223372036854775807",
+        2,
+        "expected at most 13421772",
+    ),
+    (
+        "fit --model eight-schools --method jsa --set method.transitions=1000000000",
+        2,
+        "expected at most 13421772",
+    ),
     ("fit --model standard-gaussian --out x.zarr", 2, "`result.to_arviz().to_zarr(path)`"),
     ("fit --model standard-gaussian --budget 5", 2, "--auto"),
     ("fit --model standard-gaussian --seconds 5", 2, "--auto"),
@@ -53,7 +70,19 @@ const WRONG: [(&str, i32, &str); 47] = [
     ("fit --auto --model standard-gaussian --set steps=3", 2, "model.* or options.*"),
     ("fit --auto --model standard-gaussian --set options.start=3", 2, "unknown field `start`"),
     ("fit --auto --model standard-gaussian --set options.draws=many", 2, "options.draws"),
-    ("fit --auto --model standard-gaussian --set options.starts=007", 2, "a whole number without leading zeros"),
+    ("fit --auto --model standard-gaussian --set options.starts=0", 2, "starts is 0"),
+    ("fit --auto --model standard-gaussian --set model.dim=1000000000", 2, "at most 11585"),
+    ("fit --auto --model standard-gaussian --set model.dim=1000000000000", 2, "at most"),
+    (
+        "fit --auto --model standard-gaussian --set options.starts=18446744073709551615",
+        2,
+        "leading zeros is expected, at most 922",
+    ),
+    (
+        "fit --auto --model standard-gaussian --set options.starts=007",
+        2,
+        "a whole number without leading zeros",
+    ),
     ("fit --auto --model neural-regression --set model.data=gas --data no-such-folder", 1, "gas"),
 ];
 
@@ -69,6 +98,13 @@ fn what_is_wrong_has_its_code_and_is_named() {
     let index = ["fit", "--model", "stock-volatility", "--data", "no-such-folder", "--set", "steps=1"];
     let (_, words) = said(&index);
     assert!(words.contains("SYNTHETIC data stand in for sp500_close_2007_2017"), "{words}");
+}
+
+#[test]
+fn one_is_singular() {
+    let one = ["fit", "--auto", "--model", "standard-gaussian", "--set", "options.starts=1"];
+    let table = said(&one).1;
+    assert!(table.contains("start: 1 ascent, ") && table.contains(" 1 mode\n"), "{table}");
 }
 
 #[test]

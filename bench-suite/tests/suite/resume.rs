@@ -201,7 +201,7 @@ fn a_fit() -> Job {
     jobs().remove(0).1.remove(0)
 }
 
-/// A checkpoint in its own file; a checkpoint of another job, of other code, or cut in half is refused with its name and
+/// A checkpoint in its own file; a checkpoint of another job, of other code, or cut in half is an error with its name and
 /// advice.
 #[test]
 fn a_checkpoint_in_a_file_belongs_to_its_job() {

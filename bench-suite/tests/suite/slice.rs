@@ -126,3 +126,27 @@ fn without_acceptance_the_optimum_is_missed() {
     let (mean, _) = worst(ChainScore::new(Always(Imh::default()), 10, Average::Chains));
     assert!(mean > 0.3, "{mean}");
 }
+
+#[test]
+fn what_does_not_fit_is_an_error_with_its_place() {
+    let (target, family, optimizer) =
+        (gaussian(DIM, 0.5).unwrap(), MeanField::new(3), Adam::new(0.02).unwrap());
+    let ascent =
+        Ascent { target: &target, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(3) };
+    for (params, message) in [
+        (vec![0.0; 6], "Ascent: ChainScore: the target has dimension 10, the family 3"),
+        (vec![0.0; 5], "Ascent: params has length 5, expected 6"),
+        (vec![f64::NAN; 6], "Ascent: params[0] is NaN, expected a finite number"),
+    ] {
+        assert_eq!(ascent.start(params).unwrap_err().to_string(), message);
+    }
+    let small = Gaussian::standard(3);
+    let mut ascent = Ascent { target: &small, ..ascent };
+    let mut fit = ascent.start(vec![0.0; 6]).unwrap();
+    ascent.seed = Seed::new(4);
+    let error = ascent.run(&mut fit, 1).unwrap_err().to_string();
+    assert!(error.contains("the fit was started with seed"), "{error}");
+    ascent.estimator = jsa(0);
+    let error = ascent.start(vec![0.0; 6]).unwrap_err().to_string();
+    assert_eq!(error, "Ascent: ChainScore: Imh: sweeps is 0, expected at least 1");
+}

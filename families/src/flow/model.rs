@@ -373,7 +373,7 @@ impl<B: Base> Flow<B> {
     /// way to the noise, leave it with mean 0 and variance 1. Other parameters are not changed.
     ///
     /// # Errors
-    /// If the flow refuses `params`, the points have another dimension, are fewer than two or not finite, or a coordinate does not
+    /// If `params` are invalid, the points have another dimension, are fewer than two or not finite, or a coordinate does not
     /// vary; `params` is then unchanged.
     pub fn normalise(&self, params: &mut [f64], points: MatRef<'_, f64>) -> Result<(), Error> {
         self.check(params)?;
@@ -464,7 +464,7 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// The flow and these parameters as text (JSON): format, version, config, every bit of every parameter, checksum.
     ///
     /// # Errors
-    /// If `check` refuses `params`.
+    /// If `check` fails for `params`.
     pub fn save(&self, params: &[f64]) -> Result<String, Error> {
         self.check(params).map_err(|error| error.within("saving a flow"))?;
         let flow = self.config();

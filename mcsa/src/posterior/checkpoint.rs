@@ -113,7 +113,7 @@ fn file(path: &Path) -> StateFile {
     StateFile::new(path, FORMAT)
 }
 
-/// Points with their log densities, by which a checkpoint is told from that of another target: the origin, three standard normal
+/// Points with their log densities, which distinguish a checkpoint from that of another target: the origin, three standard normal
 /// points, and the first mode.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct TargetFingerprint {
