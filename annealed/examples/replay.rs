@@ -26,11 +26,12 @@
 use std::io::Read;
 use std::process::ExitCode;
 
+use faer::{Mat, MatRef};
+use mcsa_annealed::Surrogate;
 use mcsa_annealed::dais::{Base, Dais, DaisGradient, Mass, Shape};
-use mcsa_annealed::{Along, PathPoint, Surrogate};
-use mcsa_core::numeric::dot;
-use mcsa_core::numeric::scalar::{log_sigmoid, sigmoid};
-use mcsa_core::{Error, StepSizes};
+use mcsa_annealed::surrogate::{LogisticSurrogate, QuadraticSurrogate};
+use mcsa_core::{Error, Gradient, LogDensity, Minibatch, StepSizes, Subsampled, numeric::dot};
+use mcsa_models::{LinearRegression, LogisticRegression};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -100,7 +101,7 @@ impl Replay {
 }
 
 /// A problem, the random numbers of one path, and the parameters.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
     problem: Problem,
@@ -109,7 +110,7 @@ struct Question {
 }
 
 /// Kind of a regression.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
     Logistic,
@@ -117,7 +118,7 @@ enum Kind {
 }
 
 /// Data and prior of a regression.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Problem {
     kind: Kind,
@@ -134,7 +135,7 @@ struct Problem {
 }
 
 /// Guide of the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Algorithm {
     Dais,
@@ -146,7 +147,7 @@ enum Algorithm {
 }
 
 /// Form of the base.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum BaseForm {
     Mf,
@@ -154,7 +155,7 @@ enum BaseForm {
 }
 
 /// Law of the momentum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Convention {
     Paper,
@@ -162,7 +163,7 @@ enum Convention {
 }
 
 /// Method, sizes and random numbers of one path.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
     base: BaseForm,
@@ -182,7 +183,7 @@ struct Case {
 }
 
 /// Parameters on their constrained scale.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Params {
     mu: Vec<f64>,
@@ -206,59 +207,50 @@ struct Params {
 }
 
 impl Question {
-    /// Checks the shapes that all methods share; the place of a fault is named.
+    /// Checks the shapes that the library does not check; the place of a fault is named.
     fn check(&self) -> Result<(), Error> {
         let Self { problem, case, params } = self;
-        let d = problem.dim;
-        if d == 0 || problem.rows == 0 {
-            return Err(Error::invalid("problem: N and D are at least 1"));
+        let (n, d, steps) = (problem.rows, problem.dim, case.steps);
+        for (place, list, expected) in [
+            ("problem.y", &problem.y, n),
+            ("case.eps0", &case.eps0, d),
+            ("params.mu", &params.mu, d),
+            ("params.M", &params.mass, d),
+            ("params.beta", &params.beta, steps),
+        ] {
+            length(place, list, expected)?;
         }
-        matrix("problem.X", &problem.x, problem.rows, d)?;
-        length("problem.y", &problem.y, problem.rows)?;
-        positive("problem.prior_scale", problem.prior_scale)?;
-        length("case.eps0", &case.eps0, d)?;
-        matrix("case.nu", &case.nu, case.steps, d)?;
-        indices("case.I", &case.end_rows, problem.rows)?;
-        length("params.mu", &params.mu, d)?;
-        length("params.M", &params.mass, d)?;
-        length("params.beta", &params.beta, case.steps)?;
-        if let Some(mean) = &problem.prior_mean {
-            length("problem.prior_mean", mean, d)?;
+        matrix("problem.X", &problem.x, n, d)?;
+        matrix("case.nu", &case.nu, steps, d)?;
+        for (place, rows) in [("case.J", &case.guide_rows), ("case.surr_idx", &case.surr_idx)] {
+            if let Some((k, row)) = rows.iter().flatten().enumerate().find(|(_, row)| **row >= n) {
+                return Err(Error::invalid(format!("{place}[{k}] is {row}, expected less than {n}")));
+            }
         }
-        let labels = |y: &f64| *y == 0.0 || *y == 1.0;
-        if problem.kind == Kind::Logistic && !problem.y.iter().all(labels) {
-            return Err(Error::invalid("problem.y: labels are 0 or 1"));
+        match &problem.prior_mean {
+            Some(_) if problem.kind == Kind::Logistic => {
+                Err(Error::invalid("problem.prior_mean: the prior of a logistic problem has mean 0"))
+            }
+            mean => length("problem.prior_mean", mean.as_ref().unwrap_or(&params.mu), d),
         }
-        Ok(())
     }
 
     fn replay(&self) -> Result<Replay, Error> {
-        let Self { problem, case, params } = self;
-        let dais = self.dais()?;
-        let guide = Joint { problem, likelihood: self.guide()? };
-        let end = self.rows(&case.end_rows, &vec![problem.share(&case.end_rows); case.end_rows.len()])?;
+        let Self { case, .. } = self;
+        let (dais, (guide, psi)) = (self.dais()?, self.guide()?);
         let noise = [&case.eps0[..], &case.nu.concat()].concat();
-        let path = dais.path(&guide, &vec![0.0; guide.num_params()], &noise);
-        let mut slope = vec![0.0; problem.dim];
-        let (log_joint, of_deviation) = end.log_joint(problem, path.end(), &mut slope);
-        let gradient = dais.gradient(&guide, &vec![0.0; guide.num_params()], &noise, &slope, -1.0);
-        let mut grad = self.named(&guide.likelihood, &gradient);
-        if params.sigma_obs.is_some() && problem.kind == Kind::Linreg {
-            let of_guide = match &guide.likelihood {
-                Likelihood::Rows(rows) => rows.split(&gradient.psi)[2][0],
-                Likelihood::Quadratic { .. } => 0.0,
-            };
-            grad["sigma_obs"] = json!(of_deviation + of_guide);
-        }
+        let path = dais.path(&*guide, &psi, &noise);
+        let (log_joint, slope, of_deviation) = self.end(path.end())?;
+        let gradient = dais.gradient(&*guide, &psi, &noise, &slope, -1.0);
+        let grad = self.named(&gradient, of_deviation)?;
         Ok(Replay { elbo: log_joint - path.log_q, grad, z: path.points, step_sizes: dais.step_sizes() })
     }
 
     fn dais(&self) -> Result<Dais, Error> {
         let Self { case, params, .. } = self;
-        let d = params.mu.len();
         let (shape, scale) = match case.base {
             BaseForm::Mf => (Shape::Diagonal, needed("params.sigma", &params.sigma)?.clone()),
-            BaseForm::Mvn => (Shape::Lower, matrix("params.L", needed("params.L", &params.factor)?, d, d)?),
+            BaseForm::Mvn => (Shape::Lower, needed("params.L", &params.factor)?.concat()),
         };
         let dais = Dais {
             base: Base::new(params.mu.clone(), shape, scale).map_err(|error| error.within("params"))?,
@@ -274,75 +266,118 @@ impl Question {
         Ok(dais)
     }
 
-    /// Likelihood of the rows of the data with the given indices and weights.
-    fn rows(&self, chosen: &[usize], weights: &[f64]) -> Result<Rows, Error> {
-        let Self { problem, params, .. } = self;
-        let x = chosen.iter().flat_map(|&n| problem.x[n].iter().copied()).collect();
-        let y: Vec<f64> = chosen.iter().map(|&n| problem.y[n]).collect();
-        if problem.kind == Kind::Linreg {
-            let deviation = *needed("sigma_obs", &params.sigma_obs.or(problem.sigma_obs))?;
-            positive("sigma_obs", deviation)?;
-            return Ok(Rows { x, first: weights.to_vec(), second: y, deviation: Some(deviation) });
-        }
-        let of = |label: f64| y.iter().zip(weights).map(|(y, w)| (1.0 - (y - label).abs()) * w).collect();
-        Ok(Rows { x, first: of(1.0), second: of(0.0), deviation: None })
-    }
-
-    /// Likelihood that guides the path.
-    fn guide(&self) -> Result<Likelihood, Error> {
+    /// Rows whose likelihood guides the path, with their weights.
+    fn rows(&self) -> Result<(Vec<usize>, Vec<f64>), Error> {
         let Self { problem, case, params } = self;
-        let d = problem.dim;
-        let rows = match case.algo {
-            Algorithm::Dais => {
-                let all: Vec<usize> = (0..problem.rows).collect();
-                self.rows(&all, &vec![1.0; all.len()])?
-            }
+        Ok(match case.algo {
             Algorithm::Ns => {
-                let chosen = needed("case.J", &case.guide_rows)?;
-                indices("case.J", chosen, problem.rows)?;
-                self.rows(chosen, &vec![problem.share(chosen); chosen.len()])?
+                let rows = needed("case.J", &case.guide_rows)?.clone();
+                let weights = vec![problem.rows as f64 / rows.len() as f64; rows.len()];
+                (rows, weights)
             }
             Algorithm::SlRand => {
-                let chosen = needed("case.surr_idx", &case.surr_idx)?;
-                indices("case.surr_idx", chosen, problem.rows)?;
-                let weights = needed("params.omega", &params.omega)?;
-                length("params.omega", weights, chosen.len())?;
-                self.rows(chosen, weights)?
+                let rows = needed("case.surr_idx", &case.surr_idx)?.clone();
+                let weights = needed("params.omega", &params.omega)?.clone();
+                length("params.omega", &weights, rows.len())?;
+                (rows, weights)
             }
-            Algorithm::SlPmFix | Algorithm::SlPmLearn => {
-                if problem.kind == Kind::Linreg {
-                    let reason = "case.algo: weights for both labels need a logistic problem";
-                    return Err(Error::invalid(reason));
-                }
-                let (place, covariates) = match case.algo {
-                    Algorithm::SlPmFix => ("case.x_surr", &case.x_surr),
-                    _ => ("params.x_surr", &params.x_surr),
-                };
-                let covariates = needed(place, covariates)?;
-                let weights = |place: &str, weights: &Option<Vec<f64>>| -> Result<Vec<f64>, Error> {
-                    let weights = needed(place, weights)?;
-                    length(place, weights, covariates.len())?;
-                    Ok(weights.clone())
-                };
-                let x = matrix(place, covariates, covariates.len(), d)?;
-                let first = weights("params.omega_pos", &params.omega_pos)?;
-                let second = weights("params.omega_neg", &params.omega_neg)?;
-                Rows { x, first, second, deviation: None }
-            }
-            Algorithm::SlQuad => {
-                let a = needed("params.a", &params.a)?.clone();
-                length("params.a", &a, d)?;
-                let b = matrix("params.B", needed("params.B", &params.b)?, d, d)?;
-                return Ok(Likelihood::Quadratic { a, b });
-            }
-        };
-        Ok(Likelihood::Rows(rows))
+            _ => ((0..problem.rows).collect(), vec![1.0; problem.rows]),
+        })
     }
 
-    /// Derivatives for the parameters by their names, but for that of the standard deviation.
-    fn named(&self, guide: &Likelihood, gradient: &DaisGradient) -> Value {
-        let Self { problem, case, .. } = self;
-        let square = |flat: &[f64]| json!(flat.chunks(problem.dim).collect::<Vec<_>>());
+    /// The surrogate posterior that guides the path, and its parameters.
+    fn guide(&self) -> Result<(Box<dyn Surrogate>, Vec<f64>), Error> {
+        let Self { problem, case, params } = self;
+        let (d, scale) = (problem.dim, problem.prior_scale);
+        let quadratic = |a: &[f64], b: MatRef<'_, f64>| -> Result<(Box<dyn Surrogate>, Vec<f64>), Error> {
+            let mean = problem.prior_mean.clone().unwrap_or_else(|| vec![0.0; d]);
+            let surrogate = QuadraticSurrogate::new(a, b, mean, scale)?;
+            let psi = surrogate.initial();
+            Ok((Box::new(surrogate), psi))
+        };
+        let surrogate = match (case.algo, problem.kind) {
+            (Algorithm::SlQuad, _) => {
+                let a = needed("params.a", &params.a)?;
+                let b = matrix("params.B", needed("params.B", &params.b)?, d, d)?;
+                return quadratic(a, b.as_ref());
+            }
+            (Algorithm::SlPmFix | Algorithm::SlPmLearn, Kind::Linreg) => {
+                return Err(Error::invalid("case.algo: weights for both labels need a logistic problem"));
+            }
+            (_, Kind::Linreg) => {
+                let ((rows, weights), precision) = (self.rows()?, self.deviation()?.powi(-2));
+                let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
+                    rows.iter().zip(&weights).map(|(&n, weight)| weight * precision * of(n)).sum()
+                };
+                let x = &problem.x;
+                let a: Vec<f64> = (0..d).map(|k| sum(&|n| problem.y[n] * x[n][k])).collect();
+                let b = Mat::from_fn(d, d, |i, k| sum(&|n| x[n][i] * x[n][k]));
+                return quadratic(&a, b.as_ref());
+            }
+            (Algorithm::SlPmFix | Algorithm::SlPmLearn, Kind::Logistic) => {
+                let learns = case.algo == Algorithm::SlPmLearn;
+                let (place, x) =
+                    if learns { ("params.x_surr", &params.x_surr) } else { ("case.x_surr", &case.x_surr) };
+                let x = needed(place, x)?;
+                let positive = needed("params.omega_pos", &params.omega_pos)?;
+                let negative = needed("params.omega_neg", &params.omega_neg)?;
+                let x = matrix(place, x, x.len(), d)?;
+                let surrogate = LogisticSurrogate::from_points(x.as_ref(), positive, negative, scale)?;
+                if learns { surrogate.with_learned_points() } else { surrogate }
+            }
+            (_, Kind::Logistic) => {
+                let (rows, weights) = self.rows()?;
+                let x = Mat::from_fn(rows.len(), d, |n, k| problem.x[rows[n]][k]);
+                let labels: Vec<f64> = rows.iter().map(|&n| problem.y[n]).collect();
+                let surrogate = LogisticSurrogate::from_rows(x.as_ref(), &labels, &weights, scale)?;
+                if case.algo == Algorithm::SlRand { surrogate } else { surrogate.with_fixed_weights() }
+            }
+        };
+        let psi = surrogate.initial();
+        Ok((Box::new(surrogate), psi))
+    }
+
+    /// Standard deviation of the responses.
+    fn deviation(&self) -> Result<f64, Error> {
+        needed("sigma_obs", &self.params.sigma_obs.or(self.problem.sigma_obs)).copied()
+    }
+
+    /// Log joint density of the final rows at the end of the path, its gradient, and its derivative for the deviation of a linear
+    /// regression.
+    fn end(&self, z: &[f64]) -> Result<(f64, Vec<f64>, f64), Error> {
+        fn of(target: &impl Subsampled, rows: &[usize], z: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+            let target = Minibatch::new(target, rows).map_err(|error| error.within("case.I"))?;
+            let (mut slope, mut work) = (vec![0.0; z.len()], vec![0.0; target.work_len(1)]);
+            Ok((target.gradient_into(z, &mut slope, &mut work), slope))
+        }
+        let (Problem { x, y, prior_scale, .. }, rows) = (&self.problem, &self.case.end_rows);
+        let features = matrix("problem.X", x, self.problem.rows, self.problem.dim)?;
+        if self.problem.kind == Kind::Logistic {
+            let target = LogisticRegression::new(features.as_ref(), y, *prior_scale)?;
+            let (log_joint, slope) = of(&target, rows, z)?;
+            return Ok((log_joint, slope, 0.0));
+        }
+        // The density of z is that of its distance from the mean of the prior, given what is left of the responses.
+        let mean = self.problem.prior_mean.clone().unwrap_or_else(|| vec![0.0; z.len()]);
+        let rest: Vec<f64> = y.iter().zip(x).map(|(y, x)| y - dot(x, &mean)).collect();
+        let apart: Vec<f64> = z.iter().zip(&mean).map(|(z, mean)| z - mean).collect();
+        let deviation = self.deviation()?;
+        let target = LinearRegression::new(features.as_ref(), &rest, deviation, *prior_scale)?;
+        let (log_joint, slope) = of(&target, rows, &apart)?;
+        let term = |&n: &usize| ((y[n] - dot(&x[n], z)) / deviation).powi(2) - 1.0;
+        let share = y.len() as f64 / rows.len() as f64;
+        Ok((log_joint, slope, share * rows.iter().map(term).sum::<f64>() / deviation))
+    }
+
+    /// Derivatives for the parameters by their names; that of the end for the deviation is given.
+    fn named(&self, gradient: &DaisGradient, of_deviation: f64) -> Result<Value, Error> {
+        let Self { problem, case, params } = self;
+        let (d, psi) = (problem.dim, &gradient.psi[..]);
+        let square = |flat: &[f64]| json!(flat.chunks(d).collect::<Vec<_>>());
+        // Derivatives for weights, from those for their logarithms.
+        let raw = |slopes: &[f64], weights: &Option<Vec<f64>>| -> Value {
+            json!(slopes.iter().zip(weights.iter().flatten()).map(|(s, w)| s / w).collect::<Vec<f64>>())
+        };
         let mut grad = json!({
             "mu": gradient.mean, "eta0": gradient.step_size, "kappa": gradient.kappa, "gamma": gradient.gamma,
             "M": gradient.mass, "beta": gradient.betas,
@@ -351,32 +386,40 @@ impl Question {
             BaseForm::Mf => grad["sigma"] = json!(gradient.scale),
             BaseForm::Mvn => grad["L"] = square(&gradient.scale),
         }
-        let rows = match guide {
-            Likelihood::Quadratic { a, .. } => {
-                let (of_a, of_b) = gradient.psi.split_at(a.len());
-                (grad["a"], grad["B"]) = (json!(of_a), square(of_b));
-                return grad;
-            }
-            Likelihood::Rows(rows) => rows,
-        };
-        let [x, first, second] = rows.split(&gradient.psi);
-        match (case.algo, &case.surr_idx) {
-            (Algorithm::SlRand, Some(chosen)) if problem.kind == Kind::Logistic => {
-                // A weight counts for the label of its row.
-                let of_label =
-                    |(k, &n): (usize, &usize)| if problem.y[n] == 1.0 { first[k] } else { second[k] };
-                grad["omega"] = json!(chosen.iter().enumerate().map(of_label).collect::<Vec<f64>>());
-            }
-            (Algorithm::SlRand, _) => grad["omega"] = json!(first),
+        let mut of_deviation = of_deviation;
+        match (case.algo, problem.kind) {
+            (Algorithm::SlQuad, _) => (grad["a"], grad["B"]) = (json!(psi[..d]), square(&psi[d..])),
             (Algorithm::SlPmFix | Algorithm::SlPmLearn, _) => {
-                (grad["omega_pos"], grad["omega_neg"]) = (json!(first), json!(second));
+                let n = params.omega_pos.as_ref().map_or(0, Vec::len);
+                grad["omega_pos"] = raw(psi, &params.omega_pos);
+                grad["omega_neg"] = raw(&psi[n..], &params.omega_neg);
                 if case.algo == Algorithm::SlPmLearn {
-                    grad["x_surr"] = square(x);
+                    let of_row = |row: usize| (0..d).map(|k| psi[(2 + k) * n + row]).collect::<Vec<_>>();
+                    grad["x_surr"] = json!((0..n).map(of_row).collect::<Vec<_>>());
                 }
             }
-            _ => {}
+            (Algorithm::SlRand, Kind::Logistic) => grad["omega"] = raw(psi, &params.omega),
+            (_, Kind::Logistic) => {}
+            (_, Kind::Linreg) => {
+                // a and B are sums over rows, each with its weight and the precision.
+                let ((rows, weights), deviation) = (self.rows()?, self.deviation()?);
+                let of_weight = |&n: &usize| {
+                    let bent: Vec<f64> =
+                        psi[d..].chunks(d).map(|column| dot(column, &problem.x[n])).collect();
+                    let slope = problem.y[n] * dot(&psi[..d], &problem.x[n]) + dot(&bent, &problem.x[n]);
+                    slope / (deviation * deviation)
+                };
+                let of_weights: Vec<f64> = rows.iter().map(of_weight).collect();
+                of_deviation -= 2.0 / deviation * dot(&weights, &of_weights);
+                if case.algo == Algorithm::SlRand {
+                    grad["omega"] = json!(of_weights);
+                }
+            }
         }
-        grad
+        if params.sigma_obs.is_some() && problem.kind == Kind::Linreg {
+            grad["sigma_obs"] = json!(of_deviation);
+        }
+        Ok(grad)
     }
 }
 
@@ -387,218 +430,17 @@ fn length(place: &str, list: &[f64], expected: usize) -> Result<(), Error> {
     Err(Error::invalid(format!("{place} has length {}, expected {expected}", list.len())))
 }
 
-/// Entries of a matrix, row after row.
-fn matrix(place: &str, rows: &[Vec<f64>], count: usize, d: usize) -> Result<Vec<f64>, Error> {
+fn matrix(place: &str, rows: &[Vec<f64>], count: usize, d: usize) -> Result<Mat<f64>, Error> {
     if rows.len() != count {
         return Err(Error::invalid(format!("{place} has {} rows, expected {count}", rows.len())));
     }
     for (n, row) in rows.iter().enumerate() {
         length(&format!("{place}[{n}]"), row, d)?;
     }
-    Ok(rows.concat())
-}
-
-fn indices(place: &str, list: &[usize], rows: usize) -> Result<(), Error> {
-    if list.is_empty() {
-        return Err(Error::invalid(format!("{place} is empty")));
-    }
-    match list.iter().position(|n| *n >= rows) {
-        Some(k) => Err(Error::invalid(format!("{place}[{k}] is {}, expected less than {rows}", list[k]))),
-        None => Ok(()),
-    }
-}
-
-fn positive(place: &str, x: f64) -> Result<(), Error> {
-    if x > 0.0 && x.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(format!("{place} is {x}, expected positive and finite")))
+    Ok(Mat::from_fn(count, d, |n, k| rows[n][k]))
 }
 
 /// The value of a key that this method needs.
 fn needed<'a, T>(place: &str, value: &'a Option<T>) -> Result<&'a T, Error> {
     value.as_ref().ok_or_else(|| Error::invalid(format!("{place} is missing")))
-}
-
-impl Problem {
-    /// Distance of z from the mean of the prior.
-    fn deviations<'a>(&'a self, z: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
-        z.iter().enumerate().map(|(i, z)| z - self.prior_mean.as_ref().map_or(0.0, |mean| mean[i]))
-    }
-
-    /// `N/B`.
-    fn share(&self, rows: &[usize]) -> f64 {
-        self.rows as f64 / rows.len() as f64
-    }
-}
-
-/// Prior of a problem and the log likelihood that guides the path.
-struct Joint<'a> {
-    problem: &'a Problem,
-    likelihood: Likelihood,
-}
-
-/// Log likelihood, or a function in place of it.
-enum Likelihood {
-    /// Weighted rows.
-    Rows(Rows),
-    /// `a . z - z^T B z / 2`.
-    Quadratic { a: Vec<f64>, b: Vec<f64> },
-}
-
-/// The parameters are those that the value itself holds, on their constrained scale; `psi` is not read.
-impl Surrogate for Joint<'_> {
-    fn dim(&self) -> usize {
-        self.problem.dim
-    }
-
-    fn num_params(&self) -> usize {
-        match &self.likelihood {
-            Likelihood::Rows(rows) => rows.lengths().iter().sum(),
-            Likelihood::Quadratic { a, b } => a.len() + b.len(),
-        }
-    }
-
-    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {
-        let precision = 1.0 / (self.problem.prior_scale * self.problem.prior_scale);
-        gradient.iter_mut().zip(self.problem.deviations(at.z)).for_each(|(g, z)| *g = -precision * z);
-        match &self.likelihood {
-            Likelihood::Rows(rows) => rows.add_gradient(at.z, gradient, |_| ()),
-            Likelihood::Quadratic { a, b } => {
-                gradient.iter_mut().zip(a).for_each(|(g, a)| *g += a);
-                add_symmetric(b, at.z, -1.0, gradient);
-            }
-        }
-    }
-
-    fn add_second(&self, along: Along<'_>, product: &mut [f64], params: &mut [f64], _: &mut [f64]) {
-        let Along { at: PathPoint { z, .. }, u, scale, .. } = along;
-        let precision = 1.0 / (self.problem.prior_scale * self.problem.prior_scale);
-        product.iter_mut().zip(u).for_each(|(p, u)| *p -= scale * precision * u);
-        match &self.likelihood {
-            Likelihood::Rows(rows) => rows.add_second(z, u, scale, product, params),
-            Likelihood::Quadratic { a, b } => {
-                add_symmetric(b, u, -scale, product);
-                let d = a.len();
-                let (a_bar, b_bar) = params.split_at_mut(d);
-                for i in 0..d {
-                    a_bar[i] += scale * u[i];
-                    for j in 0..d {
-                        b_bar[i * d + j] -= 0.5 * scale * (u[i] * z[j] + z[i] * u[j]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// `out += scale * (B + B^T) x / 2`.
-fn add_symmetric(b: &[f64], x: &[f64], scale: f64, out: &mut [f64]) {
-    let d = x.len();
-    for i in 0..d {
-        let column: f64 = (0..d).map(|j| b[j * d + i] * x[j]).sum();
-        out[i] += 0.5 * scale * (dot(&b[i * d..(i + 1) * d], x) + column);
-    }
-}
-
-/// Log likelihood `sum_n l_n(x_n . z)` over rows.
-struct Rows {
-    /// Covariates, one row of length d after another.
-    x: Vec<f64>,
-    /// `w+`, or the weights of a linear regression.
-    first: Vec<f64>,
-    /// `w-`, or the responses.
-    second: Vec<f64>,
-    /// Standard deviation of a linear regression: `l_n = w_n log N(y_n; t, s^2)`. None: `l_n = w+_n log sg(t) + w-_n log sg(-t)`, where
-    /// a row with label y and weight w has `w+ = w y` and `w- = w (1 - y)`.
-    deviation: Option<f64>,
-}
-
-/// One `l_n(t)` with its derivatives.
-struct Term {
-    value: f64,
-    slope: f64,
-    /// `-l_n''`.
-    curvature: f64,
-    /// Derivative of the slope in the first parameter, and in the second one or the deviation, as fractions.
-    of_params: [(f64, f64); 2],
-    /// `dl_n/ds`.
-    of_deviation: f64,
-}
-
-impl Rows {
-    /// Numbers of derivatives: for covariates, first parameters, and second ones or the deviation.
-    fn lengths(&self) -> [usize; 3] {
-        let count = self.first.len();
-        [self.x.len(), count, if self.deviation.is_some() { 1 } else { count }]
-    }
-
-    fn split<'a>(&self, flat: &'a [f64]) -> [&'a [f64]; 3] {
-        let [x, first, _] = self.lengths();
-        [&flat[..x], &flat[x..x + first], &flat[x + first..]]
-    }
-
-    fn term(&self, n: usize, t: f64) -> Term {
-        let (a, b) = (self.first[n], self.second[n]);
-        let Some(s) = self.deviation else {
-            let (up, down) = (sigmoid(t), sigmoid(-t));
-            return Term {
-                value: a * log_sigmoid(t) + b * log_sigmoid(-t),
-                slope: a * down - b * up,
-                curvature: (a + b) * up * down,
-                of_params: [(down, 1.0), (-up, 1.0)],
-                of_deviation: 0.0,
-            };
-        };
-        let (e, precision) = ((b - t) / s, a / (s * s));
-        let slope = precision * (b - t);
-        Term {
-            value: -a * (0.5 * e * e + s.ln() + 0.5 * std::f64::consts::TAU.ln()),
-            slope,
-            curvature: precision,
-            of_params: [(b - t, s * s), (-2.0 * slope, s)],
-            of_deviation: a * (e * e - 1.0) / s,
-        }
-    }
-
-    /// `gradient += sum_n l_n'(t_n) x_n`; `accept` has each term.
-    fn add_gradient(&self, z: &[f64], gradient: &mut [f64], mut accept: impl FnMut(&Term)) {
-        for (n, x) in self.x.chunks_exact(z.len()).enumerate() {
-            let term = self.term(n, dot(x, z));
-            gradient.iter_mut().zip(x).for_each(|(g, x)| *g += term.slope * x);
-            accept(&term);
-        }
-    }
-
-    /// Log joint density with its gradient, and its derivative for the deviation of a linear regression.
-    fn log_joint(&self, problem: &Problem, z: &[f64], gradient: &mut [f64]) -> (f64, f64) {
-        let scale = problem.prior_scale;
-        let squares: f64 = problem.deviations(z).map(|z| z * z).sum();
-        let log_scale = scale.ln() + 0.5 * std::f64::consts::TAU.ln();
-        let log_prior = -0.5 * squares / (scale * scale) - z.len() as f64 * log_scale;
-        gradient.iter_mut().zip(problem.deviations(z)).for_each(|(g, z)| *g = -z / (scale * scale));
-        let (mut value, mut of_deviation) = (0.0, 0.0);
-        self.add_gradient(z, gradient, |term| {
-            value += term.value;
-            of_deviation += term.of_deviation;
-        });
-        (log_prior + value, of_deviation)
-    }
-
-    /// Adds `scale` times the product of the second derivatives with u, and the derivatives of `scale * u . gradient`.
-    fn add_second(&self, z: &[f64], u: &[f64], scale: f64, product: &mut [f64], params: &mut [f64]) {
-        let [covariates, count, _] = self.lengths();
-        for (n, x) in self.x.chunks_exact(z.len()).enumerate() {
-            let along = dot(x, u);
-            let Term { slope, curvature, of_params, .. } = self.term(n, dot(x, z));
-            for i in 0..z.len() {
-                product[i] -= scale * curvature * along * x[i];
-                params[n * z.len() + i] += scale * (slope * u[i] - curvature * along * z[i]);
-            }
-            let second = if self.deviation.is_some() { 0 } else { n };
-            for (at, (top, bottom)) in [n, count + second].into_iter().zip(of_params) {
-                params[covariates + at] += scale * top / bottom * along;
-            }
-        }
-    }
 }

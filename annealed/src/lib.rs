@@ -8,7 +8,7 @@
 //! * Families: [`dais`].
 //! * What guides a path: [`Surrogate`], in [`surrogate`].
 //! * Bounds from minibatches: [`Minibatched`]; [`LocalMinibatched`] for models with local latents ([`LocalLatents`]); [`JointBound`]
-//!   for models with parameters ([`LearnableRows`]).
+//!   for sparse processes with their parameters.
 //! * Sparse Gaussian processes: [`SparseGaussianProcess`].
 //!
 //! ```
@@ -41,12 +41,10 @@ mod minibatched;
 mod sparse_gp;
 pub mod surrogate;
 
-pub use local_latents::{LocalFamily, LocalLatents, LocalMinibatch};
+pub use local_latents::{LocalLatents, LocalMinibatch};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, FlowElbo, Run};
-pub use minibatched::{
-    JointBound, LearnableRows, LocalMinibatched, Minibatched, Rows, draw_subset, seen_len,
-};
+pub use minibatched::{JointBound, LocalMinibatched, Minibatched, Rows, draw_subset, seen_len};
 pub use sparse_gp::{
     InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior, SparseSurrogate,
 };

@@ -1,7 +1,7 @@
-//! Models with global parameters and one local latent point per datum, and families for them.
+//! Models with global parameters and one local latent point per datum.
 
 use crate::minibatched::checked_rows;
-use mcsa_core::{Error, Gradient, LogDensity, Parametric, Pushforward};
+use mcsa_core::{Error, Gradient, LogDensity};
 use mcsa_models::LocalRobustRegression;
 
 /// Model with global latents theta and one local latent point per datum, `log p(theta) + sum_n l_n(w_n; theta)`.
@@ -98,20 +98,6 @@ impl<M: LocalLatents + ?Sized> Gradient for LocalMinibatch<'_, M> {
         }
         prior + scale * sum
     }
-}
-
-/// Family for a model with local latents: theta, and one local point per datum of any minibatch.
-pub trait LocalFamily: Parametric {
-    /// The family of theta and the local points of a minibatch, with the whole lambda.
-    type Part<'a>: Pushforward
-    where
-        Self: 'a;
-
-    /// The number of data.
-    fn num_data(&self) -> usize;
-
-    /// The part for these rows, whose `log q` is `log q(theta) + N/B sum_n log q_n(w_n)`.
-    fn on<'a>(&'a self, rows: &'a [usize]) -> Self::Part<'a>;
 }
 
 /// Robust regression with one local latent point per datum.

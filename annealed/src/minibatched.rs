@@ -1,10 +1,11 @@
 //! Bounds estimated from minibatches of the data, and the models and random subsets that they need.
 
-use mcsa_core::{Error, Estimator, Gradient, Minibatch, Pushforward, Stream, Subsampled, same_length};
+use mcsa_core::{Error, Estimator, Minibatch, Parametric, Pushforward, Stream, Subsampled, same_length};
 use mcsa_estimators::{ElboInfo, FlowElbo};
 use serde::{Deserialize, Serialize};
 
-use crate::{LocalFamily, LocalLatents, LocalMinibatch};
+use crate::dais::SemiAnnealed;
+use crate::{LocalLatents, LocalMinibatch, SparseGaussianProcess};
 
 /// Evidence lower bound of a separable target, from a fresh minibatch in every step.
 ///
@@ -100,36 +101,13 @@ impl LocalMinibatched {
     }
 }
 
-/// Ascent on the bound of `log p(y; theta)` in lambda and theta together, from minibatches. The family's points are `(theta, z)`, with
+/// Ascent on the bound of `log p(y; theta)` of a sparse process in lambda and theta together, from minibatches. The family's points are `(theta, z)`, with
 /// theta at a point of its parameters ([`WithTheta`](mcsa_families::WithTheta)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JointBound {
     /// The bound at one theta.
     pub bound: Minibatched<FlowElbo>,
-}
-
-/// Model with parameters theta whose minibatches are densities of parameters and latent point together.
-///
-/// ```text
-/// log p(z; theta) + N/B sum_{n in rows} l_n(z; theta)   at the point (theta, z)
-/// ```
-/// A model with data in memory that depends on theta, such as a Gaussian process, computes that memory once per call for the chosen
-/// rows. [`Subsampled`](mcsa_core::Subsampled) is the trait for models without parameters.
-pub trait LearnableRows: Send + Sync {
-    /// The density of a minibatch, whose points are theta followed by z.
-    type On<'a>: Gradient
-    where
-        Self: 'a;
-
-    /// The number N of data.
-    fn num_data(&self) -> usize;
-
-    /// The density for these rows.
-    ///
-    /// # Errors
-    /// If there is no row, or a row is not less than the number of data.
-    fn on<'a>(&'a self, rows: &'a [usize]) -> Result<Self::On<'a>, Error>;
 }
 
 /// Rows, if there are some and all are below the number of data; `what` has these data.
@@ -231,10 +209,10 @@ where
     }
 }
 
-impl<M: LocalLatents + ?Sized, F: LocalFamily> Estimator<M, F> for LocalMinibatched {
+impl<M: LocalLatents> Estimator<M, SemiAnnealed<M>> for LocalMinibatched {
     bound_of_minibatches!(
-        "LocalMinibatched", M, F, self => (self.batch, self.elbo),
-        (model, rows) => same_length("data of the family", model.num_data(), family.num_data())
+        "LocalMinibatched", M, SemiAnnealed<M>, self => (self.batch, self.elbo),
+        (model, rows) => same_length("data of the family", model.num_data(), family.model.num_data())
             .and_then(|()| LocalMinibatch::new(model, rows)),
         family => &family.on(rows)
     );
@@ -243,7 +221,7 @@ impl<M: LocalLatents + ?Sized, F: LocalFamily> Estimator<M, F> for LocalMinibatc
         format!("{self:?}")
     }
 
-    fn family_config(&self, family: &F) -> String {
+    fn family_config(&self, family: &SemiAnnealed<M>) -> String {
         family.config()
     }
 
@@ -252,9 +230,9 @@ impl<M: LocalLatents + ?Sized, F: LocalFamily> Estimator<M, F> for LocalMinibatc
     }
 }
 
-impl<M: LearnableRows + ?Sized, F: Pushforward + ?Sized> Estimator<M, F> for JointBound {
+impl<F: Pushforward + ?Sized> Estimator<SparseGaussianProcess, F> for JointBound {
     bound_of_minibatches!(
-        "JointBound", M, F, self => (self.bound.batch, self.bound.elbo),
+        "JointBound", SparseGaussianProcess, F, self => (self.bound.batch, self.bound.elbo),
         (model, rows) => model.on(rows), family => family
     );
 

@@ -100,20 +100,9 @@ impl FxVolatility {
     /// If a return or a parameter is not finite.
     pub fn new(returns: Vec<f64>, theta: Theta) -> Result<Self, Error> {
         all_finite("returns", &returns).map_err(|e| e.within("FxVolatility"))?;
-        let squares = returns.iter().map(|x| x * x).collect();
-        let mut model = Self { returns, squares, law: Law::new(Theta::default(), FirstState::Level) };
-        model.set_theta(theta)?;
-        Ok(model)
-    }
-
-    /// Replaces the parameters.
-    ///
-    /// # Errors
-    /// If a parameter is not finite; the model is then unchanged.
-    pub fn set_theta(&mut self, theta: Theta) -> Result<(), Error> {
         all_finite("theta", &<[f64; 4]>::from(theta)).map_err(|e| e.within("FxVolatility"))?;
-        self.law = Law::new(theta, self.law.first);
-        Ok(())
+        let squares = returns.iter().map(|x| x * x).collect();
+        Ok(Self { returns, squares, law: Law::new(theta, FirstState::Level) })
     }
 
     /// Sets the mean of the first state.
@@ -126,11 +115,6 @@ impl FxVolatility {
     /// The model at its stored parameters, as a state-space model.
     pub fn states(&self) -> FxStates<'_> {
         FxStates { squares: &self.squares, law: self.law }
-    }
-
-    /// The parameters.
-    pub fn theta(&self) -> Theta {
-        self.law.theta
     }
 
     /// Number of states: one more than the number of returns.
@@ -426,41 +410,5 @@ impl GaussianDynamics for FxStates<'_> {
             *mean = self.law.mean(previous);
         }
         self.law.variance
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use mcsa_core::Seed;
-
-    /// `E[d/dtheta log p(z, x; theta)] = 0` over simulations: each mean within 5 standard errors, false alarm 3e-6.
-    #[test]
-    fn simulations_are_those_of_the_density() {
-        let theta = Theta { mu: -0.5, atanh_phi: 0.6_f64.atanh(), log_sigma: -1.0, log_beta: 0.3 };
-        let (mut z, mut stream, n) = (vec![0.0; 5], Seed::new(2).stream(0, 0), 20_000);
-        let (mut sum, mut squares) = ([0.0; 4], [0.0; 4]);
-        let mut model = FxVolatility::new(vec![0.0; 4], theta).unwrap();
-        for _ in 0..n {
-            let mut returns = vec![0.0; 4];
-            model.simulate_into(&mut stream, &mut z, &mut returns);
-            model = FxVolatility::new(returns, theta).unwrap();
-            let mut gradient = [0.0; 4];
-            let theta = <[f64; 4]>::from(theta);
-            model.add_theta_gradients(&theta, &[], mcsa_core::one(&z), &[1.0], &mut gradient, &mut []);
-            for k in 0..4 {
-                sum[k] += gradient[k];
-                squares[k] += gradient[k] * gradient[k];
-            }
-        }
-        for k in 0..4 {
-            assert!(sum[k].abs() < 5.0 * squares[k].sqrt(), "{k}: {} {}", sum[k], squares[k].sqrt());
-        }
-    }
-
-    #[test]
-    fn bad_input_is_refused_with_its_place() {
-        let error = FxVolatility::new(vec![0.0, f64::NAN], Theta::default()).unwrap_err().to_string();
-        assert_eq!(error, "FxVolatility: returns[1] is NaN, expected a finite number");
     }
 }

@@ -8,11 +8,9 @@
 //!
 //! ```
 //! use mcsa_optim::Adam;
-//! use mcsa_particles::{
-//!     Ascent, LinearGaussianSeries, LinearGaussianTheta, PathScore, Seed, Twisted, msc_paths,
-//! };
+//! use mcsa_particles::{Ascent, Learnable, LinearGaussianSeries, PathScore, Seed, Twisted, msc_paths};
 //! let series = LinearGaussianSeries::new((0..20).map(|t| (1.3 * f64::from(t)).sin()).collect())?;
-//! let model = series.with(LinearGaussianTheta { phi: 0.7, log_sigma: -0.3, log_tau: 0.4 });
+//! let model = series.at(&[0.7, -0.3, 0.4]);
 //! let estimator = PathScore { lanes: 4, ..msc_paths(10) }; // four paths, ten particles each
 //! let optimizer = Adam::new(0.03)?;
 //! let ascent = Ascent { target: &model, family: &Twisted, estimator, optimizer, seed: Seed::new(1) };
@@ -35,7 +33,7 @@ mod twisted;
 
 pub use fx::{FirstState, FxStates, FxVolatility, Theta};
 pub use hidden_markov::HiddenMarkov;
-pub use linear_gaussian::{LinearGaussian, LinearGaussianSeries, LinearGaussianTheta, Moments, Smoothed};
+pub use linear_gaussian::{LinearGaussian, LinearGaussianSeries, Moments, Smoothed};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, Run};
 pub use mcsa_models::Learnable;
@@ -44,5 +42,5 @@ pub use resampling::Resampling;
 pub use smc::{
     ConditionalSmc, ConditionalSmcInfo, FreshPaths, FreshPathsInfo, Lineage, PathKernel, Paths, Smc,
 };
-pub use state_space::{Bootstrap, GaussianDynamics, PathFamily, PathProposal, StateSpace, Untwisted};
+pub use state_space::{Bootstrap, GaussianDynamics, PathProposal, StateSpace, Untwisted};
 pub use twisted::{Twisted, TwistedChain, TwistedSteps};

@@ -7,24 +7,9 @@ use mcsa_models::support::{HALF_LOG_TAU, decided};
 
 use crate::{GaussianDynamics, StateSpace};
 
-/// Parameters of [`LinearGaussian`], on the unconstrained scale on which they are learned.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LinearGaussianTheta {
-    /// Autoregressive coefficient; any number, because the first state has a distribution of its own.
-    pub phi: f64,
-    /// Logarithm of the standard deviation of innovations.
-    pub log_sigma: f64,
-    /// Logarithm of the standard deviation of the observation noise.
-    pub log_tau: f64,
-}
-
-impl From<[f64; 3]> for LinearGaussianTheta {
-    fn from([phi, log_sigma, log_tau]: [f64; 3]) -> Self {
-        Self { phi, log_sigma, log_tau }
-    }
-}
-
-/// Observations `x_0 .. x_{T-1}` of a linear-Gaussian state-space model with learnable parameters.
+/// Observations `x_0 .. x_{T-1}` of a linear-Gaussian state-space model with learnable parameters
+/// `theta = (phi, log sigma, log tau)`: see [`LinearGaussian`]. Any number is a phi, because the first state has a distribution of its
+/// own.
 ///
 /// ```
 /// use mcsa_models::Learnable;
@@ -51,22 +36,12 @@ impl LinearGaussianSeries {
         Ok(Self { observations })
     }
 
-    /// The model at these parameters.
-    pub fn with(&self, theta: LinearGaussianTheta) -> LinearGaussian<'_> {
-        let [variance, noise] = [theta.log_sigma, theta.log_tau].map(|log_scale| (2.0 * log_scale).exp());
-        LinearGaussian { observations: &self.observations, phi: theta.phi, variance, noise }
-    }
-
     /// Replaces the observations by draws from the model at these parameters.
-    pub fn simulate(&mut self, theta: LinearGaussianTheta, stream: &mut Stream) {
+    pub fn simulate(&mut self, [phi, log_sigma, log_tau]: [f64; 3], stream: &mut Stream) {
         let mut z = 0.0;
         for (t, x) in self.observations.iter_mut().enumerate() {
-            z = if t == 0 {
-                stream.normal()
-            } else {
-                theta.phi * z + theta.log_sigma.exp() * stream.normal()
-            };
-            *x = z + theta.log_tau.exp() * stream.normal();
+            z = if t == 0 { stream.normal() } else { phi * z + log_sigma.exp() * stream.normal() };
+            *x = z + log_tau.exp() * stream.normal();
         }
     }
 }
@@ -155,11 +130,12 @@ impl Learnable for LinearGaussianSeries {
 
     fn at<'a>(&'a self, theta: &'a [f64]) -> LinearGaussian<'a> {
         let [phi, log_sigma, log_tau] = *theta else { panic!("three parameters") };
-        self.with(LinearGaussianTheta { phi, log_sigma, log_tau })
+        let [variance, noise] = [log_sigma, log_tau].map(|log_scale| (2.0 * log_scale).exp());
+        LinearGaussian { observations: &self.observations, phi, variance, noise }
     }
 
     fn anywhere(&self) -> LinearGaussian<'_> {
-        self.with(LinearGaussianTheta::default())
+        self.at(&[0.0; 3])
     }
 
     fn add_theta_gradients(

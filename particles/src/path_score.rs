@@ -5,7 +5,7 @@ use mcsa_core::{Error, Estimator, Family, Parametric, Stream, borrow, fits_in_me
 use mcsa_models::Learnable;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConditionalSmc, FreshPaths, PathFamily, PathKernel, Paths, Resampling, Smc, StateSpace};
+use crate::{ConditionalSmc, FreshPaths, GaussianDynamics, PathKernel, Paths, Resampling, Smc, Twisted};
 
 /// Markovian score climbing in a state space model (MSC, Alg. 4): conditional SMC moves a path, with state-by-state
 /// proposals from the family that is being fitted.
@@ -16,7 +16,7 @@ use crate::{ConditionalSmc, FreshPaths, PathFamily, PathKernel, Paths, Resamplin
 /// direction in theta:   mean over paths of d/dtheta  log p_theta(z, x), in JointPaths
 /// ```
 ///
-/// Used alone for a [`StateSpace`] at a fixed theta, and in a [`JointPaths`] for a learnable one. The family depends
+/// Used alone for a [model](GaussianDynamics) at a fixed theta, and in a [`JointPaths`] for a learnable one. The family depends
 /// on the model at the current theta; its score is taken with respect to lambda alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,12 +42,7 @@ pub fn smc_paths(particles: usize) -> Result<PathScore<FreshPaths>, Error> {
     Ok(PathScore { smc, lanes: 1 })
 }
 
-impl<P, F, K> Estimator<P, F> for PathScore<K>
-where
-    K: PathKernel,
-    P: StateSpace,
-    F: PathFamily<P>,
-{
+impl<P: GaussianDynamics, K: PathKernel> Estimator<P, Twisted> for PathScore<K> {
     type State = Paths;
     type Info = K::Info;
 
@@ -55,15 +50,15 @@ where
         format!("PathScore {{ smc: {}, lanes: {} }}", self.smc.config(), self.lanes)
     }
 
-    fn family_config(&self, family: &F) -> String {
-        family.config()
+    fn family_config(&self, family: &Twisted) -> String {
+        format!("{family:?}")
     }
 
-    fn num_params(&self, target: &P, family: &F) -> usize {
+    fn num_params(&self, target: &P, family: &Twisted) -> usize {
         family.on(target).num_params()
     }
 
-    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
+    fn check_params(&self, target: &P, family: &Twisted, params: &[f64]) -> Result<(), Error> {
         family.on(target).check(params)
     }
 
@@ -71,12 +66,18 @@ where
         self.lanes
     }
 
-    fn work_len(&self, target: &P, family: &F) -> usize {
+    fn work_len(&self, target: &P, family: &Twisted) -> usize {
         let scores = family.on(target).work_len(self.lanes) + self.lanes;
         family.proposal_len(target) + self.smc.work_len(target).max(scores)
     }
 
-    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Paths, Error> {
+    fn init(
+        &self,
+        target: &P,
+        family: &Twisted,
+        params: &[f64],
+        lanes: &mut [Stream],
+    ) -> Result<Paths, Error> {
         let (chain, dim, count) = (family.on(target), target.dim(), self.lanes);
         if count == 0 {
             return Err(Error::parameter("lanes", 0.0, "at least 1").within("PathScore"));
@@ -90,14 +91,14 @@ where
         self.smc.init(target, points)
     }
 
-    fn check(&self, target: &P, _: &F, state: &Paths) -> Result<(), Error> {
+    fn check(&self, target: &P, _: &Twisted, state: &Paths) -> Result<(), Error> {
         state.check(target, self.lanes).map_err(|error| error.within("PathScore"))
     }
 
     fn ascent_direction(
         &self,
         target: &P,
-        family: &F,
+        family: &Twisted,
         params: &[f64],
         state: &mut Paths,
         lanes: &mut [Stream],
@@ -128,12 +129,9 @@ pub struct JointPaths<K = ConditionalSmc> {
     pub climb: PathScore<K>,
 }
 
-impl<M, F, K> Estimator<M, F> for JointPaths<K>
+impl<M: Learnable, K: PathKernel> Estimator<M, Twisted> for JointPaths<K>
 where
-    K: PathKernel,
-    M: Learnable + 'static,
-    for<'a> M::At<'a>: StateSpace,
-    F: for<'a> PathFamily<M::At<'a>>,
+    for<'a> M::At<'a>: GaussianDynamics,
 {
     type State = Paths;
     type Info = K::Info;
@@ -142,15 +140,15 @@ where
         format!("JointPaths {{ smc: {}, lanes: {} }}", self.climb.smc.config(), self.climb.lanes)
     }
 
-    fn family_config(&self, family: &F) -> String {
-        PathFamily::<M::At<'static>>::config(family)
+    fn family_config(&self, family: &Twisted) -> String {
+        format!("{family:?}")
     }
 
-    fn num_params(&self, target: &M, family: &F) -> usize {
+    fn num_params(&self, target: &M, family: &Twisted) -> usize {
         family.on(&target.anywhere()).num_params() + target.num_thetas()
     }
 
-    fn check_params(&self, target: &M, family: &F, params: &[f64]) -> Result<(), Error> {
+    fn check_params(&self, target: &M, family: &Twisted, params: &[f64]) -> Result<(), Error> {
         let lambdas = family.on(&target.anywhere()).num_params();
         same_length("lambda and theta", lambdas + target.num_thetas(), params.len())
             .and_then(|()| {
@@ -165,24 +163,30 @@ where
         self.climb.lanes
     }
 
-    fn work_len(&self, target: &M, family: &F) -> usize {
+    fn work_len(&self, target: &M, family: &Twisted) -> usize {
         self.climb.work_len(&target.anywhere(), family)
     }
 
-    fn init(&self, target: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<Paths, Error> {
+    fn init(
+        &self,
+        target: &M,
+        family: &Twisted,
+        params: &[f64],
+        lanes: &mut [Stream],
+    ) -> Result<Paths, Error> {
         self.check_params(target, family, params)?;
         let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
         self.climb.init(&target.at(theta), family, lambda, lanes)
     }
 
-    fn check(&self, target: &M, family: &F, state: &Paths) -> Result<(), Error> {
+    fn check(&self, target: &M, family: &Twisted, state: &Paths) -> Result<(), Error> {
         self.climb.check(&target.anywhere(), family, state)
     }
 
     fn ascent_direction(
         &self,
         target: &M,
-        family: &F,
+        family: &Twisted,
         params: &[f64],
         state: &mut Paths,
         lanes: &mut [Stream],

@@ -1,9 +1,7 @@
 //! Sequential Monte Carlo, and the kernels of paths made of it: conditional, and without a retained path.
 
 use faer::Mat;
-use mcsa_core::{
-    Columns, Error, Metric, Record, Stream, all_finite, bits, fits_in_memory, same_length, type_name,
-};
+use mcsa_core::{Columns, Error, Metric, Record, Stream, all_finite, bits, same_length, type_name};
 use serde::{Deserialize, Serialize};
 
 use crate::swarm::Rules;
@@ -63,17 +61,14 @@ pub trait PathKernel: Send + Sync {
     ///
     /// # Panics
     /// If the number of lanes differs from that of the paths, or `work` is shorter than `work_len`.
-    fn step<P, G>(
+    fn step<P: StateSpace + ?Sized>(
         &self,
         target: &P,
-        proposal: &mut G,
+        proposal: &mut dyn PathProposal,
         paths: &mut Paths,
         lanes: &mut [Stream],
         work: &mut [f64],
-    ) -> Self::Info
-    where
-        P: StateSpace + ?Sized,
-        G: PathProposal + ?Sized;
+    ) -> Self::Info;
 }
 
 /// Rule for the past of the path drawn by conditional SMC. Tracing alone is valid, but all paths share their early states
@@ -121,18 +116,8 @@ pub enum Lineage {
 /// assert!((found - model.log_evidence()).abs() < 0.05);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings")]
-pub struct Smc(Settings);
-
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
-    particles: usize,
-    #[serde(default)]
-    resampling: Resampling,
-    threshold: f64,
-}
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Smc(Rules);
 
 impl Smc {
     /// A filter with `particles` particles, resampled when their effective sample size is below `threshold * particles`; 1
@@ -141,40 +126,33 @@ impl Smc {
     /// # Errors
     /// If `particles` is 0, or the threshold is not between 0 and 1.
     pub fn new(particles: usize, resampling: Resampling, threshold: f64) -> Result<Self, Error> {
-        Self::try_from(Settings { particles, resampling, threshold })
-    }
-
-    fn rules(&self, keeps: bool) -> Rules {
-        let Settings { particles, resampling, threshold } = self.0;
-        Rules { particles, resampling, threshold, lineage: Lineage::Traced, keeps }
+        let rules = Rules { particles, resampling, threshold, lineage: Lineage::Traced, keeps: false };
+        rules.check(1, 1).map_err(|error| error.within("Smc"))?;
+        Ok(Self(rules))
     }
 
     /// Length of lent memory for [`log_evidence`](Self::log_evidence). It does not grow with the length of the path.
     pub fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
-        self.rules(false).work_len(target.num_states(), target.state_dim())
+        self.0.work_len(target)
     }
 
     /// Length of lent memory for [`draw_path_into`](Self::draw_path_into).
     pub fn path_work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
-        self.rules(true).work_len(target.num_states(), target.state_dim())
+        Rules { keeps: true, ..self.0 }.work_len(target)
     }
 
     /// Estimate `log Z-hat` of the log evidence; `-inf` if all weights vanish.
     ///
     /// # Panics
     /// If `work` is shorter than [`work_len`](Self::work_len).
-    pub fn log_evidence<P, G>(
+    pub fn log_evidence<P: StateSpace + ?Sized>(
         &self,
         target: &P,
-        proposal: &mut G,
+        proposal: &mut dyn PathProposal,
         stream: &mut Stream,
         work: &mut [f64],
-    ) -> f64
-    where
-        P: StateSpace + ?Sized,
-        G: PathProposal + ?Sized,
-    {
-        self.rules(false).run(target, proposal, None, false, stream, work).log_evidence
+    ) -> f64 {
+        self.0.run(target, proposal, None, false, stream, work).log_evidence
     }
 
     /// Draws a path by the final weights and returns `log Z-hat`. If all weights vanish, `path` is unchanged. The
@@ -183,34 +161,16 @@ impl Smc {
     /// # Panics
     /// If the length of `path` differs from the target's dimension, or `work` is shorter than
     /// [`path_work_len`](Self::path_work_len).
-    pub fn draw_path_into<P, G>(
+    pub fn draw_path_into<P: StateSpace + ?Sized>(
         &self,
         target: &P,
-        proposal: &mut G,
+        proposal: &mut dyn PathProposal,
         stream: &mut Stream,
         path: &mut [f64],
         work: &mut [f64],
-    ) -> f64
-    where
-        P: StateSpace + ?Sized,
-        G: PathProposal + ?Sized,
-    {
+    ) -> f64 {
         assert_eq!(path.len(), target.dim(), "a path of states");
-        self.rules(true).run(target, proposal, Some(path), false, stream, work).log_evidence
-    }
-}
-
-impl TryFrom<Settings> for Smc {
-    type Error = Error;
-
-    fn try_from(settings: Settings) -> Result<Self, Error> {
-        if settings.particles == 0 {
-            return Err(Error::parameter("particles", 0.0, "at least 1").within("Smc"));
-        }
-        fits_in_memory("particles", settings.particles, 1).map_err(|error| error.within("Smc"))?;
-        let smc = Self(settings);
-        smc.rules(false).check().map_err(|error| error.within("Smc"))?;
-        Ok(smc)
+        Rules { keeps: true, ..self.0 }.run(target, proposal, Some(path), false, stream, work).log_evidence
     }
 }
 
@@ -293,33 +253,24 @@ impl PathKernel for ConditionalSmc {
     }
 
     fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
-        target.dim() + self.rules().work_len(target.num_states(), target.state_dim())
+        target.dim() + self.rules().work_len(target)
     }
 
     /// Initial paths. Rejects fewer than two particles, and a threshold outside `[0, 1]`.
     fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error> {
         let within = |error: Error| error.within("ConditionalSmc");
-        if self.particles < 2 {
-            let few = self.particles as f64;
-            return Err(within(Error::parameter("particles", few, "at least 2, the retained path included")));
-        }
-        fits_in_memory("particles", self.particles, target.dim()).map_err(within)?;
-        self.rules().check().map_err(within)?;
+        self.rules().check(2, target.dim()).map_err(within)?;
         Paths::new(target, positions).map_err(within)
     }
 
-    fn step<P, G>(
+    fn step<P: StateSpace + ?Sized>(
         &self,
         target: &P,
-        proposal: &mut G,
+        proposal: &mut dyn PathProposal,
         paths: &mut Paths,
         lanes: &mut [Stream],
         work: &mut [f64],
-    ) -> ConditionalSmcInfo
-    where
-        P: StateSpace + ?Sized,
-        G: PathProposal + ?Sized,
-    {
+    ) -> ConditionalSmcInfo {
         assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per chain");
         let (chains, times) = (lanes.len() as f64, target.num_states() as f64);
         let (old, work) = work.split_at_mut(target.dim());
@@ -346,8 +297,7 @@ impl PathKernel for ConditionalSmc {
 /// Does not leave the posterior invariant: with few particles the distribution of a path is neither that of the proposal nor
 /// the posterior, and an average over paths is biased however long it is. If all weights vanish the path stays, and is
 /// counted.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FreshPaths {
     /// The sequential Monte Carlo method that draws the paths.
     pub smc: Smc,
@@ -384,18 +334,14 @@ impl PathKernel for FreshPaths {
         Paths::new(target, positions).map_err(|error| error.within("FreshPaths"))
     }
 
-    fn step<P, G>(
+    fn step<P: StateSpace + ?Sized>(
         &self,
         target: &P,
-        proposal: &mut G,
+        proposal: &mut dyn PathProposal,
         paths: &mut Paths,
         lanes: &mut [Stream],
         work: &mut [f64],
-    ) -> FreshPathsInfo
-    where
-        P: StateSpace + ?Sized,
-        G: PathProposal + ?Sized,
-    {
+    ) -> FreshPathsInfo {
         assert_eq!(lanes.len(), paths.positions.ncols(), "a lane per path");
         let mut proposal = Untwisted { model: target, proposal };
         let (mut sum, mut vanished) = (0.0, 0);

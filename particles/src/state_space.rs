@@ -1,7 +1,7 @@
 //! State-space models, targets whose latent point is a path `z_0 .. z_{T-1}`, and proposals of their paths as particle methods see
 //! them: transitions and twisting functions.
 
-use mcsa_core::{Family, LogDensity, Stream};
+use mcsa_core::{LogDensity, Stream};
 
 /// State-space model: a Markov chain of states `z_0 .. z_{T-1}` with one observation per state.
 ///
@@ -132,41 +132,6 @@ pub trait PathProposal {
     /// # Panics
     /// If the lengths differ.
     fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]);
-}
-
-/// Variational family on paths that depends on the model, `q_{lambda, theta}`, such as chains that twist the model's transitions.
-///
-/// Its members are Markov chains, so that particles can be drawn state by state. When theta moves, the family changes with it;
-/// scores are gradients in lambda at the present theta.
-pub trait PathFamily<P: ?Sized>: Send + Sync {
-    /// The family for a fixed model.
-    type On<'a>: Family
-    where
-        Self: 'a,
-        P: 'a;
-
-    /// The proposals at each time, for a fixed model and lambda.
-    type Proposal<'a>: PathProposal
-    where
-        Self: 'a,
-        P: 'a;
-
-    /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](mcsa_core::Parametric::config).
-    fn config(&self) -> String {
-        mcsa_core::type_name::<Self>()
-    }
-
-    /// The family for `model`.
-    fn on<'a>(&'a self, model: &'a P) -> Self::On<'a>;
-
-    /// Length of the slice `work` that the proposals for `model` need.
-    fn proposal_len(&self, model: &P) -> usize;
-
-    /// The proposals of `q_lambda` for `model`. The caller has checked the params with [`check`](mcsa_core::Parametric::check).
-    ///
-    /// # Panics
-    /// If the params have another length, or `work` is too short.
-    fn proposal<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> Self::Proposal<'a>;
 }
 
 /// Bootstrap filter (Gordon, Salmond & Smith 1993): proposes from the model's own transitions, with the observations so far

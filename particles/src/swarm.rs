@@ -1,12 +1,12 @@
 //! One sequential Monte Carlo pass over all times, with or without a retained path, and its weights.
 
-use mcsa_core::{Error, Stream, borrow};
+use mcsa_core::{Error, Stream, borrow, fits_in_memory};
 
 use crate::resampling::choose;
 use crate::{Lineage, PathProposal, Resampling, StateSpace};
 
 /// Settings of a pass.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rules {
     pub(crate) particles: usize,
     pub(crate) resampling: Resampling,
@@ -72,8 +72,14 @@ struct Swarm<'w> {
 }
 
 impl Rules {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        // Written so that NaN is refused.
+    /// Checks the threshold, and that there are at least `least` particles of `dim` numbers.
+    pub(crate) fn check(&self, least: usize, dim: usize) -> Result<(), Error> {
+        if self.particles < least {
+            let expected = if least == 1 { "at least 1" } else { "at least 2, the retained path included" };
+            return Err(Error::parameter("particles", self.particles as f64, expected));
+        }
+        fits_in_memory("particles", self.particles, dim)?;
+        // Written so that NaN is an error.
         if !(0.0..=1.0).contains(&self.threshold) {
             return Err(Error::parameter("threshold", self.threshold, "between 0 and 1"));
         }
@@ -86,8 +92,8 @@ impl Rules {
         if self.keeps { [times, times, finals] } else { [2, 1, finals] }
     }
 
-    pub(crate) fn work_len(&self, times: usize, dim: usize) -> usize {
-        let [states, ancestors, finals] = self.kept(times);
+    pub(crate) fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
+        let ([states, ancestors, finals], dim) = (self.kept(target.num_states()), target.state_dim());
         self.particles * (states * dim + ancestors + finals + 2 * dim + 6)
     }
 
@@ -114,19 +120,15 @@ impl Rules {
 
     /// Runs particles over all times. If `path` is given, it is replaced by a path drawn from the particles, and if
     /// `retains`, its old value is the retained path. If all weights vanish, `path` is unchanged.
-    pub(crate) fn run<P, G>(
+    pub(crate) fn run<P: StateSpace + ?Sized>(
         self,
         target: &P,
-        proposal: &mut G,
+        proposal: &mut dyn PathProposal,
         mut path: Option<&mut [f64]>,
         retains: bool,
         stream: &mut Stream,
         work: &mut [f64],
-    ) -> Tally
-    where
-        P: StateSpace + ?Sized,
-        G: PathProposal + ?Sized,
-    {
+    ) -> Tally {
         let times = target.num_states();
         let mut swarm = self.swarm(times, target.state_dim(), work);
         let mut tally = Tally::NONE;
@@ -253,17 +255,14 @@ impl Swarm<'_> {
     }
 
     /// Draws the states of time `t` and adds their log weights.
-    fn move_on<P, G>(
+    fn move_on<P: StateSpace + ?Sized>(
         &mut self,
         target: &P,
-        proposal: &mut G,
+        proposal: &mut dyn PathProposal,
         t: usize,
         retained: Option<&[f64]>,
         stream: &mut Stream,
-    ) where
-        P: StateSpace + ?Sized,
-        G: PathProposal + ?Sized,
-    {
+    ) {
         let (dim, block) = (self.dim, self.block(t));
         let z = &mut self.states[block..][..self.rules.particles * dim];
         let previous: &[f64] = if t == 0 { &[] } else { self.previous };

@@ -5,12 +5,12 @@ use mcsa_core::numeric::{exp, ln_1p};
 use mcsa_core::{Columns, Error, Family, Parametric, Stream, all_finite, borrow, each_column, same_length};
 use mcsa_models::support::HALF_LOG_TAU;
 
-use crate::{GaussianDynamics, PathFamily, PathProposal};
+use crate::{GaussianDynamics, PathProposal};
 
-/// Path family that builds a [`TwistedChain`] on the model being fitted.
+/// Family of paths that depends on the model being fitted: its [`TwistedChain`]. When the parameters of the model move, the family
+/// changes with it.
 ///
 /// ```
-/// use mcsa_particles::PathFamily;
 /// use mcsa_core::Parametric;
 /// use mcsa_models::Learnable;
 /// use mcsa_particles::{LinearGaussianSeries, Twisted};
@@ -22,31 +22,45 @@ use crate::{GaussianDynamics, PathFamily, PathProposal};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Twisted;
 
-impl<P: GaussianDynamics> PathFamily<P> for Twisted {
-    fn config(&self) -> String {
-        format!("{self:?}")
-    }
-
-    type On<'a>
-        = TwistedChain<'a, P>
-    where
-        P: 'a;
-
-    type Proposal<'a>
-        = TwistedSteps<'a, P>
-    where
-        P: 'a;
-
-    fn on<'a>(&'a self, model: &'a P) -> TwistedChain<'a, P> {
+impl Twisted {
+    /// The chain of a model.
+    pub const fn on<P>(self, model: &P) -> TwistedChain<'_, P> {
         TwistedChain { model }
     }
 
-    fn proposal_len(&self, model: &P) -> usize {
+    /// Length of the slice `work` that the proposals for a model need.
+    pub fn proposal_len<P: GaussianDynamics>(self, model: &P) -> usize {
         4 * model.num_states()
     }
 
-    fn proposal<'a>(&'a self, model: &'a P, params: &'a [f64], work: &'a mut [f64]) -> TwistedSteps<'a, P> {
-        TwistedSteps::new(model, params, work)
+    /// The proposals of the chain of a model at these params, which [`check`](Parametric::check) has admitted.
+    ///
+    /// # Panics
+    /// If the params have another length, or `work` is too short.
+    pub fn proposal<'a, P: GaussianDynamics>(
+        self,
+        model: &'a P,
+        params: &'a [f64],
+        mut work: &'a mut [f64],
+    ) -> TwistedSteps<'a, P> {
+        assert_eq!(params.len(), 2 * model.num_states(), "nu and log Lambda");
+        let (nu, log_lambda) = params.split_at(model.num_states());
+        let mut lend = || borrow(&mut work, model.num_states());
+        let (lambda, halves, constants, deviations) = (lend(), lend(), lend(), lend());
+        let lambda = precisions(log_lambda, lambda);
+        for (t, deviation) in deviations.iter_mut().enumerate() {
+            let variance = model.means_into(t, &[], &mut []);
+            constants[t] = variance * lambda[t];
+            halves[t] = 0.5 / (1.0 + constants[t]);
+            // 1 / (1 / v + Lambda)
+            *deviation = 2.0 * variance * halves[t];
+        }
+        ln_1p(constants);
+        for (t, deviation) in deviations.iter_mut().enumerate() {
+            constants[t] = 0.5 * (*deviation * nu[t] * nu[t] - constants[t]);
+            *deviation = deviation.sqrt();
+        }
+        TwistedSteps { model, nu, lambda, halves, constants, deviations }
     }
 }
 
@@ -63,7 +77,7 @@ impl<P: GaussianDynamics> PathFamily<P> for Twisted {
 /// If the model is linear and Gaussian and each `psi_t` is the likelihood of all observations from `t` on given `z_t`, the chain is
 /// the posterior. It changes with the model's parameters theta; its scores are those in lambda alone.
 ///
-/// `check` refuses a precision `Lambda_t` that is not finite; one that underflows to 0 leaves the precision of the step as in the
+/// A precision `Lambda_t` that is not finite is an error; one that underflows to 0 leaves the precision of the step as in the
 /// model.
 #[derive(Debug)]
 pub struct TwistedChain<'a, P> {
@@ -216,29 +230,6 @@ pub struct TwistedSteps<'a, P> {
     constants: &'a [f64],
     /// Standard deviation of each twisted step.
     deviations: &'a [f64],
-}
-
-impl<'a, P: GaussianDynamics> TwistedSteps<'a, P> {
-    fn new(model: &'a P, params: &'a [f64], mut work: &'a mut [f64]) -> Self {
-        assert_eq!(params.len(), 2 * model.num_states(), "nu and log Lambda");
-        let (nu, log_lambda) = params.split_at(model.num_states());
-        let mut lend = || borrow(&mut work, model.num_states());
-        let (lambda, halves, constants, deviations) = (lend(), lend(), lend(), lend());
-        let lambda = precisions(log_lambda, lambda);
-        for (t, deviation) in deviations.iter_mut().enumerate() {
-            let variance = model.means_into(t, &[], &mut []);
-            constants[t] = variance * lambda[t];
-            halves[t] = 0.5 / (1.0 + constants[t]);
-            // 1 / (1 / v + Lambda)
-            *deviation = 2.0 * variance * halves[t];
-        }
-        ln_1p(constants);
-        for (t, deviation) in deviations.iter_mut().enumerate() {
-            constants[t] = 0.5 * (*deviation * nu[t] * nu[t] - constants[t]);
-            *deviation = deviation.sqrt();
-        }
-        Self { model, nu, lambda, halves, constants, deviations }
-    }
 }
 
 impl<P: GaussianDynamics> TwistedSteps<'_, P> {

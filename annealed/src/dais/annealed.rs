@@ -37,7 +37,7 @@ const LOGIT: f64 = 15.0;
 /// `base` is the lambda of [`MeanField`] or [`FullRank`], psi that of the surrogate. `|w|` is cut at 15.
 ///
 /// A step size at its clip has no derivative. If all of them are zero the path stands still for ever and the fit is that of the base:
-/// [`step_sizes`](Pushforward::step_sizes) counts them, every step of a fit records the counts, and a run that ends so says it.
+/// [`step_sizes`](Pushforward::step_sizes) counts them, every step of a fit records the counts, and so does the outcome of a run that ends there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Annealed<S> {
     /// Surrogate posterior that the path follows.
@@ -84,42 +84,10 @@ impl<S: Surrogate> Annealed<S> {
         Ok(params)
     }
 
-    /// Number of normal numbers of a path that is drawn backward from its end.
-    pub fn back_noise_dim(&self) -> usize {
-        self.steps * self.surrogate.dim() + self.surrogate.noise_dim()
-    }
-
-    /// `log q` of paths that are drawn backward from their ends with the normal numbers of each column: for ends that are draws of
-    /// the posterior, `log p - log q` has a mean above the log evidence. See [`Dais::path_back`](super::Dais::path_back).
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    pub fn push_back(
-        &self,
-        params: &[f64],
-        ends: MatRef<'_, f64>,
-        noise: MatRef<'_, f64>,
-        log_q: &mut [f64],
-        mut work: &mut [f64],
-    ) {
-        assert_eq!(
-            (noise.nrows(), noise.ncols()),
-            (self.back_noise_dim(), log_q.len()),
-            "a noise per density"
-        );
-        assert_eq!((ends.nrows(), ends.ncols()), (self.dim(), log_q.len()), "an end per density");
-        let (chain, tape) = (self.constrained(params, &mut work).chain, borrow(&mut work, self.tape_len()));
-        let (mut tape, psi) = (Tape::of(&self.surrogate, self.steps, tape), &params[self.layout().psi()..]);
-        for (j, log_q) in log_q.iter_mut().enumerate() {
-            let (end, noise) = (ends.column(j), noise.column(j).split_at(self.steps * self.dim()));
-            *log_q = chain.simulate_back(&self.surrogate, psi, end, noise, &mut tape, work);
-        }
-    }
-
     /// The chain at `params`, with all parameters on their constrained scale.
     ///
     /// # Errors
-    /// If [`check`](Parametric::check) refuses `params`.
+    /// If [`check`](Parametric::check) finds a fault in `params`.
     pub fn chain(&self, params: &[f64]) -> Result<Dais, Error> {
         self.check(params)?;
         let (layout, mut memory) = (self.layout(), vec![0.0; self.layout().constrained_len()]);
@@ -418,11 +386,18 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
         lanes: &mut [Stream],
         noise: MatMut<'_, f64>,
         log_q: &mut [f64],
-        work: &mut [f64],
+        mut work: &mut [f64],
     ) -> bool {
-        let mut noise = noise.subrows_mut(0, self.back_noise_dim());
+        assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "an end per density");
+        let momenta = self.steps * self.dim();
+        let mut noise = noise.subrows_mut(0, momenta + self.surrogate.noise_dim());
         each_column(lanes, noise.rb_mut(), |lane, _, noise| lane.normals_into(noise));
-        self.push_back(params, z, noise.as_ref(), log_q, work);
+        let (chain, tape) = (self.constrained(params, &mut work).chain, borrow(&mut work, self.tape_len()));
+        let (mut tape, psi) = (Tape::of(&self.surrogate, self.steps, tape), &params[self.layout().psi()..]);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            let (end, noise) = (z.column(j), noise.as_ref().column(j).split_at(momenta));
+            *log_q = chain.simulate_back(&self.surrogate, psi, end, noise, &mut tape, work);
+        }
         true
     }
 

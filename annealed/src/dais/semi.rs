@@ -1,6 +1,6 @@
 //! Annealed paths for local latent points, and a mean-field Gaussian for global ones.
 
-use crate::{Along, LocalFamily, LocalLatents, PathPoint, Surrogate};
+use crate::{Along, LocalLatents, PathPoint, Surrogate};
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
@@ -97,6 +97,12 @@ impl<M: LocalLatents> SemiAnnealed<M> {
         Ok(params)
     }
 
+    /// The family of theta and the local points of a minibatch, with the whole lambda: its `log q` is
+    /// `log q(theta) + N/B sum_n log q_n(w_n)`.
+    pub const fn on<'a>(&'a self, rows: &'a [usize]) -> SemiPart<'a, M> {
+        SemiPart { family: self, rows }
+    }
+
     fn globals(&self) -> MeanField {
         MeanField::new(self.model.num_globals()).with_link(Link::Exp)
     }
@@ -162,21 +168,6 @@ impl<M: LocalLatents> Parametric for SemiAnnealed<M> {
             checked.map_err(|error| error.within(format!("datum {row}")))?;
         }
         Ok(())
-    }
-}
-
-impl<M: LocalLatents> LocalFamily for SemiAnnealed<M> {
-    type Part<'a>
-        = SemiPart<'a, M>
-    where
-        M: 'a;
-
-    fn num_data(&self) -> usize {
-        self.model.num_data()
-    }
-
-    fn on<'a>(&'a self, rows: &'a [usize]) -> SemiPart<'a, M> {
-        SemiPart { family: self, rows }
     }
 }
 

@@ -27,7 +27,7 @@
 use mcsa_core::{borrow, numeric};
 
 use super::average::BLOCK;
-use super::posterior::{Batch, SparsePosterior, chosen};
+use super::posterior::{Batch, SparsePosterior};
 use super::process::{Kernel, KernelSlopes, LEAST, SparseGaussianProcess};
 use mcsa_numeric::design::RowsRef;
 
@@ -41,7 +41,7 @@ pub(super) enum Of<'a> {
 }
 
 impl SparseGaussianProcess {
-    /// Length of the slice `work` that [`SparsePosterior::add_theta_gradient`] and its kind need for as many rows.
+    /// Length of the slice `work` that derivatives in theta need for as many rows.
     pub(super) fn theta_work_len(&self, rows: usize) -> usize {
         let (m, d) = (self.num_inducing(), self.features().columns());
         2 * m * m + 6 * m + m * d + 3 * rows
@@ -49,49 +49,6 @@ impl SparseGaussianProcess {
 }
 
 impl SparsePosterior<'_> {
-    /// Length of the slice `work` that the derivatives in theta need for as many rows.
-    pub fn theta_work_len(&self, rows: usize) -> usize {
-        self.process.theta_work_len(rows)
-    }
-
-    /// `theta_bar += weight d/dtheta [log_prior(z) + scale sum_{n in rows} l_n(z)]`, at a fixed point of the posterior's coordinates;
-    /// returns the log prior plus `scale` times the log likelihood, not weighted.
-    ///
-    /// # Panics
-    /// If a length differs, or a row is not less than the number of data.
-    pub fn add_theta_gradient(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        weight: f64,
-        theta_bar: &mut [f64],
-        work: &mut [f64],
-    ) -> f64 {
-        let prior = mcsa_core::Separable::log_prior(self, z, work);
-        let batch = chosen(rows, weight * scale);
-        prior + scale * self.add_theta(Of::Value, &batch, z, weight, theta_bar, work)
-    }
-
-    /// `theta_bar += weight d/dtheta (x . d/dz [log_prior(z) + scale sum_{n in rows} l_n(z)])`: what the reverse sweep of an annealed
-    /// path that follows this gradient adds to the derivative of its bound, at each step.
-    ///
-    /// # Panics
-    /// If a length differs, or a row is not less than the number of data.
-    #[expect(clippy::too_many_arguments, reason = "rows, factor, point, direction, weight, result, scratch")]
-    pub fn add_theta_cross(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        x: &[f64],
-        weight: f64,
-        theta_bar: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.add_theta(Of::Along(x), &chosen(rows, weight * scale), z, weight, theta_bar, work);
-    }
-
     /// The derivative of the prior, weighted, plus those of the batch, each with its factor; returns the sum of the batch's log
     /// likelihoods.
     pub(super) fn add_theta(

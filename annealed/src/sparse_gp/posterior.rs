@@ -8,7 +8,7 @@ use mcsa_core::{
 use super::adjoint::Of;
 use super::average::{Average, BLOCK};
 use super::process::{InducingCoordinates, LEAST, Memory, SparseGaussianProcess};
-use crate::minibatched::{LearnableRows, checked_rows};
+use crate::minibatched::checked_rows;
 use mcsa_models::support::{HALF_LOG_TAU, decided};
 use mcsa_numeric::design::RowsRef;
 
@@ -20,7 +20,7 @@ pub(super) struct Batch<A, F> {
 }
 
 /// The data in `rows`, each with the factor `scale`.
-pub(super) fn chosen(rows: &[usize], scale: f64) -> Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64> {
+fn chosen(rows: &[usize], scale: f64) -> Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64> {
     Batch { count: rows.len(), at: |b: usize| rows[b], factor: move |_| scale }
 }
 
@@ -371,23 +371,20 @@ impl SparseMinibatch<'_> {
         self.process.num_data() as f64 / self.rows.len() as f64
     }
 
-    /// Prepares the posterior in lent memory; `None` if theta is refused.
+    /// Prepares the posterior in lent memory; `None` if theta is out of range.
     fn at<'b>(&'b self, theta: &'b [f64], memory: &'b mut [f64]) -> Option<SparsePosterior<'b>> {
         self.process.prepare_into(theta, self.rows, memory).ok()?;
         Some(self.process.posterior(theta, self.rows, memory))
     }
 }
 
-impl LearnableRows for SparseGaussianProcess {
-    type On<'a> = SparseMinibatch<'a>;
-
-    fn num_data(&self) -> usize {
-        Self::num_data(self)
-    }
-
-    fn on<'a>(&'a self, rows: &'a [usize]) -> Result<SparseMinibatch<'a>, Error> {
-        let rows = checked_rows("process", Self::num_data(self), rows)?;
-        Ok(SparseMinibatch { process: self, rows })
+impl SparseGaussianProcess {
+    /// The density of a minibatch, whose points are theta followed by inducing values.
+    ///
+    /// # Errors
+    /// If there is no row, or a row is not less than the number of data.
+    pub fn on<'a>(&'a self, rows: &'a [usize]) -> Result<SparseMinibatch<'a>, Error> {
+        Ok(SparseMinibatch { process: self, rows: checked_rows("process", self.num_data(), rows)? })
     }
 }
 

@@ -4,6 +4,7 @@ use mcsa_core::{Error, borrow, checksum, numeric};
 
 use super::adjoint::Of;
 use super::{SparseGaussianProcess, SparsePosterior};
+use crate::minibatched::checked_rows;
 use crate::{Along, PathPoint, Surrogate};
 
 /// Surrogate posterior of the inducing values of a [`SparseGaussianProcess`]: its prior, and a weighted log likelihood of a few of
@@ -13,7 +14,7 @@ use crate::{Along, PathPoint, Surrogate};
 /// g(u; psi) = log N(u; 0, K_ZZ) + sum_n w_n log p(y_n | u),   psi = (theta, log w)
 /// ```
 /// The parameters theta are those of the process, inducing points included; the weights start at `N / B` and are learned, or stay
-/// fixed. In a bound, the same theta enters the target: its derivative there is [`SparsePosterior::add_theta_gradient`].
+/// fixed. In a bound, the same theta enters the target, a [minibatch](SparseGaussianProcess::on) of the process.
 ///
 /// A path prepares kernel and factor once. If theta has none, everything is NaN, which an estimator counts.
 ///
@@ -42,15 +43,8 @@ impl SparseSurrogate {
     /// # Errors
     /// If there is no row, or a row is not less than the number of data.
     pub fn new(process: SparseGaussianProcess, rows: Vec<usize>) -> Result<Self, Error> {
-        let data = process.num_data();
-        if rows.is_empty() {
-            return Err(Error::invalid("a surrogate has at least one row").within("SparseSurrogate"));
-        }
-        if let Some(row) = rows.iter().find(|&&row| row >= data) {
-            return Err(
-                Error::invalid(format!("row {row}: the process has {data} data")).within("SparseSurrogate")
-            );
-        }
+        checked_rows("process", process.num_data(), &rows)
+            .map_err(|error| error.within("SparseSurrogate"))?;
         Ok(Self { process, rows, learns_weights: true, fixed: None })
     }
 

@@ -92,7 +92,11 @@ pub fn seed_clusters(x: MatRef<'_, f64>, clusters: usize, stream: &mut Stream) -
 }
 
 impl Clusters {
-    /// Clusters by k-means++ and at most `passes` Lloyd iterations, which end as soon as no row changes its cluster.
+    /// Clusters by k-means++ and at most `passes` Lloyd iterations. An iteration assigns each row to the nearest centre, and moves each
+    /// centre to the mean of its rows; a centre without rows first takes the row that is farthest from its own. The iterations end as
+    /// soon as no row changes its cluster.
+    ///
+    /// The sum of squared distances never rises. One pass costs one product of the rows with the centres.
     ///
     /// # Errors
     /// If there are fewer rows than clusters, no cluster, no column, no pass, or a number is not finite.
@@ -103,30 +107,17 @@ impl Clusters {
         stream: &mut Stream,
     ) -> Result<Self, Error> {
         let seeds = seed_clusters(x, clusters, stream)?;
-        Self::lloyd(x, Mat::from_fn(clusters, x.ncols(), |c, k| x[(seeds[c], k)]).as_ref(), passes)
+        if passes == 0 {
+            return Err(Error::parameter("passes", 0.0, "at least 1").within("k-means"));
+        }
+        Ok(Self::lloyd(x, Mat::from_fn(clusters, x.ncols(), |c, k| x[(seeds[c], k)]), passes))
     }
 
-    /// Clusters by at most `passes` Lloyd iterations from these centres. An iteration assigns each row to the nearest centre, and
-    /// moves each centre to the mean of its rows; a centre without rows first takes the row that is farthest from its own.
-    ///
-    /// The sum of squared distances never rises. One pass costs one product of the rows with the centres.
-    ///
-    /// # Errors
-    /// If there are fewer rows than centres, no centre, no column, no pass, lengths differ, or a number is not finite.
-    pub fn lloyd(x: MatRef<'_, f64>, centres: MatRef<'_, f64>, passes: usize) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("k-means");
-        check(x, centres.nrows()).map_err(refuse)?;
-        finite_matrix("centres", centres).map_err(refuse)?;
-        same_length("row of the centres", x.ncols(), centres.ncols()).map_err(refuse)?;
-        if passes == 0 {
-            return Err(refuse(Error::parameter("passes", 0.0, "at least 1")));
-        }
+    /// Lloyd iterations from these centres.
+    fn lloyd(x: MatRef<'_, f64>, centres: Mat<f64>, passes: usize) -> Self {
         let rows = by_row(x);
-        let mut clusters = Self {
-            centres: centres.to_owned(),
-            assignment: vec![usize::MAX; x.nrows()],
-            sizes: vec![0; centres.nrows()],
-        };
+        let sizes = vec![0; centres.nrows()];
+        let mut clusters = Self { centres, assignment: vec![usize::MAX; x.nrows()], sizes };
         for _ in 0..passes {
             let before = clusters.assignment.clone();
             clusters.assign(&rows);
@@ -136,7 +127,7 @@ impl Clusters {
             }
             clusters.move_centres(&rows);
         }
-        Ok(clusters)
+        clusters
     }
 
     /// Assigns each row to the nearest centre, the one of largest `c . x - |c|^2 / 2`.
@@ -336,4 +327,18 @@ pub fn sensitivities(signed: MatRef<'_, f64>, clusters: &Clusters, radius: f64) 
         n as f64 / (1.0 + others.sum::<f64>())
     };
     Ok(squares.chunks_exact(count).zip(clusters.assignment()).map(bound).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A centre without rows takes the farthest row of a larger cluster.
+    #[test]
+    fn empty_clusters_are_filled() {
+        let x = faer::mat![[0.0], [1.0], [2.0], [10.0]];
+        let clusters = Clusters::lloyd(x.as_ref(), faer::mat![[1.0], [100.0]], 1);
+        assert_eq!((clusters.assignment(), clusters.sizes()), (&[0, 0, 0, 1][..], &[3, 1][..]));
+        assert_eq!((clusters.centres()[(0, 0)], clusters.centres()[(1, 0)]), (1.0, 10.0));
+    }
 }

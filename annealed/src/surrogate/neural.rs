@@ -1,7 +1,7 @@
 use super::{Along, PathPoint, Surrogate};
 use mcsa_core::numeric::axpy;
 use mcsa_core::{Error, Stream, borrow};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
 use mcsa_models::support::positive;
 use mcsa_numeric::design::RowsRef;
@@ -76,8 +76,8 @@ impl NeuralSurrogate {
     /// Vector psi with biases 0 and normal weights of variance `2 / (inputs + outputs)` of their layer (Glorot & Bengio 2010).
     pub fn initial(&self, stream: &mut Stream) -> Vec<f64> {
         let mut psi = vec![0.0; self.num_params()];
-        let (d, h) = (self.dim, self.units);
-        let Layers { first, second, output, .. } = self.layers_mut(&mut psi);
+        let (d, h, mut rest) = (self.dim, self.units, &mut psi[..]);
+        let Layers { first, second, output, .. } = self.layers(|len| borrow(&mut rest, len));
         for (weights, fans) in [(first, d + h), (second, 2 * h), (output, h + 1)] {
             let scale = (2.0 / fans as f64).sqrt();
             weights.iter_mut().for_each(|weight| *weight = scale * stream.normal());
@@ -85,23 +85,17 @@ impl NeuralSurrogate {
         psi
     }
 
-    fn layers<'a>(&self, mut psi: &'a [f64]) -> Layers<&'a [f64]> {
-        let mut take = |len: usize| {
-            let (head, tail) = psi.split_at(len);
-            psi = tail;
-            head
-        };
+    /// The parts of psi, or of derivatives for it, each of which `take` splits off.
+    fn layers<T>(&self, mut take: impl FnMut(usize) -> T) -> Layers<T> {
         let (first, first_bias) = (take(self.units * self.dim), take(self.units));
         let (second, second_bias) = (take(self.units * self.units), take(self.units));
         Layers { first, first_bias, second, second_bias, output: take(self.units) }
     }
+}
 
-    fn layers_mut<'a>(&self, mut psi: &'a mut [f64]) -> Layers<&'a mut [f64]> {
-        let mut take = |len: usize| borrow(&mut psi, len);
-        let (first, first_bias) = (take(self.units * self.dim), take(self.units));
-        let (second, second_bias) = (take(self.units * self.units), take(self.units));
-        Layers { first, first_bias, second, second_bias, output: take(self.units) }
-    }
+/// Splits the first `len` numbers off.
+fn split<'a>(psi: &mut &'a [f64], len: usize) -> &'a [f64] {
+    psi.split_off(..len).expect("psi has the parameters of the network")
 }
 
 /// `out <- W x`, W row by row.
@@ -115,25 +109,14 @@ fn add_transposed(w: &[f64], y: &[f64], out: &mut [f64]) {
 }
 
 /// `W += a x^T + b y^T`, W row by row.
-struct AddOuters<'a> {
-    a: &'a [f64],
-    x: &'a [f64],
-    b: &'a [f64],
-    y: &'a [f64],
-    w: &'a mut [f64],
-}
-
-impl WithSimd for AddOuters<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for ((row, a), b) in self.w.chunks_exact_mut(self.x.len()).zip(self.a).zip(self.b) {
-            for ((w, x), y) in row.iter_mut().zip(self.x).zip(self.y) {
+fn add_outers([a, b]: [&[f64]; 2], [x, y]: [&[f64]; 2], w: &mut [f64]) {
+    Arch::new().dispatch(|| {
+        for ((row, a), b) in w.chunks_exact_mut(x.len()).zip(a).zip(b) {
+            for ((w, x), y) in row.iter_mut().zip(x).zip(y) {
                 *w += a * x + b * y;
             }
         }
-    }
+    });
 }
 
 /// Activation and slope of a layer with pre-activations `h + bias`.
@@ -178,8 +161,8 @@ impl Surrogate for NeuralSurrogate {
     }
 
     fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], mut tape: &mut [f64], work: &mut [f64]) {
-        let PathPoint { psi, z, .. } = at;
-        let net = self.layers(psi);
+        let PathPoint { mut psi, z, .. } = at;
+        let net = self.layers(|len| split(&mut psi, len));
         let [h_1, slope_1, h_2, slope_2, delta_2, back_1] =
             [(); KEPT].map(|()| borrow(&mut tape, self.units));
         multiply(net.first, z, h_1);
@@ -197,9 +180,9 @@ impl Surrogate for NeuralSurrogate {
     }
 
     fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], mut work: &mut [f64]) {
-        let Along { at: PathPoint { psi, z, .. }, tape, u, scale } = along;
-        let h = self.units;
-        let (net, bar) = (self.layers(psi), self.layers_mut(psi_bar));
+        let Along { at: PathPoint { mut psi, z, .. }, tape, u, scale } = along;
+        let (h, mut rest) = (self.units, psi_bar);
+        let (net, bar) = (self.layers(|len| split(&mut psi, len)), self.layers(|len| borrow(&mut rest, len)));
         let kept: [&[f64]; KEPT] = std::array::from_fn(|i| &tape[i * h..(i + 1) * h]);
         let [h_1, slope_1, h_2, slope_2, delta_2, back_1] = kept;
         let [a_1, along_1, a_2, along_2, bar_1, bar_2] = [(); 6].map(|()| borrow(&mut work, h));
@@ -217,7 +200,7 @@ impl Surrogate for NeuralSurrogate {
             // Not needed any more: the room holds the scaled derivative of the output.
             along_2[i] = scale * delta_2[i];
         }
-        Arch::new().dispatch(AddOuters { a: along_2, x: along_1, b: bar_2, y: h_1, w: bar.second });
+        add_outers([along_2, bar_2], [along_1, h_1], bar.second);
         axpy(1.0, bar_2, bar.second_bias);
         bar_1.fill(0.0);
         add_transposed(net.second, bar_2, bar_1);
@@ -225,7 +208,7 @@ impl Surrogate for NeuralSurrogate {
             bar_1[i] = slope_1[i] * bar_1[i] + scale * bend(h_1[i], slope_1[i]) * a_1[i] * back_1[i];
             a_1[i] = scale * slope_1[i] * back_1[i];
         }
-        Arch::new().dispatch(AddOuters { a: a_1, x: u, b: bar_1, y: z, w: bar.first });
+        add_outers([a_1, bar_1], [u, z], bar.first);
         axpy(1.0, bar_1, bar.first_bias);
         add_transposed(net.first, bar_1, product);
         axpy(-scale * self.precision, u, product);

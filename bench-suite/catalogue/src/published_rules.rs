@@ -10,8 +10,8 @@ use faer::{Mat, MatRef, Side};
 use mcsa_core::{Error, Stream, same_length};
 use mcsa_models::{GaussianProcessClassification, Learnable, Link, Probit};
 use mcsa_particles::{
-    ConditionalSmc, Lineage, LinearGaussian, LinearGaussianSeries, PathFamily, PathKernel, PathProposal,
-    Paths, Resampling, StateSpace, Twisted,
+    ConditionalSmc, Lineage, LinearGaussian, LinearGaussianSeries, PathKernel, PathProposal, Paths,
+    Resampling, StateSpace, Twisted,
 };
 
 /// Log odds of label 1 at the rows of `x` as computed by the scripts of `MCMC-SE`, from the mean of `z` under `q`.

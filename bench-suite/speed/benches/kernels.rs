@@ -13,8 +13,8 @@ use mcsa_estimators::Ascent;
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
 use mcsa_optim::Adam;
 use mcsa_particles::{
-    Bootstrap, ConditionalSmc, FxVolatility, JointPaths, Lineage, PathFamily, PathKernel, Resampling, Smc,
-    StateSpace, Theta, Twisted, msc_paths, smc_paths,
+    Bootstrap, ConditionalSmc, FxVolatility, JointPaths, Lineage, PathKernel, Resampling, Smc, StateSpace,
+    Theta, Twisted, msc_paths, smc_paths,
 };
 
 struct Standard(usize);

@@ -1,8 +1,8 @@
 //! Fits to the evidence lower bound: of regressions, models with local latent points, and sparse Gaussian processes.
 
 use mcsa_annealed::{
-    JointBound, LocalFamily, LocalMinibatch, LocalMinibatched, Minibatched, SparseGaussianProcess,
-    SparsePosterior, SparseSurrogate,
+    JointBound, LocalMinibatch, LocalMinibatched, Minibatched, SparseGaussianProcess, SparsePosterior,
+    SparseSurrogate,
 };
 use mcsa_core::{
     Columns, Counted, Curvature, Error, Estimator, LogDensity, Pushforward, Seed, Stream, from_fn,

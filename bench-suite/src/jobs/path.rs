@@ -8,8 +8,8 @@ use mcsa_core::{Error, LogDensity, Seed, Stream, bits};
 use mcsa_estimators::{Ascent, Outcome};
 use mcsa_models::Learnable;
 use mcsa_particles::{
-    Bootstrap, FxStates, FxVolatility, GaussianDynamics, JointPaths, PathFamily, PathKernel, PathScore,
-    Resampling, Smc, StateSpace, Theta, Twisted, Untwisted, msc_paths, smc_paths,
+    Bootstrap, FxStates, FxVolatility, GaussianDynamics, JointPaths, PathKernel, PathScore, Resampling, Smc,
+    StateSpace, Theta, Twisted, Untwisted, msc_paths, smc_paths,
 };
 use serde::{Deserialize, Serialize};
 

@@ -10,11 +10,10 @@ use mcsa_optim::deterministic::Lbfgs;
 use mcsa_optim::{Adam, Schedule};
 use mcsa_particles::{
     Bootstrap, ConditionalSmc, FreshPaths, FxVolatility, JointPaths, Lineage, LinearGaussian,
-    LinearGaussianSeries, LinearGaussianTheta, PathFamily, PathKernel, PathScore, Resampling, Smc,
-    StateSpace, Twisted, msc_paths, smc_paths,
+    LinearGaussianSeries, PathKernel, PathScore, Resampling, Smc, StateSpace, Twisted, msc_paths, smc_paths,
 };
 
-const TRUTH: LinearGaussianTheta = LinearGaussianTheta { phi: 0.8, log_sigma: -0.3, log_tau: -0.5 };
+const TRUTH: [f64; 3] = [0.8, -0.3, -0.5];
 
 fn series(times: usize, seed: u64) -> LinearGaussianSeries {
     let mut series = LinearGaussianSeries::new(vec![0.0; times]).expect("finite");
@@ -31,7 +30,7 @@ fn falling(rate: f64, offset: f64) -> Adam {
 #[test]
 fn the_posterior_of_a_linear_path_is_found() {
     let series = series(20, 1);
-    let model = series.with(TRUTH);
+    let model = series.at(&TRUTH);
     let fit = |family: &Twisted| {
         let ascent = Ascent {
             target: &model,
@@ -165,7 +164,7 @@ fn paths_are_moved_without_allocating() {
     assert_eq!(allocations(smc_paths(5).expect("some")), 0);
     assert!(smc_paths(0).is_err());
     let series = series(30, 1);
-    let (model, smc) = (series.with(TRUTH), Smc::new(50, Resampling::Systematic, 0.5).expect("possible"));
+    let (model, smc) = (series.at(&TRUTH), Smc::new(50, Resampling::Systematic, 0.5).expect("possible"));
     let mut work = vec![f64::NAN; smc.path_work_len(&model)];
     let (mut lane, mut path) = (Seed::new(2).stream(0, 0), [0.0; 30]);
     let count = allocation_counter::measure(|| {
@@ -179,7 +178,7 @@ fn paths_are_moved_without_allocating() {
 #[test]
 fn paths_start_at_draws_of_the_family() {
     let (series, lambda) = (series(4, 3), [0.2; 8]);
-    let model = series.with(TRUTH);
+    let model = series.at(&TRUTH);
     let climb = PathScore { lanes: 3, ..msc_paths(5) };
     let lanes = || Seed::new(6).streams(3, 0);
     let paths = climb.init(&model, &Twisted, &lambda, &mut lanes()).expect("shapes");
@@ -241,7 +240,7 @@ fn off<K: PathKernel>(kernel: &K, model: &LinearGaussian<'_>) -> f64 {
 #[test]
 fn fresh_paths_are_biased_and_retained_ones_are_not() {
     let series = LinearGaussianSeries::new(vec![1.5, -0.5, 2.0, 2.5]).expect("finite");
-    let model = series.with(TRUTH);
+    let model = series.at(&TRUTH);
     let fresh =
         |particles| FreshPaths { smc: Smc::new(particles, Resampling::Systematic, 1.0).expect("some") };
     let (few, many) = (off(&fresh(2), &model), off(&fresh(400), &model));

@@ -18,8 +18,6 @@ pub(crate) enum Mistake {
     Forgotten,
     /// Ancestors are drawn as without a retained path, then slot 0 is overwritten.
     Naive,
-    /// The retained path is always first in the order.
-    First,
 }
 
 /// The algorithm with the settings of a kernel: of lineages, traced ones and ancestor sampling.
@@ -30,45 +28,37 @@ pub(crate) struct Sketch {
 }
 
 impl Sketch {
-    /// Ancestors by definition: every outcome of the resampling scheme, from every first particle, into every rotation of the
-    /// slots; each with its probability, and kept if slot 0 descends from the retained particle.
+    /// Ancestors by definition: every outcome of the resampling scheme, into every rotation of the slots; each with its probability,
+    /// and kept if slot 0 descends from the retained particle.
     fn ancestors(&self, weights: &[f64], retained: usize, stream: &mut Stream) -> Vec<usize> {
         let count = weights.len();
-        let mut outcomes = Vec::new();
-        for first in 0..count {
-            let masses = (0..count).map(|k| count as f64 * weights[(first + k) % count]);
-            let ends: Vec<f64> = masses
-                .scan(0.0, |sum, mass| {
-                    *sum += mass;
-                    Some(*sum)
-                })
-                .collect();
-            for (mass, slots) in self.rounds(&ends) {
-                for turn in 0..count {
-                    let mut slots: Vec<usize> = slots.iter().map(|k| (first + k) % count).collect();
-                    slots.rotate_left(turn);
-                    outcomes.push((mass, first, slots));
-                }
-            }
+        let mut total = 0.0;
+        let ends: Vec<f64> = weights
+            .iter()
+            .map(|weight| {
+                total += count as f64 * weight;
+                total
+            })
+            .collect();
+        let turned = |(mass, slots): (f64, Vec<usize>)| {
+            (0..count).map(move |turn| (mass, (0..count).map(|k| slots[(k + turn) % count]).collect()))
+        };
+        let mut outcomes: Vec<(f64, Vec<usize>)> = self.rounds(&ends).into_iter().flat_map(turned).collect();
+        if self.mistake != Mistake::Naive {
+            outcomes.retain(|(_, slots)| slots[0] == retained);
         }
-        match self.mistake {
-            Mistake::Naive => {}
-            Mistake::First => outcomes.retain(|(_, first, slots)| *first == 0 && slots[0] == retained),
-            _ => outcomes.retain(|(_, _, slots)| slots[0] == retained),
-        }
-        let logs: Vec<f64> = outcomes.iter().map(|(mass, ..)| mass.ln()).collect();
-        let mut slots = outcomes.swap_remove(stream.choose(&logs).expect("an outcome")).2;
+        let logs: Vec<f64> = outcomes.iter().map(|(mass, _)| mass.ln()).collect();
+        let mut slots = outcomes.swap_remove(stream.choose(&logs).expect("an outcome")).1;
         slots[0] = retained;
         slots
     }
 
-    /// Every outcome of a pass over the particles in one order, with its probability.
+    /// Every outcome of the scheme, with its probability.
     fn rounds(&self, ends: &[f64]) -> Vec<(f64, Vec<usize>)> {
         let count = ends.len();
         let below = |point: f64| ends.iter().take_while(|&&end| end <= point).count().min(count - 1);
-        let pieces = |mut cuts: Vec<f64>| {
-            cuts.retain(|&cut| cut > 0.0 && cut < 1.0);
-            cuts.extend([0.0, 1.0]);
+        let pieces = |cuts: Vec<f64>| {
+            let mut cuts = [cuts, vec![0.0, 1.0]].concat();
             cuts.sort_by(f64::total_cmp);
             let pieces = cuts.windows(2).map(|pair| (pair[1] - pair[0], 0.5 * (pair[0] + pair[1])));
             pieces.filter(|piece| piece.0 > 1e-13).collect::<Vec<_>>()
@@ -78,22 +68,16 @@ impl Sketch {
             let comb = |u: f64| (0..count).map(|k| below(k as f64 + u)).collect();
             return shifts.into_iter().map(|(mass, u)| (mass, comb(u))).collect();
         }
+        let draws = pieces(ends[..count - 1].iter().map(|end| end / count as f64).collect());
         let mut rounds = vec![(1.0, vec![])];
-        for k in 0..count {
-            let (start, points) = match self.kernel.resampling {
-                Resampling::Stratified => (k as f64, pieces(ends.iter().map(|end| end - k as f64).collect())),
-                _ => (0.0, pieces(ends.iter().map(|end| end / count as f64).collect())),
-            };
-            let scale = if self.kernel.resampling == Resampling::Stratified { 1.0 } else { count as f64 };
-            let extend = |(mass, slots): (f64, Vec<usize>)| {
-                let grown = points.iter().map(move |&(piece, u)| {
-                    let mut slots = slots.clone();
-                    slots.push(below(start + scale * u));
-                    (mass * piece, slots)
-                });
+        for _ in 0..count {
+            let extend = |(mass, slots): &(f64, Vec<usize>)| {
+                let grown = draws
+                    .iter()
+                    .map(|&(piece, u)| (mass * piece, [&slots[..], &[below(count as f64 * u)]].concat()));
                 grown.collect::<Vec<_>>()
             };
-            rounds = rounds.into_iter().flat_map(extend).collect();
+            rounds = rounds.iter().flat_map(extend).collect();
         }
         rounds
     }

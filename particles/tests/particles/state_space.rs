@@ -3,11 +3,11 @@
 
 use std::sync::LazyLock;
 
-use mcsa_core::{Family, LogDensity, Parametric, Seed};
+use mcsa_core::{Family, LogDensity, Parametric, Seed, Stream, one};
 use mcsa_models::Learnable;
 use mcsa_particles::{
     FirstState, FxStates, FxVolatility, GaussianDynamics, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
-    LinearGaussianTheta, PathFamily, PathProposal, StateSpace, Theta, Twisted, TwistedChain,
+    PathProposal, StateSpace, Theta, Twisted, TwistedChain,
 };
 use mcsa_testing::family::Case as FamilyCase;
 use mcsa_testing::model::Case;
@@ -76,7 +76,7 @@ where
     for<'a> M::At<'a>: StateSpace,
 {
     let mut gradient = vec![1.0; theta.len()];
-    model.add_theta_gradients(theta, &[], mcsa_core::one(z), &[2.0], &mut gradient, &mut []);
+    model.add_theta_gradients(theta, &[], one(z), &[2.0], &mut gradient, &mut []);
     for k in 0..theta.len() {
         let at = |h: f64| {
             let mut theta = theta.to_vec();
@@ -99,24 +99,43 @@ fn gradients_in_theta_are_slopes() {
     }
 }
 
-/// Mean of the score in theta is zero: `E[d/dtheta log p(z, x; theta)] = 0` over simulations; each mean within 5 standard errors,
-/// false alarm 2e-6.
-#[test]
-fn simulations_are_those_of_the_density() {
-    let theta = LinearGaussianTheta { phi: 0.7, log_sigma: -0.3, log_tau: 0.4 };
-    let mut series = LinearGaussianSeries::new(vec![0.0; 5]).expect("finite");
-    let (n, mut sums, mut squares) = (4000, [0.0; 3], [0.0; 3]);
+/// Mean of the score in theta is zero over simulations, `E[d/dtheta log p(z, x; theta)] = 0`: each mean within 5 standard errors, false
+/// alarm 4e-6.
+fn has_mean_zero<const K: usize>(n: u64, score: impl Fn(&mut Stream) -> [f64; K]) {
+    let (mut sums, mut squares) = ([0.0; K], [0.0; K]);
     for lane in 0..n {
-        series.simulate(theta, &mut Seed::new(7).stream(lane, 0));
-        // Given the data, the mean over paths is the gradient of the log evidence.
-        for (k, slope) in series.with(theta).evidence_gradient().into_iter().enumerate() {
+        for (k, slope) in score(&mut Seed::new(7).stream(lane, 0)).into_iter().enumerate() {
             sums[k] += slope;
             squares[k] += slope * slope;
         }
     }
-    for k in 0..3 {
+    for k in 0..K {
         assert!(sums[k].abs() < 5.0 * f64::sqrt(squares[k]), "{k}: {} {}", sums[k], squares[k].sqrt());
     }
+}
+
+#[test]
+fn simulations_are_those_of_the_density() {
+    has_mean_zero(4000, |stream| {
+        let mut series = LinearGaussianSeries::new(vec![0.0; 5]).expect("finite");
+        series.simulate([0.7, -0.3, 0.4], stream);
+        // Given the data, the mean over paths is the gradient of the log evidence.
+        series.at(&[0.7, -0.3, 0.4]).evidence_gradient()
+    });
+    has_mean_zero(20_000, |stream| {
+        let theta = [-0.5, 0.6_f64.atanh(), -1.0, 0.3];
+        let (mut z, mut returns, mut gradient) = ([0.0; 5], vec![0.0; 4], [0.0; 4]);
+        let model = |returns| FxVolatility::new(returns, Theta::from(theta)).expect("finite");
+        model(vec![]).simulate_into(stream, &mut z, &mut returns);
+        model(returns).add_theta_gradients(&theta, &[], one(&z), &[1.0], &mut gradient, &mut []);
+        gradient
+    });
+}
+
+#[test]
+fn a_return_that_is_not_finite_is_named() {
+    let error = FxVolatility::new(vec![0.0, f64::NAN], Theta::default()).unwrap_err().to_string();
+    assert_eq!(error, "FxVolatility: returns[1] is NaN, expected a finite number");
 }
 
 /// A number that is no state has density zero.
@@ -207,7 +226,7 @@ fn the_right_twist_is_the_posterior() {
 }
 
 #[test]
-fn an_infinite_precision_is_refused() {
+fn an_infinite_precision_is_an_error() {
     let model = TWISTED[0].at(&[0.8, 0.0, 0.0]);
     let family = TwistedChain { model: &model };
     assert_eq!(family.check(&[0.0, 710.0]).unwrap_err().to_string(), "log Lambda is 710, expected below 709");
