@@ -62,13 +62,8 @@ pub(crate) fn acceptance(info: &impl Record) -> f64 {
 /// assert!((step_size.average() - -(0.8_f64.ln())).abs() < 0.01); // where exp(-eps) = 0.8
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings")]
-pub struct DualAveraging(Settings);
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
+#[derive(Debug, Clone, PartialEq)]
+pub struct DualAveraging {
     target: f64,
 }
 
@@ -102,30 +97,17 @@ impl StepSize {
     }
 }
 
-impl TryFrom<Settings> for DualAveraging {
-    type Error = Error;
-
-    fn try_from(settings: Settings) -> Result<Self, Error> {
-        if !(settings.target > 0.0 && settings.target < 1.0) {
-            let expected = "between 0 and 1, both excluded";
-            return Err(Error::parameter("target", settings.target, expected).within("DualAveraging"));
-        }
-        Ok(Self(settings))
-    }
-}
-
 impl DualAveraging {
     /// Dual averaging towards the mean acceptance `target`: 0.8 for `Nuts` and `Hmc` (Stan), 0.574 for `Mala`, 0.234 for `Rwm`.
     ///
     /// # Errors
     /// If the target is not strictly between 0 and 1.
     pub fn new(target: f64) -> Result<Self, Error> {
-        Self::try_from(Settings { target })
-    }
-
-    /// The target of the mean acceptance probability.
-    pub fn target(&self) -> f64 {
-        self.0.target
+        if !(target > 0.0 && target < 1.0) {
+            let expected = "between 0 and 1, both excluded";
+            return Err(Error::parameter("target", target, expected).within("DualAveraging"));
+        }
+        Ok(Self { target })
     }
 
     /// The initial state, from a guess of the step size.
@@ -140,7 +122,7 @@ impl DualAveraging {
         state.count += 1;
         let t = state.count as f64;
         let weight = 1.0 / (t + T0);
-        state.error += weight * (self.0.target - acceptance - state.error);
+        state.error += weight * (self.target - acceptance - state.error);
         // Step sizes beyond e^+-300 are meaningless, and their powers would overflow.
         state.log_current = (state.centre - t.sqrt() / GAMMA * state.error).clamp(-300.0, 300.0);
         let share = t.powf(-KAPPA);
@@ -224,20 +206,14 @@ impl Marginals {
 /// assert_eq!(windows, [75..100, 100..150, 150..250, 250..450, 450..950]);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WindowAdaptation {
     /// Number of steps of the whole warm-up.
     pub steps: u64,
     /// Dual averaging of the step size.
     pub averaging: DualAveraging,
     /// If true, the mass adapts as well; if false, there are no windows.
-    #[serde(default = "yes")]
     pub learns_mass: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// State of a warm-up.
@@ -434,7 +410,6 @@ mod tests {
         for target in [0.0, 1.0, -0.5, f64::NAN] {
             assert!(DualAveraging::new(target).is_err(), "{target}");
         }
-        assert!(serde_json::from_str::<DualAveraging>(r#"{"target":2.0}"#).is_err());
         let averaging = DualAveraging::new(0.8).unwrap();
         let (mut a, mut b) = (averaging.init(1.0), averaging.init(1.0));
         averaging.learn(&mut a, f64::NAN);

@@ -1,13 +1,10 @@
 //! Conditional importance sampling kernel (i-SIR).
 
 use faer::Mat;
-use mcsa_core::{
-    Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, borrow, fits_in_memory,
-};
-use serde::{Deserialize, Serialize};
+use mcsa_core::{Columns, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, borrow, fits_in_memory};
 
-use crate::weights::{log_add, log_weight, normalise, record_log_weights};
-use crate::{Reversible, WeightedState};
+use crate::weights::{log_add, log_weight, normalise};
+use crate::{ImportanceInfo, Reversible, WeightedState};
 
 /// Conditional importance sampling (i-SIR): one retained point competes with `candidates - 1` fresh draws of the proposal.
 ///
@@ -21,8 +18,7 @@ use crate::{Reversible, WeightedState};
 ///
 /// Numerics: weights are normalised in log space. A candidate whose density is NaN has weight zero and is counted. If all
 /// weights vanish, the retained point stays, and the chain is counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cis {
     /// Number of candidates, the retained point included; at least two.
     pub candidates: usize,
@@ -44,62 +40,11 @@ impl Cis {
     }
 }
 
-/// Metrics of one step of [`Cis`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CisInfo {
-    /// Number of chains.
-    pub tried: u64,
-    /// Chains that chose a fresh candidate.
-    pub moved: u64,
-    /// The largest normalised weight of a candidate, over all chains.
-    pub max_weight: f64,
-    /// The effective sample size of a chain's candidates, averaged over chains.
-    pub ess: f64,
-    /// Candidates at which a density was NaN or p infinite; none was chosen.
-    pub non_finite: u64,
-    /// Chains that stayed because all weights vanished.
-    pub vanished: u64,
-    /// The largest `log p - log q` over all candidates, retained points included.
-    pub log_weight_top: f64,
-    /// The log of the mean weight of the fresh candidates; its exponential is an unbiased estimate of the normalising
-    /// constant Z at every lambda.
-    pub log_weight_mean: f64,
-}
-
-impl Default for CisInfo {
-    /// No chain and no weight.
-    fn default() -> Self {
-        let none = f64::NEG_INFINITY;
-        let (max_weight, ess, log_weight_top, log_weight_mean) = (0.0, 0.0, none, none);
-        Self {
-            tried: 0,
-            moved: 0,
-            max_weight,
-            ess,
-            non_finite: 0,
-            vanished: 0,
-            log_weight_top,
-            log_weight_mean,
-        }
-    }
-}
-
-impl Record for CisInfo {
-    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
-        sink(Metric::ACCEPTANCE, self.moved as f64 / self.tried.max(1) as f64);
-        sink(Metric::MAX_WEIGHT, self.max_weight);
-        sink(Metric::ESS, self.ess);
-        sink(Metric::NON_FINITE, self.non_finite as f64);
-        sink(Metric::VANISHED, self.vanished as f64);
-        record_log_weights(self.tried, self.log_weight_top, self.log_weight_mean, sink);
-    }
-}
-
 impl Reversible for Cis {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
     type State = WeightedState;
-    type Info = CisInfo;
+    type Info = ImportanceInfo;
 
     fn config(&self) -> String {
         format!("{self:?}")
@@ -143,7 +88,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
         state: &mut WeightedState,
         lanes: &mut [Stream],
         mut work: &mut [f64],
-    ) -> CisInfo {
+    ) -> ImportanceInfo {
         let (chains, fresh) = (state.chains.len(), self.fresh());
         assert_eq!(lanes.len(), chains, "a lane per chain");
         let columns = chains * fresh;
@@ -155,7 +100,8 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
         target.log_densities(state.points.as_ref().subcols(0, columns), log_p, work);
         proposal.log_probs(state.chains.positions.as_ref(), log_q_here);
 
-        let mut info = CisInfo { tried: chains as u64, ..CisInfo::default() };
+        let mut info =
+            ImportanceInfo { tried: chains as u64, vanished: Some(0), ..ImportanceInfo::default() };
         for (j, lane) in lanes.iter_mut().enumerate() {
             let own = j * fresh..(j + 1) * fresh;
             let retained = columns + j;
@@ -170,12 +116,12 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
                 });
             }
             match lane.choose(weights) {
-                None => info.vanished += 1,
+                None => info.vanished = info.vanished.map(|vanished| vanished + 1),
                 Some(0) => {}
                 Some(k) => {
                     let k = own.start + k - 1;
                     state.chains.place(j, state.points.as_ref().column(k), log_p[k]);
-                    info.moved += 1;
+                    info.accepted += 1;
                 }
             }
             match normalise(weights) {

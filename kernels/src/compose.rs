@@ -36,8 +36,7 @@ pub trait Reversible {}
 
 /// Cycle of two kernels, `K_1 K_2`: every step applies the first, then the second. Invariant if both are; in general not
 /// reversible.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Cycle<A, B> {
     /// The kernel that moves the chains first.
     pub first: A,
@@ -49,28 +48,11 @@ pub struct Cycle<A, B> {
 /// if both are.
 ///
 /// The first lane draws the kernel for all chains, so that every step moves all chains as one batch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Parts<A, B>")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Mixture<A, B> {
     first: A,
     second: B,
     weight: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Parts<A, B> {
-    first: A,
-    second: B,
-    weight: f64,
-}
-
-impl<A, B> TryFrom<Parts<A, B>> for Mixture<A, B> {
-    type Error = Error;
-
-    fn try_from(parts: Parts<A, B>) -> Result<Self, Error> {
-        Self::new(parts.weight, parts.first, parts.second)
-    }
 }
 
 impl<A, B> Mixture<A, B> {
@@ -83,20 +65,6 @@ impl<A, B> Mixture<A, B> {
             return Err(Error::parameter("weight", weight, "between 0 and 1").within("Mixture"));
         }
         Ok(Self { first, second, weight })
-    }
-}
-
-impl<A, B> Cycle<A, B> {
-    /// Fields other than the two kernels, as text for `config`.
-    fn rest(&self) -> String {
-        String::new()
-    }
-}
-
-impl<A, B> Mixture<A, B> {
-    /// Fields other than the two kernels, as text for `config`.
-    fn rest(&self) -> String {
-        format!(", weight: {:?}", self.weight)
     }
 }
 
@@ -130,15 +98,16 @@ impl<A: ChainState, B: ChainState> Composed<A, B> {
 
 impl<A: Reversible, B: Reversible> Reversible for Mixture<A, B> {}
 
+/// [`Kernel`] of two kernels, from which of them a step uses and the text of further fields of the configuration.
 macro_rules! two_kernels {
-    ($name:ident, |$kernel:ident, $first:ident, $second:ident, $lanes:ident| $step:expr) => {
+    ($name:ident, |$kernel:ident, $lanes:ident| $uses:expr, $rest:expr) => {
         impl<P: LogDensity + ?Sized, A: Kernel<P>, B: Kernel<P>> Kernel<P> for $name<A, B> {
             type State = Composed<A::State, B::State>;
             type Info = Tally;
 
             fn config(&self) -> String {
-                let (first, second) = (self.first.config(), self.second.config());
-                format!("{} {{ first: {first}, second: {second}{} }}", stringify!($name), self.rest())
+                let ($kernel, first, second) = (self, self.first.config(), self.second.config());
+                format!("{} {{ first: {first}, second: {second}{} }}", stringify!($name), $rest)
             }
 
             fn verify(&self, target: &P, state: &Self::State) -> Result<(), Error> {
@@ -185,7 +154,7 @@ macro_rules! two_kernels {
                 work: &mut [f64],
             ) -> Tally {
                 let ($kernel, mut tally) = (self, Tally::default());
-                let (uses_first, uses_second) = $step;
+                let (uses_first, uses_second) = $uses;
                 if uses_first {
                     tally.add(&self.first.step(target, proposal, &mut state.first, $lanes, work));
                 }
@@ -200,11 +169,15 @@ macro_rules! two_kernels {
     };
 }
 
-two_kernels!(Cycle, |_kernel, first, second, lanes| (true, true));
-two_kernels!(Mixture, |kernel, first, second, lanes| {
-    let first = lanes.first_mut().is_none_or(|lane| lane.accept(kernel.weight.ln()));
-    (first, !first)
-});
+two_kernels!(Cycle, |_kernel, lanes| (true, true), "");
+two_kernels!(
+    Mixture,
+    |kernel, lanes| {
+        let first = lanes.first_mut().is_none_or(|lane| lane.accept(kernel.weight.ln()));
+        (first, !first)
+    },
+    format!(", weight: {:?}", kernel.weight)
+);
 
 /// A kernel applied `times` times within one step, at a fixed proposal. The cloud consists of every visited point.
 ///
@@ -213,8 +186,7 @@ two_kernels!(Mixture, |kernel, first, second, lanes| {
 /// ```
 ///
 /// For [`Imh`](crate::Imh) prefer its `sweeps`: the same transitions, with all proposals in one batch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Repeat<K> {
     /// The repeated kernel.
     pub kernel: K,
@@ -330,10 +302,10 @@ const ROOM: usize = 24;
 ///
 /// ```
 /// use mcsa_core::Metric;
-/// use mcsa_kernels::{ImhInfo, Tally};
+/// use mcsa_kernels::{ImportanceInfo, Tally};
 /// let mut tally = Tally::default();
-/// tally.add(&ImhInfo { tried: 2, accepted: 1, non_finite: 1, ..ImhInfo::default() });
-/// tally.add(&ImhInfo { tried: 2, accepted: 2, non_finite: 2, ..ImhInfo::default() });
+/// tally.add(&ImportanceInfo { tried: 2, accepted: 1, non_finite: 1, ..ImportanceInfo::default() });
+/// tally.add(&ImportanceInfo { tried: 2, accepted: 2, non_finite: 2, ..ImportanceInfo::default() });
 /// assert_eq!(tally.value(Metric::ACCEPTANCE), Some(0.75));
 /// assert_eq!(tally.value(Metric::NON_FINITE), Some(3.0));
 /// ```
@@ -449,10 +421,10 @@ mod tests {
         row
     }
 
-    const NAMES: [&str; 26] = [
-        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t",
-        "u", "v", "w", "x", "y", "z",
-    ];
+    /// One metric per letter, with the value 1.
+    fn alphabet(letters: &'static str, metric: fn(&'static str) -> Metric) -> Told {
+        Told((0..letters.len()).map(|k| (metric(&letters[k..=k]), 1.0)).collect())
+    }
 
     #[test]
     fn reductions_by_hand() {
@@ -483,7 +455,7 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_counted() {
-        let many = Told(NAMES.iter().map(|name| (Metric::mean(name), 1.0)).collect());
+        let many = alphabet("abcdefghijklmnopqrstuvwxyz", Metric::mean);
         let mut tally = Tally::default();
         tally.add(&many);
         tally.add(&many);
@@ -497,7 +469,7 @@ mod tests {
         assert_eq!(told(&outer)[ROOM], ("untold_metrics", 8.0));
         // The twin: a tally with room for all values records no count of lost ones.
         let mut few = Tally::default();
-        few.add(&Told(NAMES[..ROOM].iter().map(|name| (Metric::sum(name), 1.0)).collect()));
+        few.add(&alphabet("abcdefghijklmnopqrstuvwx", Metric::sum));
         assert_eq!(told(&few).len(), ROOM);
     }
 

@@ -24,7 +24,7 @@ use crate::Reversible;
 ///
 /// Numerics: a chain that the inner kernel left in place costs no exact evaluation. A proposal whose exact density is NaN
 /// or `+inf` is rejected and counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DelayedAcceptance<K, S> {
     /// The proposal kernel, reversible for the surrogate.
     pub inner: K,

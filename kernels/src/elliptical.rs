@@ -2,12 +2,12 @@
 
 use std::f64::consts::TAU;
 
-use faer::Mat;
+use faer::{Mat, MatRef};
+use mcsa_core::numeric::linear::Triangle;
 use mcsa_core::{
-    Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch, borrow,
-    same_length,
+    Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch,
+    borrow, same_length,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::Reversible;
 
@@ -38,21 +38,10 @@ use crate::Reversible;
 /// assert_eq!((info.evaluations, info.moved), (1, 1)); // prior and target agree: any point will do
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings")]
-pub struct Elliptical(Settings);
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
+#[derive(Debug, Clone)]
+pub struct Elliptical {
     prior: GaussianPrior,
-    #[serde(default = "max_shrinks")]
     max_shrinks: usize,
-}
-
-/// Default of `max_shrinks`. A shrink leaves on average at most 3/4 of a bracket: 100 shrinks leave `3e-13` of the circle.
-fn max_shrinks() -> usize {
-    100
 }
 
 /// Metrics of one step of [`Elliptical`].
@@ -75,21 +64,11 @@ impl Record for EllipticalInfo {
     }
 }
 
-impl TryFrom<Settings> for Elliptical {
-    type Error = Error;
-
-    fn try_from(settings: Settings) -> Result<Self, Error> {
-        if settings.max_shrinks == 0 {
-            return Err(Error::parameter("max_shrinks", 0.0, "at least 1").within("Elliptical"));
-        }
-        Ok(Self(settings))
-    }
-}
-
 impl Elliptical {
-    /// A kernel for this prior, with at most 100 shrinks of a bracket.
+    /// A kernel for this prior, with at most 100 shrinks of a bracket. A shrink leaves on average at most 3/4 of it: 100 leave `3e-13`
+    /// of the circle.
     pub fn new(prior: GaussianPrior) -> Self {
-        Self(Settings { prior, max_shrinks: max_shrinks() })
+        Self { prior, max_shrinks: 100 }
     }
 
     /// A kernel for this prior, with at most `max_shrinks` shrinks of a bracket.
@@ -97,12 +76,10 @@ impl Elliptical {
     /// # Errors
     /// If `max_shrinks` is 0.
     pub fn with(prior: GaussianPrior, max_shrinks: usize) -> Result<Self, Error> {
-        Self::try_from(Settings { prior, max_shrinks })
-    }
-
-    /// The prior.
-    pub fn prior(&self) -> &GaussianPrior {
-        &self.0.prior
+        if max_shrinks == 0 {
+            return Err(Error::parameter("max_shrinks", 0.0, "at least 1").within("Elliptical"));
+        }
+        Ok(Self { prior, max_shrinks })
     }
 }
 
@@ -128,12 +105,12 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
     }
 
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<Ensemble, Error> {
-        let chains = self.0.prior.fits(target.dim()).and_then(|()| Ensemble::new(target, positions));
+        let chains = self.prior.fits(target.dim()).and_then(|()| Ensemble::new(target, positions));
         chains.map_err(|error| error.within("Elliptical"))
     }
 
     fn check(&self, target: &P, chains: usize, state: &Ensemble) -> Result<(), Error> {
-        let fits = self.0.prior.fits(target.dim()).and_then(|()| state.check(target.dim(), chains));
+        let fits = self.prior.fits(target.dim()).and_then(|()| state.check(target.dim(), chains));
         fits.map_err(|error| error.within("Elliptical"))
     }
 
@@ -145,7 +122,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
         lanes: &mut [Stream],
         mut work: &mut [f64],
     ) -> EllipticalInfo {
-        let (dim, chains, prior) = (target.dim(), state.len(), &self.0.prior);
+        let (dim, chains, prior) = (target.dim(), state.len(), &self.prior);
         assert_eq!(lanes.len(), chains, "a lane per chain");
         let here = borrow(&mut work, dim * chains); // the chains, in coordinates where the prior is standard
         let noise = borrow(&mut work, dim * chains); // the other axis of the ellipse, there
@@ -155,9 +132,12 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
         let log_p = borrow(&mut work, chains);
         for (j, lane) in lanes.iter_mut().enumerate() {
             let at = j * dim..(j + 1) * dim;
-            prior.whiten_into(state.positions.col_as_slice(j), &mut here[at.clone()]);
+            let offsets = state.positions.col_as_slice(j).iter().zip(&prior.mean).map(|(z, mean)| z - mean);
+            here[at.clone()].iter_mut().zip(offsets).for_each(|(here, offset)| *here = offset);
+            prior.factor.whiten(&mut here[at.clone()]);
             lane.normals_into(&mut noise[at.clone()]);
-            prior.colour_into(&noise[at.clone()], &mut axis[at.clone()]);
+            axis[at.clone()].copy_from_slice(&noise[at.clone()]);
+            prior.factor.colour(&mut axis[at.clone()]);
             let log_likelihood = state.log_p[j] + 0.5 * here[at].iter().map(|y| y * y).sum::<f64>();
             // A chain whose density is NaN or +inf moves to any point.
             let is_real = log_likelihood < f64::INFINITY;
@@ -166,7 +146,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
             searches[j] = [height, angle, angle - TAU, angle, 0.0];
         }
         let mut info = EllipticalInfo::default();
-        for _ in 0..=self.0.max_shrinks {
+        for _ in 0..=self.max_shrinks {
             let mut columns = 0;
             for (j, [_, angle, _, _, done]) in searches.iter().enumerate() {
                 if *done == 0.0 {
@@ -174,7 +154,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
                     let z = state.positions.col_as_slice(j);
                     let proposal = &mut proposals[columns * dim..][..dim];
                     for (((out, z), mean), nu) in
-                        proposal.iter_mut().zip(z).zip(prior.mean()).zip(&axis[j * dim..])
+                        proposal.iter_mut().zip(z).zip(&prior.mean).zip(&axis[j * dim..])
                     {
                         *out = mean + (z - mean) * cos + nu * sin;
                     }
@@ -222,138 +202,62 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
 /// ```text
 /// z = mean + F n,   n ~ N(0, I),   covariance = F F^T
 /// ```
-///
-/// Serialised as `mean` and `factor`, the latter a list of rows that end at the diagonal.
-///
-/// ```
-/// use mcsa_kernels::GaussianPrior;
-/// let prior = GaussianPrior::new(vec![1.0, 0.0], vec![vec![2.0], vec![1.0, 1.0]])?;
-/// let mut n = [0.0; 2];
-/// prior.whiten_into(&[3.0, 2.0], &mut n);
-/// assert_eq!(n, [1.0, 1.0]);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Parts")]
+#[derive(Debug, Clone)]
 pub struct GaussianPrior {
     mean: Vec<f64>,
-    /// The rows of F, up to the diagonal.
-    factor: Vec<Vec<f64>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Parts {
-    mean: Vec<f64>,
-    factor: Vec<Vec<f64>>,
-}
-
-impl TryFrom<Parts> for GaussianPrior {
-    type Error = Error;
-
-    fn try_from(Parts { mean, factor }: Parts) -> Result<Self, Error> {
-        Self::new(mean, factor)
-    }
+    factor: Triangle,
 }
 
 impl GaussianPrior {
-    /// A Gaussian with this mean and these rows of the lower factor: row `i` has `i + 1` entries, the last positive.
+    /// A Gaussian with this mean and factor, of which only the lower triangle is read.
     ///
     /// # Errors
-    /// If the number of rows differs from the dimension, row `i` does not have `i + 1` entries, a number is not finite or a
-    /// diagonal entry is not positive.
-    pub fn new(mean: Vec<f64>, factor: Vec<Vec<f64>>) -> Result<Self, Error> {
+    /// If the shapes differ, a number is not finite, or a diagonal entry is not positive.
+    pub fn new(mean: Vec<f64>, factor: MatRef<'_, f64>) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("GaussianPrior");
+        let dim = mean.len();
         all_finite("mean", &mean).map_err(refuse)?;
-        same_length("factor", mean.len(), factor.len()).map_err(refuse)?;
-        for (i, row) in factor.iter().enumerate() {
-            same_length("a row of the factor", i + 1, row.len()).map_err(refuse)?;
-            all_finite("a row of the factor", row).map_err(refuse)?;
-            if row[i] <= 0.0 {
-                return Err(refuse(Error::parameter("a diagonal entry of the factor", row[i], "positive")));
+        same_length("rows of the factor", dim, factor.nrows()).map_err(refuse)?;
+        same_length("columns of the factor", dim, factor.ncols()).map_err(refuse)?;
+        for k in 0..dim {
+            all_finite("a column of the factor", &factor.column(k)[k..]).map_err(refuse)?;
+            if factor[(k, k)] <= 0.0 {
+                let expected = "a diagonal entry of the factor";
+                return Err(refuse(Error::parameter(expected, factor[(k, k)], "positive")));
             }
         }
-        Ok(Self { mean, factor })
+        Ok(Self { mean, factor: Triangle::new(factor) })
     }
 
     /// The standard Gaussian: mean zero, unit covariance.
     pub fn standard(dim: usize) -> Self {
-        let row = |i: usize| (0..=i).map(|k| if k == i { 1.0 } else { 0.0 }).collect();
-        Self { mean: vec![0.0; dim], factor: (0..dim).map(row).collect() }
-    }
-
-    /// The mean.
-    pub fn mean(&self) -> &[f64] {
-        &self.mean
+        Self { mean: vec![0.0; dim], factor: Triangle::new(Mat::identity(dim, dim).as_ref()) }
     }
 
     /// Checks that the prior has dimension `dim`.
     fn fits(&self, dim: usize) -> Result<(), Error> {
         same_length("the mean of the prior", dim, self.mean.len())
     }
-
-    /// Whitens a point: `out = F^-1 (z - mean)`.
-    ///
-    /// # Panics
-    /// If the dimension of the point differs from that of the prior.
-    pub fn whiten_into(&self, z: &[f64], out: &mut [f64]) {
-        assert_eq!(z.len(), self.mean.len(), "a point of the prior's dimension");
-        for i in 0..z.len() {
-            let row = &self.factor[i];
-            let above: f64 = row[..i].iter().zip(&*out).map(|(f, y)| f * y).sum();
-            out[i] = (z[i] - self.mean[i] - above) / row[i];
-        }
-    }
-
-    /// Colours standard normal noise: `out = F n`, so that `mean + F n` is a draw of the prior.
-    ///
-    /// # Panics
-    /// If `out` is longer than the mean.
-    pub fn colour_into(&self, noise: &[f64], out: &mut [f64]) {
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = self.factor[i].iter().zip(noise).map(|(f, n)| f * n).sum();
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faer::mat;
 
     #[test]
-    fn a_bracket_that_never_shrinks_is_refused() {
-        assert!(Elliptical::with(GaussianPrior::standard(1), 0).is_err());
-        let text = r#"{"prior":{"mean":[0.0],"factor":[[2.0]]},"max_shrinks":0}"#;
-        let error = serde_json::from_str::<Elliptical>(text).unwrap_err().to_string();
+    fn impossible_settings_are_refused() {
+        let error = Elliptical::with(GaussianPrior::standard(1), 0).unwrap_err().to_string();
         assert_eq!(error, "Elliptical: max_shrinks is 0, expected at least 1");
-        let elliptical = Elliptical::new(GaussianPrior::standard(3));
-        let back: Elliptical = serde_json::from_str(&serde_json::to_string(&elliptical).unwrap()).unwrap();
-        assert_eq!(back, elliptical);
-    }
-
-    #[test]
-    fn colouring_undoes_whitening() {
-        let prior =
-            GaussianPrior::new(vec![0.5, -1.0, 2.0], vec![vec![2.0], vec![-0.5, 0.7], vec![0.1, 0.2, 1.5]])
-                .unwrap();
-        let (z, mut y, mut back) = ([0.3, 1.4, -2.0], [0.0; 3], [0.0; 3]);
-        prior.whiten_into(&z, &mut y);
-        prior.colour_into(&y, &mut back);
-        for i in 0..3 {
-            assert!((back[i] + prior.mean[i] - z[i]).abs() < 1e-14);
-        }
-        assert_eq!(GaussianPrior::standard(2).factor, [vec![1.0], vec![0.0, 1.0]]);
-    }
-
-    #[test]
-    fn bad_factors_are_refused() {
-        let refused = |mean: Vec<f64>, factor| GaussianPrior::new(mean, factor).unwrap_err().to_string();
-        assert_eq!(refused(vec![0.0], vec![]), "GaussianPrior: factor has length 0, expected 1");
-        assert!(refused(vec![0.0], vec![vec![0.0]]).contains("expected positive"));
-        assert!(refused(vec![0.0], vec![vec![f64::NAN]]).contains("expected a finite number"));
-        assert!(refused(vec![f64::INFINITY], vec![vec![1.0]]).starts_with("GaussianPrior: mean[0]"));
-        assert!(
-            refused(vec![0.0; 2], vec![vec![1.0], vec![1.0]]).contains("a row of the factor has length 1")
+        let refused =
+            |mean, factor: Mat<f64>| GaussianPrior::new(mean, factor.as_ref()).unwrap_err().to_string();
+        assert_eq!(
+            refused(vec![0.0], Mat::new()),
+            "GaussianPrior: rows of the factor has length 0, expected 1"
         );
+        assert!(refused(vec![0.0], mat![[0.0]]).contains("expected positive"));
+        assert!(refused(vec![0.0], mat![[f64::NAN]]).contains("expected a finite number"));
+        assert!(refused(vec![f64::INFINITY], mat![[1.0]]).starts_with("GaussianPrior: mean[0]"));
+        assert!(refused(vec![0.0; 2], mat![[1.0], [1.0]]).contains("columns of the factor has length 1"));
     }
 }

@@ -77,16 +77,6 @@ impl<K, F: Pushforward> ExtendedSpace<K, F> {
         Err(Error::invalid(lacks).within("ExtendedSpace"))
     }
 
-    /// The pushforward.
-    pub fn pushforward(&self) -> &F {
-        &self.pushforward
-    }
-
-    /// The parameters lambda.
-    pub fn params(&self) -> &[f64] {
-        &self.params
-    }
-
     fn draws<'a, 'w: 'a>(&'a self, columns: usize, work: &mut &'w mut [f64]) -> Draws<'a, F> {
         let noise = borrow(work, self.pushforward.noise_dim() * columns);
         let lent = borrow(work, self.pushforward.work_len(columns));
@@ -248,14 +238,8 @@ where
             .map_err(|error| error.within("ExtendedSpace"))?;
         let chains = Ensemble::new(target, positions).map_err(|error| error.within("ExtendedSpace"))?;
         let dim = target.dim();
-        let extended =
-            Mat::from_fn(
-                dim + 1,
-                chains.len(),
-                |i, j| {
-                    if i < dim { chains.positions[(i, j)] } else { UNKNOWN }
-                },
-            );
+        let entry = |i, j| if i < dim { chains.positions[(i, j)] } else { UNKNOWN };
+        let extended = Mat::from_fn(dim + 1, chains.len(), entry);
         let inner = self.kernel.init(&ExtendedTarget(&target), extended);
         let inner = inner.map_err(|error| error.within("ExtendedSpace"))?;
         Ok(ExtendedState { chains, inner, noiseless: true })

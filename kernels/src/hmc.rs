@@ -1,14 +1,12 @@
 //! Hamiltonian Monte Carlo kernels: HMC, and MALA as HMC of one leapfrog step.
 
 use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, batch, batch_mut, borrow};
-use serde::{Deserialize, Serialize};
 
 use crate::leapfrog::{self, DIVERGENCE, leapfrog_kernel};
 use crate::{GradientEnsemble, Leapfrog, Mass, Reversible};
 
 /// Rule that selects the next state of a chain from its trajectory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selection {
     /// The last state of `L` steps forward, with probability `min(1, exp(H(start) - H(end)))`, else the start (Neal 2011).
     EndPoint,
@@ -32,30 +30,14 @@ pub enum Selection {
 /// at an overflow; the states from there on have weight zero. This rule does not depend on the position of the chain in the
 /// trajectory, so invariance stays exact. Trajectories with an energy error above 1000 are counted as divergences; their
 /// bad states have weight `exp(-1000)`, which is zero in floating point.
-///
-/// ```
-/// use mcsa_core::{ChainState, Kernel, Seed};
-/// use mcsa_kernels::{Hmc, NoProposal};
-/// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.3, 8)?);
-/// let mut state = hmc.init(&target, faer::Mat::zeros(2, 1))?;
-/// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; hmc.work_len(&target, 1)]);
-/// let info = hmc.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
-/// assert!(info.acceptance > 0.9 && state.chains().positions[(0, 0)] != 0.0);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "HmcSettings", into = "HmcSettings")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Hmc {
     leapfrog: Leapfrog,
     steps: usize,
     selection: Selection,
 }
 
-leapfrog_kernel!(Hmc, HmcSettings, HmcInfo, with, |kernel| kernel, {
-    steps: usize,
-    #[serde(default)]
-    selection: Selection
-});
+leapfrog_kernel!(Hmc, HmcInfo, |kernel| kernel, |leapfrog| Self { leapfrog, ..*kernel });
 
 /// Metrics of one step of [`Hmc`] or [`Mala`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -86,7 +68,8 @@ impl Hmc {
     /// # Errors
     /// If the step size is not positive and finite, or `steps` is 0.
     pub fn new(step_size: f64, steps: usize) -> Result<Self, Error> {
-        Self::try_from(HmcSettings { step_size, steps, mass: Mass::unit(), selection: Selection::default() })
+        let leapfrog = Leapfrog::new(step_size, Mass::unit()).map_err(|error| error.within("Hmc"))?;
+        Self::with(leapfrog, steps, Selection::default())
     }
 
     /// A kernel of `L = steps` steps of this integrator, with this selection.
@@ -108,11 +91,6 @@ impl Hmc {
     /// The number `L` of leapfrog steps.
     pub fn steps(&self) -> usize {
         self.steps
-    }
-
-    /// The selection rule.
-    pub fn selection(&self) -> Selection {
-        self.selection
     }
 
     fn memory(&self, dim: usize, chains: usize) -> usize {
@@ -353,11 +331,10 @@ impl<'a> Orbit<'a> {
 /// 0.574 (Roberts & Rosenthal 1998). Costs one gradient per chain and step.
 ///
 /// Numerics: as [`Hmc`]. Every trajectory is a single leapfrog step, so a divergence is a rejection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "MalaSettings", into = "MalaSettings")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Mala(Hmc);
 
-leapfrog_kernel!(Mala, MalaSettings, HmcInfo, of, |kernel| kernel.0, {});
+leapfrog_kernel!(Mala, HmcInfo, |kernel| kernel.0, |leapfrog| Self(Hmc { leapfrog, ..kernel.0 }));
 
 impl Mala {
     /// A kernel with this step size and unit mass.
@@ -373,16 +350,8 @@ impl Mala {
     /// # Errors
     /// If the step size is not positive and finite.
     pub fn with(step_size: f64, mass: Mass) -> Result<Self, Error> {
-        Self::try_from(MalaSettings { step_size, mass })
-    }
-
-    fn of(leapfrog: Leapfrog) -> Result<Self, Error> {
-        Ok(Self(Hmc::with(leapfrog, 1, Selection::EndPoint)?))
-    }
-
-    /// This kernel as Hamiltonian Monte Carlo with one leapfrog step.
-    pub fn hmc(&self) -> &Hmc {
-        &self.0
+        let leapfrog = Leapfrog::new(step_size, mass).map_err(|error| error.within("Mala"))?;
+        Ok(Self(Hmc { leapfrog, steps: 1, selection: Selection::EndPoint }))
     }
 }
 

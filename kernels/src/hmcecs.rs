@@ -273,16 +273,6 @@ impl<K> Hmcecs<K> {
         Ok(Self { kernel, expansion: Arc::new(expansion), rows, blocks })
     }
 
-    /// The kernel that moves `z`.
-    pub fn kernel(&self) -> &K {
-        &self.kernel
-    }
-
-    /// The control variates.
-    pub fn expansion(&self) -> &TaylorExpansion {
-        &self.expansion
-    }
-
     /// The perturbed posterior at rows that have been checked.
     fn at<'a, P: Subsampled>(&'a self, target: &'a P, rows: &'a [usize]) -> PerturbedPosterior<'a> {
         PerturbedPosterior { target, expansion: &self.expansion, rows }
@@ -358,7 +348,7 @@ impl<K> Hmcecs<K> {
                 let perturbed = PerturbedPosterior::new(target, &self.expansion, rows)?;
                 log_p.extend(Ensemble::new(&perturbed, positions.as_ref().subcols(j, 1).to_owned())?.log_p);
             }
-            let point = self.expansion.point();
+            let point = &self.expansion.point;
             let perturbed = PerturbedPosterior::new(target, &self.expansion, &[0])?;
             let walker = self.kernel.init(&perturbed, Mat::from_fn(point.len(), 1, |i, _| point[i]))?;
             Ok((log_p, walker))
@@ -378,7 +368,7 @@ where
 
     fn config(&self) -> String {
         let Self { kernel, expansion, rows, blocks } = self;
-        let (kernel, point) = (<K as Kernel<PerturbedPosterior<'_>>>::config(kernel), expansion.point());
+        let (kernel, point) = (<K as Kernel<PerturbedPosterior<'_>>>::config(kernel), &expansion.point);
         format!("Hmcecs {{ kernel: {kernel}, point: {point:?}, rows: {rows}, blocks: {blocks} }}")
     }
 

@@ -2,13 +2,13 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    ChainState, Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, batch,
-    batch_mut, bits, borrow, fits_in_memory, same_length,
+    ChainState, Columns, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, batch, batch_mut, bits,
+    borrow, fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::weights::{log_weight, normalise, record_log_weights};
-use crate::{Reversible, WeightedState};
+use crate::weights::{log_weight, normalise};
+use crate::{ImportanceInfo, Reversible, WeightedState};
 
 /// Acceptance probability as a function of the ratio `r = w(z') / w(z)` of importance weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -32,19 +32,12 @@ pub enum Acceptance {
 ///
 /// Numerics: weights are compared in log space. A proposal whose density is NaN is rejected and counted. A chain outside
 /// the support of p accepts the first proposal inside; a chain at which q vanishes stays.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Imh {
     /// The acceptance rule.
-    #[serde(default)]
     pub acceptance: Acceptance,
     /// Transitions of each chain per step, at least one.
-    #[serde(default = "one")]
     pub sweeps: usize,
-}
-
-fn one() -> usize {
-    1
 }
 
 impl Default for Imh {
@@ -62,45 +55,6 @@ pub struct ImhState {
     /// The points visited in the last step, chain by chain; empty for a single sweep, after which they equal the chains.
     #[serde(with = "bits::matrix")]
     visited: Mat<f64>,
-}
-
-/// Metrics of one step of [`Imh`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ImhInfo {
-    /// Attempted transitions.
-    pub tried: u64,
-    /// Accepted transitions.
-    pub accepted: u64,
-    /// The largest normalised importance weight of the step's proposals.
-    pub max_weight: f64,
-    /// The effective sample size of the step's proposals; 0 if all their weights vanish.
-    pub ess: f64,
-    /// Proposals at which a density was NaN or p infinite; all were rejected.
-    pub non_finite: u64,
-    /// The largest `log p - log q` among the proposals and the chains before they moved.
-    pub log_weight_top: f64,
-    /// The log of the mean weight of the proposals; its exponential is an unbiased estimate of the normalising constant Z
-    /// at every lambda.
-    pub log_weight_mean: f64,
-}
-
-impl Default for ImhInfo {
-    /// No transition and no weight.
-    fn default() -> Self {
-        let none = f64::NEG_INFINITY;
-        let (max_weight, ess, log_weight_top, log_weight_mean) = (0.0, 0.0, none, none);
-        Self { tried: 0, accepted: 0, max_weight, ess, non_finite: 0, log_weight_top, log_weight_mean }
-    }
-}
-
-impl Record for ImhInfo {
-    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
-        sink(Metric::ACCEPTANCE, self.accepted as f64 / self.tried.max(1) as f64);
-        sink(Metric::MAX_WEIGHT, self.max_weight);
-        sink(Metric::ESS, self.ess);
-        sink(Metric::NON_FINITE, self.non_finite as f64);
-        record_log_weights(self.tried, self.log_weight_top, self.log_weight_mean, sink);
-    }
 }
 
 impl ChainState for ImhState {
@@ -140,7 +94,7 @@ impl Reversible for Imh {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
     type State = ImhState;
-    type Info = ImhInfo;
+    type Info = ImportanceInfo;
 
     fn config(&self) -> String {
         format!("{self:?}")
@@ -182,7 +136,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
         state: &mut ImhState,
         lanes: &mut [Stream],
         work: &mut [f64],
-    ) -> ImhInfo {
+    ) -> ImportanceInfo {
         let ImhState { chains, visited } = state;
         let sweeps = self.sweeps;
         // The state before a transition is the one visited by the transition before.
@@ -212,7 +166,7 @@ impl Imh {
         lanes: &mut [Stream],
         mut work: &mut [f64],
         mut tell: impl FnMut(usize, &[f64], &[f64], f64),
-    ) -> ImhInfo {
+    ) -> ImportanceInfo {
         let (dim, chains, sweeps) = (target.dim(), ensemble.len(), self.sweeps);
         assert_eq!(lanes.len(), chains, "a lane per chain");
         let columns = chains * sweeps;
@@ -225,7 +179,7 @@ impl Imh {
         target.log_densities(points, log_p, work);
         proposal.log_probs(ensemble.positions.as_ref(), log_q_here);
 
-        let mut info = ImhInfo { tried: columns as u64, ..ImhInfo::default() };
+        let mut info = ImportanceInfo { tried: columns as u64, ..ImportanceInfo::default() };
         let log_w = log_q;
         for (log_w, &log_p) in log_w.iter_mut().zip(log_p.iter()) {
             *log_w = log_weight(log_p, *log_w).unwrap_or_else(|| {
@@ -268,8 +222,7 @@ impl Imh {
 /// decision to accept. From correlated states its variance over many steps may be greater all the same (Delmas & Jourdain 2009).
 ///
 /// Numerics: a proposal of weight zero is replaced by the chain's state, so that the cloud is finite.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct WasteRecycling {
     /// The kernel that moves the chains.
     pub imh: Imh,
@@ -279,7 +232,7 @@ impl Reversible for WasteRecycling {}
 
 impl<P: LogDensity + ?Sized> Kernel<P> for WasteRecycling {
     type State = WeightedState;
-    type Info = ImhInfo;
+    type Info = ImportanceInfo;
 
     fn config(&self) -> String {
         format!("{self:?}")
@@ -315,7 +268,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for WasteRecycling {
         state: &mut WeightedState,
         lanes: &mut [Stream],
         work: &mut [f64],
-    ) -> ImhInfo {
+    ) -> ImportanceInfo {
         let WeightedState { chains, points, weights } = state;
         let share = 2.0 / weights.len() as f64;
         self.imh.transitions(target, proposal, chains, lanes, work, |k, here, proposal, log_alpha| {

@@ -122,8 +122,7 @@ pub(crate) fn acceptance(start: f64, energy: f64) -> f64 {
 /// ```
 ///
 /// The best diagonal mass is the inverse of the marginal variances (Neal 2011, section 4.1; Betancourt 2017, section 4.2):
-/// then one step size suits all coordinates. The unit mass fits every dimension. Serialised as the list of the masses; the
-/// empty list is the unit mass.
+/// then one step size suits all coordinates. The unit mass fits every dimension.
 ///
 /// ```
 /// use mcsa_kernels::Mass;
@@ -131,8 +130,7 @@ pub(crate) fn acceptance(start: f64, energy: f64) -> f64 {
 /// assert_eq!(mass.kinetic(&[2.0, 1.0]), 0.5 * (4.0 / 4.0 + 1.0));
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Mass {
     masses: Vec<f64>,
     inverses: Vec<f64>,
@@ -214,33 +212,11 @@ impl Mass {
     }
 }
 
-impl TryFrom<Vec<f64>> for Mass {
-    type Error = Error;
-
-    fn try_from(masses: Vec<f64>) -> Result<Self, Error> {
-        Self::diagonal(masses)
-    }
-}
-
-impl From<Mass> for Vec<f64> {
-    fn from(mass: Mass) -> Self {
-        mass.masses
-    }
-}
-
 /// State of a gradient-based kernel: the chains, and the gradient of the log density at each of them.
 ///
 /// Gradients are cached between steps. [`chains_mut`](ChainState::chains_mut) discards them, because the caller may move the
 /// chains. [`Mala`](crate::Mala), [`Hmc`](crate::Hmc) and [`Nuts`](crate::Nuts) share this state type, so one of these
 /// kernels can continue where another stopped.
-///
-/// ```
-/// use mcsa_core::{ChainState, Kernel};
-/// let target = mcsa_models::Gaussian::standard(2);
-/// let state = mcsa_kernels::Hmc::new(0.1, 8)?.init(&target, faer::Mat::zeros(2, 3))?;
-/// assert_eq!(state.chains().len(), 3);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GradientEnsemble {
     chains: Ensemble,
@@ -312,41 +288,12 @@ impl ChainState for GradientEnsemble {
     }
 }
 
-/// A kernel of leapfrog trajectories: its text form with the given fields beside step size and mass, tuning, and [`Kernel`], from a
-/// constructor `$with(leapfrog, fields)` and the methods `leapfrog`, `memory` and `transition` of `$mover`.
+/// A kernel of leapfrog trajectories: tuning and [`Kernel`], from its part `$mover` with the methods `leapfrog`, `memory` and
+/// `transition`, and the kernel `$tuned` with another integrator.
 ///
 /// [`Kernel`]: mcsa_core::Kernel
 macro_rules! leapfrog_kernel {
-    (
-        $name:ident, $settings:ident, $info:ident, $with:ident, |$kernel:ident| $mover:expr,
-        { $($(#[$attribute:meta])* $field:ident: $type:ty),* }
-    ) => {
-        #[derive(serde::Serialize, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct $settings {
-            step_size: f64,
-            #[serde(default)]
-            mass: $crate::Mass,
-            $($(#[$attribute])* $field: $type,)*
-        }
-
-        impl TryFrom<$settings> for $name {
-            type Error = mcsa_core::Error;
-
-            fn try_from(settings: $settings) -> Result<Self, mcsa_core::Error> {
-                let leapfrog = $crate::Leapfrog::new(settings.step_size, settings.mass);
-                Self::$with(leapfrog.map_err(|error| error.within(stringify!($name)))? $(, settings.$field)*)
-            }
-        }
-
-        impl From<$name> for $settings {
-            fn from($kernel: $name) -> Self {
-                let leapfrog = $mover.leapfrog();
-                let (step_size, mass) = (leapfrog.step_size(), leapfrog.mass().clone());
-                Self { step_size, mass $(, $field: $kernel.$field)* }
-            }
-        }
-
+    ($name:ident, $info:ident, |$kernel:ident| $mover:expr, |$leapfrog:ident| $tuned:expr) => {
         impl $crate::Tunable for $name {
             fn step_size(&self) -> f64 {
                 let $kernel = self;
@@ -356,7 +303,9 @@ macro_rules! leapfrog_kernel {
             fn tuned(&self, step_size: f64, mass: Option<$crate::Mass>) -> Result<Self, mcsa_core::Error> {
                 let $kernel = self;
                 let mass = mass.unwrap_or_else(|| $mover.leapfrog().mass().clone());
-                Self::try_from($settings { step_size, mass $(, $field: self.$field)* })
+                let leapfrog = $crate::Leapfrog::new(step_size, mass);
+                let $leapfrog = leapfrog.map_err(|error| error.within(stringify!($name)))?;
+                Ok($tuned)
             }
         }
 
@@ -432,14 +381,13 @@ mod tests {
     }
 
     #[test]
-    fn impossible_masses_are_refused_also_in_a_file() {
+    fn impossible_masses_are_refused() {
         for mass in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-310] {
             assert!(Mass::diagonal(vec![1.0, mass]).is_err(), "{mass}");
         }
-        let error = serde_json::from_str::<Mass>("[1.0, -2.0]").unwrap_err().to_string();
+        let error = Mass::diagonal(vec![1.0, -2.0]).unwrap_err().to_string();
         assert_eq!(error, "Mass: mass is -2, expected positive and finite, as its inverse");
-        let mass: Mass = serde_json::from_str("[0.1]").unwrap();
-        assert_eq!(serde_json::to_string(&mass).unwrap(), "[0.1]");
+        let mass = Mass::diagonal(vec![0.1]).unwrap();
         assert!(mass.check(1).is_ok() && mass.check(2).is_err() && Mass::unit().check(7).is_ok());
     }
 }

@@ -1,7 +1,6 @@
 //! No-U-turn kernel (NUTS).
 
 use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, borrow};
-use serde::{Deserialize, Serialize};
 
 use crate::leapfrog::{self, leapfrog_kernel};
 use crate::{GradientEnsemble, Leapfrog, Mass};
@@ -24,22 +23,13 @@ use crate::{GradientEnsemble, Leapfrog, Mass};
 ///
 /// Numerics: a trajectory ends before a density of `-inf`, `+inf` or NaN, or an overflow. A chain that starts outside the
 /// support moves to the first state inside.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "NutsSettings", into = "NutsSettings")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Nuts {
     leapfrog: Leapfrog,
     max_depth: usize,
 }
 
-leapfrog_kernel!(Nuts, NutsSettings, NutsInfo, with, |kernel| kernel, {
-    #[serde(default = "max_depth")]
-    max_depth: usize
-});
-
-/// Stan's limit of the depth.
-fn max_depth() -> usize {
-    10
-}
+leapfrog_kernel!(Nuts, NutsInfo, |kernel| kernel, |leapfrog| Self { leapfrog, ..*kernel });
 
 /// Metrics of one step of [`Nuts`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -71,12 +61,12 @@ impl Record for NutsInfo {
 }
 
 impl Nuts {
-    /// A kernel with this step size, unit mass and at most 10 doublings.
+    /// A kernel with this step size, unit mass and at most 10 doublings, as in Stan.
     ///
     /// # Errors
     /// If the step size is not positive and finite.
     pub fn new(step_size: f64) -> Result<Self, Error> {
-        Self::try_from(NutsSettings { step_size, mass: Mass::unit(), max_depth: max_depth() })
+        Self::with(Leapfrog::new(step_size, Mass::unit()).map_err(|error| error.within("Nuts"))?, 10)
     }
 
     /// A kernel with this integrator and at most `max_depth` doublings.
@@ -93,11 +83,6 @@ impl Nuts {
     /// The integrator.
     pub fn leapfrog(&self) -> &Leapfrog {
         &self.leapfrog
-    }
-
-    /// The largest number of doublings.
-    pub fn max_depth(&self) -> usize {
-        self.max_depth
     }
 
     fn memory(&self, dim: usize, chains: usize) -> usize {

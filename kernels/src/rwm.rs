@@ -5,7 +5,6 @@ use mcsa_core::{
     Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch, borrow,
     same_length,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::{Mass, Reversible, Tunable};
 
@@ -21,26 +20,10 @@ use crate::{Mass, Reversible, Tunable};
 ///
 /// Numerics: a proposal that overflows, or whose density is NaN or `+inf`, is rejected and counted; a chain outside the
 /// support accepts the first proposal inside.
-///
-/// ```
-/// use mcsa_core::{Kernel, Seed};
-/// use mcsa_kernels::{Rwm, NoProposal};
-/// let (target, rwm) = (mcsa_models::Gaussian::standard(2), Rwm::new(0.1)?);
-/// let mut state = rwm.init(&target, faer::Mat::zeros(2, 1))?;
-/// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; rwm.work_len(&target, 1)]);
-/// let info = rwm.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
-/// assert_eq!((info.moved, state.len()), (1, 1));
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Settings")]
-pub struct Rwm(Settings);
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rwm {
     scale: f64,
-    #[serde(default)]
+    /// Factors of the scale, one per coordinate; empty if all are one.
     shape: Vec<f64>,
 }
 
@@ -63,22 +46,6 @@ impl Record for RwmInfo {
     }
 }
 
-impl TryFrom<Settings> for Rwm {
-    type Error = Error;
-
-    fn try_from(settings: Settings) -> Result<Self, Error> {
-        let positive = |name, value: f64| {
-            if value > 0.0 && value.is_finite() {
-                return Ok(());
-            }
-            Err(Error::parameter(name, value, "positive and finite").within("Rwm"))
-        };
-        positive("scale", settings.scale)?;
-        settings.shape.iter().try_for_each(|&shape| positive("shape", shape))?;
-        Ok(Self(settings))
-    }
-}
-
 impl Rwm {
     /// A random walk with one scale for all coordinates, in any dimension.
     ///
@@ -93,33 +60,31 @@ impl Rwm {
     /// # Errors
     /// If the scale or an entry of the shape is not positive and finite.
     pub fn with(scale: f64, shape: Vec<f64>) -> Result<Self, Error> {
-        Self::try_from(Settings { scale, shape })
-    }
-
-    /// The scale common to all coordinates.
-    pub fn scale(&self) -> f64 {
-        self.0.scale
-    }
-
-    /// Factors of the scale, one per coordinate; empty if all are one.
-    pub fn shape(&self) -> &[f64] {
-        &self.0.shape
+        let positive = |name, value: f64| {
+            if value > 0.0 && value.is_finite() {
+                return Ok(());
+            }
+            Err(Error::parameter(name, value, "positive and finite").within("Rwm"))
+        };
+        positive("scale", scale)?;
+        shape.iter().try_for_each(|&factor| positive("shape", factor))?;
+        Ok(Self { scale, shape })
     }
 
     fn fits(&self, dim: usize) -> Result<(), Error> {
-        if self.0.shape.is_empty() { Ok(()) } else { same_length("shape", dim, self.0.shape.len()) }
+        if self.shape.is_empty() { Ok(()) } else { same_length("shape", dim, self.shape.len()) }
     }
 }
 
 /// A mass `m_i` becomes the shape `1 / sqrt(m_i)`.
 impl Tunable for Rwm {
     fn step_size(&self) -> f64 {
-        self.0.scale
+        self.scale
     }
 
     fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
         let learnt = |mass: Mass| mass.roots().iter().map(|root| 1.0 / root).collect();
-        Self::with(step_size, mass.map_or_else(|| self.0.shape.clone(), learnt))
+        Self::with(step_size, mass.map_or_else(|| self.shape.clone(), learnt))
     }
 }
 
@@ -170,7 +135,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
         lanes: &mut [Stream],
         mut work: &mut [f64],
     ) -> RwmInfo {
-        let (dim, chains, scale) = (target.dim(), state.len(), self.0.scale);
+        let (dim, chains, scale) = (target.dim(), state.len(), self.scale);
         assert_eq!(lanes.len(), chains, "a lane per chain");
         let proposals = borrow(&mut work, dim * chains);
         let log_p = borrow(&mut work, chains);
@@ -178,7 +143,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
         for (j, lane) in lanes.iter_mut().enumerate() {
             let z = &mut proposals[j * dim..][..dim];
             lane.normals_into(z);
-            z.iter_mut().zip(&self.0.shape).for_each(|(z, shape)| *z *= shape);
+            z.iter_mut().zip(&self.shape).for_each(|(z, shape)| *z *= shape);
             let here = state.positions.col_as_slice(j);
             z.iter_mut().zip(here).for_each(|(z, here)| *z = here + scale * *z);
             overflows[j] = 0.0;
@@ -209,15 +174,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_scales_are_refused_also_in_a_file() {
+    fn impossible_scales_are_refused() {
         for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Rwm::new(scale).is_err() && Rwm::with(1.0, vec![1.0, scale]).is_err(), "{scale}");
         }
-        let rwm: Rwm = serde_json::from_str(r#"{"scale":0.5}"#).unwrap();
-        assert_eq!(rwm, Rwm::new(0.5).unwrap());
-        let error = serde_json::from_str::<Rwm>(r#"{"scale":-1}"#).unwrap_err().to_string();
+        let error = Rwm::new(-1.0).unwrap_err().to_string();
         assert_eq!(error, "Rwm: scale is -1, expected positive and finite");
-        assert!(serde_json::from_str::<Rwm>(r#"{"scale":1,"width":2}"#).is_err());
     }
 
     #[test]

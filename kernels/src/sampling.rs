@@ -8,7 +8,6 @@ use mcsa_core::{
     fits_in_memory, numeric, same_length,
 };
 use mcsa_diagnostics::{effective_sample_size, r_hat, standard_error};
-use serde::{Deserialize, Serialize};
 
 use crate::{DualAveraging, Tunable, WindowAdaptation, warm_up};
 
@@ -27,8 +26,7 @@ use crate::{DualAveraging, Tunable, WindowAdaptation, warm_up};
 /// println!("{sample}");
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
     /// Number of chains.
     pub chains: usize,

@@ -1,7 +1,7 @@
 //! Importance weights of a step's candidates, and the state of kernels with a weighted cloud.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{ChainState, Ensemble, Error, Metric, bits, same_length};
+use mcsa_core::{ChainState, Ensemble, Error, Metric, Record, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 /// The state of [`Cis`](crate::Cis) and [`WasteRecycling`](crate::WasteRecycling): the chains, and the weighted points of the last
@@ -47,6 +47,57 @@ impl ChainState for WeightedState {
 
     fn weights(&self) -> Option<&[f64]> {
         Some(&self.weights)
+    }
+}
+
+/// Metrics of one step of a kernel with independent proposals: [`Imh`](crate::Imh), [`WasteRecycling`](crate::WasteRecycling) or
+/// [`Cis`](crate::Cis).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ImportanceInfo {
+    /// Attempted transitions.
+    pub tried: u64,
+    /// Transitions to a fresh proposal.
+    pub accepted: u64,
+    /// The largest normalised importance weight: of the proposals of a step, or of the candidates of a chain.
+    pub max_weight: f64,
+    /// The effective sample size of the proposals of a step, or of the candidates of a chain, averaged over chains.
+    pub ess: f64,
+    /// Candidates at which a density was NaN or p infinite; all were rejected.
+    pub non_finite: u64,
+    /// Chains that stayed because the weights of all candidates vanished; `None` for kernels without candidates.
+    pub vanished: Option<u64>,
+    /// The largest `log p - log q`, that of the chains before they moved included.
+    pub log_weight_top: f64,
+    /// The log of the mean weight of the fresh proposals; its exponential is an unbiased estimate of the normalising
+    /// constant Z at every lambda.
+    pub log_weight_mean: f64,
+}
+
+impl Default for ImportanceInfo {
+    /// No transition and no weight.
+    fn default() -> Self {
+        let (tried, accepted, max_weight, ess, non_finite, vanished) = (0, 0, 0.0, 0.0, 0, None);
+        let [log_weight_top, log_weight_mean] = [f64::NEG_INFINITY; 2];
+        Self { tried, accepted, max_weight, ess, non_finite, vanished, log_weight_top, log_weight_mean }
+    }
+}
+
+impl Record for ImportanceInfo {
+    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+        sink(Metric::ACCEPTANCE, self.accepted as f64 / self.tried.max(1) as f64);
+        sink(Metric::MAX_WEIGHT, self.max_weight);
+        sink(Metric::ESS, self.ess);
+        sink(Metric::NON_FINITE, self.non_finite as f64);
+        if let Some(vanished) = self.vanished {
+            sink(Metric::VANISHED, vanished as f64);
+        }
+        if self.log_weight_top.is_finite() {
+            sink(Metric::LOG_WEIGHT_TOP, self.log_weight_top);
+        }
+        // A step whose weights all vanish has mean weight 0, which counts in means over steps: its logarithm is `-inf`.
+        if self.tried > 0 && self.log_weight_mean < f64::INFINITY {
+            sink(Metric::LOG_WEIGHT_MEAN, self.log_weight_mean);
+        }
     }
 }
 
@@ -99,17 +150,6 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
 pub(crate) fn log_add(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
-}
-
-/// Records the largest log weight, if finite, and the log mean weight of a step with at least one candidate. A step whose
-/// weights all vanish has mean weight 0, which counts in means over steps: its logarithm is recorded as `-inf`.
-pub(crate) fn record_log_weights(tried: u64, top: f64, mean: f64, sink: &mut dyn FnMut(Metric, f64)) {
-    if top.is_finite() {
-        sink(Metric::LOG_WEIGHT_TOP, top);
-    }
-    if tried > 0 && mean < f64::INFINITY {
-        sink(Metric::LOG_WEIGHT_MEAN, mean);
-    }
 }
 
 /// The log weight `log p - log q` of a candidate. `None` if a density is NaN or p is infinite, which is a fault of the

@@ -2,13 +2,10 @@
 
 use std::f64::consts::{FRAC_2_PI, LN_2, PI};
 
-use faer::{Mat, MatMut, MatRef, mat};
+use faer::{Mat, mat};
 use mcsa_core::numeric::scalar::ln_gamma;
-use mcsa_core::numeric::{log_ndtr, ndtr_hazard, scalar, sum_squares_scaled};
-use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite,
-    borrow, same_length,
-};
+use mcsa_core::numeric::{scalar, sum_squares_scaled};
+use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, same_length};
 use rand_distr::{ChiSquared, Distribution};
 
 use crate::GroundTruth;
@@ -74,15 +71,6 @@ impl Gradient for Banana {
         gradient[0] = -z[0] / (self.width * self.width) + 2.0 * self.bend * z[0] * off;
         gradient[1] = -off;
         self.log_density(z, work)
-    }
-}
-
-impl Curvature for Banana {
-    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
-        let (off, lean) = (z[1] - self.ridge(z[0]), 2.0 * self.bend * z[0]);
-        let along = -1.0 / (self.width * self.width) + 2.0 * self.bend * off - lean * lean;
-        out[0] = along * v[0] + lean * v[1];
-        out[1] = lean * v[0] - v[1];
     }
 }
 
@@ -179,17 +167,6 @@ impl Gradient for Funnel {
     }
 }
 
-impl Curvature for Funnel {
-    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
-        let precision = (-z[0]).exp();
-        out[0] = -(1.0 / (self.scale * self.scale) + 0.5 * Self::form(z)) * v[0];
-        for i in 1..z.len() {
-            out[0] += z[i] * precision * v[i];
-            out[i] = precision * (z[i] * v[0] - v[i]);
-        }
-    }
-}
-
 impl ExactDraws for Funnel {
     fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
         stream.normals_into(z);
@@ -265,13 +242,8 @@ impl SkewNormal {
     }
 
     /// `slant / sqrt(1 + slant^2)`.
-    pub fn delta(&self) -> f64 {
+    fn delta(&self) -> f64 {
         self.slant / 1.0_f64.hypot(self.slant)
-    }
-
-    fn value(&self, z: f64, log_ndtr: f64) -> f64 {
-        let u = self.standard(z);
-        decided(self.log_peak - 0.5 * u * u + log_ndtr, &[z])
     }
 }
 
@@ -280,24 +252,9 @@ impl LogDensity for SkewNormal {
         1
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        columns
-    }
-
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        self.value(z[0], scalar::log_ndtr(self.slant * self.standard(z[0])))
-    }
-
-    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
-        assert_eq!(z.ncols(), out.len(), "a density per column");
-        let tails = borrow(&mut work, out.len());
-        for (j, tail) in tails.iter_mut().enumerate() {
-            *tail = self.slant * self.standard(z.column(j)[0]);
-        }
-        log_ndtr(tails);
-        for (j, (out, &tail)) in out.iter_mut().zip(&*tails).enumerate() {
-            *out = self.value(z.column(j)[0], tail);
-        }
+        let u = self.standard(z[0]);
+        decided(self.log_peak - 0.5 * u * u + scalar::log_ndtr(self.slant * u), z)
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -310,37 +267,6 @@ impl Gradient for SkewNormal {
         let u = self.standard(z[0]);
         gradient[0] = (self.slant * scalar::ndtr_hazard(self.slant * u) - u) / self.scale;
         self.log_density(z, work)
-    }
-
-    fn gradients_into(
-        &self,
-        z: MatRef<'_, f64>,
-        out: &mut [f64],
-        mut gradients: MatMut<'_, f64>,
-        mut work: &mut [f64],
-    ) {
-        assert!(
-            z.ncols() == out.len() && z.ncols() == gradients.ncols(),
-            "a density and a gradient per column"
-        );
-        let hazards = borrow(&mut work, out.len());
-        for (j, hazard) in hazards.iter_mut().enumerate() {
-            *hazard = self.slant * self.standard(z.column(j)[0]);
-        }
-        ndtr_hazard(hazards);
-        for (j, hazard) in hazards.iter().enumerate() {
-            gradients.column_mut(j)[0] = (self.slant * hazard - self.standard(z.column(j)[0])) / self.scale;
-        }
-        self.log_densities(z, out, hazards);
-    }
-}
-
-impl Curvature for SkewNormal {
-    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
-        let lean = self.slant * self.standard(z[0]);
-        let hazard = scalar::ndtr_hazard(lean);
-        let bend = 1.0 + self.slant * self.slant * hazard * (lean + hazard);
-        out[0] = -bend * v[0] / (self.scale * self.scale);
     }
 }
 
@@ -452,17 +378,6 @@ impl Gradient for Student {
             *gradient = strength * self.pull(i, z);
         }
         self.value(form, z)
-    }
-}
-
-impl Curvature for Student {
-    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
-        let strength = self.power() / (self.freedom + self.form(z));
-        let along: f64 = z.iter().zip(v).enumerate().map(|(i, (&z, v))| self.pull(i, z) * v).sum();
-        let turn = 2.0 * strength * strength / self.power() * along;
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = turn * self.pull(i, z[i]) - strength * self.inverse[i] * self.inverse[i] * v[i];
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use faer::{MatMut, MatRef};
 use mcsa_core::{ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Subsampled, same_length};
 
-use crate::support::{decided, positive};
+use crate::support::{decided, decided_with, positive};
 
 /// Tempered target `p^power`, unnormalised: flatter than `p`, so that an optimisation from a distant start first covers all its
 /// mass.
@@ -174,11 +174,7 @@ impl<P: Subsampled + ?Sized> Gradient for WeightedRows<'_, P> {
         for (row, weight) in self.terms() {
             log_p += weight * self.target.add_gradient_at(row, weight, z, gradient, work);
         }
-        let log_p = decided(log_p, z);
-        if log_p == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-        }
-        log_p
+        decided_with(log_p, z, gradient)
     }
 }
 

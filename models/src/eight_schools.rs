@@ -2,10 +2,9 @@
 
 use std::f64::consts::{LN_2, PI};
 
-use faer::MatRef;
 use mcsa_core::numeric::quadrature::{Axis, Integral, Map, log_integral};
-use mcsa_core::numeric::{self, scalar};
-use mcsa_core::{Columns as _, Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
+use mcsa_core::numeric::scalar;
+use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
 use crate::support::{HALF_LOG_TAU, decided, half_cauchy, log_normal, positive};
 
@@ -16,9 +15,6 @@ const ERRORS: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
 
 /// Scale of both priors, from `posteriordb`.
 const SCALE: f64 = 5.0;
-
-/// Points whose scales are exponentiated together.
-const GROUP: usize = 16;
 
 /// Parametrisation of the latent effects of a model: of the schools in [`EightSchools`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,20 +113,20 @@ impl EightSchools {
         }
     }
 
-    /// Log prior, from the parts of [`Scale`].
-    fn prior(&self, z: &[f64], scale: Scale) -> f64 {
+    /// Log prior.
+    fn prior(&self, z: &[f64], tau: f64) -> f64 {
         let count = self.effects.len() as f64;
         let spread = match self.centring {
             Centring::Centred => {
-                let inverse = scale.tau.recip();
+                let inverse = tau.recip();
                 let square: f64 = z[2..].iter().map(|theta| ((theta - z[0]) * inverse).powi(2)).sum();
                 -0.5 * square - count * z[1]
             }
             Centring::NonCentred => -0.5 * z[2..].iter().map(|eta| eta * eta).sum::<f64>(),
         };
         // The half-Cauchy density with its Jacobian: `2 tau / (pi s (1 + (tau / s)^2))`.
-        let tau = LN_2 - (PI * SCALE).ln() - scale.softplus + z[1];
-        log_normal(z[0], SCALE) + tau + spread - count * HALF_LOG_TAU
+        let of_tau = LN_2 - (PI * SCALE).ln() - scalar::ln_1p_exp(2.0 * (z[1] - SCALE.ln())) + z[1];
+        log_normal(z[0], SCALE) + of_tau + spread - count * HALF_LOG_TAU
     }
 
     fn likelihood_term(&self, j: usize, z: &[f64], tau: f64) -> f64 {
@@ -138,28 +134,9 @@ impl EightSchools {
         -0.5 * white * white
     }
 
-    fn value(&self, z: &[f64], scale: Scale) -> f64 {
-        let likelihood: f64 = (0..self.effects.len()).map(|j| self.likelihood_term(j, z, scale.tau)).sum();
-        decided(self.prior(z, scale) + likelihood + self.log_peak, z)
-    }
-}
-
-/// The elementary functions of `log tau` in the density.
-#[derive(Debug, Clone, Copy)]
-struct Scale {
-    tau: f64,
-    /// `log(1 + (tau / s)^2)`, for the scale s of the prior of tau.
-    softplus: f64,
-}
-
-impl Scale {
-    fn of(z: &[f64]) -> Self {
-        Self { tau: scalar::exp(z[1]), softplus: scalar::ln_1p_exp(Self::power(z)) }
-    }
-
-    /// `log (tau / s)^2`.
-    fn power(z: &[f64]) -> f64 {
-        2.0 * (z[1] - SCALE.ln())
+    fn value(&self, z: &[f64], tau: f64) -> f64 {
+        let likelihood: f64 = (0..self.effects.len()).map(|j| self.likelihood_term(j, z, tau)).sum();
+        decided(self.prior(z, tau) + likelihood + self.log_peak, z)
     }
 }
 
@@ -170,24 +147,7 @@ impl LogDensity for EightSchools {
 
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        self.value(z, Scale::of(z))
-    }
-
-    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
-        assert!(z.ncols() == out.len() && z.nrows() == self.dim(), "a density per column");
-        for (g, out) in out.chunks_mut(GROUP).enumerate() {
-            let (mut taus, mut softplus) = ([0.0; GROUP], [0.0; GROUP]);
-            let (taus, softplus) = (&mut taus[..out.len()], &mut softplus[..out.len()]);
-            let point = |c| z.column(g * GROUP + c);
-            for (c, (tau, softplus)) in taus.iter_mut().zip(&mut *softplus).enumerate() {
-                (*tau, *softplus) = (point(c)[1], Scale::power(point(c)));
-            }
-            numeric::exp(taus);
-            numeric::ln_1p_exp(softplus);
-            for (c, (out, (&tau, &softplus))) in out.iter_mut().zip(taus.iter().zip(&*softplus)).enumerate() {
-                *out = self.value(point(c), Scale { tau, softplus });
-            }
-        }
+        self.value(z, scalar::exp(z[1]))
     }
 
     /// Values of `mu`, `tau` and the effects `theta[j]`, in both parametrisations.
@@ -202,8 +162,8 @@ impl LogDensity for EightSchools {
 impl Gradient for EightSchools {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let scale = Scale::of(z);
-        let (tau, inverse) = (scale.tau, scale.tau.recip());
+        let tau = scalar::exp(z[1]);
+        let inverse = tau.recip();
         gradient[0] = -z[0] / (SCALE * SCALE);
         gradient[1] = 1.0 - 2.0 / (1.0 + (SCALE * inverse).powi(2));
         for (j, inverse_error) in self.inverse_errors.iter().enumerate() {
@@ -222,7 +182,7 @@ impl Gradient for EightSchools {
                 }
             }
         }
-        self.value(z, scale)
+        self.value(z, tau)
     }
 }
 
@@ -232,7 +192,7 @@ impl Separable for EightSchools {
     }
 
     fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        decided(self.prior(z, Scale::of(z)), z)
+        decided(self.prior(z, scalar::exp(z[1])), z)
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {

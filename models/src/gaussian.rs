@@ -6,8 +6,8 @@ use faer::linalg::solvers::{Llt, LltError};
 use faer::{Mat, MatMut, MatRef, Side};
 use mcsa_core::numeric::{dot, sum_squares_scaled};
 use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, borrow,
-    same_length,
+    Columns, ColumnsMut, Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, batch_mut,
+    borrow, one, same_length,
 };
 use rand_distr::{ChiSquared, Distribution};
 
@@ -157,25 +157,21 @@ impl Gaussian {
         }
     }
 
-    fn centre_into(&self, z: &[f64], y: &mut [f64]) {
-        for ((y, z), mean) in y.iter_mut().zip(z).zip(&self.mean) {
-            *y = z - mean;
-        }
+    fn value(&self, form: f64, z: &[f64]) -> f64 {
+        decided(self.log_peak - 0.5 * form, z)
     }
 
     /// Writes `L^-1 (z - mean)` of each column to `ys`, and the log densities.
     fn whitened_into(&self, triangle: &Triangle, z: MatRef<'_, f64>, out: &mut [f64], ys: &mut [f64]) {
-        for (j, y) in ys.chunks_exact_mut(z.nrows()).enumerate() {
-            self.centre_into(z.column(j), y);
+        let dim = z.nrows().max(1);
+        for (j, y) in ys.chunks_exact_mut(dim).enumerate() {
+            y.iter_mut().zip(z.column(j).iter().zip(&self.mean)).for_each(|(y, (z, mean))| *y = z - mean);
         }
         triangle.whiten(ys);
-        for (j, (out, y)) in out.iter_mut().zip(ys.chunks_exact(z.nrows())).enumerate() {
+        for (j, out) in out.iter_mut().enumerate() {
+            let y = &ys[j * z.nrows()..][..z.nrows()];
             *out = self.value(dot(y, y), z.column(j));
         }
-    }
-
-    fn value(&self, form: f64, z: &[f64]) -> f64 {
-        decided(self.log_peak - 0.5 * form, z)
     }
 }
 
@@ -191,53 +187,33 @@ impl LogDensity for Gaussian {
         }
     }
 
-    fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
-        assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        let form = match &self.shape {
-            Shape::Diagonal { inverse, .. } => sum_squares_scaled(z, &self.mean, inverse),
-            Shape::Full(triangle) => {
-                let y = borrow(&mut work, z.len());
-                self.centre_into(z, y);
-                triangle.whiten(y);
-                dot(y, y)
-            }
-        };
-        self.value(form, z)
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        let mut out = [0.0];
+        self.log_densities(one(z), &mut out, work);
+        out[0]
     }
 
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
-        assert_eq!(z.ncols(), out.len(), "a density per column");
-        assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
-        if let (Shape::Full(triangle), 1..) = (&self.shape, self.dim()) {
-            let ys = borrow(&mut work, z.nrows() * z.ncols());
-            self.whitened_into(triangle, z, out, ys);
-        } else {
-            out.iter_mut().enumerate().for_each(|(j, out)| *out = self.log_density(z.column(j), work));
+        assert!(z.ncols() == out.len() && z.nrows() == self.dim(), "a density per column");
+        match &self.shape {
+            Shape::Diagonal { inverse, .. } => {
+                for (j, out) in out.iter_mut().enumerate() {
+                    *out = self.value(sum_squares_scaled(z.column(j), &self.mean, inverse), z.column(j));
+                }
+            }
+            Shape::Full(triangle) => {
+                let ys = borrow(&mut work, z.nrows() * z.ncols());
+                self.whitened_into(triangle, z, out, ys);
+            }
         }
     }
 }
 
 impl Gradient for Gaussian {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-        assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let form = match &self.shape {
-            Shape::Diagonal { inverse, .. } => {
-                for ((g, z), (mean, inverse)) in gradient.iter_mut().zip(z).zip(self.mean.iter().zip(inverse))
-                {
-                    *g = (mean - z) * inverse * inverse;
-                }
-                sum_squares_scaled(z, &self.mean, inverse)
-            }
-            Shape::Full(triangle) => {
-                self.centre_into(z, gradient);
-                triangle.whiten(gradient);
-                let form = dot(gradient, gradient);
-                triangle.whiten_back(gradient);
-                gradient.iter_mut().for_each(|g| *g = -*g);
-                form
-            }
-        };
-        self.value(form, z)
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let (mut out, dim) = ([0.0], gradient.len());
+        self.gradients_into(one(z), &mut out, batch_mut(gradient, dim, 1), work);
+        out[0]
     }
 
     fn gradients_into(
@@ -247,20 +223,24 @@ impl Gradient for Gaussian {
         mut gradients: MatMut<'_, f64>,
         mut work: &mut [f64],
     ) {
-        assert!(
-            z.ncols() == out.len() && z.ncols() == gradients.ncols(),
-            "a density and a gradient per column"
-        );
-        if let (Shape::Full(triangle), 1..) = (&self.shape, self.dim()) {
-            let ys = borrow(&mut work, z.nrows() * z.ncols());
-            self.whitened_into(triangle, z, out, ys);
-            triangle.whiten_back(ys);
-            for (j, y) in ys.chunks_exact(z.nrows()).enumerate() {
-                gradients.column_mut(j).iter_mut().zip(y).for_each(|(g, y)| *g = -y);
+        assert!(gradients.ncols() == out.len() && gradients.nrows() == self.dim(), "a gradient per column");
+        match &self.shape {
+            Shape::Diagonal { inverse, .. } => {
+                self.log_densities(z, out, work);
+                for j in 0..out.len() {
+                    let parts = z.column(j).iter().zip(self.mean.iter().zip(inverse));
+                    for (g, (z, (mean, inverse))) in gradients.column_mut(j).iter_mut().zip(parts) {
+                        *g = (mean - z) * inverse * inverse;
+                    }
+                }
             }
-        } else {
-            for (j, out) in out.iter_mut().enumerate() {
-                *out = self.gradient_into(z.column(j), gradients.column_mut(j), work);
+            Shape::Full(triangle) => {
+                let ys = borrow(&mut work, z.nrows() * z.ncols());
+                self.whitened_into(triangle, z, out, ys);
+                triangle.whiten_back(ys);
+                for (j, y) in ys.chunks_exact(z.nrows().max(1)).enumerate() {
+                    gradients.column_mut(j).iter_mut().zip(y).for_each(|(g, y)| *g = -y);
+                }
             }
         }
     }

@@ -8,11 +8,11 @@
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`GaussianProcessClassification`].
-//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`UnknownNoiseRegression`] (with exact marginals), [`StudentRegression`] and [`LocalRobustRegression`] (heavy
-//!   tails), [`NeuralRegression`], [`RobustGaussianProcess`].
+//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`UnknownNoiseRegression`] (with exact marginals),
+//!   [`StudentRegression`] and [`LocalRobustRegression`] (heavy tails), [`NeuralRegression`], [`RobustGaussianProcess`].
 //! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`WeightedRows`].
-//! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and methods of the models; their accuracy:
-//!   [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
+//! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and `predict_from_moments` of models; their
+//!   accuracy: [`accuracy`], [`log_predictive_density`], [`root_mean_squared_error`], [`normal_log_predictive_density`].
 //! * Latent factor models with learnable parameters: [`FactorAnalysis`].
 //! * Time series: [`StockVolatility`]. State-space models are in the crate `mcsa-particles`.
 //!
@@ -68,7 +68,7 @@ pub use robust::student_errors;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use stock_volatility::StockVolatility;
 pub use transform::Transform;
-pub use unknown_noise::{Marginals, NoisePrior, UnknownNoiseRegression, WeightPrior};
+pub use unknown_noise::{Marginals, UnknownNoiseRegression};
 
 /// Target whose normaliser and first two moments are known in closed form.
 ///

@@ -118,31 +118,6 @@ impl LinearRegression {
         self.log_evidence
     }
 
-    /// Predictive mean and variance of a new response at each row of `x`, from weights with this mean and independent variances.
-    ///
-    /// ```text
-    /// x' mean,   sum_k x_k^2 variance_k + r^2
-    /// ```
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    pub fn predict_from_moments(
-        &self,
-        x: MatRef<'_, f64>,
-        mean: &[f64],
-        variance: &[f64],
-    ) -> Vec<(f64, f64)> {
-        let d = self.dim();
-        assert!(x.ncols() == d && mean.len() == d && variance.len() == d, "a moment per feature");
-        let predict = |i: usize| {
-            let row = x.row(i);
-            let f = row.iter().zip(mean).map(|(x, m)| x * m).sum();
-            let spread: f64 = row.iter().zip(variance).map(|(x, v)| x * x * v).sum();
-            (f, spread + self.noise_scale.powi(2))
-        };
-        (0..x.nrows()).map(predict).collect()
-    }
-
     fn prior(&self, z: &[f64]) -> f64 {
         let square = numeric::dot(z, z) / self.prior_scale.powi(2);
         -0.5 * square - z.len() as f64 * (self.prior_scale.ln() + 0.5 * (2.0 * PI).ln())

@@ -2,9 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::numeric::log_sum_exp;
-use mcsa_core::{
-    Curvature, Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, borrow, same_length,
-};
+use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, borrow, same_length};
 
 use crate::support::{decided, positive};
 use crate::{Gaussian, GroundTruth};
@@ -137,17 +135,6 @@ impl Mixture {
         }
     }
 
-    fn component_work(&self) -> usize {
-        self.components.iter().map(|c| c.work_len(1)).max().unwrap_or(0)
-    }
-
-    /// Turns log terms into responsibilities; the result is `log p`.
-    fn normalise(terms: &mut [f64], z: &[f64]) -> f64 {
-        let log_p = log_sum_exp(terms);
-        terms.iter_mut().for_each(|term| *term = (*term - log_p).exp());
-        decided(log_p, z)
-    }
-
     fn average(&self, of: impl Fn(&Gaussian) -> f64) -> f64 {
         self.components.iter().enumerate().map(|(k, c)| self.weight(k) * of(c)).sum()
     }
@@ -159,7 +146,8 @@ impl LogDensity for Mixture {
     }
 
     fn work_len(&self, _: usize) -> usize {
-        self.components.len() + 3 * self.dim + self.component_work()
+        let component = self.components.iter().map(|c| c.work_len(1)).max();
+        self.components.len() + self.dim + component.unwrap_or(0)
     }
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
@@ -174,39 +162,17 @@ impl Gradient for Mixture {
         let terms = borrow(&mut work, self.components.len());
         let part = borrow(&mut work, self.dim);
         self.terms_into(z, terms, work);
-        let log_p = Self::normalise(terms, z);
+        let log_p = log_sum_exp(terms);
         gradient.fill(0.0);
-        for (component, &share) in self.components.iter().zip(&*terms).filter(|(_, share)| **share != 0.0) {
-            component.gradient_into(z, part, work);
-            gradient.iter_mut().zip(&*part).for_each(|(gradient, part)| *gradient += share * part);
-        }
-        log_p
-    }
-}
-
-/// `sum_k r_k (H_k v + g_k (g_k . v)) - g (g . v)` with responsibilities `r`.
-impl Curvature for Mixture {
-    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
-        let terms = borrow(&mut work, self.components.len());
-        let part = borrow(&mut work, self.dim);
-        let bent = borrow(&mut work, self.dim);
-        let total = borrow(&mut work, self.dim);
-        self.terms_into(z, terms, work);
-        Self::normalise(terms, z);
-        out.fill(0.0);
-        total.fill(0.0);
-        let dot = |g: &[f64]| g.iter().zip(v).map(|(g, v)| g * v).sum::<f64>();
-        for (component, &share) in self.components.iter().zip(&*terms).filter(|(_, share)| **share != 0.0) {
-            component.gradient_into(z, part, work);
-            component.hessian_vector_into(z, v, bent, work);
-            let along = dot(part);
-            for i in 0..v.len() {
-                out[i] += share * (bent[i] + along * part[i]);
-                total[i] += share * part[i];
+        for (component, term) in self.components.iter().zip(&*terms) {
+            // The responsibility of the component.
+            let share = (term - log_p).exp();
+            if share != 0.0 {
+                component.gradient_into(z, part, work);
+                gradient.iter_mut().zip(&*part).for_each(|(gradient, part)| *gradient += share * part);
             }
         }
-        let along = dot(total);
-        out.iter_mut().zip(&*total).for_each(|(out, total)| *out -= along * total);
+        decided(log_p, z)
     }
 }
 

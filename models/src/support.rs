@@ -17,6 +17,15 @@ pub fn decided(log_p: f64, z: &[f64]) -> f64 {
     if log_p < f64::INFINITY { log_p } else { outside(z) }
 }
 
+/// The log density as by [`decided`], with the gradient 0 where it is `-inf`.
+pub(crate) fn decided_with(log_p: f64, z: &[f64], gradient: &mut [f64]) -> f64 {
+    let log_p = decided(log_p, z);
+    if log_p == f64::NEG_INFINITY {
+        gradient.fill(0.0);
+    }
+    log_p
+}
+
 #[cold]
 fn outside(z: &[f64]) -> f64 {
     if z.iter().any(|z| z.is_nan()) { f64::NAN } else { f64::NEG_INFINITY }

@@ -5,13 +5,12 @@ use faer::{Mat, MatRef, Par, Side};
 use mcsa_core::numeric::scalar::erfc;
 use mcsa_core::{Error, Gradient, LogDensity, Named, borrow, numeric, same_length};
 
-use crate::GroundTruth;
 use crate::support::{HALF_LOG_TAU, decided, finite, half_cauchy, log_normal, positive, rows_and_responses};
 
 /// Linear regression with noise of unknown scale, as the regressions of `posteriordb`.
 ///
 /// ```text
-/// y_i ~ N(x_i' b, sigma^2),   b_k flat or N(m_k, s_k^2),   sigma flat or half-Cauchy
+/// y_i ~ N(x_i' b, sigma^2),   b_k flat or N(m_k, s_k^2),   sigma flat or half-Cauchy(scale)
 /// z = (b_1, .., b_d, log sigma),   log-Jacobian z_d+1
 /// ```
 ///
@@ -26,11 +25,10 @@ use crate::support::{HALF_LOG_TAU, decided, finite, half_cauchy, log_normal, pos
 /// the precision overflows. [`exact`](Self::exact) gives the posterior's moments and quantiles by a quadrature over `log sigma`.
 ///
 /// ```
-/// use mcsa_models::{GroundTruth, NoisePrior, UnknownNoiseRegression, WeightPrior};
+/// use mcsa_models::UnknownNoiseRegression;
 /// let (x, y) = (faer::Mat::from_fn(6, 1, |_, _| 1.0), [1.0, 3.0, 2.0, 5.0, 4.0, 3.0]);
-/// let model = UnknownNoiseRegression::new(x.as_ref(), &y, &[WeightPrior::Flat], NoisePrior::Flat)?;
-/// let mean = model.mean().expect("the posterior has a mean");
-/// assert!((mean[0] - 3.0).abs() < 1e-12);
+/// let model = UnknownNoiseRegression::new(x.as_ref(), &y, &[None], None)?;
+/// assert!((model.exact()?.means[0] - 3.0).abs() < 1e-12);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -42,15 +40,18 @@ pub struct UnknownNoiseRegression {
     factor: Mat<f64>,
     /// Sum of squared residuals of the least squares solution.
     residual: f64,
-    weights: Vec<WeightPrior>,
-    noise: NoisePrior,
+    /// Mean and standard deviation of the prior of each weight, unless it is flat.
+    weights: Vec<Option<(f64, f64)>>,
+    /// Scale of the prior of sigma, unless it is flat.
+    noise: Option<f64>,
 }
 
 /// Rows beyond the number of columns with which the posterior has a covariance under every prior.
 const SPARE: usize = 4;
 
 impl UnknownNoiseRegression {
-    /// A model of features `x` (one row per datum), responses `y`, a prior for each column, and the prior of the noise.
+    /// A model of features `x` (one row per datum), responses `y`, mean and standard deviation of the normal prior of each weight, and
+    /// the scale of the half-Cauchy prior of sigma. `None` is the improper prior that is constant in the weight or in sigma.
     ///
     /// # Errors
     /// If lengths differ, a number is not finite, a prior is invalid, there are fewer than four rows more than columns, a column is
@@ -58,15 +59,17 @@ impl UnknownNoiseRegression {
     pub fn new(
         x: MatRef<'_, f64>,
         y: &[f64],
-        weights: &[WeightPrior],
-        noise: NoisePrior,
+        weights: &[Option<(f64, f64)>],
+        noise: Option<f64>,
     ) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("UnknownNoiseRegression");
         let (n, d) = (x.nrows(), x.ncols());
         rows_and_responses(x, y).map_err(refuse)?;
         same_length("priors of weights", d, weights.len()).map_err(refuse)?;
-        weights.iter().try_for_each(|prior| prior.check()).map_err(refuse)?;
-        noise.check().map_err(refuse)?;
+        for &(mean, sd) in weights.iter().flatten() {
+            finite("prior mean", mean).and_then(|()| positive("prior sd", sd)).map_err(refuse)?;
+        }
+        noise.map_or(Ok(()), |scale| positive("noise scale", scale)).map_err(refuse)?;
         if n < d + SPARE {
             let problem =
                 format!("{n} rows and {d} columns, expected at least {SPARE} rows more than columns");
@@ -118,8 +121,19 @@ impl UnknownNoiseRegression {
         let (b, u) = z.split_at(self.centre.len());
         let count = self.rows as f64;
         let likelihood = -count * (u[0] + HALF_LOG_TAU) - 0.5 * square * (-2.0 * u[0]).exp();
-        let prior: f64 = self.weights.iter().zip(b).map(|(prior, b)| prior.at(*b).0).sum();
-        decided(likelihood + prior + self.noise.at(u[0]).0, z)
+        decided(likelihood + self.weights_prior(b) + self.noise_prior(u[0]).0, z)
+    }
+
+    /// Log prior of the weights.
+    fn weights_prior(&self, b: &[f64]) -> f64 {
+        let log =
+            |(prior, b): (&Option<(f64, f64)>, &f64)| prior.map_or(0.0, |(m, sd)| log_normal(b - m, sd));
+        self.weights.iter().zip(b).map(log).sum()
+    }
+
+    /// `log p(sigma) + u` and its slope in `u = log sigma`.
+    fn noise_prior(&self, u: f64) -> (f64, f64) {
+        self.noise.map_or((u, 1.0), |scale| half_cauchy(u, scale))
     }
 }
 
@@ -159,7 +173,7 @@ impl Gradient for UnknownNoiseRegression {
             return log_p;
         }
         let precision = (-2.0 * u[0]).exp();
-        of_noise[0] = square * precision - self.rows as f64 + self.noise.at(u[0]).1;
+        of_noise[0] = square * precision - self.rows as f64 + self.noise_prior(u[0]).1;
         // slopes <- R' slopes, from the last row on.
         for k in (0..d).rev() {
             let column = &self.factor.col_as_slice(k)[k..];
@@ -168,80 +182,9 @@ impl Gradient for UnknownNoiseRegression {
             above[k] *= column[0];
         }
         for ((slope, prior), b) in slopes.iter_mut().zip(&self.weights).zip(b) {
-            *slope = prior.at(*b).1 - precision * *slope;
+            *slope = prior.map_or(0.0, |(mean, sd)| (mean - b) / (sd * sd)) - precision * *slope;
         }
         log_p
-    }
-}
-
-/// Prior of one weight of a regression.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum WeightPrior {
-    /// `p(b) = 1`: improper.
-    Flat,
-    /// `b ~ N(mean, sd^2)`.
-    Normal {
-        /// The mean.
-        mean: f64,
-        /// The standard deviation.
-        sd: f64,
-    },
-}
-
-/// Prior of the standard deviation `sigma` of the noise.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum NoisePrior {
-    /// `p(sigma) = 1` for `sigma > 0`: improper.
-    Flat,
-    /// `sigma ~ half-Cauchy(scale)`.
-    HalfCauchy {
-        /// The scale.
-        scale: f64,
-    },
-}
-
-impl WeightPrior {
-    fn check(self) -> Result<(), Error> {
-        match self {
-            Self::Flat => Ok(()),
-            Self::Normal { mean, sd } => {
-                finite("prior mean", mean)?;
-                positive("prior sd", sd)
-            }
-        }
-    }
-
-    /// Mean and precision; the precision of a flat prior is 0.
-    fn moments(self) -> (f64, f64) {
-        match self {
-            Self::Flat => (0.0, 0.0),
-            Self::Normal { mean, sd } => (mean, sd.powi(-2)),
-        }
-    }
-
-    /// `log p(b)` and its slope.
-    fn at(self, b: f64) -> (f64, f64) {
-        match self {
-            Self::Flat => (0.0, 0.0),
-            Self::Normal { mean, sd } => (log_normal(b - mean, sd), (mean - b) / (sd * sd)),
-        }
-    }
-}
-
-impl NoisePrior {
-    fn check(self) -> Result<(), Error> {
-        match self {
-            Self::Flat => Ok(()),
-            Self::HalfCauchy { scale } => positive("noise scale", scale),
-        }
-    }
-
-    /// `log p(sigma) + u` and its slope in `u = log sigma`.
-    fn at(self, u: f64) -> (f64, f64) {
-        match self {
-            Self::Flat => (u, 1.0),
-            Self::HalfCauchy { scale } => half_cauchy(u, scale),
-        }
     }
 }
 
@@ -296,7 +239,9 @@ impl Conditional {
         let mut inverse = Mat::identity(d, d);
         solve_lower_triangular_in_place(model.factor.as_ref(), inverse.as_mut(), Par::Seq);
         let inverse = inverse.transpose().to_owned();
-        let moments: Vec<(f64, f64)> = model.weights.iter().map(|prior| prior.moments()).collect();
+        // Mean and precision; the precision of a flat prior is 0.
+        let moments = |prior: &Option<(f64, f64)>| prior.map_or((0.0, 0.0), |(mean, sd)| (mean, sd.powi(-2)));
+        let moments: Vec<(f64, f64)> = model.weights.iter().map(moments).collect();
         let scaled = Mat::from_fn(d, d, |k, j| moments[k].1 * inverse[(k, j)]);
         let precision = inverse.transpose() * scaled;
         let eigen = precision.self_adjoint_eigen(Side::Lower).map_err(|_| {
@@ -306,12 +251,11 @@ impl Conditional {
         let off = |k: usize| model.centre[k] - moments[k].0;
         let pull = |j: usize| -(0..d).map(|k| turn[(k, j)] * moments[k].1 * off(k)).sum::<f64>();
         let log_det: f64 = (0..d).map(|k| model.factor[(k, k)].abs().ln()).sum();
-        let prior: f64 = model.weights.iter().zip(&model.centre).map(|(prior, b)| prior.at(*b).0).sum();
         let count = model.rows as f64 - d as f64;
         Ok(Self {
             precisions: eigen.S().column_vector().iter().map(|value| value.max(0.0)).collect(),
             pulls: (0..d).map(pull).collect(),
-            constant: prior - log_det - count * HALF_LOG_TAU,
+            constant: model.weights_prior(&model.centre) - log_det - count * HALF_LOG_TAU,
             turn,
         })
     }
@@ -328,7 +272,7 @@ impl Conditional {
             0.5 * (variance.ln() + self.pulls[j] * self.pulls[j] * variance)
         };
         let residual = -0.5 * model.residual * (-2.0 * u).exp() - model.rows as f64 * u;
-        self.constant + residual + model.noise.at(u).0 + (0..self.pulls.len()).map(of).sum::<f64>()
+        self.constant + residual + model.noise_prior(u).0 + (0..self.pulls.len()).map(of).sum::<f64>()
     }
 
     fn node(&self, model: &UnknownNoiseRegression, u: f64, share: f64) -> Node {
@@ -456,19 +400,5 @@ impl Marginals {
             (sum, last) = (sum + cell, node);
         }
         last.u
-    }
-}
-
-impl GroundTruth for UnknownNoiseRegression {
-    fn log_normaliser(&self) -> f64 {
-        self.exact().map_or(f64::NAN, |exact| exact.log_evidence)
-    }
-
-    fn mean(&self) -> Option<Vec<f64>> {
-        self.exact().ok().map(|exact| exact.means)
-    }
-
-    fn covariance(&self) -> Option<Mat<f64>> {
-        self.exact().ok().map(|exact| exact.covariance)
     }
 }

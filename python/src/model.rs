@@ -6,9 +6,9 @@ use mcsa::core::{Error, Gradient, Seed, Separable};
 use mcsa::faer::Mat;
 use mcsa::models::{
     Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic,
-    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression, NoisePrior,
+    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression,
     ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student,
-    StudentNoise, StudentRegression, UnknownNoiseRegression, WeightPrior,
+    StudentNoise, StudentRegression, UnknownNoiseRegression,
 };
 use mcsa::particles::{FxVolatility, Theta};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -173,10 +173,8 @@ impl Model {
         noise_scale: Option<f64>,
     ) -> PyResult<Self> {
         let x = matrix(&x);
-        let weight =
-            prior_scale.map_or(WeightPrior::Flat, |scale| WeightPrior::Normal { mean: 0.0, sd: scale });
-        let noise = noise_scale.map_or(NoisePrior::Flat, |scale| NoisePrior::HalfCauchy { scale });
-        let built = UnknownNoiseRegression::new(x.as_ref(), &vector(&y), &vec![weight; x.ncols()], noise);
+        let weights = vec![prior_scale.map(|scale| (0.0, scale)); x.ncols()];
+        let built = UnknownNoiseRegression::new(x.as_ref(), &vector(&y), &weights, noise_scale);
         of("regression with unknown noise", built)
     }
 

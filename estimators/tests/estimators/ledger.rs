@@ -99,7 +99,7 @@ fn a_second_look_is_seen() {
     struct LooksTwice;
     impl<P: Gradient, F: Family> Estimator<P, F> for LooksTwice {
         type State = mcsa_kernels::ImhState;
-        type Info = mcsa_kernels::ImhInfo;
+        type Info = mcsa_kernels::ImportanceInfo;
         fn num_params(&self, _: &P, family: &F) -> usize {
             family.num_params()
         }

@@ -2,6 +2,7 @@
 //!
 //! Seeds are fixed. The false-alarm probability is 0.5e-4 for this file, split over its reports.
 
+use faer::Mat;
 use mcsa_core::{ExactDraws, Gradient, Seed};
 use mcsa_kernels as kernels;
 use mcsa_kernels::{
@@ -66,8 +67,8 @@ fn on_every_kernel<P: ExactDraws + Gradient>(target: &P) {
     let three = |selection| Hmc::with(leapfrog(0.5, mass()), 3, selection).expect("a number of steps");
     holds(&long().of(&three(Selection::Multinomial), target));
     holds(&long().not_reversible().of(&Nuts::with(leapfrog(0.5, mass()), 4).expect("a depth"), target));
-    let row = |i: usize| (0..=i).map(|k| if k == i { 1.4 } else { 0.5 }).collect();
-    let prior = GaussianPrior::new(vec![0.3; dim], (0..dim).map(row).collect()).expect("a factor");
+    let factor = Mat::from_fn(dim, dim, |i, k| if k == i { 1.4 } else { 0.5 });
+    let prior = GaussianPrior::new(vec![0.3; dim], factor.as_ref()).expect("a factor");
     holds(&long().of(&Elliptical::with(prior, 1).expect("a number of shrinkages"), target));
 }
 

@@ -4,7 +4,6 @@
 //! |---|---|---|---|
 //! | `drawn` | all with exact draws: independent, random walk, gradient, elliptical, compositions | Gaussians, banana, funnel, mixture, Student t, regression | [`judge`](mcsa_testing::judge), trials |
 //! | `enumeration` | independent, candidates, delayed acceptance, extended space, random scan, subsampled | random problems on two to five atoms | exact transition matrices |
-//! | `proposals` | independent, candidates, with every family as proposal | banana, Student t | `judge` |
 //!
 //! Hamiltonian trajectories are enumerated along their orbits in `tests/kernels/orbits.rs`; conditional SMC and kernels with annealed paths as
 //! proposals have their tests in the crates `mcsa-particles` and `mcsa-annealed`. Each file has negative controls, kernels or
@@ -12,5 +11,4 @@
 
 mod drawn;
 mod enumeration;
-mod proposals;
 mod targets;

@@ -1,9 +1,8 @@
 //! Chains on some rows of the data: energy-conserving subsampling.
 
 use faer::Mat;
-use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::{ChainState, Columns, Gradient, Kernel, LogDensity, Seed};
-use mcsa_kernels::{Hmc, Hmcecs, NoProposal, Nuts, PerturbedPosterior, Sample, Sampling, TaylorExpansion};
+use mcsa_kernels::{Hmcecs, NoProposal, Nuts, PerturbedPosterior, TaylorExpansion};
 use mcsa_models::LogisticRegression;
 use mcsa_testing::model::{Case, check_gradient, gradient_is_gradient, work_is_enough};
 
@@ -80,53 +79,6 @@ fn the_estimate_is_exact_at_its_reference() {
     let all: Vec<usize> = (0..DATA).collect();
     let exact = mcsa_core::Separable::log_likelihood_at(&target, &all, &NEAR_MODE, work);
     assert!((found.log_likelihood - exact).abs() < 1e-10 && found.variance < 1e-20, "{found:?}, {exact}");
-}
-
-/// Means and variances of a posterior in two dimensions, by quadrature.
-fn moments(target: &dyn LogDensity) -> [f64; 4] {
-    let axes = NEAR_MODE.map(|centre| Axis::line(Map::Sinh, centre, 0.2));
-    let work = std::cell::RefCell::new(vec![0.0; target.work_len(1)]);
-    let log_p = |z: &[f64]| target.log_density(z, &mut work.borrow_mut());
-    let log_z = log_integral(&axes, 1e-9, log_p).value;
-    // Coordinates are above -10 where there is any mass.
-    let mean = |i: usize, power: i32| {
-        (log_integral(&axes, 1e-9, |z| {
-            if z[i] > -10.0 { log_p(z) + f64::from(power) * (z[i] + 10.0).ln() } else { f64::NEG_INFINITY }
-        })
-        .value
-            - log_z)
-            .exp()
-    };
-    let [a, b] = [mean(0, 1), mean(1, 1)];
-    [a - 10.0, b - 10.0, mean(0, 2) - a * a, mean(1, 2) - b * b]
-}
-
-/// The largest deviation of a mean, in standard errors, and of a variance, relative. A mean is beyond five standard errors with
-/// probability 6e-7, a variance of 2,000 effective draws more than 0.15 off with probability 3e-6.
-fn deviations<K>(sample: &Sample<K>, exact: [f64; 4]) -> (f64, f64) {
-    let (mean, variance, errors) = (sample.mean(), sample.variance(), sample.standard_errors());
-    let mean = (0..2).map(|i| (mean[i] - exact[i]).abs() / errors[i]).fold(0.0, f64::max);
-    (mean, (0..2).map(|i| (variance[i] / exact[2 + i] - 1.0).abs()).fold(0.0, f64::max))
-}
-
-/// The posterior of all data, from 40 of 200 rows per gradient. The twin expands the posterior of other labels.
-#[test]
-fn subsampled_chains_have_the_moments_of_the_posterior() {
-    let target = logistic(0);
-    let exact = moments(&target);
-    let run = Sampling::new(4, 1_500).warm_up(300);
-    let sample = run.run(&hmcecs(Nuts::new(0.1).unwrap(), &target), &target, Seed::new(2)).unwrap();
-    let (mean, variance) = deviations(&sample, exact);
-    assert!(mean < 5.0 && variance < 0.15, "{sample}\n{exact:?}: {mean}, {variance}");
-    assert!(sample.r_hat().iter().all(|r_hat| *r_hat < 1.01) && sample.divergences == 0, "{sample}");
-    assert!(sample.sample_sizes().iter().all(|size| *size > 2_000.0), "{sample}");
-    let hmc = hmcecs(Hmc::new(0.05, 8).unwrap(), &target);
-    let sample = run.run(&hmc, &target, Seed::new(3)).unwrap();
-    let (mean, variance) = deviations(&sample, exact);
-    assert!(mean < 5.0 && variance < 0.15, "{sample}\n{exact:?}: {mean}, {variance}");
-    let twin = hmcecs(Nuts::new(0.1).unwrap(), &logistic(10));
-    let sample = run.run(&twin, &target, Seed::new(2)).unwrap();
-    assert!(deviations(&sample, exact).0 > 10.0, "{sample}");
 }
 
 fn start(chains: usize) -> Mat<f64> {

@@ -9,9 +9,8 @@ use mcsa_core::{
     Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, batch_mut,
     numeric, one,
 };
-use mcsa_numeric::design::GROUP;
 
-use crate::support::{decided, positive};
+use crate::support::{decided, decided_with, positive};
 use likelihood::Likelihood;
 pub use likelihood::{Link, Logistic, Probit};
 
@@ -20,8 +19,8 @@ pub trait WeightsPrior: std::fmt::Debug + Clone + Send + Sync {
     /// Number of own parameters: the index of the first weight.
     const FIRST: usize;
 
-    /// Writes the log prior of each column.
-    fn logs_into(&self, z: MatRef<'_, f64>, out: &mut [f64]);
+    /// The log prior.
+    fn log_prior(&self, z: &[f64]) -> f64;
 
     /// Adds the gradient.
     fn add_gradient(&self, z: &[f64], gradient: &mut [f64]);
@@ -125,10 +124,8 @@ impl<L: Link> BinaryRegression<L> {
 impl WeightsPrior for NormalWeights {
     const FIRST: usize = 0;
 
-    fn logs_into(&self, z: MatRef<'_, f64>, out: &mut [f64]) {
-        for (j, out) in out.iter_mut().enumerate() {
-            *out = self.log_normaliser - 0.5 * self.precision * numeric::dot(z.column(j), z.column(j));
-        }
+    fn log_prior(&self, z: &[f64]) -> f64 {
+        self.log_normaliser - 0.5 * self.precision * numeric::dot(z, z)
     }
 
     fn add_gradient(&self, z: &[f64], gradient: &mut [f64]) {
@@ -154,17 +151,6 @@ impl HierarchicalLogistic {
             Likelihood::new(x, labels, true).map_err(|error| error.within("HierarchicalLogistic"))?;
         Ok(Self { likelihood, prior: HierarchicalWeights { scales } })
     }
-
-    /// Number of features, the intercept not counted.
-    pub fn num_features(&self) -> usize {
-        self.likelihood.weights() - 1
-    }
-
-    /// The weights and the intercept, `z[2..]`. Their moments give predictions by
-    /// [`log_odds_from_moments`](crate::log_odds_from_moments), with a column of ones after the features.
-    pub fn weights<'a>(&self, z: &'a [f64]) -> &'a [f64] {
-        &z[HierarchicalWeights::FIRST..]
-    }
 }
 
 /// `|x|^2 / s^2` for `u = log s`; 0 if `x = 0`, at every scale.
@@ -182,36 +168,19 @@ fn times(x: f64, precision: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * precision }
 }
 
-impl HierarchicalWeights {
-    /// Log prior, from `1 / tau^2`, `1 / sigma^2` and the exponentials in the two scale priors.
-    fn prior_with(&self, z: &[f64], [wide, narrow, of_u, of_v]: [f64; 4]) -> f64 {
+impl WeightsPrior for HierarchicalWeights {
+    const FIRST: usize = 2;
+
+    fn log_prior(&self, z: &[f64]) -> f64 {
         let (u, v) = (z[0], z[1]);
+        let mut powers = [-2.0 * u, -2.0 * v, self.scales.exponent(u), self.scales.exponent(v)];
+        numeric::exp(&mut powers);
+        let [wide, narrow, of_u, of_v] = powers;
         let (beta, alpha) = z[Self::FIRST..].split_at(z.len() - Self::FIRST - 1);
         let d = beta.len() as f64;
         let hyper = self.scales.log_density_with(u, of_u) + self.scales.log_density_with(v, of_v);
         let weights = -d * u - v - 0.5 * (square_times(beta, wide) + square_times(alpha, narrow));
         hyper + weights - 0.5 * (d + 1.0) * (2.0 * PI).ln()
-    }
-}
-
-impl WeightsPrior for HierarchicalWeights {
-    const FIRST: usize = 2;
-
-    /// Exponentials are computed for ten columns at once.
-    fn logs_into(&self, z: MatRef<'_, f64>, out: &mut [f64]) {
-        let mut powers = [[0.0; 4]; GROUP];
-        for (g, out) in out.chunks_mut(GROUP).enumerate() {
-            let powers = &mut powers[..out.len()];
-            for (c, powers) in powers.iter_mut().enumerate() {
-                let z = z.column(g * GROUP + c);
-                let (u, v) = (z[0], z[1]);
-                *powers = [-2.0 * u, -2.0 * v, self.scales.exponent(u), self.scales.exponent(v)];
-            }
-            numeric::exp(powers.as_flattened_mut());
-            for (c, (out, powers)) in out.iter_mut().zip(powers).enumerate() {
-                *out = self.prior_with(z.column(g * GROUP + c), *powers);
-            }
-        }
     }
 
     fn add_gradient(&self, z: &[f64], gradient: &mut [f64]) {
@@ -270,7 +239,7 @@ impl<W: WeightsPrior, L: Link> LogDensity for BinaryPosterior<W, L> {
 
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         assert!(z.ncols() == out.len() && z.nrows() == self.dim(), "a density per column");
-        self.prior.logs_into(z, out);
+        out.iter_mut().enumerate().for_each(|(j, out)| *out = self.prior.log_prior(z.column(j)));
         self.likelihood.add_logs(z, W::FIRST, out, work);
         for (j, out) in out.iter_mut().enumerate() {
             *out = decided(*out, z.column(j));
@@ -299,7 +268,7 @@ impl<W: WeightsPrior, L: Link> Gradient for BinaryPosterior<W, L> {
     ) {
         assert!(z.ncols() == out.len() && z.nrows() == self.dim(), "a density per column");
         assert!(gradients.ncols() == out.len() && gradients.nrows() == self.dim(), "a gradient per column");
-        self.prior.logs_into(z, out);
+        out.iter_mut().enumerate().for_each(|(j, out)| *out = self.prior.log_prior(z.column(j)));
         let accept = |j: usize, slope: &[f64]| {
             let gradient = gradients.column_mut(j);
             gradient[..W::FIRST].fill(0.0);
@@ -308,10 +277,7 @@ impl<W: WeightsPrior, L: Link> Gradient for BinaryPosterior<W, L> {
         };
         self.likelihood.add_gradients(z, W::FIRST, out, accept, work);
         for (j, out) in out.iter_mut().enumerate() {
-            *out = decided(*out, z.column(j));
-            if *out == f64::NEG_INFINITY {
-                gradients.column_mut(j).fill(0.0);
-            }
+            *out = decided_with(*out, z.column(j), gradients.column_mut(j));
         }
     }
 }
@@ -331,9 +297,7 @@ impl<W: WeightsPrior, L: Link> Separable for BinaryPosterior<W, L> {
     }
 
     fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        let mut out = [0.0];
-        self.prior.logs_into(one(z), &mut out);
-        out[0]
+        self.prior.log_prior(z)
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {

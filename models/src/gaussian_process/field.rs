@@ -9,7 +9,7 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
-use mcsa_core::{Columns, Error, borrow, finite_matrix, numeric};
+use mcsa_core::{Error, borrow, finite_matrix, numeric};
 use mcsa_numeric::design::ROWS;
 
 use super::matern::{Lengths, Shape, correlation, fill};
@@ -290,22 +290,5 @@ impl Field {
             (numeric::dot(&across, mean), (own - explained).max(0.0) + unknown)
         };
         Ok((0..x.nrows()).map(each).collect())
-    }
-
-    /// Moments of the field at the rows of `x` given each draw of `z`, a column of `draws`, whose field values count as known.
-    ///
-    /// # Errors
-    /// If the covariance at a draw has no Cholesky factor.
-    ///
-    /// # Panics
-    /// If the shapes differ, or there is no draw.
-    pub(super) fn predict_each(
-        &self,
-        x: MatRef<'_, f64>,
-        draws: MatRef<'_, f64>,
-    ) -> Result<Vec<Vec<(f64, f64)>>, Error> {
-        assert!(draws.ncols() > 0, "an average needs a draw");
-        let known = vec![0.0; self.dim()];
-        (0..draws.ncols()).map(|s| self.predict(x, draws.column(s), &known)).collect()
     }
 }

@@ -96,32 +96,6 @@ impl GaussianProcessClassification {
         }
         Ok(())
     }
-
-    /// Predictive log odds of label 1 at each row of `x`, from draws of `z` (one per column, scales included): the log odds of the
-    /// probability averaged over draws.
-    ///
-    /// # Errors
-    /// If the covariance at a draw has no Cholesky factor.
-    ///
-    /// # Panics
-    /// If the shapes differ, or there is no draw.
-    pub fn log_odds_from_draws(
-        &self,
-        x: MatRef<'_, f64>,
-        draws: MatRef<'_, f64>,
-        out: &mut [f64],
-    ) -> Result<(), Error> {
-        assert_eq!(x.nrows(), out.len(), "an entry per row");
-        let each = self.field.predict_each(x, draws)?;
-        for (i, out) in out.iter_mut().enumerate() {
-            let odds = each.iter().map(|moments| Logistic::log_odds_of_normal(moments[i].0, moments[i].1));
-            let (mut one, mut zero): (Vec<f64>, Vec<f64>) = odds.map(|odds| (odds, -odds)).unzip();
-            Logistic::logs(&mut one);
-            Logistic::logs(&mut zero);
-            *out = numeric::log_sum_exp(&one) - numeric::log_sum_exp(&zero);
-        }
-        Ok(())
-    }
 }
 
 impl LogDensity for GaussianProcessClassification {
@@ -298,29 +272,6 @@ impl RobustGaussianProcess {
         variance: &[f64],
     ) -> Result<Vec<(f64, f64)>, Error> {
         self.field.predict(x, mean, variance)
-    }
-
-    /// Predictive mean and variance at each row of `x`, from draws of `z` (one per column, scales included): the moments of the
-    /// mixture of the normals that the draws give.
-    ///
-    /// # Errors
-    /// If the covariance at a draw has no Cholesky factor.
-    ///
-    /// # Panics
-    /// If the shapes differ, or there is no draw.
-    pub fn predict_from_draws(
-        &self,
-        x: MatRef<'_, f64>,
-        draws: MatRef<'_, f64>,
-    ) -> Result<Vec<(f64, f64)>, Error> {
-        let each = self.field.predict_each(x, draws)?;
-        let count = each.len() as f64;
-        let mixture = |i: usize| {
-            let mean = each.iter().map(|moments| moments[i].0).sum::<f64>() / count;
-            let spread = |&(m, v): &(f64, f64)| (m - mean).powi(2) + v;
-            (mean, each.iter().map(|moments| spread(&moments[i])).sum::<f64>() / count)
-        };
-        Ok((0..x.nrows()).map(mixture).collect())
     }
 
     /// Mean over the data of `log t_nu((y - m*) / c) - log c`, `c^2 = v* + eps_y^2`: the field's variance widens the noise scale.

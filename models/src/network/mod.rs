@@ -5,7 +5,7 @@ mod rectifier;
 use std::f64::consts::PI;
 
 use faer::MatRef;
-use mcsa_core::{Columns, Error, Gradient, LogDensity, Named, Separable, borrow, numeric};
+use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, borrow, numeric};
 use mcsa_numeric::design::{GROUP, Panels};
 
 use crate::support::{decided, rows_and_responses};
@@ -286,77 +286,11 @@ impl NeuralRegression {
             variances[i] = v / fan_out + noise;
         }
     }
-
-    /// Predictive mean and variance at each row of `x`, from draws of `z` (one per column): the moments of the mixture of the
-    /// normals that the draws give.
-    ///
-    /// # Panics
-    /// If the shapes differ, or there is no draw.
-    pub fn predict_from_draws(
-        &self,
-        x: MatRef<'_, f64>,
-        draws: MatRef<'_, f64>,
-        means: &mut [f64],
-        variances: &mut [f64],
-    ) {
-        assert!(draws.ncols() > 0, "an average needs a draw");
-        let count = draws.ncols() as f64;
-        for i in 0..x.nrows() {
-            let (mut first, mut second, mut noise) = (0.0, 0.0, 0.0);
-            for s in 0..draws.ncols() {
-                let f = self.output(x, i, draws.column(s));
-                first += f;
-                second += f * f;
-                noise += (-draws.column(s)[1]).exp();
-            }
-            means[i] = first / count;
-            variances[i] = (second / count - means[i].powi(2)).max(0.0) + noise / count;
-        }
-    }
-
-    /// Mean log predictive density of `y`: for each datum, the log of the normal density averaged over draws. Unlike the moments of
-    /// [`predict_from_draws`](Self::predict_from_draws), it does not replace the mixture by a normal.
-    ///
-    /// # Panics
-    /// If the shapes differ, or there is no draw.
-    pub fn log_predictive_density_from_draws(
-        &self,
-        x: MatRef<'_, f64>,
-        draws: MatRef<'_, f64>,
-        y: &[f64],
-    ) -> f64 {
-        assert!(draws.ncols() > 0 && x.nrows() == y.len(), "a response per row and a draw");
-        let log_count = (draws.ncols() as f64).ln();
-        let term = |i: usize, s: usize| {
-            let z = draws.column(s);
-            let error = y[i] - self.output(x, i, z);
-            0.5 * (z[1] - (2.0 * PI).ln() - error * error * z[1].exp())
-        };
-        let density = |i: usize| {
-            let terms: Vec<f64> = (0..draws.ncols()).map(|s| term(i, s)).collect();
-            numeric::log_sum_exp(&terms) - log_count
-        };
-        (0..y.len()).map(density).sum::<f64>() / y.len() as f64
-    }
-
-    /// Output of the network at row `i` of `x`.
-    fn output(&self, x: MatRef<'_, f64>, i: usize, z: &[f64]) -> f64 {
-        let d = self.inputs.columns();
-        assert_eq!(x.ncols() + 1, d, "shapes agree");
-        let (first, second) = self.layers(&z[2..]);
-        let unit = |w: &[f64]| {
-            let a: f64 = w.iter().zip(x.row(i).iter()).map(|(w, x)| w * x).sum();
-            ((a + w[d - 1]) / (d as f64).sqrt()).max(0.0)
-        };
-        let hidden: f64 = first.chunks_exact(d).zip(second).map(|(w, v)| v * unit(w)).sum();
-        self.output_scale() * (hidden + second[self.hidden])
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faer::Mat;
     use mcsa_core::Seed;
 
     /// Against the integrals, by the trapezoid rule on 20,000 points.
@@ -385,23 +319,25 @@ mod tests {
     fn moments_and_draws_agree() {
         let x = faer::mat![[0.3, -1.0], [2.0, 0.5]];
         let target = NeuralRegression::new(x.as_ref(), &[0.0, 1.0], 4).unwrap();
-        let dim = mcsa_core::LogDensity::dim(&target);
+        let (dim, n) = (target.dim(), 40_000);
         let mut stream = Seed::new(5).stream(0, 0);
         let mean: Vec<f64> = (0..dim).map(|_| 0.7 * stream.normal()).collect();
         let variance = vec![0.2_f64; dim];
-        let draws = Mat::from_fn(dim, 40_000, |i, _| mean[i] + variance[i].sqrt() * stream.normal());
-        let (mut m, mut v, mut md, mut vd) = ([0.0; 2], [0.0; 2], [0.0; 2], [0.0; 2]);
+        let (mut m, mut v, mut squares) = ([0.0; 2], [0.0; 2], [[0.0; 2]; 2]);
         target.predict_from_moments(x.as_ref(), &mean, &variance, &mut m, &mut v);
-        target.predict_from_draws(x.as_ref(), draws.as_ref(), &mut md, &mut vd);
-        // Draws average 1/gamma, exp(-m + v/2); the moments use 1/E[gamma], exp(-m - v/2).
-        let noise = |sign: f64| (-mean[1] + sign * 0.5 * variance[1]).exp();
-        for i in 0..2 {
-            let spread = v[i] - noise(-1.0);
-            assert!((m[i] - md[i]).abs() < 5.0 * (spread / 4e4).sqrt(), "{m:?} {md:?}");
-            assert!(
-                (spread - (vd[i] - noise(1.0))).abs() < 0.06 * spread + 0.02 * noise(1.0),
-                "{v:?} {vd:?}"
-            );
+        for _ in 0..n {
+            let z: Vec<f64> = mean.iter().map(|mean| mean + 0.2_f64.sqrt() * stream.normal()).collect();
+            for (i, [first, second]) in squares.iter_mut().enumerate() {
+                let off = target.error(i, &z[2..]) + target.y[i] - m[i];
+                *first += off / f64::from(n);
+                *second += off * off / f64::from(n);
+            }
+        }
+        let noise = (-mean[1] - 0.5 * variance[1]).exp();
+        for (i, [first, second]) in squares.into_iter().enumerate() {
+            let spread = v[i] - noise;
+            assert!(first.abs() < 5.0 * (spread / f64::from(n)).sqrt(), "{m:?} {first}");
+            assert!((spread - second + first * first).abs() < 0.06 * spread, "{v:?} {second}");
         }
     }
 }

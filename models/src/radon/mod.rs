@@ -83,11 +83,6 @@ impl Radon {
         Ok(Self { num_counties, rows, counties })
     }
 
-    /// The number of counties.
-    pub fn num_counties(&self) -> usize {
-        self.num_counties
-    }
-
     fn num_rows(&self) -> usize {
         self.rows.len()
     }
@@ -105,13 +100,8 @@ impl Radon {
             let width = LANES.min(self.num_counties - from);
             // An unused lane is at the means, and adds nothing.
             let (mut a_lanes, mut b_lanes) = ([mu_a; LANES], [mu_b; LANES]);
-            if width == LANES {
-                a_lanes.copy_from_slice(&a[from..from + LANES]);
-                b_lanes.copy_from_slice(&b[from..from + LANES]);
-            } else {
-                a_lanes[..width].copy_from_slice(&a[from..]);
-                b_lanes[..width].copy_from_slice(&b[from..]);
-            }
+            a_lanes[..width].copy_from_slice(&a[from..from + width]);
+            b_lanes[..width].copy_from_slice(&b[from..from + width]);
             let (slope_a, slope_b) = sums.add::<SLOPES>(block, &a_lanes, &b_lanes, (mu_a, mu_b), scales);
             if SLOPES {
                 slopes_a[5 + from..5 + from + width].copy_from_slice(&slope_a[..width]);

@@ -7,7 +7,7 @@ use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, numeric};
 use mcsa_numeric::design::{MINIBATCH, Rows};
 
-use crate::support::{HALF_LOG_TAU, decided, positive, rows_and_responses};
+use crate::support::{HALF_LOG_TAU, decided, decided_with, positive, rows_and_responses};
 use student_errors::{MOST, StudentErrors, freedom};
 
 /// Scale `s` and degrees of freedom `nu` of Student t errors: known numbers, or parameters.
@@ -52,7 +52,6 @@ pub enum StudentNoise {
 pub struct StudentRegression {
     x: Rows,
     y: Vec<f64>,
-    noise: StudentNoise,
     prior_scale: f64,
     /// The errors, if known.
     known: Option<StudentErrors>,
@@ -77,17 +76,7 @@ impl StudentRegression {
             StudentNoise::Latent => None,
         };
         let x = Rows::from_fn(x.nrows(), x.ncols(), |i, k| x[(i, k)]);
-        Ok(Self { x, y: y.to_vec(), noise, prior_scale, known })
-    }
-
-    /// The noise.
-    pub fn noise(&self) -> StudentNoise {
-        self.noise
-    }
-
-    /// The weights, `z` without the logarithms of the noise.
-    pub fn weights<'a>(&self, z: &'a [f64]) -> &'a [f64] {
-        &z[..self.x.columns()]
+        Ok(Self { x, y: y.to_vec(), prior_scale, known })
     }
 
     /// The errors at `z` and `dnu/du`, `u = log(nu - 2)`; `None` outside the support.
@@ -238,11 +227,7 @@ impl Gradient for StudentRegression {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
         self.write_prior_slope(z, gradient);
         let likelihood = self.likelihood(self.y.len(), |i| i, z, Some((1.0, &mut *gradient)));
-        let log_p = decided(self.prior(z) + likelihood, z);
-        if log_p == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-        }
-        log_p
+        decided_with(self.prior(z) + likelihood, z, gradient)
     }
 }
 
@@ -486,10 +471,6 @@ impl Gradient for LocalRobustRegression {
             *slope = term.slope(w);
             self.add_theta_gradient(i, theta, term.of_square(w), 1.0, of_theta);
         }
-        let log_p = decided(log_p, z);
-        if log_p == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-        }
-        log_p
+        decided_with(log_p, z, gradient)
     }
 }

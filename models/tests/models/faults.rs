@@ -366,23 +366,4 @@ fn oracles_are_compared() {
     let oracle = |z: &[f64]| (0..2).map(|i| case.target.term(i, z)).sum::<f64>();
     assert_eq!(laws::density_equals(&case, &oracle), Ok(()));
     assert!(laws::density_equals(&case, &|z| oracle(z) + 1e-8).is_err());
-    let slope = |z: &[f64], v: &[f64]| {
-        let pull = |i: usize| -(z[i] - case.target.0.mean()[i]) / case.target.0.variance(i);
-        (0..2).map(|i| pull(i) * v[i]).sum::<f64>()
-    };
-    assert_eq!(laws::gradient_equals(&case, &|z, v| (oracle(z), slope(z, v))), Ok(()));
-    assert!(laws::gradient_equals(&case, &|z, v| (oracle(z), slope(z, v) + 1e-8)).is_err());
-    assert!(laws::gradient_equals(&case, &|z, v| (oracle(z) + 1e-8, slope(z, v))).is_err());
-}
-
-/// A regression without data is its prior.
-#[test]
-fn no_rows_are_the_prior() {
-    let target = mcsa_models::LogisticRegression::new(Mat::zeros(0, 2).as_ref(), &[], 1.5).unwrap();
-    let mut work = vec![0.0; target.work_len(1)];
-    let (mut gradient, mut product) = ([f64::NAN; 2], [f64::NAN; 2]);
-    let expected = -0.5 / 2.25 - 2.0 * (1.5_f64.ln() + 0.5 * std::f64::consts::TAU.ln());
-    assert!((target.gradient_into(&[1.0, 0.0], &mut gradient, &mut work) - expected).abs() < 1e-14);
-    target.hessian_vector_into(&[1.0, 0.0], &[0.0, 1.0], &mut product, &mut work);
-    assert!((gradient[0] + 1.0 / 2.25).abs() < 1e-15 && (product[1] + 1.0 / 2.25).abs() < 1e-15);
 }

@@ -67,7 +67,7 @@ fn skew_normals() -> Vec<Case<SkewNormal>> {
         .into()
 }
 
-mcsa_testing::model_suite!(skew_normal, skew_normals().into_iter().map(crate::known), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(skew_normal, skew_normals().into_iter().map(crate::known), meter, gradient draws truth);
 
 fn banana() -> [Case<Banana>; 2] {
     [(1.5, 0.4), (0.7, -1.0)].map(|(width, bend)| {
@@ -78,7 +78,7 @@ fn banana() -> [Case<Banana>; 2] {
     })
 }
 
-mcsa_testing::model_suite!(banana_laws, banana().into_iter().map(crate::known), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(banana_laws, banana().into_iter().map(crate::known), meter, gradient draws truth);
 
 fn funnel() -> [Case<Funnel>; 4] {
     [(1, 3.0), (2, 1.0), (3, 0.7), (10, 3.0)].map(|(dim, scale)| {
@@ -91,7 +91,7 @@ fn funnel() -> [Case<Funnel>; 4] {
     })
 }
 
-mcsa_testing::model_suite!(funnel_laws, funnel().into_iter().map(crate::known), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(funnel_laws, funnel().into_iter().map(crate::known), meter, gradient draws truth);
 
 fn mixtures() -> Vec<Case<Mixture>> {
     let three = vec![
@@ -120,7 +120,7 @@ fn mixtures() -> Vec<Case<Mixture>> {
     targets.map(case).into()
 }
 
-mcsa_testing::model_suite!(mixture, mixtures().into_iter().map(crate::known), meter, gradient curvature draws truth);
+mcsa_testing::model_suite!(mixture, mixtures().into_iter().map(crate::known), meter, gradient draws truth);
 
 fn students() -> Vec<Case<Student>> {
     let case = |location: Vec<f64>, scale: Vec<f64>, freedom: f64| {
@@ -137,7 +137,7 @@ fn students() -> Vec<Case<Student>> {
     ]
 }
 
-mcsa_testing::model_suite!(student, students().into_iter().map(crate::known), meter, gradient curvature truth);
+mcsa_testing::model_suite!(student, students().into_iter().map(crate::known), meter, gradient truth);
 
 /// Marginals of a multivariate t are t with the same degrees of freedom.
 fn student_draws() -> [Case<Student>; 2] {

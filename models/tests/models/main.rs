@@ -1,7 +1,6 @@
 //! Tests of the models: conformance, formulas and oracles, and twins that must fail.
 
 mod conformance;
-mod duals;
 mod factor_analysis;
 mod faults;
 mod formulas;

@@ -1,9 +1,9 @@
-//! Posteriors of weighted rows: conformance, equality with repeated rows, refusals, and a twin.
+//! Posteriors of weighted rows: conformance, equality with repeated rows, and refusals.
 
 use faer::Mat;
 use mcsa_core::{Gradient, LogDensity, Separable};
 use mcsa_models::{HierarchicalLogistic, LinearRegression, LogisticRegression, ScalePrior, WeightedRows};
-use mcsa_testing::model::{Case, gradient_equals};
+use mcsa_testing::model::Case;
 
 use crate::{features, labels, meter};
 
@@ -62,21 +62,4 @@ fn impossible_rows_are_refused() {
     for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(refused(&[0], &[weight]).contains("positive and finite"));
     }
-}
-
-/// The gradient of the same rows without their weights is another one.
-#[test]
-fn a_gradient_without_weights_is_caught() {
-    let target = LogisticRegression::new(features(12, 2).as_ref(), &labels(12), 2.0).unwrap();
-    let with = |weights: Vec<f64>| WeightedRows::new(&target, ROWS.to_vec(), weights).unwrap();
-    let agrees = |oracle: WeightedRows<'_, LogisticRegression>| {
-        let slope = |z: &[f64], v: &[f64]| {
-            let (mut gradient, mut work) = ([0.0; 2], vec![0.0; oracle.work_len(1)]);
-            let weighted = with(weights()).log_density(z, &mut work);
-            oracle.gradient_into(z, &mut gradient, &mut work);
-            (weighted, gradient.iter().zip(v).map(|(g, v)| g * v).sum())
-        };
-        gradient_equals(&Case::new(with(weights())), &slope).is_ok()
-    };
-    assert!(agrees(with(weights())) && !agrees(with(vec![1.0; 5])));
 }

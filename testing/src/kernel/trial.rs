@@ -125,40 +125,12 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     where
         K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
-        let plain = self.run(self.target, proposal, self.starts(), &keep);
-        self.follows(plain, &mut MovedProposal { proposal, map }, map)
-    }
-
-    /// Law of coordinates with the caller's proposal in the new coordinates, such as a full-rank family at the parameters of the
-    /// transformed distribution. Both proposals must draw with equal noise.
-    pub fn ignores_coordinates_between(
-        &self,
-        proposal: &mut dyn Proposal,
-        moved: &mut dyn Proposal,
-        map: &AffineMap,
-    ) -> Check
-    where
-        K: Kernel<P> + Kernel<Whitened<'a, P>>,
-    {
-        let plain = self.run(self.target, proposal, self.starts(), &keep);
-        self.follows(plain, moved, map)
-    }
-
-    /// Compares a run in the new coordinates with the plain run.
-    fn follows(
-        &self,
-        plain: Result<Vec<Mat<f64>>, Error>,
-        proposal: &mut dyn Proposal,
-        map: &AffineMap,
-    ) -> Check
-    where
-        K: Kernel<Whitened<'a, P>>,
-    {
         let law = "coordinates do not matter";
-        let runs = || -> Result<f64, Error> {
-            let (plain, target) = (plain?, Whitened::new(self.target, map.clone())?);
-            let starts = map.inverse(self.starts().as_ref());
-            let moved = self.run(&target, proposal, starts, &keep)?;
+        let mut runs = || -> Result<f64, Error> {
+            let plain = self.run(self.target, proposal, self.starts(), &keep)?;
+            let (target, starts) =
+                (Whitened::new(self.target, map.clone())?, map.inverse(self.starts().as_ref()));
+            let moved = self.run(&target, &mut MovedProposal { proposal, map }, starts, &keep)?;
             let errors = plain.iter().zip(&moved).flat_map(|(plain, moved)| {
                 let back = map.forward(moved.as_ref());
                 let cells = (0..plain.ncols()).flat_map(|j| (0..plain.nrows()).map(move |i| (i, j)));

@@ -98,32 +98,6 @@ pub fn density_equals<P: LogDensity>(case: &Case<P>, oracle: &dyn Fn(&[f64]) -> 
     Ok(())
 }
 
-/// Oracle of value and directional derivative: `(z, v) -> (log p(z), d/dt log p(z + t v) at t = 0)`.
-pub type SlopeOracle<'a> = dyn Fn(&[f64], &[f64]) -> (f64, f64) + 'a;
-
-/// Value and directional derivatives of the log density equal those of an oracle, within 1e-10 (relative above one): for
-/// forward-mode dual numbers, whose only error is rounding.
-///
-/// # Errors
-/// If a value or slope differs; the failure names the direction and the point.
-pub fn gradient_equals<P: Gradient>(case: &Case<P>, oracle: &SlopeOracle<'_>) -> Result<(), Failure> {
-    const LAW: &str = "gradient_equals";
-    let z = case.points(POINTS);
-    let mut gradient = vec![f64::NAN; case.target.dim()];
-    for j in 0..POINTS {
-        let z = z.as_ref().column(j);
-        let log_p = case.target.gradient_into(z, &mut gradient, &mut case.work(1));
-        for direction in case.directions() {
-            let (value, slope) = oracle(z, &direction.v);
-            near(LAW, || format!("value, point {j}"), log_p, value, 1e-10 * (1.0 + value.abs()))?;
-            let size = 1.0 + direction.v.iter().zip(&gradient).map(|(v, g)| (v * g).abs()).sum::<f64>();
-            let place = || format!("{}, point {j}", direction.name);
-            near(LAW, place, direction.dot(&gradient), slope, 1e-10 * size)?;
-        }
-    }
-    Ok(())
-}
-
 /// Extent of grid and axes, in spreads.
 const REACH: f64 = 8.0;
 /// Radii at which the tails begin and the rays end, in spreads.

@@ -27,7 +27,7 @@
 //! | [`names_are_distinct`] | all | two calls | bit-identical |
 //! | [`draws_follow_the_law`] | `ExactDraws` | one-sample Kolmogorov-Smirnov | false alarm 3e-6 per case, 1e-4 in total |
 //! | [`normaliser_is_integral`], [`moments_are_integrals`] | a [`Truth`] | quadrature, d <= 3 | 1e-8, 1e-6 |
-//! | [`density_equals`], [`gradient_equals`] | all, `Gradient` | an oracle of the caller: a paper's formula, dual numbers | 1e-10 |
+//! | [`density_equals`] | all | an oracle of the caller, such as a paper's formula | 1e-10 |
 //! | [`density_allocates_nothing`] and similar | all | an allocation counter, which only a binary can install | 0 |
 //!
 //! [`report`] also returns the size of the defect that the probes find with probability 0.9, which depends on

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use faer::Mat;
 use mcsa_core::{Error, Gradient, LogDensity, Stream, borrow};
 use mcsa_data::{Catalogue, Dataset, ReferenceRegression};
-use mcsa_models::{Banana, GroundTruth, Mixture, NoisePrior, UnknownNoiseRegression, WeightPrior};
+use mcsa_models::{Banana, GroundTruth, Mixture, UnknownNoiseRegression};
 use serde::{Deserialize, Serialize};
 
 use super::Case;
@@ -129,16 +129,7 @@ pub(super) fn of_posteriordb(catalogue: &Catalogue, data: &str) -> Result<Built,
 }
 
 fn model(known: &ReferenceRegression) -> Result<UnknownNoiseRegression, Error> {
-    let weight = |prior: &Option<(f64, f64)>| match *prior {
-        Some((mean, sd)) => WeightPrior::Normal { mean, sd },
-        None => WeightPrior::Flat,
-    };
-    let noise = match known.half_cauchy {
-        Some(scale) => NoisePrior::HalfCauchy { scale },
-        None => NoisePrior::Flat,
-    };
-    let weights: Vec<WeightPrior> = known.weights.iter().map(weight).collect();
-    UnknownNoiseRegression::new(known.x.as_ref(), &known.y, &weights, noise)
+    UnknownNoiseRegression::new(known.x.as_ref(), &known.y, &known.weights, known.half_cauchy)
 }
 
 /// Coordinates of a target that are effects around a location, with a scale whose logarithm is the sum of coordinates:
