@@ -26,8 +26,10 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     /// If it does not; the error names the length, or the entry and its value.
     fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>;
 
-    /// Number of random streams that a step draws from.
-    fn lanes(&self) -> usize;
+    /// Number of random streams that a step draws from; by default one.
+    fn lanes(&self) -> usize {
+        1
+    }
 
     /// Length of the slice `work` that a step needs.
     fn work_len(&self, target: &P, family: &F) -> usize;
@@ -63,11 +65,15 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
         Err(Error::invalid("this estimator has no chains that could start at given points"))
     }
 
-    /// Checks that a state read from a checkpoint is valid for this target, family and configuration.
+    /// Checks that a state read from a checkpoint is valid for this target, family and configuration. The default is for estimators
+    /// that keep nothing from step to step but numbers of which every value is valid.
     ///
     /// # Errors
     /// If it is not; the message names the difference.
-    fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error>;
+    fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
+        let _ = (target, family, state);
+        Ok(())
+    }
 
     /// Checks the log densities cached in a state against this target.
     ///

@@ -6,7 +6,7 @@ use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Stream, all_finite, same_length};
+use crate::{Error, Stream, all_finite, each_column, same_length};
 
 /// Distribution with parameters lambda, one flat slice `params` of unconstrained numbers: the part that [`Family`] and
 /// [`Pushforward`] share.
@@ -138,9 +138,12 @@ pub trait Reparameterised: Family {
         self.dim()
     }
 
-    /// Draws every column of `noise`, with lanes as in [`Family::sample_into`]. The distribution of the noise must be symmetric:
-    /// `-eps` has the same density as `eps`.
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>);
+    /// Draws every column of `noise`, with lanes as in [`Family::sample_into`]; by default standard normals. The distribution of the
+    /// noise must be symmetric: `-eps` has the same density as `eps`.
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        assert_eq!(noise.nrows(), self.noise_dim(), "a row for every noise");
+        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
+    }
 
     /// Transforms noise into points, `z_j = t(lambda, eps_j)`.
     ///
@@ -218,9 +221,12 @@ pub trait Pushforward: Parametric {
         self.dim()
     }
 
-    /// Draws every column of `noise`, with lanes as in [`Family::sample_into`](Family::sample_into). The distribution of the
+    /// Draws every column of `noise`, with lanes as in [`Family::sample_into`]; by default standard normals. The distribution of the
     /// noise must be symmetric: `-eps` has the same density as `eps`.
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>);
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        assert_eq!(noise.nrows(), self.noise_dim(), "a row for every noise");
+        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
+    }
 
     /// Transforms noise into points, `z_j = t(lambda, eps_j)`, and writes `log q_lambda(z_j)` to `log_q`.
     ///

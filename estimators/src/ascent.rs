@@ -11,11 +11,11 @@ use mcsa_core::{
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::checkpoint::{Checkpoint, Progress, fit_file};
 use crate::iterates::Iterates;
 use crate::statistics::positions;
-use crate::stopping::Judging;
-use crate::stopping::Rule;
-use crate::{Checkpoint, Outcome, Progress, RunStatistics, Stationary, Stop};
+use crate::stopping::{Judging, Rule};
+use crate::{Outcome, RunStatistics, Stationary, Stop};
 
 /// The fixed parts of a fit: target, family, estimator, optimiser and seed.
 ///
@@ -59,21 +59,6 @@ where
     }
 
     /// Starts a fit at lambda `params` with the chains at the columns of `positions`, such as the last points of a warm-up.
-    ///
-    /// ```
-    /// use mcsa_core::Seed;
-    /// use mcsa_estimators::{Ascent, Average, ChainScore};
-    /// use mcsa_kernels::{Nuts, Sampling};
-    /// let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
-    /// // Eight chains find the target and tune the kernel, and the fit goes on with both.
-    /// let warm = Sampling::new(8, 0).warm_up(300).run(&Nuts::new(0.1)?, &target, Seed::new(1))?;
-    /// let estimator = ChainScore::new(warm.kernel, 8, Average::Chains);
-    /// let optimizer = mcsa_optim::Adam::new(0.01)?;
-    /// let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(2) };
-    /// let mut fit = ascent.start_at(vec![0.0; 4], warm.positions)?;
-    /// ascent.run(&mut fit, 100)?;
-    /// # Ok::<(), mcsa_core::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As [`start`](Self::start); if the number of points is not the number of chains, a point has another dimension or is not
@@ -125,9 +110,9 @@ where
         path: impl Into<PathBuf>,
         start: impl FnOnce() -> Result<AscentState<E::State, O::State>, Error>,
     ) -> Result<AscentState<E::State, O::State>, Error> {
-        let checkpoint = Checkpoint::at(path);
-        let Some(fit) = checkpoint.read()? else { return start() };
-        self.check(&fit).map_err(|error| checkpoint.refuse(&error.to_string()))?;
+        let file = fit_file(path);
+        let Some(fit) = file.read()? else { return start() };
+        self.check(&fit).map_err(|error| file.refuse(&error.to_string()))?;
         Ok(fit)
     }
 
@@ -139,26 +124,6 @@ where
     /// Assigns a fit to this estimator and optimiser, to continue with another learning rate or another step size of a
     /// kernel. The states are kept and have to match; target, family and seed must be those of the fit. The path that a
     /// [`Stationary`](crate::Stationary) rule has observed is kept: the rule waits until the new part outweighs the old.
-    ///
-    /// ```
-    /// use mcsa_core::Seed;
-    /// use mcsa_estimators::{Ascent, pmcsa};
-    /// use mcsa_families::MeanField;
-    /// use mcsa_models::Gaussian;
-    /// use mcsa_optim::Adam;
-    /// let (target, family) = (Gaussian::standard(1), MeanField::new(1));
-    /// let with_rate = |rate| -> Result<_, mcsa_core::Error> {
-    ///     let (estimator, optimizer, seed) = (pmcsa(4), Adam::new(rate)?, Seed::new(1));
-    ///     Ok(Ascent { target: &target, family: &family, estimator, optimizer, seed })
-    /// };
-    /// let mut fit = with_rate(0.1)?.start(vec![0.0; 2])?;
-    /// with_rate(0.1)?.run(&mut fit, 10)?;
-    /// let error = with_rate(0.01)?.run(&mut fit, 10).unwrap_err();
-    /// assert!(error.to_string().contains("made with another optimizer"));
-    /// with_rate(0.01)?.adopt(&mut fit)?;
-    /// with_rate(0.01)?.run(&mut fit, 10)?;
-    /// # Ok::<(), mcsa_core::Error>(())
-    /// ```
     ///
     /// # Errors
     /// If seed, target or family differ, or the states do not match.
@@ -190,11 +155,8 @@ where
         F: 'r,
     {
         let mut run = run.into();
-        let steps = run.length.steps(fit.step);
+        let steps = if run.is_total { run.steps.saturating_sub(fit.step) } else { run.steps };
         self.check(fit).map_err(|error| error.within("Ascent"))?;
-        if let Some(rule) = &mut run.rule {
-            rule.begin(self.family, self.seed, fit);
-        }
         run.observers.iter_mut().try_for_each(|seat| seat.observer().begin(fit, steps))?;
         let outcome = match self.advance(fit, steps, &mut run)? {
             Some(outcome) => outcome,
@@ -332,36 +294,21 @@ where
 /// ```
 /// A number of steps alone is a run without rule and observers: `ascent.run(&mut fit, 1_000)`.
 pub struct Run<'r, F: ?Sized, S, O> {
-    pub(crate) length: Length,
-    pub(crate) rule: Option<Box<dyn Rule<F, S, O> + 'r>>,
-    pub(crate) observers: Vec<Seat<'r, S, O>>,
-}
-
-/// Length of a run in steps.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Length {
-    More(u64),
-    To(u64),
-}
-
-impl Length {
-    /// Number of steps for a fit that has made `step` steps.
-    pub(crate) fn steps(self, step: u64) -> u64 {
-        match self {
-            Self::More(steps) => steps,
-            Self::To(end) => end.saturating_sub(step),
-        }
-    }
+    steps: u64,
+    /// True if `steps` counts those of earlier runs too.
+    is_total: bool,
+    rule: Option<Box<dyn Rule<F, S, O> + 'r>>,
+    observers: Vec<Seat<'r, S, O>>,
 }
 
 /// An observer, lent or owned by the run.
-pub(crate) enum Seat<'r, S, O> {
+enum Seat<'r, S, O> {
     Lent(&'r mut dyn Observer<S, O>),
     Owned(Box<dyn Observer<S, O> + 'r>),
 }
 
 impl<'r, S, O> Seat<'r, S, O> {
-    pub(crate) fn observer(&mut self) -> &mut (dyn Observer<S, O> + 'r) {
+    fn observer(&mut self) -> &mut (dyn Observer<S, O> + 'r) {
         match self {
             Self::Lent(observer) => *observer,
             Self::Owned(observer) => observer.as_mut(),
@@ -372,13 +319,13 @@ impl<'r, S, O> Seat<'r, S, O> {
 impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
     /// A run of `steps` more steps.
     pub fn of(steps: u64) -> Self {
-        Self { length: Length::More(steps), rule: None, observers: Vec::new() }
+        Self { steps, is_total: false, rule: None, observers: Vec::new() }
     }
 
     /// A run until the fit has made `step` steps in all, those of earlier runs included. A run that is interrupted and continued
     /// from its checkpoint thus ends at the same step.
     pub fn to(step: u64) -> Self {
-        Self { length: Length::To(step), ..Self::of(0) }
+        Self { is_total: true, ..Self::of(step) }
     }
 
     /// This run, ended earlier when the rule's accuracy is reached. The averaged iterate is in the
@@ -398,21 +345,42 @@ impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
         self
     }
 
-    /// This run with the fit saved to a file every `steps` steps and at the end; see [`Checkpoint`].
+    /// This run with the fit saved to a file before the first step, every `steps` steps and at the end. A fit continued from the file
+    /// by [`Ascent::resume_or`] is bit-identical to one that was never interrupted.
+    ///
+    /// The file is replaced as a whole, so an interruption at any time leaves the former or the new one, and a checksum detects a
+    /// damaged file. A file that holds another fit, a later step of this one, or anything else is not overwritten: the run ends with an
+    /// error before its first step, as it does if the file cannot be written. Later the run goes on, tries again when the next
+    /// checkpoint is due, and returns an error only if the last one fails too; the fit in memory is complete then.
+    ///
+    /// ```
+    /// use mcsa_core::Seed;
+    /// use mcsa_estimators::{Ascent, Run, pmcsa};
+    /// # let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
+    /// # let optimizer = mcsa_optim::Adam::new(0.01)?;
+    /// # let path = std::env::temp_dir().join(format!("mcsa-doc-{}.fit", std::process::id()));
+    /// let ascent = Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
+    /// // The first run of the program starts a fit; after an interruption, the next one continues it.
+    /// let mut fit = ascent.resume_or(&path, || ascent.start(vec![1.0, 1.0, 0.0, 0.0]))?;
+    /// ascent.run(&mut fit, Run::to(2_000).checkpoint(&path, 500))?;
+    /// assert_eq!(ascent.resume_or(&path, || ascent.start(vec![0.0; 4]))?, fit);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), mcsa_core::Error>(())
+    /// ```
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, steps: u64) -> Self
     where
         S: Serialize + DeserializeOwned + 'r,
         O: Serialize + DeserializeOwned + 'r,
     {
-        self.observers.push(Seat::Owned(Box::new(Checkpoint::at(path).every(steps))));
+        self.observers.push(Seat::Owned(Box::new(Checkpoint { file: fit_file(path), steps: steps.max(1) })));
         self
     }
 
-    /// This run with a progress bar on standard error; see [`Progress`](crate::Progress).
+    /// This run with a progress bar on standard error: steps, time left, acceptance rate. Silent if standard error is not a terminal.
     #[must_use]
     pub fn progress(mut self) -> Self {
-        self.observers.push(Seat::Owned(Box::new(Progress::new())));
+        self.observers.push(Seat::Owned(Box::<Progress>::default()));
         self
     }
 }

@@ -1,20 +1,17 @@
 //! Estimators by importance sampling, alone or in turns with chains.
 
-use crate::{ChainScore, Controllable, Draws, Guard, ParamsOrigin, single};
-use faer::Mat;
+use crate::{ChainScore, Controllable, Guard, single};
 use mcsa_core::{
     Ensemble, Error, Estimator, Family, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
-    fits_in_memory, same_length,
+    fits_in_memory,
 };
-use mcsa_diagnostics::importance_sample_size;
 use mcsa_kernels::Hmc;
 use serde::{Deserialize, Serialize};
 
 use crate::chain_score::same_dimension;
 use crate::chain_score::{Proposals, check_mirror};
-use crate::draws::{add_log_weights, log_weight, normalised};
+use crate::draws::log_weight;
 use crate::family_parameters::family_parameters;
-use crate::health::TailShape;
 
 /// Weight of a draw's score, as a function of `log w = log p - log q`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -205,10 +202,6 @@ where
         Ok(())
     }
 
-    fn check(&self, _: &P, _: &F, (): &()) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn ascent_direction(
         &self,
         target: &P,
@@ -263,50 +256,6 @@ where
         direction.fill(0.0);
         proposal.finish(points, log_w, direction);
         Ok(info)
-    }
-}
-
-impl Draws {
-    /// Weighted draws from points of the caller's, one per column, with `log p` and the log density `log q` of the distribution that
-    /// they were drawn from: draws of several paths or fits, for example, with the density of their mixture.
-    ///
-    /// The order of draws from several sources must not show their source, for k-hat is also estimated from the first quarter:
-    /// take one of each in turn.
-    ///
-    /// ```
-    /// use mcsa_core::Seed;
-    /// use mcsa_estimators::Draws;
-    /// use mcsa_optim::deterministic::{MultiPathfinder, Paths};
-    /// let target = mcsa_models::Gaussian::standard(2);
-    /// let finder = MultiPathfinder { paths: 4, ..MultiPathfinder::default() };
-    /// let Paths { points, log_p, log_q, .. } = finder.run(&target, Seed::new(1))?;
-    /// let draws = Draws::weighted(points, log_p, log_q)?;
-    /// assert!(draws.len() == 400 && draws.sample_size > 390.0);
-    /// # Ok::<(), mcsa_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If there is not one density of each kind per point.
-    pub fn weighted(points: Mat<f64>, log_p: Vec<f64>, log_q: Vec<f64>) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("weighted");
-        same_length("log_p", points.ncols(), log_p.len()).map_err(refuse)?;
-        same_length("log_q", points.ncols(), log_q.len()).map_err(refuse)?;
-        let mut log_w = Vec::with_capacity(log_p.len());
-        let non_finite = add_log_weights(&log_p, &log_q, &mut log_w);
-        let (shape, smoothed) = TailShape::smoothed(&log_w);
-        Ok(Self {
-            points,
-            log_p,
-            log_q,
-            log_weights: normalised(smoothed),
-            judged: ParamsOrigin::Given,
-            shape: shape.shape,
-            shape_error: shape.error,
-            shape_threshold: shape.threshold,
-            sample_size: importance_sample_size(&log_w),
-            non_finite,
-            tail: shape.verdict(),
-        })
     }
 }
 

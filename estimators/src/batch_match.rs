@@ -109,10 +109,6 @@ where
 
     family_parameters!(P, F);
 
-    fn lanes(&self) -> usize {
-        1
-    }
-
     fn work_len(&self, target: &P, family: &F) -> usize {
         let (dim, noise, n) = (family.dim(), family.noise_dim(), self.draws);
         let (widest, most) = (n.max(noise + 1), columns(dim, noise, n));
@@ -142,10 +138,6 @@ where
         settings().map_err(|error| error.within("BatchMatch"))?;
         family.check(params)?;
         Ok(BatchMatchState { steps: 0 })
-    }
-
-    fn check(&self, _: &P, _: &F, _: &BatchMatchState) -> Result<(), Error> {
-        Ok(())
     }
 
     fn ascent_direction(
@@ -491,68 +483,5 @@ mod tests {
                 assert!((found.mean[i] - expected).abs() < 1e-12 * (1.0 + expected.abs()) * (1.0 + weight));
             }
         }
-    }
-
-    /// Draws with exact moments (`m +- sqrt(d) L e_k`), a standard Gaussian target, and q = N(0, s I): the update is the root of
-    /// `weight s s'^2 + s' = (1 + weight) s`, and repeated updates converge at its derivative at one, `1 / (1 + 2 weight)`.
-    #[test]
-    fn variances_follow_the_scalar_recursion() {
-        let (dim, weight) = (3, 0.4);
-        let mut s: f64 = 9.0;
-        let mut errors = Vec::new();
-        for _ in 0..25 {
-            let root = (dim as f64 * s).sqrt();
-            let points: Vec<f64> = (0..2 * dim * dim)
-                .map(|e| match (e / dim / 2, e % dim) {
-                    (k, i) if k == i => root * if (e / dim) % 2 == 0 { 1.0 } else { -1.0 },
-                    _ => 0.0,
-                })
-                .collect();
-            let scores: Vec<f64> = points.iter().map(|z| -z).collect();
-            let factor: Vec<f64> =
-                (0..dim * dim).map(|e| if e / dim == e % dim { s.sqrt() } else { 0.0 }).collect();
-            let found = solve(dim, weight, &[0.0; 3], &factor, &points, &scores);
-            let expected = ((1.0 + 4.0 * weight * (1.0 + weight) * s * s).sqrt() - 1.0) / (2.0 * weight * s);
-            for (i, j) in (0..dim).flat_map(|i| (0..dim).map(move |j| (i, j))) {
-                let wanted = if i == j { expected } else { 0.0 };
-                assert!(
-                    (found.covariance[(i, j)] - wanted).abs() < 1e-12,
-                    "{s}: {}",
-                    found.covariance[(i, j)]
-                );
-            }
-            assert!(found.mean.iter().all(|mean| mean.abs() < 1e-14));
-            s = expected;
-            errors.push((s - 1.0).abs());
-        }
-        let rate = errors[20] / errors[19];
-        assert!((rate - 1.0 / (1.0 + 2.0 * weight)).abs() < 1e-3, "{rate}");
-    }
-
-    /// With more draws than dimensions and a weight that tends to infinity, one step gives a Gaussian target exactly.
-    #[test]
-    fn a_long_step_gives_a_gaussian_target() {
-        let dim = 3;
-        let precision = Mat::from_fn(dim, dim, |i, j| if i == j { 2.0 + i as f64 } else { 0.5 });
-        let (points, centre) = (normals(7, dim * 8), [1.0, -2.0, 0.5]);
-        let sign_of = |sign: f64| -> Vec<f64> {
-            (0..points.len())
-                .map(|e| {
-                    let (b, i) = (e / dim, e % dim);
-                    let pull = |j: usize| precision[(i, j)] * (points[b * dim + j] - centre[j]);
-                    -sign * (0..dim).map(pull).sum::<f64>()
-                })
-                .collect()
-        };
-        let identity: Vec<f64> = (0..9).map(|e| f64::from(u8::from(e % 4 == 0))).collect();
-        let found = |sign| solve(dim, 1e10, &[0.0; 3], &identity, &points, &sign_of(sign));
-        let error = |found: &Matched| {
-            let product = &found.covariance * &precision - Mat::<f64>::identity(dim, dim);
-            let mean = found.mean.iter().zip(centre).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            product.norm_max().max(mean)
-        };
-        assert!(error(&found(1.0)) < 1e-6, "{}", error(&found(1.0)));
-        // The twin: gradients of the wrong sign.
-        assert!(error(&found(-1.0)) > 0.5);
     }
 }

@@ -35,12 +35,6 @@ pub enum Entropy {
 /// of score ascent: it concentrates on a mode, where score ascent covers the mass of p.
 ///
 /// Numerics: a draw at which the density or a gradient is not finite contributes nothing and is counted.
-///
-/// ```
-/// use mcsa_estimators::Elbo;
-/// let elbo = Elbo::path(1);
-/// assert_eq!((elbo.samples, elbo.mirrored), (1, false));
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elbo {
@@ -85,6 +79,23 @@ pub struct ElboInfo {
     pub step_sizes: StepSizes,
 }
 
+impl ElboInfo {
+    /// Counts a draw with this term of the bound, and divides its slope by the number of draws. False if a number is not finite; the
+    /// slope is then zero.
+    fn count(&mut self, term: f64, slope: &mut [f64], draws: usize) -> bool {
+        let is_finite = term.is_finite() && slope.iter().all(|s| s.is_finite());
+        if is_finite {
+            self.finite += 1;
+            self.evidence += term;
+            slope.iter_mut().for_each(|s| *s /= draws as f64);
+        } else {
+            self.non_finite += 1;
+            slope.fill(0.0);
+        }
+        is_finite
+    }
+}
+
 impl Record for ElboInfo {
     fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
         sink(Metric::mean("evidence"), self.evidence);
@@ -112,10 +123,6 @@ where
 
     family_parameters!(P, F);
 
-    fn lanes(&self) -> usize {
-        1
-    }
-
     fn work_len(&self, target: &P, family: &F) -> usize {
         let (n, dim) = (self.samples, family.dim());
         (family.noise_dim() + 2 * dim + 1) * n + family.work_len(n).max(target.work_len(n))
@@ -125,10 +132,6 @@ where
         check_draws(self.samples, family.dim(), self.mirrored).map_err(|error| error.within("Elbo"))?;
         same_dimension(target.dim(), family.dim()).map_err(|error| error.within("Elbo"))?;
         family.check(params)
-    }
-
-    fn check(&self, _: &P, _: &F, (): &()) -> Result<(), Error> {
-        Ok(())
     }
 
     fn ascent_direction(
@@ -158,15 +161,7 @@ where
 
         let mut info = ElboInfo::default();
         for (j, &log_p) in log_p.iter().enumerate() {
-            let slope = &mut slopes[j * dim..(j + 1) * dim];
-            if log_p.is_finite() && slope.iter().all(|s| s.is_finite()) {
-                info.finite += 1;
-                info.evidence += log_p;
-                slope.iter_mut().for_each(|s| *s /= n as f64);
-            } else {
-                info.non_finite += 1;
-                slope.fill(0.0);
-            }
+            info.count(log_p, &mut slopes[j * dim..(j + 1) * dim], n);
         }
         info.evidence = info.evidence / info.finite as f64 + family.entropy(params, work);
         direction.fill(0.0);
@@ -218,12 +213,6 @@ where
 /// Under an annealed family it is the bound of DAIS, NS-DAIS or SL-DAIS; every step records how many step sizes are clipped.
 ///
 /// Numerics: a draw at which a log density or a gradient is not finite contributes nothing and is counted.
-///
-/// ```
-/// use mcsa_estimators::FlowElbo;
-/// let elbo = FlowElbo::new(4).mirrored();
-/// assert_eq!((elbo.samples, elbo.mirrored), (4, true));
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowElbo {
@@ -261,10 +250,6 @@ where
 
     family_parameters!(P, F);
 
-    fn lanes(&self) -> usize {
-        1
-    }
-
     fn work_len(&self, target: &P, family: &F) -> usize {
         let (n, dim) = (self.samples, family.dim());
         (family.noise_dim() + 2 * dim + 2) * n + family.work_len(n) + target.work_len(n)
@@ -274,10 +259,6 @@ where
         check_draws(self.samples, family.dim(), self.mirrored).map_err(|error| error.within("FlowElbo"))?;
         same_dimension(target.dim(), family.dim()).map_err(|error| error.within("FlowElbo"))?;
         family.check(params)
-    }
-
-    fn check(&self, _: &P, _: &F, (): &()) -> Result<(), Error> {
-        Ok(())
     }
 
     fn ascent_direction(
@@ -303,18 +284,8 @@ where
         let mut pull = |z: MatRef<'_, f64>, log_q: &mut [f64], mut slopes: MatMut<'_, f64>| {
             target.gradients_into(z, log_p, slopes.rb_mut(), of_target);
             for (j, (log_p, log_q)) in log_p.iter().zip(log_q).enumerate() {
-                let slope = slopes.column_mut(j);
-                let term = log_p - *log_q;
-                if term.is_finite() && slope.iter().all(|s| s.is_finite()) {
-                    info.finite += 1;
-                    info.evidence += term;
-                    slope.iter_mut().for_each(|s| *s /= n as f64);
-                    *log_q = -1.0 / n as f64;
-                } else {
-                    info.non_finite += 1;
-                    slope.fill(0.0);
-                    *log_q = 0.0;
-                }
+                let is_finite = info.count(log_p - *log_q, slopes.column_mut(j), n);
+                *log_q = if is_finite { -1.0 / n as f64 } else { 0.0 };
             }
             info.evidence /= info.finite as f64;
             info.non_finite == 0

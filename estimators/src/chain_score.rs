@@ -484,12 +484,6 @@ pub trait Controllable<P: ?Sized, F: ?Sized>: Estimator<P, F> {
 /// The coefficient of each parameter depends on earlier steps only, so given these the mean of the direction is exactly
 /// unchanged. Where q is near p most proposals are accepted and the direction is nearly `c`, so little noise is left close
 /// to the optimum. Costs one score per fresh draw, and no evaluation of the target.
-///
-/// ```
-/// use mcsa_estimators::{Controlled, pmcsa};
-/// let estimator = Controlled::new(pmcsa(10));
-/// assert_eq!(estimator.memory, 0.95);
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controlled<E> {

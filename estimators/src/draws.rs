@@ -1,13 +1,13 @@
 //! Weighted draws of q, from families and from pushforwards.
 
-use faer::{Mat, MatMut, MatRef};
+use faer::{Mat, MatMut};
 use mcsa_core::{
     Error, Estimator, Family, LogDensity, Optimizer, Parametric, Pushforward, Stream, batch, batch_mut,
     fits_in_memory, numeric, same_length,
 };
-use mcsa_diagnostics::LogEvidence;
+use mcsa_diagnostics::importance_sample_size;
 
-use crate::health::{BATCH, DRAWS, Pieces};
+use crate::health::{BATCH, DRAWS, Pieces, TailShape};
 use crate::{Ascent, AscentState, Health, ParamsOrigin, TailWeight};
 
 /// Independent draws of `q_lambda` with importance weights for p, smoothed by Pareto smoothed importance sampling (Vehtari et al.
@@ -20,24 +20,6 @@ use crate::{Ascent, AscentState, Health, ParamsOrigin, TailWeight};
 /// [`Light`](TailWeight::Light); mass of p at which q never draws is missing in all of them, and in the verdict.
 ///
 /// A draw at which log p is NaN or `+inf`, or log q is NaN, has weight zero and is counted in [`non_finite`](Self::non_finite).
-///
-/// ```
-/// use mcsa_core::Seed;
-/// use mcsa_estimators::{Ascent, pmcsa};
-/// use mcsa_families::MeanField;
-/// use mcsa_models::Gaussian;
-/// use mcsa_optim::Adam;
-/// let (target, family) = (Gaussian::standard(2), MeanField::new(2));
-/// let (estimator, optimizer, seed) = (pmcsa(10), Adam::new(0.05)?, Seed::new(1));
-/// let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
-/// let mut fit = ascent.start(vec![0.0; 4])?;
-/// ascent.run(&mut fit, 500)?;
-/// let draws = ascent.draws(&fit, 4000)?;
-/// let (mean, variance) = draws.moments();
-/// assert!(mean[0].abs() < 0.1 && (variance[0] - 1.0).abs() < 0.1);
-/// assert!(draws.sample_size > 2000.0);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draws {
     /// The draws, one per column.
@@ -78,21 +60,9 @@ where
     /// If the fit belongs to another seed, target, family or estimator, or `count` draws do not fit in memory.
     pub fn draws(&self, fit: &AscentState<E::State, O::State>, count: usize) -> Result<Draws, Error> {
         let (judged, params) = self.judged(fit)?;
-        self.draw(judged, params, self.seed.named("draws").stream(0, fit.step()), count)
-    }
-
-    /// As [`draws`](Self::draws), at a lambda of the caller's, of the length of a fit's parameters.
-    ///
-    /// # Errors
-    /// If the family or the estimator refuses `params`, or `count` draws do not fit in memory.
-    pub fn draws_at(&self, params: &[f64], count: usize) -> Result<Draws, Error> {
-        let refuse = |error: Error| error.within("draws_at");
-        self.estimator.check_params(self.target, self.family, params).map_err(refuse)?;
-        self.draw(ParamsOrigin::Given, params, self.seed.named("draws at").stream(0, 0), count)
-    }
-
-    fn draw(&self, judged: ParamsOrigin, params: &[f64], lane: Stream, count: usize) -> Result<Draws, Error> {
-        let draws = Draws::of(self.target, self.family, &params[..self.family.num_params()], lane, count);
+        let (lane, params) =
+            (self.seed.named("draws").stream(0, fit.step()), &params[..self.family.num_params()]);
+        let draws = Draws::of(self.target, self.family, params, lane, count);
         Ok(Draws { judged, ..draws.map_err(|error| error.within("Ascent"))? })
     }
 }
@@ -161,6 +131,67 @@ impl Draws {
         Self::weighted(points, log_p, log_q)
     }
 
+    /// As [`of`](Self::of), for a distribution with `log q` at its own draws alone, such as an annealed path: points `z_i` and the log
+    /// weights of the extended space on which q is a density.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn pushed<P, F>(
+        target: &P,
+        family: &F,
+        params: &[f64],
+        lane: Stream,
+        count: usize,
+    ) -> Result<Self, Error>
+    where
+        P: LogDensity + ?Sized,
+        F: Pushforward + ?Sized,
+    {
+        Self::by(target, family, params, count, pushed(family, params, lane), &|| true)
+    }
+
+    /// Weighted draws from points of the caller's, one per column, with `log p` and the log density `log q` of the distribution that
+    /// they were drawn from: draws of several paths or fits, for example, with the density of their mixture.
+    ///
+    /// The order of draws from several sources must not show their source, for k-hat is also estimated from the first quarter:
+    /// take one of each in turn.
+    ///
+    /// ```
+    /// use mcsa_core::Seed;
+    /// use mcsa_estimators::Draws;
+    /// use mcsa_optim::deterministic::{MultiPathfinder, Paths};
+    /// let target = mcsa_models::Gaussian::standard(2);
+    /// let finder = MultiPathfinder { paths: 4, ..MultiPathfinder::default() };
+    /// let Paths { points, log_p, log_q, .. } = finder.run(&target, Seed::new(1))?;
+    /// let draws = Draws::weighted(points, log_p, log_q)?;
+    /// assert!(draws.len() == 400 && draws.sample_size > 390.0);
+    /// # Ok::<(), mcsa_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is not one density of each kind per point.
+    pub fn weighted(points: Mat<f64>, log_p: Vec<f64>, log_q: Vec<f64>) -> Result<Self, Error> {
+        let refuse = |error: Error| error.within("weighted");
+        same_length("log_p", points.ncols(), log_p.len()).map_err(refuse)?;
+        same_length("log_q", points.ncols(), log_q.len()).map_err(refuse)?;
+        let mut log_w = Vec::with_capacity(log_p.len());
+        let non_finite = add_log_weights(&log_p, &log_q, &mut log_w);
+        let (shape, smoothed) = TailShape::smoothed(&log_w);
+        Ok(Self {
+            points,
+            log_p,
+            log_q,
+            log_weights: normalised(smoothed),
+            judged: ParamsOrigin::Given,
+            shape: shape.shape,
+            shape_error: shape.error,
+            shape_threshold: shape.threshold,
+            sample_size: importance_sample_size(&log_w),
+            non_finite,
+            tail: shape.verdict(),
+        })
+    }
+
     /// `log p - log q` of each draw, `-inf` where p or q is not a density: the logarithms of the weights before smoothing.
     pub fn log_ratios(&self) -> Vec<f64> {
         let mut log_w = Vec::with_capacity(self.len());
@@ -200,33 +231,6 @@ impl Draws {
         let mean: Vec<f64> = (0..dim).map(|i| average(i, &|z| z)).collect();
         let variance = (0..dim).map(|i| average(i, &|z| (z - mean[i]) * (z - mean[i]))).collect();
         (mean, variance)
-    }
-
-    /// Weighted quantiles of each coordinate, a row per probability and a column per coordinate: the smallest draw at which the
-    /// cumulated weight reaches the probability. NaN if all weights are zero.
-    ///
-    /// # Errors
-    /// If a probability is not between 0 and 1.
-    pub fn quantiles(&self, probabilities: &[f64]) -> Result<Mat<f64>, Error> {
-        if let Some(wrong) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
-            return Err(Error::parameter("probability", *wrong, "between 0 and 1").within("quantiles"));
-        }
-        let weights = self.weights();
-        let mut quantiles = Mat::from_fn(probabilities.len(), self.points.nrows(), |_, _| f64::NAN);
-        for i in 0..self.points.nrows() {
-            let mut order: Vec<usize> = (0..self.len()).filter(|&j| weights[j] > 0.0).collect();
-            order.sort_unstable_by(|&a, &b| self.points[(i, a)].total_cmp(&self.points[(i, b)]));
-            let Some(&largest) = order.last() else { continue };
-            for (row, probability) in probabilities.iter().enumerate() {
-                let mut cumulated = 0.0;
-                let reached = order.iter().find(|&&j| {
-                    cumulated += weights[j];
-                    cumulated >= *probability
-                });
-                quantiles[(row, i)] = self.points[(i, reached.copied().unwrap_or(largest))];
-            }
-        }
-        Ok(quantiles)
     }
 
     /// Points with equal weights, one per column: the draws that [`copies`](Self::copies) names. Copies of a draw stand side by side.
@@ -293,41 +297,6 @@ where
         Ok(Draws { judged, ..draws.map_err(|error| error.within("Ascent"))? })
     }
 
-    /// Log evidence from both sides: from below by `draws` paths of the family at the lambda that a fit
-    /// [recommends](Self::recommended), from above by paths drawn backward from `points`, draws of the target such as those of NUTS.
-    ///
-    /// ```text
-    /// E_q[log p - log q]  <=  log Z  <=  E_p[E_backward[log p - log q]]
-    /// ```
-    /// The upper bound is as good as the points: chains that miss a mode miss it here too.
-    ///
-    /// # Errors
-    /// As [`draws`](Self::draws); if the points have another dimension, or the family does not know its backward law.
-    pub fn pushed_evidence(
-        &self,
-        fit: &AscentState<E::State, O::State>,
-        draws: usize,
-        points: MatRef<'_, f64>,
-    ) -> Result<LogEvidence, Error> {
-        let (dim, count, rows) = (self.family.dim(), points.ncols(), self.family.noise_dim());
-        same_length("points", dim, points.nrows())?;
-        let below = self.pushed_draws(fit, draws)?;
-        let (_, params) = self.recommended(fit);
-        let params = &params[..self.family.num_params()];
-        let mut work = vec![0.0; self.family.work_len(count).max(self.target.work_len(count))];
-        let (mut noise, mut log_q, mut log_p) = (vec![0.0; rows * count], vec![0.0; count], vec![0.0; count]);
-        let points: Vec<f64> = (0..count).flat_map(|j| points.col(j).iter().copied()).collect();
-        let (z, noise) = (batch(&points, dim, count), batch_mut(&mut noise, rows, count));
-        let mut lane = [self.seed.named("backward").stream(0, fit.step())];
-        if !self.family.sample_reverse_into(params, z, &mut lane, noise, &mut log_q, &mut work) {
-            return Err(Error::invalid("this family does not know the backward law of its draws"));
-        }
-        self.target.log_densities(z, &mut log_p, &mut work);
-        let mut above = Vec::with_capacity(count);
-        add_log_weights(&log_p, &log_q, &mut above);
-        Ok(LogEvidence::of(&below.log_ratios(), draws, &above))
-    }
-
     /// As [`health`](Self::health), for a family with `log q` at its own draws alone, such as an annealed path; with the numbers of
     /// clipped step sizes of the path.
     ///
@@ -341,27 +310,6 @@ where
         let health = health.expect("a report in one piece is not stopped");
         let step_sizes = self.family.step_sizes(params, &mut vec![0.0; self.family.work_len(1)]);
         Ok(Health { step_sizes: Some(step_sizes).filter(|sizes| sizes.steps > 0), ..health })
-    }
-}
-
-impl Draws {
-    /// As [`of`](Self::of), for a distribution with `log q` at its own draws alone, such as an annealed path: points `z_i` and the log
-    /// weights of the extended space on which q is a density.
-    ///
-    /// # Errors
-    /// As [`of`](Self::of).
-    pub fn pushed<P, F>(
-        target: &P,
-        family: &F,
-        params: &[f64],
-        lane: Stream,
-        count: usize,
-    ) -> Result<Self, Error>
-    where
-        P: LogDensity + ?Sized,
-        F: Pushforward + ?Sized,
-    {
-        Self::by(target, family, params, count, pushed(family, params, lane), &|| true)
     }
 }
 
@@ -423,33 +371,25 @@ pub(crate) fn normalised(mut log_weights: Vec<f64>) -> Vec<f64> {
 mod tests {
     use mcsa_core::Seed;
     use mcsa_families::MeanField;
-    use mcsa_kernels::Imh;
     use mcsa_models::Gaussian;
     use mcsa_optim::Adam;
 
     use super::*;
-    use crate::{ChainScore, pmcsa};
+    use crate::pmcsa;
 
-    type Climb<'a, P> = Ascent<'a, P, MeanField, ChainScore<Imh>, Adam>;
-
-    fn climb<'a, P: LogDensity>(target: &'a P, family: &'a MeanField) -> Climb<'a, P> {
-        let optimizer = Adam::new(0.1).unwrap();
-        Ascent { target, family, estimator: pmcsa(4), optimizer, seed: Seed::new(7) }
+    fn draws_at(target: &impl LogDensity, mean: &[f64], scales: &[f64], count: usize) -> Draws {
+        let family = MeanField::new(mean.len());
+        let params = family.at(mean, scales).unwrap();
+        Draws::of(target, &family, &params, Seed::new(7).stream(0, 0), count).unwrap()
     }
 
     /// At q = p all weights are 1/n, and what is weighted is what is not.
     #[test]
     fn draws_of_the_target_have_equal_weights() {
-        let (target, family) = (Gaussian::standard(3), MeanField::new(3));
-        let draws =
-            climb(&target, &family).draws_at(&family.at(&[0.0; 3], &[1.0; 3]).unwrap(), 2_500).unwrap();
+        let draws = draws_at(&Gaussian::standard(3), &[0.0; 3], &[1.0; 3], 2_500);
         assert_eq!((draws.len(), draws.judged, draws.non_finite), (2_500, ParamsOrigin::Given, 0));
         assert!((draws.sample_size - 2_500.0).abs() < 1e-6);
         assert!(draws.weights().iter().all(|w| (w * 2_500.0 - 1.0).abs() < 1e-9));
-        let mut first: Vec<f64> = (0..2_500).map(|j| draws.points[(0, j)]).collect();
-        first.sort_unstable_by(f64::total_cmp);
-        let quantiles = draws.quantiles(&[0.0, 0.4001, 1.0]).unwrap();
-        assert_eq!([0, 1, 2].map(|row| quantiles[(row, 0)]), [first[0], first[1_000], first[2_499]]);
         assert_eq!(draws.resampled(2_500, &mut Seed::new(1).stream(0, 0)).unwrap(), draws.points);
     }
 
@@ -466,14 +406,11 @@ mod tests {
                 self.0.log_density(z, work) + 5.0
             }
         }
-        let (target, family) = (Raised(Gaussian::standard(1)), MeanField::new(1));
-        let draws = climb(&target, &family).draws_at(&family.at(&[0.4], &[1.3]).unwrap(), 5_000).unwrap();
+        let draws = draws_at(&Raised(Gaussian::standard(1)), &[0.4], &[1.3], 5_000);
         let (mean, variance) = draws.moments();
         assert!(mean[0].abs() < 0.1 && (variance[0] - 1.0).abs() < 0.1, "{mean:?} {variance:?}");
         let plain = draws.points.row(0).iter().sum::<f64>() / 5_000.0;
         assert!(plain > 0.3, "{plain}");
-        let median = draws.quantiles(&[0.5]).unwrap()[(0, 0)];
-        assert!(median.abs() < 0.1, "{median}");
         assert_eq!(draws.tail_weight(), TailWeight::Light, "{} +- {}", draws.shape, draws.shape_error);
         assert!((draws.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let resampled = draws.resampled(4_000, &mut Seed::new(1).stream(0, 0)).unwrap();
@@ -512,26 +449,16 @@ mod tests {
                 if z[0] > self.0 { f64::NAN } else { -0.5 * z[0] * z[0] }
             }
         }
-        let family = MeanField::new(1);
-        let at = family.at(&[0.0], &[1.0]).unwrap();
-        let target = Holed(0.5);
-        let draws = climb(&target, &family).draws_at(&at, 1_500).unwrap();
+        let draws = draws_at(&Holed(0.5), &[0.0], &[1.0], 1_500);
         let beyond = (0..1_500).filter(|&j| draws.points[(0, j)] > 0.5).count();
         assert!(beyond > 300 && draws.non_finite == beyond);
-        assert!(draws.quantiles(&[1.0]).unwrap()[(0, 0)] <= 0.5);
         let resampled = draws.resampled(100, &mut Seed::new(1).stream(0, 0)).unwrap();
         assert!(resampled.row(0).iter().all(|z| *z <= 0.5));
-        let nowhere = Holed(f64::NEG_INFINITY);
-        let draws = climb(&nowhere, &family).draws_at(&at, 50).unwrap();
+        let draws = draws_at(&Holed(f64::NEG_INFINITY), &[0.0], &[1.0], 50);
         assert_eq!(draws.non_finite, 50);
-        assert!(draws.moments().0[0].is_nan() && draws.quantiles(&[0.5]).unwrap()[(0, 0)].is_nan());
-        assert!(
-            draws
-                .resampled(5, &mut Seed::new(1).stream(0, 0))
-                .unwrap_err()
-                .to_string()
-                .contains("all weights")
-        );
+        assert!(draws.moments().0[0].is_nan());
+        let error = draws.resampled(5, &mut Seed::new(1).stream(0, 0)).unwrap_err().to_string();
+        assert!(error.contains("all weights"), "{error}");
         assert_eq!(draws.tail_weight(), TailWeight::NotKnown);
     }
 
@@ -539,16 +466,17 @@ mod tests {
     #[test]
     fn drawing_moves_nothing() {
         let (target, family) = (Gaussian::standard(2), MeanField::new(2));
-        let ascent = climb(&target, &family);
+        let (estimator, optimizer, seed) = (pmcsa(4), Adam::new(0.1).unwrap(), Seed::new(7));
+        let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
         let mut fit = ascent.start(vec![0.0; 4]).unwrap();
         ascent.run(&mut fit, 20).unwrap();
         let before = fit.clone();
         let (few, many) = (ascent.draws(&fit, 1_200).unwrap(), ascent.draws(&fit, 2_400).unwrap());
         assert_eq!(few, ascent.draws(&fit, 1_200).unwrap());
         assert_eq!(few.points, many.points.as_ref().subcols(0, 1_200).to_owned());
-        assert_eq!((few.judged, fit), (ParamsOrigin::LastIterate, before));
-        assert!(ascent.draws_at(&[0.0; 3], 10).is_err() && ascent.draws_at(&[0.0; 4], usize::MAX).is_err());
-        assert!(ascent.draws_at(&[0.0; 4], 0).unwrap().is_empty());
-        assert!(few.quantiles(&[f64::NAN]).is_err() && few.quantiles(&[1.5]).is_err());
+        assert_eq!((few.judged, &fit), (ParamsOrigin::LastIterate, &before));
+        assert!(ascent.draws(&fit, usize::MAX).is_err() && ascent.draws(&fit, 0).unwrap().is_empty());
+        let error = Draws::weighted(few.points, few.log_p[1..].to_vec(), few.log_q).unwrap_err().to_string();
+        assert_eq!(error, "weighted: log_p has length 1199, expected 1200");
     }
 }

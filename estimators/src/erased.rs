@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::OnceCell;
-use std::fmt;
+use std::{convert, fmt};
 
 use faer::Mat;
 use mcsa_core::{Ensemble, Error, Estimator, Metric, Record, Stream};
@@ -82,144 +82,90 @@ struct Erased<E, V> {
     view: V,
 }
 
+/// Methods that pass on every call to `$inner`, with the family, the state and the results changed on the way.
+macro_rules! forwarded {
+    ($self:ident => $inner:expr, $family:ident => $seen:expr, $state:ident => $own:expr, $own_mut:expr, $made:expr, $info:expr) => {
+        type State = DynState;
+        type Info = DynInfo;
+
+        fn num_params(&$self, target: &P, $family: &F) -> usize {
+            $inner.num_params(target, $seen)
+        }
+
+        fn check_params(&$self, target: &P, $family: &F, params: &[f64]) -> Result<(), Error> {
+            $inner.check_params(target, $seen, params)
+        }
+
+        fn lanes(&$self) -> usize {
+            $inner.lanes()
+        }
+
+        fn work_len(&$self, target: &P, $family: &F) -> usize {
+            $inner.work_len(target, $seen)
+        }
+
+        fn init(&$self, target: &P, $family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<DynState, Error> {
+            Ok($made($inner.init(target, $seen, params, lanes)?))
+        }
+
+        fn init_at(
+            &$self,
+            target: &P,
+            $family: &F,
+            params: &[f64],
+            positions: Mat<f64>,
+            lanes: &mut [Stream],
+        ) -> Result<DynState, Error> {
+            Ok($made($inner.init_at(target, $seen, params, positions, lanes)?))
+        }
+
+        fn check(&$self, target: &P, $family: &F, $state: &DynState) -> Result<(), Error> {
+            $inner.check(target, $seen, $own?)
+        }
+
+        fn verify(&$self, target: &P, $family: &F, $state: &DynState) -> Result<(), Error> {
+            $inner.verify(target, $seen, $own?)
+        }
+
+        fn config(&$self) -> String {
+            $inner.config()
+        }
+
+        fn family_config(&$self, $family: &F) -> String {
+            $inner.family_config($seen)
+        }
+
+        fn chains<'s>(&$self, $state: &'s DynState) -> Option<&'s Ensemble> {
+            $inner.chains($own.ok()?)
+        }
+
+        fn ascent_direction(
+            &$self,
+            target: &P,
+            $family: &F,
+            params: &[f64],
+            $state: &mut DynState,
+            lanes: &mut [Stream],
+            direction: &mut [f64],
+            work: &mut [f64],
+        ) -> Result<DynInfo, Error> {
+            Ok($info($inner.ascent_direction(target, $seen, params, $own_mut?, lanes, direction, work)?))
+        }
+    };
+}
+
 impl<P: ?Sized, F: ?Sized, V: View<F>, E: Estimator<P, V::Seen>> Estimator<P, F> for Erased<E, V> {
-    type State = DynState;
-    type Info = DynInfo;
-
-    fn num_params(&self, target: &P, family: &F) -> usize {
-        self.estimator.num_params(target, self.view.of(family))
-    }
-
-    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        self.estimator.check_params(target, self.view.of(family), params)
-    }
-
-    fn lanes(&self) -> usize {
-        self.estimator.lanes()
-    }
-
-    fn work_len(&self, target: &P, family: &F) -> usize {
-        self.estimator.work_len(target, self.view.of(family))
-    }
-
-    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<DynState, Error> {
-        self.estimator.init(target, self.view.of(family), params, lanes).map(DynState::new)
-    }
-
-    fn init_at(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        positions: Mat<f64>,
-        lanes: &mut [Stream],
-    ) -> Result<DynState, Error> {
-        self.estimator.init_at(target, self.view.of(family), params, positions, lanes).map(DynState::new)
-    }
-
-    fn check(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
-        self.estimator.check(target, self.view.of(family), state.get()?)
-    }
-
-    fn verify(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
-        self.estimator.verify(target, self.view.of(family), state.get()?)
-    }
-
-    fn config(&self) -> String {
-        self.estimator.config()
-    }
-
-    fn family_config(&self, family: &F) -> String {
-        self.estimator.family_config(self.view.of(family))
-    }
-
-    fn chains<'s>(&self, state: &'s DynState) -> Option<&'s Ensemble> {
-        state.get().ok().and_then(|state| self.estimator.chains(state))
-    }
-
-    fn ascent_direction(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        state: &mut DynState,
-        lanes: &mut [Stream],
-        direction: &mut [f64],
-        work: &mut [f64],
-    ) -> Result<DynInfo, Error> {
-        let (family, state) = (self.view.of(family), state.get_mut()?);
-        let info = self.estimator.ascent_direction(target, family, params, state, lanes, direction, work)?;
-        Ok(DynInfo::of(&info))
-    }
+    forwarded!(
+        self => self.estimator, family => self.view.of(family),
+        state => state.get(), state.get_mut(), DynState::new, DynInfo::of
+    );
 }
 
 impl<P: ?Sized, F: ?Sized> Estimator<P, F> for DynEstimator<'_, P, F> {
-    type State = DynState;
-    type Info = DynInfo;
-
-    fn num_params(&self, target: &P, family: &F) -> usize {
-        self.0.num_params(target, family)
-    }
-
-    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        self.0.check_params(target, family, params)
-    }
-
-    fn lanes(&self) -> usize {
-        self.0.lanes()
-    }
-
-    fn work_len(&self, target: &P, family: &F) -> usize {
-        self.0.work_len(target, family)
-    }
-
-    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<DynState, Error> {
-        self.0.init(target, family, params, lanes)
-    }
-
-    fn init_at(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        positions: Mat<f64>,
-        lanes: &mut [Stream],
-    ) -> Result<DynState, Error> {
-        self.0.init_at(target, family, params, positions, lanes)
-    }
-
-    fn check(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
-        self.0.check(target, family, state)
-    }
-
-    fn verify(&self, target: &P, family: &F, state: &DynState) -> Result<(), Error> {
-        self.0.verify(target, family, state)
-    }
-
-    fn config(&self) -> String {
-        self.0.config()
-    }
-
-    fn family_config(&self, family: &F) -> String {
-        self.0.family_config(family)
-    }
-
-    fn chains<'s>(&self, state: &'s DynState) -> Option<&'s Ensemble> {
-        self.0.chains(state)
-    }
-
-    fn ascent_direction(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        state: &mut DynState,
-        lanes: &mut [Stream],
-        direction: &mut [f64],
-        work: &mut [f64],
-    ) -> Result<DynInfo, Error> {
-        self.0.ascent_direction(target, family, params, state, lanes, direction, work)
-    }
+    forwarded!(
+        self => self.0, family => family,
+        state => Ok::<_, Error>(state), Ok::<_, Error>(state), convert::identity, convert::identity
+    );
 }
 
 /// State of an estimator of any type.
@@ -322,7 +268,7 @@ impl Default for DynInfo {
 }
 
 impl DynInfo {
-    fn of(info: &dyn Record) -> Self {
+    fn of(info: impl Record) -> Self {
         let mut all = Self::default();
         info.record(&mut |metric, value| match all.metrics.get_mut(all.len) {
             Some(place) => {

@@ -68,16 +68,17 @@ impl Iterates {
     }
 
     pub(crate) fn check(&self, num_params: usize) -> Result<(), Error> {
-        same_length("sums of iterates", num_params, self.sum.len())
-            .and_then(|()| same_length("origins of iterates", num_params, self.origin.len()))
-            .and_then(|()| same_length("squares of iterates", num_params, self.square.len()))
-            .and_then(|()| same_length("block means", num_params * ROOM, self.means.len()))
-            .and_then(|()| same_length("squares of blocks", num_params * ROOM, self.squares.len()))
-            .and_then(|()| same_length("stays", ROOM, self.stays.len()))
-            .and_then(|()| match &self.stated {
-                Some(stated) => same_length("the stated average", num_params, stated.average.len()),
-                None => Ok(()),
-            })
+        let stated = self.stated.as_ref().map_or(num_params, |stated| stated.average.len());
+        let lengths = [
+            ("sums of iterates", num_params, self.sum.len()),
+            ("origins of iterates", num_params, self.origin.len()),
+            ("squares of iterates", num_params, self.square.len()),
+            ("block means", num_params * ROOM, self.means.len()),
+            ("squares of blocks", num_params * ROOM, self.squares.len()),
+            ("stays", ROOM, self.stays.len()),
+            ("the stated average", num_params, stated),
+        ];
+        (lengths.into_iter().try_for_each(|(what, expected, found)| same_length(what, expected, found)))
             .and_then(|()| match self.blocks < ROOM && self.filled < self.length {
                 true => Ok(()),
                 false => Err(Error::invalid("more blocks than there is room for: the file is damaged")),

@@ -31,24 +31,14 @@ pub struct Joint<E> {
     pub climb: E,
 }
 
-fn check_both(
-    params: &[f64],
-    (lambdas, thetas): (usize, usize),
-    check: impl Fn(&[f64], &[f64]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    same_length("lambda and theta", lambdas + thetas, params.len())
-        .and_then(|()| check(&params[..lambdas], &params[lambdas..]))
-        .map_err(|error| error.within("Joint"))
-}
-
 impl<M, F> Estimator<M, F> for Joint<ScanScore>
 where
     M: Learnable + 'static,
     for<'a> M::At<'a>: Blocks,
     F: BlockFamily + ?Sized,
 {
-    type State = RandomScanState;
-    type Info = RandomScanInfo;
+    type State = ScanState;
+    type Info = ScanInfo;
 
     fn config(&self) -> String {
         format!("Joint {{ climb: {:?} }}", self.climb)
@@ -63,35 +53,29 @@ where
     }
 
     fn check_params(&self, target: &M, family: &F, params: &[f64]) -> Result<(), Error> {
-        let lengths = (family.num_params(), target.num_thetas());
-        check_both(params, lengths, |lambda, theta| {
-            family.check(lambda)?;
-            target.check_theta(theta)
-        })
+        let lambdas = family.num_params();
+        same_length("lambda and theta", lambdas + target.num_thetas(), params.len())
+            .and_then(|()| family.check(&params[..lambdas]))
+            .and_then(|()| target.check_theta(&params[lambdas..]))
+            .map_err(|error| error.within("Joint"))
     }
 
     fn lanes(&self) -> usize {
-        self.climb.scan.batch
+        self.climb.batch
     }
 
     fn work_len(&self, target: &M, family: &F) -> usize {
-        let (model, rows) = (target.anywhere(), self.climb.scan.batch);
+        let (model, rows) = (target.anywhere(), self.climb.batch);
         self.climb.work_len(&model, family).max((model.block_dim() + 1) * rows + model.work_len(rows))
     }
 
-    fn init(
-        &self,
-        target: &M,
-        family: &F,
-        params: &[f64],
-        lanes: &mut [Stream],
-    ) -> Result<RandomScanState, Error> {
+    fn init(&self, target: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<ScanState, Error> {
         Estimator::<M, F>::check_params(self, target, family, params)?;
         let (lambda, theta) = params.split_at(family.num_params());
         self.climb.init(&target.at(theta), family, lambda, lanes)
     }
 
-    fn check(&self, target: &M, family: &F, state: &RandomScanState) -> Result<(), Error> {
+    fn check(&self, target: &M, family: &F, state: &ScanState) -> Result<(), Error> {
         self.climb.check(&target.anywhere(), family, state)
     }
 
@@ -100,16 +84,16 @@ where
         target: &M,
         family: &F,
         params: &[f64],
-        state: &mut RandomScanState,
+        state: &mut ScanState,
         lanes: &mut [Stream],
         direction: &mut [f64],
         mut work: &mut [f64],
-    ) -> Result<RandomScanInfo, Error> {
+    ) -> Result<ScanInfo, Error> {
         let (lambda, theta) = params.split_at(family.num_params());
         let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
         let model = target.at(theta);
         let info = self.climb.ascent_direction(&model, family, lambda, state, lanes, d_lambda, work)?;
-        let (rows, dim) = (self.climb.scan.batch, model.block_dim());
+        let (rows, dim) = (self.climb.batch, model.block_dim());
         let (points, weights) = (borrow(&mut work, dim * rows), borrow(&mut work, rows));
         self.climb.visited_into(state, points);
         weights.fill(self.climb.weight(&model));
@@ -123,51 +107,29 @@ where
 /// per step, and the sum of their scores is scaled up to all data.
 ///
 /// ```text
-/// i in minibatch,   z_i ~ K_i(z_i, .) with proposals from q_lambda(. | x_i)
+/// i ~ uniform over data, without replacement,    z_i' ~ q_lambda(. | x_i)
+/// z_i moves to z_i' with probability min(1, w_i(z_i') / w_i(z_i)),   w_i = p_i / q_i
 /// g = n/m sum_{i in minibatch} d/dlambda log q_lambda(z_i | x_i)
 /// ```
 ///
 /// The factor `n/m` makes the direction unbiased for the sum over all data, for every batch size, once every chain is
-/// distributed as its posterior.
+/// distributed as its posterior. All proposals of a minibatch are drawn and evaluated as one batch; lane `k` drives row `k` of the
+/// minibatch.
 ///
-/// ```
-/// use mcsa_estimators::jsa_scan;
-/// assert_eq!(jsa_scan(64).scan.batch, 64);
-/// ```
+/// Numerics: as [`Imh`](mcsa_kernels::Imh).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScanScore {
-    /// The kernel that moves the chains.
-    pub scan: RandomScan,
+    /// Number of data visited per step; at least one, at most all.
+    pub batch: usize,
+    /// The acceptance rule.
+    #[serde(default)]
+    pub acceptance: Acceptance,
 }
 
-/// Minibatches of `batch` data with one Metropolis-Hastings transition each, and no restarts.
+/// Minibatches of `batch` data with one Metropolis-Hastings transition each.
 pub fn jsa_scan(batch: usize) -> ScanScore {
-    ScanScore { scan: RandomScan { batch, acceptance: Default::default(), restart: Default::default() } }
-}
-
-impl ScanScore {
-    /// Writes the positions of the chains visited in the last step, one column each.
-    pub(crate) fn visited_into(&self, state: &RandomScanState, points: &mut [f64]) {
-        let dim = points.len() / self.scan.batch;
-        for (point, &row) in points.chunks_exact_mut(dim.max(1)).zip(state.rows()) {
-            point.copy_from_slice(state.positions().column(row));
-        }
-    }
-
-    pub(crate) fn weight<P: Blocks + ?Sized>(&self, target: &P) -> f64 {
-        target.num_blocks() as f64 / self.scan.batch as f64
-    }
-
-    pub(crate) fn shape<P, F>(&self, target: &P, family: &F) -> Result<(), Error>
-    where
-        P: Blocks + ?Sized,
-        F: BlockFamily + ?Sized,
-    {
-        same_length("latent dimensions of target and family", target.block_dim(), family.dim())
-            .and_then(|()| same_length("data of target and family", target.num_blocks(), family.num_blocks()))
-            .map_err(|error| error.within("ScanScore"))
-    }
+    ScanScore { batch, acceptance: Acceptance::default() }
 }
 
 impl<P, F> Estimator<P, F> for ScanScore
@@ -175,8 +137,8 @@ where
     P: Blocks + ?Sized,
     F: BlockFamily + ?Sized,
 {
-    type State = RandomScanState;
-    type Info = RandomScanInfo;
+    type State = ScanState;
+    type Info = ScanInfo;
 
     fn config(&self) -> String {
         format!("{self:?}")
@@ -185,22 +147,16 @@ where
     family_parameters!(P, F);
 
     fn lanes(&self) -> usize {
-        self.scan.batch
+        self.batch
     }
 
     fn work_len(&self, target: &P, family: &F) -> usize {
-        let batch = self.scan.batch;
-        family.work_len(batch) + self.scan.work_len(target).max((target.block_dim() + 1) * batch)
+        let points = (target.block_dim() + 1) * self.batch;
+        family.work_len(self.batch) + self.scan_len(target).max(points)
     }
 
     /// The chain of each datum starts at a draw of the datum's proposal.
-    fn init(
-        &self,
-        target: &P,
-        family: &F,
-        params: &[f64],
-        lanes: &mut [Stream],
-    ) -> Result<RandomScanState, Error> {
+    fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<ScanState, Error> {
         self.shape(target, family)?;
         family.check(params)?;
         let Some(lane) = lanes.first_mut() else {
@@ -213,12 +169,12 @@ where
             let lane = std::slice::from_mut(&mut *lane);
             family.sample_blocks_into(params, &[row], lane, column, &mut [0.0], &mut work);
         }
-        self.scan.init(target, positions)
+        self.chains_at(target, positions)
     }
 
-    fn check(&self, target: &P, family: &F, state: &RandomScanState) -> Result<(), Error> {
+    fn check(&self, target: &P, family: &F, state: &ScanState) -> Result<(), Error> {
         self.shape(target, family)?;
-        self.scan.check(target, state)
+        self.check_chains(target, state)
     }
 
     fn ascent_direction(
@@ -226,14 +182,14 @@ where
         target: &P,
         family: &F,
         params: &[f64],
-        state: &mut RandomScanState,
+        state: &mut ScanState,
         lanes: &mut [Stream],
         direction: &mut [f64],
         mut work: &mut [f64],
-    ) -> Result<RandomScanInfo, Error> {
-        let (rows, dim) = (self.scan.batch, target.block_dim());
+    ) -> Result<ScanInfo, Error> {
+        let (rows, dim) = (self.batch, target.block_dim());
         let mut proposal = BlocksAt::new(family, params, rows, borrow(&mut work, family.work_len(rows)))?;
-        let info = self.scan.step(target, &mut proposal, state, lanes, work);
+        let info = self.scan(target, &mut proposal, state, lanes, work);
         let (points, weights) = (borrow(&mut work, dim * rows), borrow(&mut work, rows));
         self.visited_into(state, points);
         weights.fill(self.weight(target));
@@ -243,45 +199,9 @@ where
     }
 }
 
-/// Rule for restarting chains that were not visited for long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Restart {
-    /// Never: every transition is Metropolis-Hastings, and the target is invariant.
-    #[default]
-    Never,
-    /// A chain not visited for more than this number of steps accepts its next proposal without a test, if that proposal has
-    /// positive density. Lambda has moved far since the last visit, and a chain placed under an old lambda may stay there for
-    /// long; the price is that a restart does not leave p invariant.
-    OlderThan(u64),
-}
-
-/// Independent Metropolis-Hastings on local latent variables, for a minibatch of data per step.
-///
-/// ```text
-/// i ~ uniform over data,    z_i' ~ q_lambda(. | x_i),    move with min(1, w_i(z_i') / w_i(z_i)),   w_i = p_i / q_i
-/// ```
-///
-/// Each datum keeps its own chain between visits, and the age of that chain (JSA). Data are drawn without replacement. All
-/// proposals of a minibatch are drawn and evaluated as one batch; lane `k` drives row `k` of the minibatch.
-///
-/// Numerics: as [`Imh`](mcsa_kernels::Imh).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RandomScan {
-    /// Number of data visited per step; at least one, at most all.
-    pub batch: usize,
-    /// The acceptance rule.
-    #[serde(default)]
-    pub acceptance: Acceptance,
-    /// The restart rule.
-    #[serde(default)]
-    pub restart: Restart,
-}
-
-/// The state of [`RandomScan`]: a chain for every datum, and the step of its last visit.
+/// The state of [`ScanScore`]: a chain for every datum, and the step of its last visit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RandomScanState {
+pub struct ScanState {
     #[serde(with = "bits::matrix")]
     positions: Mat<f64>,
     visited: Vec<u64>,
@@ -289,32 +209,28 @@ pub struct RandomScanState {
     rows: Vec<usize>,
 }
 
-/// Metrics of one step of [`RandomScan`].
+/// Metrics of one step of [`ScanScore`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct RandomScanInfo {
+pub struct ScanInfo {
     /// Number of chains visited.
     pub tried: u64,
-    /// Chains that moved, restarts included.
+    /// Chains that moved.
     pub accepted: u64,
-    /// Chains restarted.
-    pub restarted: u64,
     /// Proposals at which a density was NaN or p infinite; all were rejected.
     pub non_finite: u64,
     /// Mean age of the visited chains, in steps.
     pub age: f64,
 }
 
-impl Record for RandomScanInfo {
+impl Record for ScanInfo {
     fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
-        let share = |count: u64| count as f64 / self.tried.max(1) as f64;
-        sink(Metric::ACCEPTANCE, share(self.accepted));
-        sink(Metric::mean("restarted"), share(self.restarted));
+        sink(Metric::ACCEPTANCE, self.accepted as f64 / self.tried.max(1) as f64);
         sink(Metric::NON_FINITE, self.non_finite as f64);
         sink(Metric::mean("age"), self.age);
     }
 }
 
-impl RandomScanState {
+impl ScanState {
     /// The chains, one column per datum.
     pub fn positions(&self) -> MatRef<'_, f64> {
         self.positions.as_ref()
@@ -331,39 +247,24 @@ impl RandomScanState {
     }
 }
 
-impl RandomScan {
+impl ScanScore {
     /// Chains that start at the columns of `positions`, one per datum.
     ///
     /// # Errors
     /// If the number of chains differs from that of the data, a dimension differs, a position is not finite, or the batch
     /// is empty or larger than the number of data.
-    pub fn init<P: Blocks + ?Sized>(
-        &self,
-        target: &P,
-        positions: Mat<f64>,
-    ) -> Result<RandomScanState, Error> {
-        let state = RandomScanState {
-            visited: vec![0; positions.ncols()],
-            rows: vec![0; self.batch],
-            positions,
-            step: 0,
-        };
-        self.check(target, &state).map(|()| state)
+    pub fn chains_at<P: Blocks + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<ScanState, Error> {
+        let (visited, rows) = (vec![0; positions.ncols()], vec![0; self.batch]);
+        let state = ScanState { visited, rows, positions, step: 0 };
+        self.check_chains(target, &state).map(|()| state)
     }
 
-    /// Checks that a state, for instance one read from a checkpoint, matches this target and configuration.
-    ///
-    /// # Errors
-    /// If a length differs, a number is not finite or a row or visit is impossible; the message names which.
-    pub fn check<P: Blocks + ?Sized>(&self, target: &P, state: &RandomScanState) -> Result<(), Error> {
+    fn check_chains<P: Blocks + ?Sized>(&self, target: &P, state: &ScanState) -> Result<(), Error> {
         let data = target.num_blocks();
         let shapes = || {
             if self.batch == 0 || self.batch > data {
-                return Err(Error::parameter(
-                    "batch",
-                    self.batch as f64,
-                    "at least 1, at most the number of data",
-                ));
+                let expected = "at least 1, at most the number of data";
+                return Err(Error::parameter("batch", self.batch as f64, expected));
             }
             same_length("chains", data, state.positions.ncols())?;
             same_length("a chain", target.block_dim(), state.positions.nrows())?;
@@ -376,12 +277,34 @@ impl RandomScan {
             }
             (0..data).try_for_each(|j| all_finite("a chain", state.positions.as_ref().column(j)))
         };
-        shapes().map_err(|error| error.within("RandomScan"))
+        shapes().map_err(|error| error.within("ScanScore"))
     }
 
-    /// Length of the memory to be lent to a step.
-    pub fn work_len<P: Blocks + ?Sized>(&self, target: &P) -> usize {
+    fn shape<P, F>(&self, target: &P, family: &F) -> Result<(), Error>
+    where
+        P: Blocks + ?Sized,
+        F: BlockFamily + ?Sized,
+    {
+        same_length("latent dimensions of target and family", target.block_dim(), family.dim())
+            .and_then(|()| same_length("data of target and family", target.num_blocks(), family.num_blocks()))
+            .map_err(|error| error.within("ScanScore"))
+    }
+
+    /// Length of the memory to be lent to [`scan`](Self::scan).
+    pub fn scan_len<P: Blocks + ?Sized>(&self, target: &P) -> usize {
         2 * target.block_dim() * self.batch + 4 * self.batch + target.work_len(self.batch)
+    }
+
+    /// Writes the positions of the chains visited in the last step, one column each.
+    fn visited_into(&self, state: &ScanState, points: &mut [f64]) {
+        let dim = points.len() / self.batch;
+        for (point, &row) in points.chunks_exact_mut(dim.max(1)).zip(state.rows()) {
+            point.copy_from_slice(state.positions().column(row));
+        }
+    }
+
+    fn weight<P: Blocks + ?Sized>(&self, target: &P) -> f64 {
+        target.num_blocks() as f64 / self.batch as f64
     }
 
     /// Draws a minibatch uniformly without replacement, at a cost that does not grow with the number of data (Floyd's
@@ -400,15 +323,15 @@ impl RandomScan {
     /// visits of a datum.
     ///
     /// # Panics
-    /// If the number of lanes differs from the batch size, or `work` is shorter than [`work_len`](Self::work_len).
-    pub fn step<P: Blocks + ?Sized, F: BlockFamily + ?Sized>(
+    /// If the number of lanes differs from the batch size, or `work` is shorter than [`scan_len`](Self::scan_len).
+    pub fn scan<P: Blocks + ?Sized, F: BlockFamily + ?Sized>(
         &self,
         target: &P,
         proposal: &mut BlocksAt<'_, F>,
-        state: &mut RandomScanState,
+        state: &mut ScanState,
         lanes: &mut [Stream],
         mut work: &mut [f64],
-    ) -> RandomScanInfo {
+    ) -> ScanInfo {
         let (dim, rows) = (target.block_dim(), self.batch);
         assert_eq!(lanes.len(), rows, "a lane per row");
         state.step += 1;
@@ -428,7 +351,7 @@ impl RandomScan {
         target.log_blocks(&state.rows, here, log_p_here, work);
         proposal.log_blocks(&state.rows, here, log_q_here);
 
-        let mut info = RandomScanInfo { tried: rows as u64, ..RandomScanInfo::default() };
+        let mut info = ScanInfo { tried: rows as u64, ..ScanInfo::default() };
         for (k, lane) in lanes.iter_mut().enumerate() {
             let row = state.rows[k];
             let age = state.age(row);
@@ -439,12 +362,9 @@ impl RandomScan {
                 continue;
             };
             let from = log_weight(log_p_here[k], log_q_here[k]).unwrap_or(f64::NEG_INFINITY);
-            let restart =
-                matches!(self.restart, Restart::OlderThan(limit) if age > limit) && to > f64::NEG_INFINITY;
-            if restart || lane.accept(self.acceptance.log_alpha(from, to)) {
+            if lane.accept(self.acceptance.log_alpha(from, to)) {
                 state.positions.col_as_slice_mut(row).copy_from_slice(points.column(k));
                 info.accepted += 1;
-                info.restarted += u64::from(restart);
             }
         }
         info

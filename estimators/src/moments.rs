@@ -83,20 +83,13 @@ impl<K, G> Moments<K, G> {
         Self { climb, start_draws, memory: 0.5 }
     }
 
-    fn begin<S: Record + Default, T>(&self, kernel: Result<T, Error>) -> Result<MomentsState<T>, Error> {
+    fn begin<S>(&self, kernel: Result<S, Error>) -> Result<MomentsState<S>, Error> {
         let refuse = |error: Error| Err(error.within("Moments"));
         if !(self.start_draws > 0.0 && self.start_draws.is_finite()) {
             return refuse(Error::parameter("start_draws", self.start_draws, "positive and finite"));
         }
         if !(self.memory > 0.0 && self.memory <= 1.0) {
             return refuse(Error::parameter("memory", self.memory, "positive and at most 1"));
-        }
-        // The metrics of composed kernels are known only after a step.
-        let mut metrics = 0;
-        let info = S::default();
-        info.record(&mut |_, _| metrics += 1);
-        if metrics > 0 {
-            acceptance(&info)?;
         }
         Ok(MomentsState { kernel: kernel?, accepted: 0.0, recent: 0.0, steps: 0 })
     }
@@ -176,7 +169,7 @@ where
         params: &[f64],
         lanes: &mut [Stream],
     ) -> Result<Self::State, Error> {
-        self.begin::<K::Info, _>(self.climb.init(target, family, params, lanes))
+        self.begin(self.climb.init(target, family, params, lanes))
     }
 
     fn init_at(
@@ -187,7 +180,7 @@ where
         positions: Mat<f64>,
         lanes: &mut [Stream],
     ) -> Result<Self::State, Error> {
-        self.begin::<K::Info, _>(self.climb.init_at(target, family, params, positions, lanes))
+        self.begin(self.climb.init_at(target, family, params, positions, lanes))
     }
 
     fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {

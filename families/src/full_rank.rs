@@ -286,11 +286,6 @@ impl Family for FullRank {
 }
 
 impl Reparameterised for FullRank {
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
-        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
-    }
-
     fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, mut work: &mut [f64]) {
         assert_eq!((noise.nrows(), noise.ncols()), (self.dim, z.ncols()), "a noise per column");
         assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");

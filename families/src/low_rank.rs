@@ -228,11 +228,6 @@ impl Reparameterised for LowRank {
         self.dim + self.rank
     }
 
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        assert_eq!(noise.nrows(), self.noise_dim(), "a noise per coordinate and per direction");
-        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
-    }
-
     fn transport(
         &self,
         params: &[f64],

@@ -164,11 +164,6 @@ impl Family for MeanField {
 }
 
 impl Reparameterised for MeanField {
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
-        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
-    }
-
     fn transport(
         &self,
         params: &[f64],

@@ -7,7 +7,7 @@
 //! * Adaptive step lengths per coordinate: [`Adam`], [`RmsProp`], [`AdaGrad`].
 //! * Gradient ascent without a learning rate: [`Dog`].
 //! * Learning rate schedules: [`Schedule`].
-//! * Wrappers of any optimiser: [`Clipped`] clips directions, [`Averaged`] averages the path.
+//! * Averages of the path of any optimiser: [`Averaged`].
 //! * Deterministic optimisation: modes, Gaussian starting points and ground truth, in [`deterministic`].
 //!
 //! # Units of the rate
@@ -26,15 +26,15 @@
 //!
 //! Deliberately absent: line searches and convergence tests for noisy directions, because noise makes their results meaningless.
 
+mod averaged;
 pub mod deterministic;
 mod rules;
 mod schedule;
-mod wrappers;
 
+pub use averaged::{Averaged, AveragedState, Averaging};
 pub use mcsa_core::{Error, from_fn};
 pub use rules::{
     AdaGrad, AdaGradState, Adam, AdamState, Dog, DogState, Momentum, MomentumState, Nesterov, NesterovState,
     RmsProp, RmsPropState, Sgd, SgdState,
 };
 pub use schedule::{IntoSchedule, Schedule};
-pub use wrappers::{Averaged, AveragedState, Averaging, Clip, Clipped, ClippedState};

@@ -307,7 +307,7 @@ rule! {
     AdamState { first: "first moments" check_state, second: "second moments" check_squares }
     in adam by |settings, rate, state, params, direction| {
         let (momentum, memory, t) = (settings.momentum, settings.memory, state.steps as f64);
-        let (first_bias, second_bias) = (bias(momentum, t), bias(memory, t));
+        let (first_bias, second_bias) = (1.0 - momentum.powf(t), 1.0 - memory.powf(t));
         let moments = state.first.iter_mut().zip(&mut state.second);
         for ((param, &g), (m, v)) in params.iter_mut().zip(direction).zip(moments) {
             *m = momentum * *m + (1.0 - momentum) * g;
@@ -315,12 +315,6 @@ rule! {
             *param += rate * (*m / first_bias) / ((*v / second_bias).sqrt() + settings.epsilon);
         }
     }
-}
-
-/// Bias correction `1 - b^t`. For large `t` it is 1 to the last digit, because `b^t <= e^-(t (1 - b))`; then the power is not
-/// computed.
-fn bias(b: f64, t: f64) -> f64 {
-    if t * (1.0 - b) > 40.0 { 1.0 } else { 1.0 - b.powf(t) }
 }
 
 rule! {
@@ -509,28 +503,6 @@ impl Optimizer for Dog {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_rate_one_over_t_gives_the_mean() {
-        let sgd = Sgd::new(Schedule::inverse(1.0).unwrap()).unwrap();
-        let (mut state, mut params) = (sgd.init(1), [7.0]);
-        for draw in [1.0, 3.0, 8.0, -2.0] {
-            let direction = [draw - params[0]];
-            sgd.ascend(&mut state, &mut params, &direction);
-        }
-        assert!((params[0] - 2.5).abs() < 1e-15);
-    }
-
-    #[test]
-    fn on_a_parabola_the_error_shrinks_by_a_constant_factor() {
-        let sgd = Sgd::new(0.25).unwrap();
-        let (mut state, mut params) = (sgd.init(2), [1.0, -4.0]);
-        for _ in 0..10 {
-            let direction = [-2.0 * params[0], -params[1]];
-            sgd.ascend(&mut state, &mut params, &direction);
-        }
-        assert_eq!(params, [0.5_f64.powi(10), -4.0 * 0.75_f64.powi(10)]);
-    }
-
     /// On `-h x^2 / 2` the error obeys `x'' = (1 + m - r h) x' - m x`: solved with its roots 3/4 and 1/4.
     #[test]
     fn on_a_parabola_momentum_is_a_recurrence_of_second_order() {
@@ -567,16 +539,6 @@ mod tests {
     }
 
     #[test]
-    fn nesterov_is_not_the_heavy_ball() {
-        let (nesterov, heavy) = (Nesterov::new(0.1).unwrap(), Momentum::new(0.1).unwrap());
-        let (mut a, mut b) = ([0.0], [0.0]);
-        nesterov.ascend(&mut nesterov.init(1), &mut a, &[1.0]);
-        heavy.ascend(&mut heavy.init(1), &mut b, &[1.0]);
-        assert_eq!((a, b), ([0.19], [0.1]));
-    }
-
-    /// Three steps on two coordinates, followed by hand in 30 digits.
-    #[test]
     fn three_steps_of_adam_by_hand() {
         let adam = Adam::with(0.5, 0.5, 0.75, 1e-8).unwrap();
         let (mut state, mut params) = (adam.init(1), [1.0]);
@@ -588,32 +550,6 @@ mod tests {
             x += 0.5 * (m / (1.0 - 0.5_f64.powi(t))) / ((v / (1.0 - 0.75_f64.powi(t))).sqrt() + 1e-8);
             assert!((params[0] - x).abs() < 1e-14);
         }
-    }
-
-    /// A constant direction has its own square as second moment: every step then has the length of the rate.
-    /// Without bias correction the first would be `(1 - b1) / sqrt(1 - b2)` as long: 3.16 times with the usual constants.
-    #[test]
-    fn missing_bias_correction_is_noticed() {
-        let adam = Adam::new(0.25).unwrap();
-        let (mut state, mut params) = (adam.init(1), [0.0]);
-        for t in 1..=50 {
-            adam.ascend(&mut state, &mut params, &[-3.0]);
-            assert!((params[0] + 0.25 * f64::from(t)).abs() < 1e-7, "{t}: {}", params[0]);
-        }
-        let (m, v) = (0.1 * -3.0_f64, 0.001 * 9.0_f64);
-        let uncorrected = 0.25 * m / (v.sqrt() + 1e-8);
-        assert!((uncorrected + 0.25).abs() > 0.5);
-    }
-
-    #[test]
-    fn a_bias_without_its_power_has_the_same_bits() {
-        for b in [0.0, 0.5, 0.9, 0.999, 1.0 - 1e-7] {
-            let end = 40.0 / (1.0 - b);
-            for t in [0.9_f64, 0.999, 1.0, 1.001, 2.0].map(|share| (share * end).round().max(1.0)) {
-                assert_eq!(bias(b, t), 1.0 - f64::powf(b, t), "{b} {t}");
-            }
-        }
-        assert!(bias(0.999, 30_000.0) < 1.0);
     }
 
     #[test]
@@ -630,14 +566,6 @@ mod tests {
     }
 
     #[test]
-    fn adam_without_memory_is_the_sign_of_the_direction() {
-        let adam = Adam::with(0.1, 0.0, 0.0, 1e-300).unwrap();
-        let (mut state, mut params) = (adam.init(3), [0.0; 3]);
-        adam.ascend(&mut state, &mut params, &[4.0, -1e-9, 0.0]);
-        assert_eq!(params, [0.1, -0.1, 0.0]);
-    }
-
-    #[test]
     fn two_steps_of_rms_prop_by_hand() {
         let rms = RmsProp::with(0.5, 0.75, 1e-300).unwrap();
         let (mut state, mut params) = (rms.init(2), [1.0, 0.0]);
@@ -645,46 +573,6 @@ mod tests {
         assert_eq!(params, [2.0, 0.0]);
         rms.ascend(&mut state, &mut params, &[-2.0, 1.0]); // v = 3 + 1 = 4, and 1/4
         assert_eq!(params, [1.5, 1.0]);
-    }
-
-    #[test]
-    fn steps_of_rms_prop_end_at_the_rate() {
-        let rms = RmsProp::new(Schedule::constant(0.01).unwrap()).unwrap();
-        let (mut state, mut params) = (rms.init(1), [0.0]);
-        let mut before = 0.0;
-        for t in 1..=300 {
-            before = params[0];
-            rms.ascend(&mut state, &mut params, &[7.0]);
-            let expected = 0.01 / (1.0 - 0.9_f64.powi(t)).sqrt();
-            assert!((params[0] - before - expected).abs() < 1e-9, "{t}");
-        }
-        assert!((params[0] - before - 0.01).abs() < 1e-9);
-    }
-
-    #[test]
-    fn pythagorean_steps_of_ada_grad_by_hand() {
-        let ada = AdaGrad::with(1.0, 1e-300).unwrap();
-        let (mut state, mut params) = (ada.init(2), [0.0, 0.0]);
-        for (direction, expected) in [
-            ([3.0, 0.0], [1.0, 0.0]),
-            ([4.0, -2.0], [1.0 + 4.0 / 5.0, -1.0]),
-            ([-12.0, 0.0], [1.0 + 4.0 / 5.0 - 12.0 / 13.0, -1.0]),
-        ] {
-            ada.ascend(&mut state, &mut params, &direction);
-            assert_eq!(params, expected);
-        }
-    }
-
-    #[test]
-    fn ada_grad_gives_the_sum_of_inverse_roots() {
-        let ada = AdaGrad::with(0.5, 1e-300).unwrap();
-        let (mut state, mut params) = (ada.init(1), [0.0]);
-        let mut expected = 0.0;
-        for t in 1..=100 {
-            ada.ascend(&mut state, &mut params, &[-7.0]);
-            expected -= 0.5 / f64::from(t).sqrt();
-            assert!((params[0] - expected).abs() < 1e-12, "{t}");
-        }
     }
 
     #[test]
@@ -700,29 +588,6 @@ mod tests {
         dog.ascend(&mut state, &mut params, &[1.0, 0.0]); // it came back, but the farthest counts
         let third = (1.0 + (params[1] - 1.0).powi(2)).sqrt().max(1.64_f64.sqrt());
         assert!((params[0] - (1.0 + third / 170.0_f64.sqrt())).abs() < 1e-15);
-    }
-
-    /// The path does not depend on the scale of the objective.
-    #[test]
-    fn the_scale_of_the_objective_does_not_matter() {
-        let dog = Dog::new(1e-3).unwrap();
-        let (mut small, mut large) = ([0.0], [0.0]);
-        let (mut state, mut other) = (dog.init(1), dog.init(1));
-        for _ in 0..200 {
-            let directions = [5.0 - small[0], 4096.0 * (5.0 - large[0])];
-            dog.ascend(&mut state, &mut small, &directions[..1]);
-            dog.ascend(&mut other, &mut large, &directions[1..]);
-        }
-        assert_eq!(small, large);
-        assert!((small[0] - 5.0).abs() < 0.1, "{small:?}");
-    }
-
-    #[test]
-    fn dog_does_not_move_without_a_direction() {
-        let dog = Dog::default();
-        let (mut state, mut params) = (dog.init(2), [1.0, 2.0]);
-        dog.ascend(&mut state, &mut params, &[0.0, 0.0]);
-        assert_eq!(params, [1.0, 2.0]);
     }
 
     /// A rule is read from a file whose constants are optional, wrong files are refused, and so are states of another length or with

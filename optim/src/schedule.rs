@@ -16,13 +16,12 @@ use crate::rules::{not_negative, positive};
 /// | (a plain number) | `rate` | |
 /// | `constant` | `rate` | `rate` |
 /// | `inverse` | `gamma / t` | `gamma` |
-/// | `inverse-root` | `gamma / sqrt(t)` | `gamma` |
 /// | `power` | `gamma / (offset + t)^exponent` | `gamma`, `offset` (0), `exponent` |
 /// | `drops` | `rate * factor^k`, where `k` counts the entries of `after` less than `t` | `rate`, `factor`, `after` |
 ///
 /// Stochastic approximation converges if the steps can reach any distance and the noise averages out, `sum gamma_t = inf` and
-/// `sum gamma_t^2 < inf` (Robbins & Monro 1951); see [`is_robbins_monro`](Self::is_robbins_monro). These conditions are also those
-/// for Markov chains in place of independent draws (Gu & Kong 1998). With a constant rate lambda ends up fluctuating around the
+/// `sum gamma_t^2 < inf` (Robbins & Monro 1951): `inverse`, and `power` with an exponent above 1/2. These conditions are also those for
+/// Markov chains in place of independent draws (Gu & Kong 1998). With a constant rate lambda ends up fluctuating around the
 /// optimum, with a spread that grows with the rate: average the iterates, or drop the rate.
 ///
 /// Units: those of the rate of the optimiser that uses it: lambda squared for [`Sgd`](crate::Sgd) and momentum, lambda for
@@ -46,9 +45,6 @@ enum Shape {
         rate: f64,
     },
     Inverse {
-        gamma: f64,
-    },
-    InverseRoot {
         gamma: f64,
     },
     Power {
@@ -81,14 +77,6 @@ impl Schedule {
         Self::checked(Shape::Inverse { gamma })
     }
 
-    /// `gamma_t = gamma / sqrt(t)`.
-    ///
-    /// # Errors
-    /// If `gamma` is not positive and finite.
-    pub fn inverse_root(gamma: f64) -> Result<Self, Error> {
-        Self::checked(Shape::InverseRoot { gamma })
-    }
-
     /// `gamma_t = gamma / (offset + t)^exponent`.
     ///
     /// # Errors
@@ -112,7 +100,6 @@ impl Schedule {
         match &self.0 {
             Shape::Constant { rate } => *rate,
             Shape::Inverse { gamma } => gamma / steps,
-            Shape::InverseRoot { gamma } => gamma / steps.sqrt(),
             Shape::Power { gamma, offset, exponent } => gamma / (offset + steps).powf(*exponent),
             Shape::Drops { rate, factor, after } => {
                 after.iter().take_while(|last| **last < t).fold(*rate, |rate, _| rate * factor)
@@ -120,22 +107,11 @@ impl Schedule {
         }
     }
 
-    /// True if `sum gamma_t = inf` and `sum gamma_t^2 < inf`: `inverse`, and `power` with an exponent above 1/2.
-    pub fn is_robbins_monro(&self) -> bool {
-        match self.0 {
-            Shape::Inverse { .. } => true,
-            Shape::Power { exponent, .. } => exponent > 0.5,
-            Shape::Constant { .. } | Shape::InverseRoot { .. } | Shape::Drops { .. } => false,
-        }
-    }
-
     fn checked(shape: Shape) -> Result<Self, Error> {
         let within = |error: Error| error.within("Schedule");
         match &shape {
             Shape::Constant { rate } => positive("rate", *rate)?,
-            Shape::Inverse { gamma } | Shape::InverseRoot { gamma } => {
-                positive("gamma", *gamma).map_err(within)?;
-            }
+            Shape::Inverse { gamma } => positive("gamma", *gamma).map_err(within)?,
             Shape::Power { gamma, offset, exponent } => {
                 positive("gamma", *gamma).and_then(|()| not_negative("offset", *offset)).map_err(within)?;
                 if !(*exponent > 0.0 && *exponent <= 1.0) {
@@ -225,48 +201,39 @@ impl<'de> Visitor<'de> for NumberOrTable {
 mod tests {
     use super::*;
 
-    fn first_four(schedule: &Schedule) -> [f64; 4] {
-        [1, 2, 3, 4].map(|t| schedule.at(t))
-    }
-
     #[test]
     fn values_by_hand() {
-        assert_eq!(first_four(&Schedule::constant(0.3).unwrap()), [0.3; 4]);
-        assert_eq!(first_four(&Schedule::inverse(6.0).unwrap()), [6.0, 3.0, 2.0, 1.5]);
-        let roots = [2.0, std::f64::consts::SQRT_2, 2.0 / 3.0_f64.sqrt(), 1.0];
-        assert!(
-            first_four(&Schedule::inverse_root(2.0).unwrap())
-                .iter()
-                .zip(roots)
-                .all(|(a, b)| (a - b).abs() < 1e-15)
-        );
-        assert!((Schedule::power(8.0, 7.0, 2.0 / 3.0).unwrap().at(1) - 2.0).abs() < 1e-15);
-        assert_eq!(Schedule::power(8.0, 0.0, 1.0).unwrap().at(5), 1.6);
+        let power = |gamma, offset, exponent| Schedule::power(gamma, offset, exponent).unwrap();
+        let drops = |after| Schedule::drops(8.0, 0.5, after).unwrap();
+        for (schedule, expected) in [
+            (Schedule::constant(0.3).unwrap(), [0.3; 4]),
+            (Schedule::inverse(6.0).unwrap(), [6.0, 3.0, 2.0, 1.5]),
+            (power(6.0, 0.0, 1.0), [6.0, 3.0, 2.0, 1.5]),
+            (power(2.0, 0.0, 0.5), [2.0, std::f64::consts::SQRT_2, 2.0 / 3.0_f64.sqrt(), 1.0]),
+            (drops(vec![1, 3]), [8.0, 4.0, 4.0, 2.0]),
+            (drops(vec![]), [8.0; 4]),
+        ] {
+            for (t, expected) in (1..).zip(expected) {
+                assert!((schedule.at(t) - expected).abs() < 1e-15, "{schedule:?} {t}");
+            }
+        }
+        assert!((power(8.0, 7.0, 2.0 / 3.0).at(1) - 2.0).abs() < 1e-15);
+        assert_eq!(drops(vec![1, 3]).at(1_000_000), 2.0);
     }
 
     #[test]
-    fn drops_come_after_their_step() {
-        let drops = Schedule::drops(8.0, 0.5, vec![1, 3]).unwrap();
-        assert_eq!(first_four(&drops), [8.0, 4.0, 4.0, 2.0]);
-        assert_eq!(drops.at(1_000_000), 2.0);
-        assert_eq!(Schedule::drops(8.0, 0.5, vec![]).unwrap().at(9), 8.0);
-    }
-
-    #[test]
-    fn the_conditions_of_robbins_and_monro() {
-        let good = [Schedule::inverse(1.0), Schedule::power(1.0, 10.0, 0.51), Schedule::power(1.0, 0.0, 1.0)];
-        assert!(good.into_iter().all(|schedule| schedule.unwrap().is_robbins_monro()));
-        let bad = [Schedule::constant(1.0), Schedule::inverse_root(1.0), Schedule::power(1.0, 0.0, 0.5)];
-        assert!(!bad.into_iter().any(|schedule| schedule.unwrap().is_robbins_monro()));
-    }
-
-    #[test]
-    fn impossible_schedules_are_refused() {
+    fn impossible_schedules_are_errors() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Schedule::constant(bad).is_err() && Schedule::inverse(bad).is_err(), "{bad}");
-            assert!(Schedule::inverse_root(bad).is_err() && Schedule::power(bad, 0.0, 1.0).is_err(), "{bad}");
-            assert!(Schedule::drops(bad, 0.1, vec![]).is_err() && Schedule::drops(1.0, bad, vec![]).is_err());
-            assert!(Schedule::power(1.0, 0.0, bad).is_err(), "{bad}");
+            for schedule in [
+                Schedule::constant(bad),
+                Schedule::inverse(bad),
+                Schedule::power(bad, 0.0, 1.0),
+                Schedule::power(1.0, 0.0, bad),
+                Schedule::drops(bad, 0.1, vec![]),
+                Schedule::drops(1.0, bad, vec![]),
+            ] {
+                assert!(schedule.is_err(), "{bad} {schedule:?}");
+            }
         }
         assert!(Schedule::power(1.0, -0.5, 1.0).is_err());
         assert!(Schedule::power(1.0, 0.0, 1.5).is_err());
@@ -281,47 +248,37 @@ mod tests {
         rate: Schedule,
     }
 
-    fn read(text: &str) -> Result<Schedule, String> {
-        toml::from_str::<Holder>(text).map(|holder| holder.rate).map_err(|error| error.message().to_string())
-    }
-
+    /// A number or a table, checked where it is read; what is written is read.
     #[test]
-    fn a_file_says_a_number_or_a_table() {
-        assert_eq!(read("rate = 1").unwrap(), Schedule::constant(1.0).unwrap());
-        assert_eq!(read("rate = 0.01").unwrap(), Schedule::constant(0.01).unwrap());
-        assert_eq!(
-            read("rate = { kind = 'inverse', gamma = 0.5 }").unwrap(),
-            Schedule::inverse(0.5).unwrap()
-        );
-        let drops = "rate = { kind = 'drops', rate = 0.001, factor = 0.1, after = [15_000, 30_000] }";
-        assert_eq!(read(drops).unwrap(), Schedule::drops(0.001, 0.1, vec![15_000, 30_000]).unwrap());
-    }
-
-    #[test]
-    fn a_file_is_checked_where_it_is_read() {
-        assert_eq!(read("rate = -1").unwrap_err(), "rate is -1, expected positive and finite");
-        let error = read("rate = { kind = 'inverse', gamma = 0 }").unwrap_err();
-        assert_eq!(error, "Schedule: gamma is 0, expected positive and finite");
-        assert!(read("rate = { kind = 'inverse', gamma = 1, offset = 2 }").unwrap_err().contains("offset"));
-        assert!(read("rate = { kind = 'cosine', gamma = 1 }").unwrap_err().contains("cosine"));
-        assert!(read("rate = 'fast'").unwrap_err().contains("expected a number, or a table"));
-    }
-
-    #[test]
-    fn what_is_written_is_read() {
-        let shapes = [
-            Schedule::constant(0.1),
-            Schedule::inverse(0.1),
-            Schedule::inverse_root(0.1),
-            Schedule::power(0.1, 0.2, 0.3),
-            Schedule::drops(0.1, 0.2, vec![3]),
-        ];
-        for rate in shapes.map(Result::unwrap) {
-            let text = serde_json::to_string(&rate).unwrap();
-            assert_eq!(serde_json::from_str::<Schedule>(&text).unwrap(), rate, "{text}");
+    fn schedules_in_files() {
+        let read = |text: &str| toml::from_str::<Holder>(text).map(|holder| holder.rate);
+        for (text, rate) in [
+            ("1", Schedule::constant(1.0)),
+            ("0.01", Schedule::constant(0.01)),
+            ("{ kind = 'inverse', gamma = 0.5 }", Schedule::inverse(0.5)),
+            ("{ kind = 'power', gamma = 0.1, offset = 0.2, exponent = 0.3 }", Schedule::power(0.1, 0.2, 0.3)),
+            (
+                "{ kind = 'drops', rate = 0.001, factor = 0.1, after = [15_000, 30_000] }",
+                Schedule::drops(0.001, 0.1, vec![15_000, 30_000]),
+            ),
+        ] {
+            let rate = rate.unwrap();
+            assert_eq!(read(&format!("rate = {text}")).unwrap(), rate);
+            let json = serde_json::to_string(&rate).unwrap();
+            assert_eq!(serde_json::from_str::<Schedule>(&json).unwrap(), rate, "{json}");
             let holder = Holder { rate };
             assert_eq!(toml::from_str::<Holder>(&toml::to_string(&holder).unwrap()).unwrap(), holder);
         }
         assert_eq!(serde_json::to_string(&Schedule::constant(0.5).unwrap()).unwrap(), "0.5");
+        for (text, error) in [
+            ("-1", "rate is -1, expected positive and finite"),
+            ("{ kind = 'inverse', gamma = 0 }", "Schedule: gamma is 0, expected positive and finite"),
+            ("{ kind = 'inverse', gamma = 1, offset = 2 }", "offset"),
+            ("{ kind = 'cosine', gamma = 1 }", "cosine"),
+            ("'fast'", "expected a number, or a table"),
+        ] {
+            let found = read(&format!("rate = {text}")).unwrap_err().message().to_owned();
+            assert!(found.contains(error), "{found}");
+        }
     }
 }

@@ -304,11 +304,6 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
         (1 + self.steps) * self.surrogate.dim() + self.surrogate.noise_dim()
     }
 
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        assert_eq!(noise.nrows(), self.noise_dim(), "the noise of a path");
-        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
-    }
-
     fn push(
         &self,
         params: &[f64],

@@ -4,8 +4,8 @@ use crate::{Along, LocalLatents, PathPoint, Surrogate};
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Parametric, Pushforward, Reparameterised, StepSizes, Stream, all_finite,
-    batch, batch_mut, borrow, each_column, one, same_length,
+    Columns, ColumnsMut, Error, Parametric, Pushforward, Reparameterised, StepSizes, all_finite, batch,
+    batch_mut, borrow, one, same_length,
 };
 
 use super::annealed::Annealed;
@@ -231,11 +231,6 @@ impl<M: LocalLatents> Parametric for SemiPart<'_, M> {
 impl<M: LocalLatents> Pushforward for SemiPart<'_, M> {
     fn noise_dim(&self) -> usize {
         self.family.model.num_globals() + self.rows.len() * self.local_noise()
-    }
-
-    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
-        assert_eq!(noise.nrows(), self.noise_dim(), "the noise of a minibatch");
-        each_column(lanes, noise, |lane, _, noise| lane.normals_into(noise));
     }
 
     fn push(

@@ -172,20 +172,9 @@ fn rows_of_another_batch_are_errors() {
     assert_eq!(error, "40 rows a batch, the target has 39");
 }
 
-/// A family that is no path has no step sizes to report.
+/// Health has the step sizes of an annealed path; a family that is no path has none to report.
 #[test]
-fn draws_of_a_family_have_no_step_sizes() {
-    let (target, family) = (Gaussian::standard(2), Drawn(MeanField::new(2)));
-    let ascent = ascent(&target, &family, FlowElbo::new(1), 1e-3, 5);
-    let mut fit = ascent.start(vec![0.0; 4]).unwrap();
-    ascent.run(&mut fit, 5).unwrap();
-    let health = ascent.pushed_health(&fit).unwrap();
-    assert!(health.step_sizes.is_none() && !health.to_string().contains("are zero"), "{health}");
-}
-
-/// Health of an annealed fit, and the log evidence between its two bounds: Gaussian target, exact points.
-#[test]
-fn evidence_is_enclosed() {
+fn health_has_the_step_sizes_of_a_path() {
     let target = Gaussian::standard(2);
     let (family, params) = annealed();
     let ascent = ascent(&target, &family, FlowElbo::new(1), 5e-3, 5);
@@ -194,16 +183,15 @@ fn evidence_is_enclosed() {
     let health = ascent.pushed_health(&fit).unwrap();
     assert_eq!(health.step_sizes.map(|sizes| sizes.steps), Some(3));
     assert!(health.to_string().contains("of 3 are zero"), "{health}");
-    let mut lane = Seed::new(6).stream(0, 0);
-    let points = Mat::from_fn(2, 4_000, |_, _| lane.normal());
-    let evidence = ascent.pushed_evidence(&fit, 4_000, points.as_ref()).unwrap();
-    // Both bounds are means of 4000 terms; the fit is good to a hundredth of a nat.
-    assert!(evidence.lower < 0.005 && evidence.upper > -0.005, "{evidence:?}");
-    assert!(evidence.upper - evidence.lower < 0.1, "{evidence:?}");
-    // The failing twin: points that are not draws of the target do not give an upper bound that is near.
-    let narrow = Mat::from_fn(2, 4_000, |_, _| 3.0 * lane.normal());
-    let wrong = ascent.pushed_evidence(&fit, 4_000, narrow.as_ref()).unwrap();
-    assert!((wrong.upper - evidence.upper).abs() > 0.1, "{wrong:?}");
+    // A mean of 4000 terms; the fit is good to a hundredth of a nat.
+    assert!((-0.1..0.005).contains(&health.evidence_lower), "{health}");
+
+    let family = Drawn(MeanField::new(2));
+    let ascent = self::ascent(&target, &family, FlowElbo::new(1), 1e-3, 5);
+    let mut fit = ascent.start(vec![0.0; 4]).unwrap();
+    ascent.run(&mut fit, 5).unwrap();
+    let health = ascent.pushed_health(&fit).unwrap();
+    assert!(health.step_sizes.is_none() && !health.to_string().contains("are zero"), "{health}");
 }
 
 const LOCALS: usize = 20;

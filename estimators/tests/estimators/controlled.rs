@@ -1,13 +1,10 @@
 //! Control variates and mirrored draws: exactly equal means, less noise.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Error, Estimator, Family, LogDensity, Parametric, Seed, Stream, enumerate};
-use mcsa_estimators::{
-    Controllable, Controlled, Draws, ScoreWeights, TailWeight, Weighting, msc_rb, pmcsa, snis,
-};
+use mcsa_core::{Error, Estimator, Family, Parametric, Seed, Stream, enumerate};
+use mcsa_estimators::{Controllable, Controlled, ScoreWeights, Weighting, msc_rb, pmcsa, snis};
 use mcsa_families::{Atoms, MeanField};
 use mcsa_models::Gaussian;
-use mcsa_optim::deterministic::MultiPathfinder;
 use mcsa_testing::Finite;
 
 use super::step;
@@ -216,7 +213,6 @@ fn impossible_settings_are_refused() {
     let forgetful = Controlled { estimator: pmcsa(2), memory: 1.0 };
     let refused = forgetful.init(&target, &family, &params, &mut lanes[..2]).map(drop);
     assert_eq!(told(refused), "Controlled: memory is 1, expected at least 0 and less than 1");
-    assert_eq!(target.dim(), 1);
 }
 
 /// If q is p all weights are equal and all proposals accepted: the score of the mean is odd, so it cancels in mirrored
@@ -238,22 +234,4 @@ fn what_is_odd_cancels_in_mirrored_draws() {
     assert!(of_mean(&snis(6).mirrored(), place) < 1e-12);
     assert!(of_mean(&pmcsa(6).mirrored(), place) < 1e-12);
     assert!(of_mean(&snis(6), place) > 1e-2 && of_mean(&pmcsa(6), place) > 1e-2);
-}
-
-/// Draws of several paths, weighted by the mixture, are draws of a Gaussian target with light weights; their densities must fit.
-#[test]
-fn paths_become_weighted_draws() {
-    let covariance = faer::mat![[4.0, 1.5], [1.5, 1.0]];
-    let target = Gaussian::new(vec![5.0, -1.0], covariance.as_ref()).unwrap();
-    let finder = MultiPathfinder { paths: 5, draws: 400, ..MultiPathfinder::default() };
-    let paths = finder.run(&target, Seed::new(2)).unwrap();
-    let draws = Draws::weighted(paths.points.clone(), paths.log_p.clone(), paths.log_q.clone()).unwrap();
-    assert_eq!((draws.len(), draws.non_finite, draws.tail_weight()), (2_000, 0, TailWeight::Light));
-    let (mean, _) = draws.moments();
-    assert!(mean.iter().zip(target.mean()).all(|(a, b)| (a - b).abs() < 0.3), "{mean:?}");
-    let resampled = draws.resampled(100, &mut Seed::new(1).stream(0, 0)).unwrap();
-    assert_eq!(resampled.ncols(), 100);
-    let error =
-        Draws::weighted(paths.points, paths.log_p[1..].to_vec(), paths.log_q).unwrap_err().to_string();
-    assert_eq!(error, "weighted: log_p has length 1999, expected 2000");
 }

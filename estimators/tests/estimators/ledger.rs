@@ -2,7 +2,7 @@
 //!
 //! A draw brings its own log density, so `log q` is evaluated once per draw and once per `log_prob`.
 
-use mcsa_core::{Counted, Counts, Estimator, Family, Gradient, Seed};
+use mcsa_core::{Counted, Counts, Estimator, Seed};
 use mcsa_estimators::{
     Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
 };
@@ -91,54 +91,4 @@ fn a_defence_costs_no_evaluation_of_the_target() {
     assert!(from_tail > 0 && from_family > from_tail);
     assert_eq!(q.log_prob, 8 * STEPS + from_tail);
     assert_eq!(q.score, 8 * STEPS);
-}
-
-/// The twin: a second evaluation of the points is detected.
-#[test]
-fn a_second_look_is_seen() {
-    struct LooksTwice;
-    impl<P: Gradient, F: Family> Estimator<P, F> for LooksTwice {
-        type State = mcsa_kernels::ImhState;
-        type Info = mcsa_kernels::ImportanceInfo;
-        fn num_params(&self, _: &P, family: &F) -> usize {
-            family.num_params()
-        }
-        fn check_params(&self, _: &P, family: &F, params: &[f64]) -> Result<(), mcsa_core::Error> {
-            family.check(params)
-        }
-        fn lanes(&self) -> usize {
-            4
-        }
-        fn work_len(&self, target: &P, family: &F) -> usize {
-            pmcsa(4).work_len(target, family)
-        }
-        fn init(
-            &self,
-            target: &P,
-            family: &F,
-            params: &[f64],
-            lanes: &mut [mcsa_core::Stream],
-        ) -> Result<Self::State, mcsa_core::Error> {
-            pmcsa(4).init(target, family, params, lanes)
-        }
-        fn check(&self, _: &P, _: &F, _: &Self::State) -> Result<(), mcsa_core::Error> {
-            Ok(())
-        }
-        fn ascent_direction(
-            &self,
-            target: &P,
-            family: &F,
-            params: &[f64],
-            state: &mut Self::State,
-            lanes: &mut [mcsa_core::Stream],
-            direction: &mut [f64],
-            work: &mut [f64],
-        ) -> Result<Self::Info, mcsa_core::Error> {
-            let info = pmcsa(4).ascent_direction(target, family, params, state, lanes, direction, work)?;
-            target.log_densities(state.chains.positions.as_ref(), &mut [0.0; 4], work);
-            Ok(info)
-        }
-    }
-    assert_ne!(row(&LooksTwice), row(&pmcsa(4)));
-    assert_eq!(row(&LooksTwice)[1], 8.0);
 }

@@ -1,8 +1,8 @@
 //! Stopping rule against known optima. More parameters: `cargo run --release -p mcsa-estimators --example false_stops`.
 
-use mcsa_core::{Estimator, Family, LogDensity, Seed};
+use mcsa_core::{Estimator, LogDensity, Seed};
 use mcsa_estimators::{Accuracy, Ascent, Obstacle, Outcome, Run, Stationary, jsa, pmcsa};
-use mcsa_families::{Defence, FullRank, MeanField, Tail};
+use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, Student};
 use mcsa_optim::Adam;
 
@@ -75,53 +75,14 @@ fn mass_that_was_never_visited_is_not_seen() {
     assert!(count > 8, "{count}");
 }
 
-/// A learning rate whose noise bends the mean beyond the accuracy is refused for that reason.
-#[test]
-fn too_large_a_rate_is_refused() {
-    let gaussian = Gaussian::diagonal(vec![1.0, -1.0, 2.0], vec![0.5, 1.0, 2.0]).unwrap();
-    let (outcome, _) = fit(&gaussian, pmcsa(1), 0.3, 1);
-    let Outcome::BudgetSpent { accuracy: Some(accuracy) } = &outcome else { panic!("{outcome}") };
-    assert_eq!(accuracy.obstacle, Some(Obstacle::Rate), "{outcome}");
-}
-
-/// A standard Gaussian from its optimum, to accuracy 0.2 in at most 30 000 steps.
-fn from_the_optimum<F: Family>(family: &F, optimum: Vec<f64>, rate: f64, seed: u64) -> Outcome {
-    let target = Gaussian::standard(family.dim());
-    let optimizer = Adam::new(rate).unwrap();
-    let ascent = Ascent { target: &target, family, estimator: pmcsa(10), optimizer, seed: Seed::new(seed) };
-    let mut fit = ascent.start(optimum).unwrap();
-    ascent.run(&mut fit, Run::of(30_000).until(Stationary::to(0.2).unwrap())).unwrap()
-}
-
-/// Converged fits stop for every number of parameters: 2, 90 and 300 here.
-#[test]
-fn many_parameters_stop() {
-    for dim in [1, 45, 150] {
-        let family = MeanField::new(dim);
-        let optimum = family.at(&vec![0.0; dim], &vec![1.0; dim]).unwrap();
-        let outcome = from_the_optimum(&family, optimum, 0.01, 1);
-        assert!(matches!(outcome, Outcome::Converged(_)), "{dim}: {outcome}");
-    }
-}
-
-/// Fits of the 90 parameters of a full covariance in 12 dimensions stop; a limit of 1.1 on every R-hat is too strict for them.
-#[test]
-fn full_covariances_stop() {
-    let family = FullRank::new(12);
-    let factor = faer::Mat::from_fn(12, 12, |i, j| if i == j { 1.0 } else { 0.0 });
-    for seed in 1..=3 {
-        let optimum = family.at(&[0.0; 12], factor.as_ref()).unwrap();
-        let outcome = from_the_optimum(&family, optimum, 0.01, seed);
-        assert!(matches!(outcome, Outcome::Converged(_)), "{seed}: {outcome}");
-    }
-}
-
-/// The twin: at a learning rate too small for 90 parameters to cover three units, they drift to the end.
+/// At a learning rate too small for 90 parameters to cover three units, they drift to the end.
 #[test]
 fn parameters_under_way_do_not_stop() {
-    let family = MeanField::new(45);
-    let start = family.at(&[3.0; 45], &[1.0; 45]).unwrap();
-    let outcome = from_the_optimum(&family, start, 3e-5, 1);
+    let (target, family) = (Gaussian::standard(45), MeanField::new(45));
+    let (estimator, optimizer, seed) = (pmcsa(10), Adam::new(3e-5).unwrap(), Seed::new(1));
+    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
+    let mut fit = ascent.start(family.at(&[3.0; 45], &[1.0; 45]).unwrap()).unwrap();
+    let outcome = ascent.run(&mut fit, Run::of(30_000).until(Stationary::to(0.2).unwrap())).unwrap();
     let Outcome::BudgetSpent { accuracy: Some(accuracy) } = &outcome else { panic!("{outcome}") };
     assert!(accuracy.r_hat > accuracy.r_hat_limit && accuracy.r_hat_limit > 1.0, "{outcome}");
     assert_eq!(accuracy.obstacle, Some(Obstacle::Drift), "{outcome}");

@@ -4,7 +4,7 @@ use faer::linalg::solvers::{DenseSolveCore, Llt, LltError};
 use faer::{Mat, MatRef, Side};
 use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable, all_finite, same_length};
 
-use super::lbfgs::FALLS;
+use super::lbfgs::is_flat;
 
 /// Gaussian with a mean and a covariance: a starting point for a fit.
 ///
@@ -152,7 +152,13 @@ impl Laplace {
                 square.sqrt()
             ))));
         }
-        if is_flat(target, mode, log_p, &covariance) {
+        // Axes: the regression of all coordinates on one of them.
+        let axes = (0..dim).map(|k| {
+            let sd = covariance[(k, k)].sqrt();
+            covariance.col_as_slice(k).iter().map(|c| c / sd).collect()
+        });
+        let fall = |z: &[f64]| log_p - target.log_density(z, &mut vec![0.0; target.work_len(1)]);
+        if is_flat(mode, axes, fall) {
             let reason = "the top is flat: the density around it does not fall as its curvature says";
             return Err(within(Error::invalid(reason)));
         }
@@ -166,30 +172,9 @@ impl Laplace {
 /// Largest length of the Newton step from a mode, in standard deviations.
 const LONGEST_STEP: f64 = 0.1;
 
-/// Standard deviation, relative to `|z|` or 1, from which the density has to show that it falls as the curvature at the mode says.
-const LONG: f64 = 10.0;
-
-/// True if the log density does not fall like that of the Gaussian along an axis on which that is long: the regression of all coordinates
-/// on one of them, along which a Gaussian falls by `t^2 / 2` over t standard deviations.
-fn is_flat<P: Differentiable + ?Sized>(target: &P, mode: &[f64], log_p: f64, covariance: &Mat<f64>) -> bool {
-    let mut work = vec![0.0; target.work_len(1)];
-    (0..mode.len()).any(|k| {
-        let sd = covariance[(k, k)].sqrt();
-        let within = (mode.iter().zip(covariance.col_as_slice(k)))
-            .map(|(z, c)| LONG * (1.0 + z.abs()) * sd / c.abs())
-            .fold(f64::INFINITY, f64::min);
-        within < 1.0
-            && [within, -within].iter().any(|t| {
-                let aside: Vec<f64> =
-                    mode.iter().zip(covariance.col_as_slice(k)).map(|(z, c)| z + t * c / sd).collect();
-                !FALLS.contains(&((log_p - target.log_density(&aside, &mut work)) / (t * t)))
-            })
-    })
-}
-
 /// Width of a central difference at `x`, relative to `|x|` or 1: the cube root of the machine epsilon, at which truncation error
 /// and rounding error are of similar size.
-pub(super) fn difference_width(x: f64) -> f64 {
+fn difference_width(x: f64) -> f64 {
     let width = f64::EPSILON.cbrt() * x.abs().max(1.0);
     // Rounded so that x + width is exact and the divisor is the actual distance of the points.
     (x + width) - x

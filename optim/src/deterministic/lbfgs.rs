@@ -122,9 +122,6 @@ const BETWEEN: u64 = 20;
 /// Largest dimension in which coordinates are scaled: a scaling costs a gradient per coordinate and `d^3` operations.
 const MOST_SCALED: usize = 200;
 
-/// Fall of the value `t` standard deviations away from a mode, as a multiple of `t^2`; a Gaussian falls by `t^2 / 2`.
-pub(super) const FALLS: std::ops::RangeInclusive<f64> = 0.01..=50.0;
-
 /// Observer of a run: called with each iterate, its gradient, and the metric if it begins there.
 pub(super) type Watch<'a> = &'a mut dyn FnMut(&[f64], &[f64], Option<&Metric>);
 
@@ -202,7 +199,7 @@ impl<'a> Run<'a> {
     fn new(objective: Objective<'a>, start: &[f64]) -> Result<Self, Error> {
         all_finite("start", start).map_err(|error| error.within("Lbfgs"))?;
         let cache = CachedObjective::new(objective, start);
-        let here = cache.last();
+        let here = cache.0.borrow().place.clone();
         if !here.cost.is_finite() {
             let reason = "the value or its gradient is not finite at the start; start elsewhere";
             return Err(Error::invalid(reason).within("Lbfgs"));
@@ -224,19 +221,19 @@ impl<'a> Run<'a> {
         loop {
             let uphill: Vec<f64> = self.here.gradient.iter().map(|g| -g).collect();
             watch(&self.here.point, &uphill, scaled.take());
-            if norm(&self.cache.pulled(&self.here)) <= tolerance {
+            if norm(&self.cache.0.borrow().pulled(&self.here.gradient)) <= tolerance {
                 return Ok(Outcome::Converged);
             }
-            if self.cache.has_pole() || norm(&self.here.point) > self.farthest {
+            if self.cache.0.borrow().has_pole || norm(&self.here.point) > self.farthest {
                 return Ok(Outcome::Unbounded);
             }
             if self.iterations == last {
                 return Ok(Outcome::IterationLimit);
             }
             let (mut next, _) = solver.next_iter(&mut problem, iterate).map_err(refused)?;
-            let reached = self.cache.last();
+            let reached = self.cache.0.borrow().place.clone();
             if next.terminated() {
-                let has_fled = self.cache.has_pole() || norm(&reached.point) > self.farthest;
+                let has_fled = self.cache.0.borrow().has_pole || norm(&reached.point) > self.farthest;
                 return Ok(if has_fled { Outcome::Unbounded } else { Outcome::Stalled });
             }
             next.increment_iter();
@@ -262,7 +259,7 @@ impl<'a> Run<'a> {
     /// Scales the coordinates by the curvature here; false if it is not finite.
     fn scale(&mut self) -> bool {
         let gradient_at = |z: &[f64]| {
-            let place = self.cache.aside(z);
+            let place = self.cache.0.borrow_mut().evaluate(z.to_vec());
             place.cost.is_finite().then_some(place.gradient)
         };
         let metric = Metric::at(&self.here.point, &self.here.gradient, gradient_at);
@@ -284,22 +281,42 @@ impl<'a> Run<'a> {
             value: -cost,
             gradient_norm: norm(gradient),
             iterations: self.iterations,
-            evaluations: self.cache.evaluations(),
+            evaluations: self.cache.0.borrow().evaluations,
             outcome,
         }
     }
 
     /// True if the value does not follow its curvature along an axis on which there is next to none.
     fn is_flat(&self, metric: &Metric) -> bool {
-        let Place { point, cost, .. } = &self.here;
-        metric.long_axes(point).any(|(axis, length)| {
-            [length, -length].iter().any(|length| {
-                let aside: Vec<f64> = point.iter().zip(axis).map(|(z, c)| z + length * c).collect();
-                let fall = (self.cache.aside(&aside).cost - cost) / (length * length);
-                !FALLS.contains(&fall)
-            })
+        let axes = (0..self.here.point.len()).map(|k| metric.factor.col_as_slice(k).to_vec());
+        is_flat(&self.here.point, axes, |z| {
+            self.cache.0.borrow_mut().evaluate(z.to_vec()).cost - self.here.cost
         })
     }
+}
+
+/// Fall of the value `t` standard deviations away from a mode, as a multiple of `t^2`; a Gaussian falls by `t^2 / 2`.
+const FALLS: std::ops::RangeInclusive<f64> = 0.01..=50.0;
+
+/// Length of an axis, relative to `|z|` or 1, from which it is long.
+const LONG: f64 = 10.0;
+
+/// True if a value does not fall like that of a Gaussian along an axis of one standard deviation that is long compared with the
+/// coordinates of the mode, at the multiple of it that is no longer long. `fall` is the fall from the mode to a point.
+pub(super) fn is_flat(
+    mode: &[f64],
+    mut axes: impl Iterator<Item = Vec<f64>>,
+    fall: impl Fn(&[f64]) -> f64,
+) -> bool {
+    axes.any(|axis| {
+        let within = axis.iter().zip(mode).map(|(c, z)| LONG * (1.0 + z.abs()) / c.abs());
+        let within = within.fold(f64::INFINITY, f64::min);
+        within < 1.0
+            && [within, -within].iter().any(|t| {
+                let aside: Vec<f64> = mode.iter().zip(&axis).map(|(z, c)| z + t * c).collect();
+                !FALLS.contains(&(fall(&aside) / (t * t)))
+            })
+    })
 }
 
 fn refused(error: argmin::core::Error) -> Error {
@@ -404,16 +421,6 @@ impl<'a> CachedObjective<'a> {
         (last.place.cost, last.slopes.clone())
     }
 
-    /// The place of the last point of argmin's.
-    fn last(&self) -> Place {
-        self.0.borrow().place.clone()
-    }
-
-    /// Cost and gradient at a point in the coordinates of the objective, not kept.
-    fn aside(&self, point: &[f64]) -> Place {
-        self.0.borrow_mut().evaluate(point.to_vec())
-    }
-
     /// Argmin's point and gradient at a place, at which coordinates of a new metric begin; without one the coordinates stay.
     fn begin(&self, here: &Place, metric: Option<Rc<Metric>>) -> (Vec<f64>, Vec<f64>) {
         let last = &mut *self.0.borrow_mut();
@@ -421,20 +428,6 @@ impl<'a> CachedObjective<'a> {
         (last.metric, last.place) = (metric, here.clone());
         last.slopes = last.pulled(&here.gradient);
         (last.point.clone(), last.slopes.clone())
-    }
-
-    fn evaluations(&self) -> u64 {
-        self.0.borrow().evaluations
-    }
-
-    /// True if the value was `+inf` at any point so far.
-    fn has_pole(&self) -> bool {
-        self.0.borrow().has_pole
-    }
-
-    /// The gradient at a place, in the coordinates of the metric.
-    fn pulled(&self, place: &Place) -> Vec<f64> {
-        self.0.borrow().pulled(&place.gradient)
     }
 }
 
@@ -476,9 +469,6 @@ const WIDTH: f64 = 1e-6;
 /// Least scaled eigenvalue, and the one down to which a negative one is rounding: scaled entries have errors of some `1e-6`.
 const LEAST: f64 = 1e-8;
 const ROUNDING: f64 = 1e-6;
-
-/// Length of an axis, relative to `|z|` or 1, from which it is long.
-const LONG: f64 = 10.0;
 
 impl Metric {
     /// The metric at `centre`, where the cost has the gradient `gradient`, from one more gradient per coordinate; `None` if one of
@@ -537,19 +527,6 @@ impl Metric {
     /// `|A|^-1`, the covariance of the Gaussian with this curvature.
     pub(super) fn covariance(&self) -> Mat<f64> {
         &self.factor * self.factor.transpose()
-    }
-
-    /// Columns of `C` that are long compared with the coordinates of `z`, along which the curvature is next to nothing, and the multiple
-    /// of each at which it is no longer long.
-    fn long_axes<'a>(&'a self, z: &'a [f64]) -> impl Iterator<Item = (&'a [f64], f64)> {
-        let multiple = move |axis: &[f64]| {
-            let within = axis.iter().zip(z).map(|(c, z)| LONG * (1.0 + z.abs()) / c.abs());
-            within.fold(f64::INFINITY, f64::min)
-        };
-        (0..z.len())
-            .map(|k| self.factor.col_as_slice(k))
-            .map(move |axis| (axis, multiple(axis)))
-            .filter(|(_, multiple)| *multiple < 1.0)
     }
 }
 

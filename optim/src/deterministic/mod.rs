@@ -6,8 +6,6 @@
 //!   [`MultiPathfinder`] one of each of several paths, with draws. They are starting points for a fit.
 //! * [`ExpectationPropagation`] is a Gaussian approximation by moment matching for probit regression, a baseline.
 //! * [`inclusive_optimum`] is the minimiser of `KL(p || q_lambda)` by [`Quadrature`] of the target, the ground truth for a fit.
-//! * [`log_weight_supremum`] is `log w* = sup_z (log p(z) - log q_lambda(z))`, on which the rates of independent
-//!   Metropolis-Hastings depend.
 //!
 //! L-BFGS and the Nelder-Mead simplex are argmin's; only this crate uses argmin. A failure is an [`Error`](mcsa_core::Error) or an
 //! [`Outcome`], never a panic; points at which the target is NaN are avoided. Only `Pathfinder` and `MultiPathfinder` use random
@@ -21,8 +19,8 @@ mod nelder_mead;
 mod pathfinder;
 
 pub use expectation_propagation::{ExpectationPropagation, Propagated};
-pub use inclusive::{Quadrature, Supremum, inclusive_optimum, log_weight_supremum};
+pub use inclusive::{Quadrature, inclusive_optimum};
 pub use laplace::{Gaussian, Laplace};
 pub use lbfgs::{Lbfgs, Maximum, Outcome};
 pub use nelder_mead::{NelderMead, Top};
-pub use pathfinder::{Found, ImportanceDensity, MultiPathfinder, Pathfinder, Paths, Warning};
+pub use pathfinder::{Found, MultiPathfinder, Pathfinder, Paths};

@@ -26,7 +26,7 @@ use super::{Gaussian, Lbfgs, Maximum, Outcome};
 /// use mcsa_optim::deterministic::Pathfinder;
 /// let narrow = from_fn(1, |z| -50.0 * (z[0] - 1.0).powi(2)).with_gradient(|z, slope| slope[0] = -100.0 * (z[0] - 1.0));
 /// let found = Pathfinder::default().run(&narrow, &[5.0], &mut Seed::new(1).stream(0, 0))?;
-/// let found = found.trusted()?; // an error if there is a warning
+/// assert!(found.has_curvature && found.peak.clone().converged().is_ok());
 /// assert!((found.gaussian.mean[0] - 1.0).abs() < 1e-6 && (found.gaussian.scales()[0] - 0.1).abs() < 1e-6);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -48,38 +48,7 @@ impl Default for Pathfinder {
     }
 }
 
-/// Warning about the result of [`Pathfinder`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Warning {
-    /// The log density has no maximum within `1e10` times the start, or is `+inf` somewhere: the target may be improper. A proper
-    /// target with an infinite peak away from its mass, such as a funnel, gives this warning too.
-    Unbounded,
-    /// The maximisation stalled before the gradient vanished: rounding, a kink, or a wrong gradient.
-    Stalled,
-    /// The maximisation used up its iterations.
-    IterationLimit,
-    /// The maximisation ended on a ridge, or goes on to infinity without end: [`Outcome::Flat`].
-    Flat,
-    /// The covariance is the identity, because no step of the path gave an estimate of the curvature: the start is a mode, or the
-    /// target is flat.
-    NoCurvature,
-}
-
-impl Warning {
-    const fn in_words(self) -> &'static str {
-        match self {
-            Self::Unbounded => "the log density has no maximum: the target may be improper",
-            Self::Stalled => "the climb stalled: a kink, or a wrong gradient",
-            Self::IterationLimit => "the climb used up its iterations",
-            Self::Flat => "the log density is flat along a direction",
-            Self::NoCurvature => "no curvature was learnt: the covariance is the identity",
-        }
-    }
-}
-
 /// Result of [`Pathfinder`]: the best Gaussian, and the end of the path.
-#[must_use = "there may be warnings"]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The Gaussian with the largest ELBO.
@@ -88,26 +57,14 @@ pub struct Found {
     pub elbo: f64,
     /// The number of the iterate at which the Gaussian was formed; the start is 0.
     pub iterate: usize,
-    /// The end of the path and the reason for it.
+    /// The end of the path and the reason for it. Without a maximum (an [`Outcome`] that is not `Converged`) the target may be improper,
+    /// or its gradient wrong; a proper target with an infinite peak away from its mass, such as a funnel, has none either.
     pub peak: Maximum,
     /// The number of evaluations of the density, those of the path with a gradient and those of the ELBOs without.
     pub evaluations: u64,
-    /// Warnings; none if the maximisation converged and the covariance was estimated.
-    pub warnings: Vec<Warning>,
-}
-
-impl Found {
-    /// This result, if it has no warnings.
-    ///
-    /// # Errors
-    /// If there is a warning; the message lists all.
-    pub fn trusted(self) -> Result<Self, Error> {
-        let warnings: Vec<&str> = self.warnings.iter().map(|warning| warning.in_words()).collect();
-        match warnings.is_empty() {
-            true => Ok(self),
-            false => Err(Error::invalid(warnings.join("; ")).within("Pathfinder")),
-        }
-    }
+    /// False if the covariance is the identity, because no step of the path gave an estimate of the curvature: the start is a mode, or
+    /// the target is flat.
+    pub has_curvature: bool,
 }
 
 /// Estimate of the inverse curvature: the latest steps between iterates, and a diagonal.
@@ -133,7 +90,7 @@ impl Pathfinder {
     /// # Errors
     /// If [`Lbfgs::mode`] fails; if `draws` or `memory` is 0; if no Gaussian of the path has a finite ELBO; if the maximisation
     /// stalled where a coordinate of the gradient has the wrong sign; or if there is no maximum and the ELBO is largest at the end
-    /// of the path, so that the mass lies at infinity. Smaller problems are in [`Found::warnings`].
+    /// of the path, so that the mass lies at infinity. Smaller problems are in [`Found::peak`] and [`Found::has_curvature`].
     pub fn run<P: Gradient + ?Sized>(
         &self,
         target: &P,
@@ -164,10 +121,7 @@ impl Pathfinder {
             evaluations += 6 * dim as u64 + 1;
         }
 
-        let mut noise = Mat::zeros(dim, self.draws);
-        for j in 0..self.draws {
-            stream.normals_into(noise.col_as_slice_mut(j));
-        }
+        let (noise, mut log_p) = (noise(dim, self.draws, stream), vec![0.0; self.draws]);
         let mut curve =
             Curve { memory: self.memory, steps: Vec::new(), diagonal: vec![1.0; dim], base: None };
         let mut best: Option<(Gaussian, f64, usize)> = None;
@@ -181,9 +135,14 @@ impl Pathfinder {
                 (curve.base, curve.steps) = (Some(base.clone()), Vec::new());
             }
             let gaussian = curve.gaussian(&here.point, &here.gradient);
-            let Some(draws) = Transformed::new(&gaussian, &noise) else { continue };
+            let Some((points, log_q)) = transformed(&gaussian, &noise) else { continue };
             evaluations += self.draws as u64;
-            let Some(elbo) = draws.elbo(target, &mut work) else { continue };
+            target.log_densities(points.as_ref(), &mut log_p, &mut work);
+            let total: f64 = log_p.iter().zip(&log_q).map(|(log_p, log_q)| log_p - log_q).sum();
+            let elbo = total / self.draws as f64;
+            if !elbo.is_finite() {
+                continue;
+            }
             last = here.number;
             if best.as_ref().is_none_or(|(_, highest, _)| elbo > *highest) {
                 best = Some((gaussian, elbo, here.number));
@@ -196,16 +155,8 @@ impl Pathfinder {
                           its mass lies at infinity";
             return Err(within(Error::invalid(reason)));
         }
-        let of_climb = match peak.outcome {
-            Outcome::Converged => None,
-            Outcome::Unbounded => Some(Warning::Unbounded),
-            Outcome::Stalled => Some(Warning::Stalled),
-            Outcome::IterationLimit => Some(Warning::IterationLimit),
-            Outcome::Flat => Some(Warning::Flat),
-        };
-        let warnings =
-            of_climb.into_iter().chain(curve.is_unknown().then_some(Warning::NoCurvature)).collect();
-        Ok(Found { gaussian, elbo, iterate, peak, evaluations, warnings })
+        let has_curvature = !curve.steps.is_empty() || curve.base.is_some();
+        Ok(Found { gaussian, elbo, iterate, peak, evaluations, has_curvature })
     }
 }
 
@@ -236,11 +187,6 @@ impl Curve {
         self.steps.push((s.to_vec(), y.to_vec()));
     }
 
-    /// True if no step of the path gave an estimate of the curvature.
-    fn is_unknown(&self) -> bool {
-        self.steps.is_empty() && self.base.is_none()
-    }
-
     /// The Gaussian `N(z + S g, S)`. S starts as the diagonal, or the inverse curvature of a scaling, and is updated with each stored step:
     /// `S <- (I - s y^T / b) S (I - y s^T / b) + s s^T / b`.
     fn gaussian(&self, z: &[f64], gradient: &[f64]) -> Gaussian {
@@ -263,31 +209,22 @@ impl Curve {
     }
 }
 
-/// Draws of a Gaussian by the transformation of noise, one per column, and their log densities.
-struct Transformed {
-    points: Mat<f64>,
-    log_q: Vec<f64>,
+/// Standard normal noise, one draw per column.
+fn noise(dim: usize, draws: usize, stream: &mut Stream) -> Mat<f64> {
+    let mut noise = Mat::zeros(dim, draws);
+    (0..draws).for_each(|j| stream.normals_into(noise.col_as_slice_mut(j)));
+    noise
 }
 
-impl Transformed {
-    /// `None` if the covariance is not positive definite.
-    fn new(gaussian: &Gaussian, noise: &Mat<f64>) -> Option<Self> {
-        let llt = cholesky("covariance", gaussian.covariance.as_ref()).ok()?;
-        let mut points = llt.L() * noise;
-        for j in 0..noise.ncols() {
-            points.col_as_slice_mut(j).iter_mut().zip(&gaussian.mean).for_each(|(z, mean)| *z += mean);
-        }
-        Some(Self { points, log_q: log_densities_of_noise(llt.L(), noise) })
+/// Draws of a Gaussian by the transformation of noise, one per column, and their log densities; `None` if the covariance is not
+/// positive definite.
+fn transformed(gaussian: &Gaussian, noise: &Mat<f64>) -> Option<(Mat<f64>, Vec<f64>)> {
+    let llt = cholesky("covariance", gaussian.covariance.as_ref()).ok()?;
+    let mut points = llt.L() * noise;
+    for j in 0..noise.ncols() {
+        points.col_as_slice_mut(j).iter_mut().zip(&gaussian.mean).for_each(|(z, mean)| *z += mean);
     }
-
-    /// The mean over the draws of `log p - log q`; `None` if it is not finite.
-    fn elbo<P: Gradient + ?Sized>(&self, target: &P, work: &mut [f64]) -> Option<f64> {
-        let mut log_p = vec![0.0; self.log_q.len()];
-        target.log_densities(self.points.as_ref(), &mut log_p, work);
-        let total: f64 = log_p.iter().zip(&self.log_q).map(|(log_p, log_q)| log_p - log_q).sum();
-        let elbo = total / self.log_q.len() as f64;
-        elbo.is_finite().then_some(elbo)
-    }
+    Some((points, log_densities_of_noise(llt.L(), noise)))
 }
 
 /// Log densities of the images under a lower triangular factor of standard normal noise.
@@ -341,11 +278,11 @@ fn check_signs<P: Gradient + ?Sized>(target: &P, z: &[f64], work: &mut [f64]) ->
 ///
 /// ```text
 /// start_k ~ U(-reach, reach)^d,   q_k the Gaussian of path k,   z_kj ~ q_k,   j = 1 .. draws
-/// log q(z_kj) = log 1/K sum_l q_l(z_kj)  (mixture)   or   log q_k(z_kj)  (own path, as in the paper)
+/// log q(z_kj) = log 1/K sum_l q_l(z_kj)
 /// ```
 /// The weights `p / q` are to be smoothed and the draws resampled: `Draws::weighted` of `mcsa-estimators`. With the mixture a path that
-/// found little mass gets little weight; with their own densities all paths count equally before weighting, and weights vary more. A
-/// path that fails is left out and listed in [`Paths::failures`].
+/// found little mass gets little weight; with the densities of their own paths, as in the paper, all paths would count equally before
+/// weighting. A path that fails is left out and listed in [`Paths::failures`].
 ///
 /// Starts, noise and draws are functions of the seed and of the number of the path.
 ///
@@ -368,32 +305,13 @@ pub struct MultiPathfinder {
     pub draws: usize,
     /// Half the width of the cube from which starts are drawn uniformly.
     pub reach: f64,
-    /// The density by which draws are weighted.
-    pub proposal: ImportanceDensity,
 }
 
 impl Default for MultiPathfinder {
-    /// 20 paths from `(-2, 2)^d`, 100 draws each, weighted by the mixture.
+    /// 20 paths from `(-2, 2)^d`, 100 draws each.
     fn default() -> Self {
-        Self {
-            pathfinder: Pathfinder::default(),
-            paths: 20,
-            draws: 100,
-            reach: 2.0,
-            proposal: ImportanceDensity::default(),
-        }
+        Self { pathfinder: Pathfinder::default(), paths: 20, draws: 100, reach: 2.0 }
     }
-}
-
-/// Density of the draws of several paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ImportanceDensity {
-    /// The mixture of the Gaussians of all paths with equal weights.
-    #[default]
-    Mixture,
-    /// The Gaussian of the path that made the draw.
-    OwnPath,
 }
 
 /// Result of [`MultiPathfinder`]: the paths that succeeded, and their draws.
@@ -408,7 +326,7 @@ pub struct Paths {
     pub points: Mat<f64>,
     /// `log p` at each draw, as the target returned it.
     pub log_p: Vec<f64>,
-    /// `log q` at each draw.
+    /// Log density at each draw of the mixture of the Gaussians of all paths with equal weights.
     pub log_q: Vec<f64>,
     /// The number of evaluations of the density, with and without gradient, those of failed paths not counted.
     pub evaluations: u64,
@@ -457,11 +375,9 @@ impl MultiPathfinder {
         for k in 0..starts.ncols() {
             let start: Vec<f64> = starts.col(k).iter().copied().collect();
             let run = self.pathfinder.run(target, &start, &mut seed.stream(k as u64, 1)).and_then(|path| {
-                let mut noise = Mat::zeros(dim, self.draws);
-                let mut stream = seed.stream(k as u64, 2);
-                (0..self.draws).for_each(|j| stream.normals_into(noise.col_as_slice_mut(j)));
+                let noise = noise(dim, self.draws, &mut seed.stream(k as u64, 2));
                 let reason = || Error::invalid("the covariance is not positive definite");
-                Ok((Transformed::new(&path.gaussian, &noise).ok_or_else(reason)?, path))
+                Ok((transformed(&path.gaussian, &noise).ok_or_else(reason)?.0, path))
             });
             match run {
                 Ok((draws, path)) => {
@@ -476,13 +392,10 @@ impl MultiPathfinder {
             return Err(within(error.within(format!("all {} paths failed; the first", starts.ncols()))));
         }
         let (paths, count) = (found.len(), found.len() * self.draws);
-        let points = Mat::from_fn(dim, count, |i, j| drawn[j % paths].points[(i, j / paths)]);
+        let points = Mat::from_fn(dim, count, |i, j| drawn[j % paths][(i, j / paths)]);
         let mut log_p = vec![0.0; count];
         target.log_densities(points.as_ref(), &mut log_p, &mut vec![0.0; target.work_len(count)]);
-        let log_q = match self.proposal {
-            ImportanceDensity::OwnPath => (0..count).map(|j| drawn[j % paths].log_q[j / paths]).collect(),
-            ImportanceDensity::Mixture => mixture(&found, &points).map_err(within)?,
-        };
+        let log_q = mixture(&found, &points).map_err(within)?;
         let evaluations = found.iter().map(|path| path.evaluations).sum::<u64>() + count as u64;
         Ok(Paths { found, failures, points, log_p, log_q, evaluations })
     }

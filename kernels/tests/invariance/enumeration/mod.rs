@@ -5,7 +5,7 @@ mod subsampled;
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Columns, Error, Kernel, Parametric, Stream};
-use mcsa_estimators::{RandomScan, Restart};
+use mcsa_estimators::ScanScore;
 use mcsa_families::{Atoms, BlocksAt, PerDatum};
 use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat};
 use mcsa_models::Blocks;
@@ -239,7 +239,7 @@ proptest! {
 
     #[test]
     fn random_scan_keeps_the_product(problem in problems(3), batch in 1..3_usize) {
-        let found = scan(&problem, RandomScan { batch, acceptance: Acceptance::Metropolis, restart: Restart::Never });
+        let found = scan(&problem, ScanScore { batch, acceptance: Acceptance::Metropolis });
         every_law(&found.unwrap())?;
     }
 }
@@ -262,7 +262,7 @@ impl Blocks for Tables {
 }
 
 /// Transition matrix on pairs of atoms; the atom of the first datum is the lower digit.
-fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
+fn scan(problem: &Problem, kernel: ScanScore) -> Result<Transition, Error> {
     let n = problem.p.len();
     let target = Tables([finite(&problem.p), finite(&problem.s)]);
     let family = PerDatum { family: Atoms::on_line(n)?, data: 2 };
@@ -272,25 +272,16 @@ fn scan(problem: &Problem, kernel: RandomScan) -> Result<Transition, Error> {
     let mut memory = vec![f64::NAN; family.work_len(kernel.batch)];
     let (first, second) = (target.0[0].probabilities(), target.0[1].probabilities());
     let joint: Vec<f64> = (0..n * n).map(|state| first[state % n] * second[state / n]).collect();
-    let mut work = vec![0.0; kernel.work_len(&target)];
+    let mut work = vec![0.0; kernel.scan_len(&target)];
     Transition::of_states(&joint, kernel.batch, LIMIT, |from, lanes| {
         let positions = Mat::from_fn(1, 2, |_, j| [from % n, from / n][j] as f64);
-        let mut state = kernel.init(&target, positions).expect("a batch of the data");
+        let mut state = kernel.chains_at(&target, positions).expect("a batch of the data");
         work.fill(f64::NAN);
         let mut proposal =
             BlocksAt::new(&family, &params, kernel.batch, &mut memory).expect("finite parameters");
-        kernel.step(&target, &mut proposal, &mut state, lanes, &mut work);
+        kernel.scan(&target, &mut proposal, &mut state, lanes, &mut work);
         state.positions()[(0, 0)] as usize + n * state.positions()[(0, 1)] as usize
     })
-}
-
-/// Restarts are documented to break invariance; enumeration must detect it.
-#[test]
-fn restarts_do_not_keep_the_product() {
-    let problem = Problem { p: vec![1, 3], q: vec![1, 1], r: vec![1, 1], s: vec![2, 1] };
-    let restarting =
-        RandomScan { batch: 1, acceptance: Acceptance::Metropolis, restart: Restart::OlderThan(0) };
-    assert!(scan(&problem, restarting).unwrap().keeps_target().fails());
 }
 
 /// Another closed form, another target, and a sum without one branch must be refuted.

@@ -133,24 +133,11 @@ fn it_is_the_fixed_point_of_its_definition() {
     let found = propagated(x.as_ref(), &labels, 1.0);
     let (mean, covariance) = distance(&found.gaussian, &by_definition(x.as_ref(), &labels));
     assert!(mean < 1e-8 && covariance < 1e-8, "{mean} {covariance}");
-}
-
-/// The published two sweeps are not the fixed point, but near it; data in another order have the same fixed point.
-#[test]
-fn the_fixed_point_is_one() {
-    let (x, labels) = data(1.0);
-    let found = propagated(x.as_ref(), &labels, 1.0);
-    let two = ExpectationPropagation { sweeps: 2, tolerance: 0.0 }
-        .probit(x.as_ref(), &labels, 1.0)
-        .expect("finite");
+    // The published two sweeps are near the fixed point.
+    let two = ExpectationPropagation { sweeps: 2, tolerance: 0.0 };
+    let two = two.probit(x.as_ref(), &labels, 1.0).expect("finite");
     let (mean, covariance) = distance(&two.gaussian, &found.gaussian);
     assert!(!two.converged && mean > 1e-6 && mean < 0.02 && covariance < 0.02, "{mean} {covariance}");
-    let back = Mat::from_fn(12, 2, |i, k| x[(11 - i, k)]);
-    let reversed: Vec<f64> = labels.iter().rev().copied().collect();
-    let other = propagated(back.as_ref(), &reversed, 1.0);
-    let (mean, covariance) = distance(&other.gaussian, &found.gaussian);
-    assert!(mean < 1e-8 && covariance < 1e-8, "{mean} {covariance}");
-    assert!((other.log_evidence - found.log_evidence).abs() < 1e-8);
 }
 
 /// Separable data with large features, for which probabilities of labels underflow.
