@@ -18,38 +18,12 @@ use serde_json::Value;
 
 use crate::experiment::Experiment;
 use crate::plan::plan;
-use crate::store::{CODE, Ended, Head, LONGEST, Reason, Row, Store, lines, read_lines, write_whole};
+use crate::store::{CODE, Head, LONGEST, Outcome, Reason, Row, Store, lines, read_lines, write_whole};
 use crate::task::Job;
 use mcsa_data::Catalogue;
 
-/// Origin of a result.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Origin {
-    /// Fingerprint of the code.
-    pub code: String,
-    /// Day on which the result was written, `2026-01-31`.
-    pub date: String,
-    /// Vector unit; `-` if it is not known.
-    pub unit: String,
-}
-
-impl Origin {
-    /// Returns true if the result was computed by code other than this program's.
-    pub fn is_stale(&self) -> bool {
-        self.code != CODE
-    }
-}
-
-/// An archived result.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
-    /// Its origin.
-    pub origin: Origin,
-    /// Recorded rows.
-    pub rows: Vec<Row>,
-    /// End of the job.
-    pub ended: Ended,
-}
+/// Archived results of an experiment, by the ids of their jobs.
+pub(crate) type Kept = BTreeMap<String, (Head, Vec<Row>)>;
 
 /// A folder of archived experiments.
 #[derive(Debug, Clone)]
@@ -97,11 +71,8 @@ impl Archive {
         self.folder.join(format!("{experiment}.z"))
     }
 
-    /// Archived results of an experiment by the ids of their jobs; none if there is no file.
-    ///
-    /// # Errors
-    /// If the file cannot be used; the message names it with the reason.
-    pub fn read(&self, experiment: &str) -> Result<BTreeMap<String, Kept>, Error> {
+    /// Archived results of an experiment; none if there is no file.
+    pub(crate) fn read(&self, experiment: &str) -> Result<Kept, Error> {
         let path = self.path(experiment);
         let failed = |reason: String| Error::invalid(format!("cannot use {}: {reason}", path.display()));
         match mcsa_core::file::read(&path, LONGEST) {
@@ -115,9 +86,6 @@ impl Archive {
     /// only results of other code, the newest is added unless the job is archived already. Unusable files are left out.
     ///
     /// Results of jobs that no preset has any more are dropped, unless data are absent, without which it is not known.
-    ///
-    /// # Errors
-    /// If the experiment cannot be planned, or its file not be read or written.
     pub fn add(
         &self,
         experiment: &Experiment,
@@ -128,18 +96,16 @@ impl Archive {
         let (mut all, others) = (self.read(&experiment.id)?, store.others(&experiment.id));
         let found = |job: &Job| {
             let codes = [CODE].into_iter().chain(others.of(job));
-            codes.filter_map(|code| kept(store, code, job)).next().map(|kept| (job.id(), kept))
+            codes.filter_map(|code| kept(store, code, job)).next()
         };
         let mut added = Added::default();
-        for (id, kept) in jobs.par_iter().filter_map(found).collect::<Vec<_>>() {
-            match all.get(&id) {
+        for kept in jobs.par_iter().filter_map(found).collect::<Vec<_>>() {
+            match all.get(&kept.0.id) {
                 None => added.new += 1,
-                Some(known) if known.origin.code != kept.origin.code && !kept.origin.is_stale() => {
-                    added.renewed += 1;
-                }
+                Some((known, _)) if known.code != kept.0.code && kept.0.code == CODE => added.renewed += 1,
                 Some(_) => continue,
             }
-            all.insert(id, kept);
+            all.insert(kept.0.id.clone(), kept);
         }
         let (mut planned, mut is_whole) = (BTreeSet::new(), true);
         for preset in experiment.presets.keys() {
@@ -163,48 +129,40 @@ impl Archive {
 }
 
 /// Stored result of a job by code with a given fingerprint.
-fn kept(store: &Store, code: &str, job: &Job) -> Option<Kept> {
-    let outcome = store.by_code(code, job).ok()??;
+fn kept(store: &Store, code: &str, job: &Job) -> Option<(Head, Vec<Row>)> {
+    let Outcome { rows, ended, unit, .. } = store.by_code(code, job).ok()??;
     let written = fs::metadata(store.path_by(code, job)).and_then(|data| data.modified()).ok()?;
-    let unit = outcome.unit.unwrap_or_else(|| "-".to_owned());
-    let origin = Origin { code: code.to_owned(), date: day(written), unit };
-    Some(Kept { origin, rows: outcome.rows, ended: outcome.ended })
+    let unit = unit.unwrap_or_else(|| "-".to_owned());
+    let head = Head { id: job.id(), code: code.to_owned(), unit, date: Some(day(written)), job: None, ended };
+    Some((head, rows))
 }
 
 /// Largest size of an uncompressed file, in bytes: a damaged one must not fill the memory.
 const LIMIT: usize = 1 << 30;
 
 /// Bytes of a file.
-fn packed(all: &BTreeMap<String, Kept>) -> Result<Vec<u8>, Reason> {
-    let result = |(id, kept): (&String, &Kept)| {
-        let Origin { code, date, unit } = kept.origin.clone();
-        let mut ended = serde_json::to_value(&kept.ended).map_err(|error| error.to_string())?;
+fn packed(all: &Kept) -> Result<Vec<u8>, Reason> {
+    let mut all: Vec<(Head, Vec<Row>)> = all.values().cloned().collect();
+    for (head, rows) in &mut all {
+        let mut ended = serde_json::to_value(&head.ended).map_err(|error| error.to_string())?;
         shorten(&mut ended);
-        let ended = serde_json::from_value(ended).map_err(|error| error.to_string())?;
-        let head = Head { id: id.clone(), code, unit, date: Some(date), job: None, ended };
-        let mut rows = kept.rows.clone();
-        for row in &mut rows {
+        head.ended = serde_json::from_value(ended).map_err(|error| error.to_string())?;
+        for row in rows {
             row.values.iter_mut().for_each(|(name, value)| {
                 *value = rounded(*value, if *name == "seconds" { 3 } else { 6 });
             });
             row.vectors.values_mut().flatten().for_each(|value| *value = rounded(*value, 6));
         }
-        Ok::<_, Reason>((head, rows))
-    };
-    let results = all.iter().map(result).collect::<Result<Vec<_>, _>>()?;
-    Ok(compress_to_vec_zlib(lines(&results)?.as_bytes(), 9))
+    }
+    Ok(compress_to_vec_zlib(lines(&all)?.as_bytes(), 9))
 }
 
 /// Results in the bytes of a file.
-fn unpacked(bytes: &[u8]) -> Result<BTreeMap<String, Kept>, Reason> {
+fn unpacked(bytes: &[u8]) -> Result<Kept, Reason> {
     let text = decompress_to_vec_zlib_with_limit(bytes, LIMIT);
     let text = text.map_err(|error| format!("it cannot be decompressed: {error}"))?;
     let text = std::str::from_utf8(&text).map_err(|error| error.to_string())?;
-    let kept = |(head, rows): (Head, Vec<Row>)| {
-        let origin = Origin { code: head.code, date: head.date.unwrap_or_default(), unit: head.unit };
-        (head.id, Kept { origin, rows, ended: head.ended })
-    };
-    Ok(read_lines(text)?.into_iter().map(kept).collect())
+    Ok(read_lines(text)?.into_iter().map(|kept| (kept.0.id.clone(), kept)).collect())
 }
 
 /// A number at some significant digits; whole numbers are exact.
@@ -247,8 +205,10 @@ fn day(time: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::time::Duration;
+
+    use super::*;
+    use crate::store::Ended;
 
     #[test]
     fn days_are_those_of_the_calendar() {
@@ -268,13 +228,15 @@ mod tests {
     /// Rounded numbers stay as they are when a file is written again; a file cut short is an error.
     #[test]
     fn what_is_packed_is_unpacked() {
-        let origin = Origin { code: "c".into(), date: "2026-01-31".into(), unit: "-".into() };
+        let [id, code, unit] = ["aa", "c", "-"].map(String::from);
+        let ended = Ended { seconds: 2.0 / 3.0, ..Ended::default() };
+        let head = Head { id, code, unit, date: Some("2026-01-31".into()), job: None, ended };
         let rows = vec![Row::new(10, [("kl", 1.0 / 3.0), ("seconds", 0.123456)])];
-        let kept = Kept { origin, rows, ended: Ended { seconds: 2.0 / 3.0, ..Ended::default() } };
-        let bytes = packed(&[("aa".to_owned(), kept)].into()).unwrap();
+        let bytes = packed(&[("aa".to_owned(), (head, rows))].into()).unwrap();
         let read = unpacked(&bytes).unwrap();
-        assert_eq!(read["aa"].rows[0], Row::new(10, [("kl", 0.333333), ("seconds", 0.123)]));
-        assert_eq!(read["aa"].ended.seconds, 0.666667);
+        let (head, rows) = &read["aa"];
+        assert_eq!(rows[0], Row::new(10, [("kl", 0.333333), ("seconds", 0.123)]));
+        assert_eq!(head.ended.seconds, 0.666667);
         assert_eq!(packed(&read).unwrap(), bytes);
         assert!(unpacked(&bytes[..bytes.len() - 9]).unwrap_err().contains("decompressed"));
     }

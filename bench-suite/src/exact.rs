@@ -16,9 +16,6 @@ pub(crate) enum Value {
 
 impl Value {
     /// The number.
-    ///
-    /// # Errors
-    /// If the name is unknown or the number is not finite; the message lists the names.
     pub(crate) fn number(&self) -> Result<f64, Error> {
         let number = match self {
             Self::Number(number) => *number,

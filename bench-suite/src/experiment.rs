@@ -158,18 +158,12 @@ impl Experiment {
     }
 
     /// Tasks of a preset, each to be replicated.
-    ///
-    /// # Errors
-    /// If a setting is unknown or invalid.
     pub fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
         let tasks = self.sections().into_iter().map(|section| section.tasks(preset));
         Ok(tasks.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     /// Labels of settings.
-    ///
-    /// # Errors
-    /// If a setting is unknown or invalid.
     pub fn labels(&self) -> Result<Labels, Error> {
         let presets: Vec<&Preset> = self.presets.values().collect();
         self.sections().first().map_or_else(|| Ok(Labels::default()), |section| section.labels(&presets))
@@ -249,9 +243,6 @@ impl Experiment {
     }
 
     /// Settings of a preset.
-    ///
-    /// # Errors
-    /// If the file has no preset of this name.
     pub fn preset(&self, name: PresetName) -> Result<&Preset, Error> {
         self.presets.get(&name).ok_or_else(|| {
             Error::invalid(format!("{}: the section [preset.{}] is missing", self.id, name.name()))

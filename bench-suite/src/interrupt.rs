@@ -37,9 +37,6 @@ impl Interrupt {
     pub const GRACE: Duration = Duration::from_millis(500);
 
     /// Installs handlers of INT and TERM for the rest of the program.
-    ///
-    /// # Errors
-    /// If the system refuses to install a handler.
     pub fn listen() -> Result<Self, Error> {
         let interrupt = Self::default();
         let refused = |error: std::io::Error| Error::invalid(format!("cannot hear signals: {error}"));

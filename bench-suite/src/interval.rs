@@ -6,7 +6,7 @@ use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_diagnostics::quantile;
 
 /// A mean with an interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
 pub struct Interval {
     /// Mean.
     pub value: f64,

@@ -82,16 +82,8 @@ enum Line {
 #[derive(Debug)]
 pub struct Journal {
     start: Instant,
-    files: Mutex<HashMap<String, Pages>>,
-}
-
-/// Manifest of one experiment.
-#[derive(Debug)]
-struct Pages {
-    path: PathBuf,
-    file: fs::File,
-    /// True if the last line was not written completely.
-    is_torn: bool,
+    /// Path and file of each manifest, by experiment.
+    files: Mutex<HashMap<String, (PathBuf, fs::File)>>,
 }
 
 impl Provenance {
@@ -127,9 +119,6 @@ impl Default for Journal {
 
 impl Journal {
     /// Begins the manifest of an experiment, and saves a copy of the experiment's file next to the results.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
     pub fn begin(&self, start: &Provenance, store: &Store, id: &str, text: &str) -> Result<(), Error> {
         let path = store.folder(id).join("manifest").join(format!("{}-{}.jsonl", start.time, start.writer));
         let open = || {
@@ -141,7 +130,7 @@ impl Journal {
         };
         let failed = |error: io::Error| Error::invalid(format!("cannot write {}: {error}", path.display()));
         let file = open().map_err(failed)?;
-        self.files().insert(id.to_owned(), Pages { path: path.clone(), file, is_torn: false });
+        self.files().insert(id.to_owned(), (path, file));
         write_whole(&store.folder(id).join("experiment.toml"), text.as_bytes())
     }
 
@@ -160,22 +149,17 @@ impl Journal {
         self.add(id, &Line::End { after });
     }
 
-    /// Appends a line. A file that cannot be written is reported once; no result depends on it.
+    /// Appends a line. A manifest that cannot be written ends with a warning; no result depends on it.
     fn add(&self, id: &str, value: &Line) {
         let mut files = self.files();
-        let Some(pages) = files.get_mut(id) else { return };
-        // A line cut short by a full disk must not merge with the next one.
-        let start = if pages.is_torn { "\n" } else { "" };
-        let written = line(value).and_then(|line| pages.file.write_all(format!("{start}{line}").as_bytes()));
-        if let Err(error) = &written
-            && !pages.is_torn
-        {
-            warn(&format!("cannot add to {}: {error}", pages.path.display()));
+        let Some((path, file)) = files.get_mut(id) else { return };
+        if let Err(error) = line(value).and_then(|line| file.write_all(line.as_bytes())) {
+            warn(&format!("cannot add to {}: {error}", path.display()));
+            files.remove(id);
         }
-        pages.is_torn = written.is_err();
     }
 
-    fn files(&self) -> MutexGuard<'_, HashMap<String, Pages>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<String, (PathBuf, fs::File)>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -209,7 +193,7 @@ impl Run {
             {
                 let said = match (serde_json::from_slice(line), &mut run) {
                     (Ok(Line::Start(start)), None) => {
-                        run = Some(Self::started(*start));
+                        run = Some(Self { start: *start, jobs: 0, errors: Vec::new(), seconds: 0.0 });
                         continue;
                     }
                     (Ok(line), Some(run)) => {
@@ -226,10 +210,6 @@ impl Run {
         runs.sort_by(|a, b| (a.start.time, &a.start.writer).cmp(&(b.start.time, &b.start.writer)));
         warnings.sort();
         (runs, warnings)
-    }
-
-    fn started(start: Provenance) -> Self {
-        Self { start, jobs: 0, errors: Vec::new(), seconds: 0.0 }
     }
 
     fn add(&mut self, line: Line) {

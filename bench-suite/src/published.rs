@@ -4,15 +4,19 @@
 use std::collections::BTreeMap;
 
 use mcsa_core::Error;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
 use crate::interval::Interval;
+use crate::store::Number;
 
 const CELLS: &str = include_str!("../published/cells.csv");
 const READINGS: &str = include_str!("../published/readings.csv");
 const ANCHORS: &str = include_str!("../anchors/rows.csv");
 
 /// A cell of a published table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Cell {
     /// Citation key of the table.
     pub citation: String,
@@ -25,8 +29,10 @@ pub struct Cell {
     /// Budget N of the method.
     pub budget: usize,
     /// Value with its interval and number of replicates.
+    #[serde(flatten)]
     pub interval: Interval,
     /// Kind of the interval.
+    #[serde(rename = "interval")]
     pub kind: String,
 }
 
@@ -35,46 +41,46 @@ pub struct Cell {
 /// # Errors
 /// If the file is malformed; tests exclude this.
 pub fn cells(citation: &str) -> Result<Vec<Cell>, Error> {
-    let all = records(CELLS).enumerate().map(|(k, fields)| {
-        Cell::of(&fields)
-            .ok_or_else(|| Error::invalid(format!("published/cells.csv, line {}: malformed", k + 2)))
-    });
-    let all: Vec<Cell> = all.collect::<Result<_, _>>()?;
-    Ok(all.into_iter().filter(|cell| cell.citation == citation).collect())
+    let mut all: Vec<Cell> = rows("published/cells.csv", CELLS)?;
+    all.retain(|cell| cell.citation == citation);
+    Ok(all)
+}
+
+#[derive(Deserialize)]
+struct Reading {
+    citation: String,
+    curve: String,
+    x: f64,
+    y: f64,
 }
 
 /// Points read off a curve of a published figure, accurate to about a hundredth of its axis. Empty if there are none.
 pub fn readings(citation: &str, curve: &str) -> Vec<(f64, f64)> {
-    let ours = records(READINGS).filter(|fields| fields[0] == citation && fields[1] == curve);
-    ours.filter_map(|fields| Some((fields[2].parse().ok()?, fields[3].parse().ok()?))).collect()
+    let all: Vec<Reading> = rows("published/readings.csv", READINGS).unwrap_or_default();
+    let ours = all.into_iter().filter(|reading| reading.citation == citation && reading.curve == curve);
+    ours.map(|Reading { x, y, .. }| (x, y)).collect()
 }
 
-impl Cell {
-    fn of(fields: &[String]) -> Option<Self> {
-        let [citation, data, metric, method, budget, value, low, high, kind, replicates] = fields else {
-            return None;
+/// Rows of a CSV file by the names in its head; an empty cell is absent.
+fn rows<T: DeserializeOwned>(file: &str, text: &str) -> Result<Vec<T>, Error> {
+    let head = text.lines().next().map(fields).unwrap_or_default();
+    let value = |cell: String| match serde_json::from_str(&cell) {
+        Ok(Value::Number(number)) => Value::Number(number),
+        _ => Value::String(cell),
+    };
+    let row = |(k, line): (usize, &str)| {
+        let cells = fields(line);
+        let row = match cells.len() == head.len() {
+            true => {
+                let full = head.iter().cloned().zip(cells).filter(|(_, cell)| !cell.is_empty());
+                let row = full.map(|(name, cell)| (name, value(cell))).collect();
+                serde_json::from_value(Value::Object(row)).map_err(|error| error.to_string())
+            }
+            false => Err(format!("{} cells, expected {}", cells.len(), head.len())),
         };
-        let interval = Interval {
-            value: value.parse().ok()?,
-            low: low.parse().ok()?,
-            high: high.parse().ok()?,
-            replicates: replicates.parse().ok()?,
-        };
-        Some(Self {
-            citation: citation.clone(),
-            data: data.clone(),
-            metric: metric.clone(),
-            method: method.clone(),
-            budget: budget.parse().ok()?,
-            interval,
-            kind: kind.clone(),
-        })
-    }
-}
-
-/// Records of a CSV file without its header.
-fn records(text: &str) -> impl Iterator<Item = Vec<String>> {
-    text.lines().skip(1).map(fields)
+        row.map_err(|reason| Error::invalid(format!("{file}, line {}: {reason}", k + 2)))
+    };
+    text.lines().skip(1).enumerate().map(row).collect()
 }
 
 /// Fields of a line, split at commas outside quotes; a quote within quotes is doubled.
@@ -92,38 +98,21 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// Columns of the runs of other packages: words, then numbers.
-const WORDS: [&str; 4] = ["package", "version", "method", "case"];
-const NUMBERS: [&str; 11] = [
-    "seed",
-    "evaluations",
-    "gradients",
-    "seconds",
-    "mean_error",
-    "sd_error",
-    "wasserstein",
-    "k_hat",
-    "ess",
-    "log_z_error",
-    "failed",
-];
-
 /// Run of another package on a case.
 ///
 /// Errors are defined as in our rows: the largest error of a mean in standard deviations, the largest error of a log standard
 /// deviation, and the mean error of quantiles.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Anchor {
-    /// The package.
     pub(crate) package: String,
-    /// Its version.
-    pub(crate) version: String,
-    /// The method.
+    #[serde(rename = "version")]
+    _version: IgnoredAny,
     pub(crate) method: String,
     /// Title of the case.
     pub(crate) case: String,
-    /// Numbers by column; those that are absent are left out.
-    numbers: BTreeMap<&'static str, f64>,
+    /// Numbers by column, without those that the package does not give.
+    #[serde(flatten)]
+    numbers: BTreeMap<String, Number>,
 }
 
 impl Anchor {
@@ -132,40 +121,7 @@ impl Anchor {
     /// # Errors
     /// If the file is malformed; tests exclude this.
     pub(crate) fn stored() -> Result<Vec<Self>, Error> {
-        Self::read("bench-suite/anchors/rows.csv", ANCHORS)
-    }
-
-    /// Runs in the text of a file: a head with the names of the columns in any order, then a line for each run. An empty cell is a
-    /// number that the package does not give.
-    ///
-    /// # Errors
-    /// If the columns are others, a line has another number of cells than the head, a word is empty or a number is malformed; the
-    /// message names file, line and column.
-    fn read(file: &str, text: &str) -> Result<Vec<Self>, Error> {
-        let refuse = |line: usize, reason: String| Error::invalid(format!("{file}, line {line}: {reason}"));
-        let head = text.lines().next().map(fields).unwrap_or_default();
-        let is_once = |name: &&str| head.iter().filter(|column| column == name).count() == 1;
-        if head.len() != WORDS.len() + NUMBERS.len() || !WORDS.iter().chain(&NUMBERS).all(is_once) {
-            let expected = [&WORDS[..], &NUMBERS].concat().join(", ");
-            return Err(refuse(1, format!("the columns are {}; expected {expected}", head.join(", "))));
-        }
-        let anchor = |(line, cells): (usize, Vec<String>)| {
-            if cells.len() != head.len() {
-                return Err(refuse(line, format!("{} cells, expected {}", cells.len(), head.len())));
-            }
-            let row: BTreeMap<&str, String> = head.iter().map(String::as_str).zip(cells).collect();
-            if let Some(name) = WORDS.into_iter().chain(["failed"]).find(|name| row[name].is_empty()) {
-                return Err(refuse(line, format!("the {name} is empty")));
-            }
-            let number = |name: &'static str| match row[name].parse() {
-                Ok(number) => Ok((name, number)),
-                Err(_) => Err(refuse(line, format!("{name} is {:?}, expected a number", row[name]))),
-            };
-            let numbers = NUMBERS.into_iter().filter(|name| !row[name].is_empty()).map(number);
-            let [package, version, method, case] = WORDS.map(|name| row[name].clone());
-            Ok(Self { package, version, method, case, numbers: numbers.collect::<Result<_, _>>()? })
-        };
-        records(text).enumerate().map(|(at, cells)| anchor((at + 2, cells))).collect()
+        rows("anchors/rows.csv", ANCHORS)
     }
 
     /// Package and method, for legends.
@@ -180,9 +136,9 @@ impl Anchor {
             "spread_error" => "sd_error",
             other => other,
         };
-        let has_failed = self.numbers.get("failed") != Some(&0.0);
+        let has_failed = self.numbers.get("failed") != Some(&Number(0.0)); // also if it is not known
         match self.numbers.get(column) {
-            Some(value) if !has_failed || !column.ends_with("error") => *value,
+            Some(Number(value)) if !has_failed || !column.ends_with("error") => *value,
             _ if has_failed => f64::INFINITY,
             _ => f64::NAN,
         }
@@ -190,7 +146,7 @@ impl Anchor {
 
     /// Evaluations with or without a gradient; each gradient has its density.
     pub(crate) fn evaluations(&self) -> f64 {
-        ["evaluations", "gradients"].iter().filter_map(|name| self.numbers.get(name)).sum()
+        ["evaluations", "gradients"].iter().filter_map(|name| Some(self.numbers.get(*name)?.0)).sum()
     }
 }
 
@@ -218,8 +174,8 @@ mod tests {
                 );
             }
         }
-        assert_eq!(records(CELLS).count(), 173);
-        assert!(records(READINGS).all(|fields| fields.len() == 4 && fields[3].parse::<f64>().is_ok()));
+        assert_eq!(rows::<Cell>("", CELLS).unwrap().len(), 173);
+        assert!(rows::<Reading>("", READINGS).is_ok());
     }
 
     #[test]
@@ -235,37 +191,31 @@ mod tests {
 
     #[test]
     fn a_row_is_read_by_its_head() {
+        assert_eq!(ANCHORS.lines().next(), Some(HEAD));
+        assert!(Anchor::stored().is_ok());
         let text =
             format!("{HEAD}\nblackjax,1.2,nuts,\"funnel: d 5, scale 3\",1,0,1000,2.5,0.2,0.3,,,400,,0\n");
-        let rows = Anchor::read("rows.csv", &text).unwrap();
+        let found = rows::<Anchor>("rows.csv", &text).unwrap();
         assert_eq!(
-            (rows[0].case.as_str(), rows[0].name().as_str()),
+            (found[0].case.as_str(), found[0].name().as_str()),
             ("funnel: d 5, scale 3", "blackjax nuts")
         );
-        assert_eq!((rows[0].value("answer_error"), rows[0].evaluations()), (0.2, 1000.0));
-        assert!(rows[0].value("k_hat").is_nan());
+        assert_eq!((found[0].value("answer_error"), found[0].evaluations()), (0.2, 1000.0));
+        assert!(found[0].value("k_hat").is_nan());
         let failed = text.replace(",400,,0", ",,,1");
-        assert_eq!(Anchor::read("rows.csv", &failed).unwrap()[0].value("answer_error"), f64::INFINITY);
+        assert_eq!(rows::<Anchor>("rows.csv", &failed).unwrap()[0].value("answer_error"), f64::INFINITY);
     }
 
     #[test]
     fn a_fault_is_named_with_its_line() {
         let row = "a,1,b,c,1,2,3,4,5,6,7,8,9,10,0";
         for (text, said) in [
-            (String::new(), "line 1: the columns are ; expected package"),
-            (HEAD.replace("ess", "size"), "k_hat, size, log_z_error"),
-            (HEAD.replace(",ess", ""), "expected package, version"),
             (format!("{HEAD}\n{row}\n{row},1\n"), "rows.csv, line 3: 16 cells, expected 15"),
-            (
-                format!("{HEAD}\n{}\n", row.replace(",4,", ",fast,")),
-                "line 2: seconds is \"fast\", expected a number",
-            ),
-            (format!("{HEAD}\n{}\n", row.replace("a,", ",")), "the package is empty"),
-            (format!("{HEAD}\na,1,b,c,1,2,3,4,5,6,7,8,9,10,\n"), "the failed is empty"),
+            (format!("{HEAD}\n{}\n", row.replace(",4,", ",fast,")), "line 2: "),
+            (format!("{HEAD}\n{}\n", row.replace("a,", ",")), "missing field `package`"),
         ] {
-            let error = Anchor::read("rows.csv", &text).unwrap_err().to_string();
+            let error = rows::<Anchor>("rows.csv", &text).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
-        assert!(Anchor::stored().is_ok());
     }
 }

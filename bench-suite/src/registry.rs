@@ -86,17 +86,11 @@ impl Entry {
     }
 
     /// Parses the experiment.
-    ///
-    /// # Errors
-    /// If its file is malformed; tests exclude this for those of the repository.
     pub fn experiment(&self) -> Result<Experiment, Error> {
         Experiment::parse(&self.file, &self.text)
     }
 
     /// The claims that its results are checked against.
-    ///
-    /// # Errors
-    /// If one is malformed; tests exclude this for those of the repository.
     pub fn claims(&self, experiment: &Experiment) -> Result<Vec<Claim>, Error> {
         claims(&self.file, &self.text, experiment, self.checks)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcsa_core::Error;
 use rayon::prelude::*;
 
-use crate::archive::{Archive, Kept, Origin};
+use crate::archive::Archive;
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Target};
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
@@ -35,8 +35,6 @@ pub struct Results {
     pub is_stale: bool,
     /// Absent data sets, each with instructions to obtain it.
     pub absent: Vec<(String, String)>,
-    /// Number of results of each origin, if they are from the archive; those of other code count as well there, and are marked.
-    pub origins: BTreeMap<Origin, usize>,
 }
 
 /// All replicates of one task.
@@ -60,16 +58,12 @@ impl Results {
             stale: 0,
             is_stale: false,
             absent: Vec::new(),
-            origins: BTreeMap::new(),
         }
     }
 
     /// Reads the results in the store. Results of the present code are used alone. If there are none, results of one other
     /// version are used and marked as stale: the version with results of the most jobs; of several such versions, the one whose
     /// results are most often the newest of their job. Unusable files are left out and listed.
-    ///
-    /// # Errors
-    /// If the experiment cannot be planned.
     pub fn gather(
         experiment: Experiment,
         preset: PresetName,
@@ -105,10 +99,7 @@ impl Results {
         Ok(Self { outcomes, missing, bad, stale: count, is_stale, absent, ..none })
     }
 
-    /// Archived results of any code.
-    ///
-    /// # Errors
-    /// If the experiment cannot be planned or its archive cannot be used.
+    /// Archived results of any code, with their dates.
     pub fn archived(
         experiment: Experiment,
         preset: PresetName,
@@ -117,18 +108,11 @@ impl Results {
     ) -> Result<Self, Error> {
         let Plan { jobs, absent } = plan(&experiment, preset, catalogue)?;
         let mut kept = archive.read(&experiment.id)?;
-        let (mut outcomes, mut origins, mut missing) = (Vec::new(), BTreeMap::new(), 0);
-        for job in jobs {
-            let Some(Kept { origin, rows, ended }) = kept.remove(&job.id()) else {
-                missing += 1;
-                continue;
-            };
-            *origins.entry(origin.clone()).or_default() += 1;
-            let unit = (origin.unit != "-").then_some(origin.unit);
-            outcomes.push(Outcome { job, rows, ended, unit, code: origin.code });
-        }
-        let absent = absent.into_iter().collect();
-        Ok(Self { outcomes, missing, absent, origins, ..Self::none(experiment, preset) })
+        let all = jobs.len();
+        let found = |job: Job| kept.remove(&job.id()).map(|(head, rows)| head.outcome(job, rows));
+        let outcomes: Vec<Outcome> = jobs.into_iter().filter_map(found).collect();
+        let (missing, absent) = (all - outcomes.len(), absent.into_iter().collect());
+        Ok(Self { outcomes, missing, absent, ..Self::none(experiment, preset) })
     }
 
     /// Returns true if some of the results come from other code.
@@ -199,7 +183,7 @@ impl Results {
                 Row { vectors: vectors.into_iter().collect(), ..Row::new(step, values) }
             };
             let rows = job.task.recorded().into_iter().map(row).collect();
-            Outcome { job, rows, ended: Ended::default(), unit: None, code: CODE.to_owned() }
+            Outcome { job, rows, ended: Ended::default(), unit: None, code: CODE.to_owned(), date: None }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();
         Self { outcomes, ..Self::none(experiment, preset) }

@@ -243,7 +243,7 @@ const STAND_IN: Seed = Seed::new(1);
 /// Levels of a time series; if it is absent and has a synthetic stand-in, those of the stand-in.
 pub(super) fn index_levels(catalogue: &Catalogue, data: &str) -> Result<Series, DataError> {
     match catalogue.series(data) {
-        Err(DataError::Absent(absent)) if absent.stand_in => catalogue.series_stand_in(data, STAND_IN),
+        Err(DataError::Absent { stand_in: true, .. }) => catalogue.series_stand_in(data, STAND_IN),
         found => found,
     }
 }

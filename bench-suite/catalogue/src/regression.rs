@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use faer::Mat;
 use mcsa_core::{Error, Seed, Stream, numeric};
-use mcsa_data::{Catalogue, DataError, Dataset, Origin, Scaling, Share, Split, Standardised, Strata, Task};
+use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Share, Split, Standardised, Strata, Task};
 use mcsa_diagnostics::quantile;
 use mcsa_estimators::Draws;
 use mcsa_families::GaussianFamily;
@@ -364,7 +364,7 @@ fn drawn(name: &str, seed: Seed, [count, dim]: [usize; 2], rate: f64, correlatio
         columns: (0..dim).map(|k| format!("x{k}")).collect(),
         y: y.collect(),
         x,
-        origin: Origin::Synthetic { stands_for: "no data set".to_owned(), seed },
+        is_synthetic: true,
     }
 }
 
@@ -468,12 +468,12 @@ mod tests {
         for name in ["higgs", "susy", "miniboone", "covtype", "covtype_fir"] {
             let (train, test) = target(name, None).subset_rows(&catalogue, Seed::new(7)).unwrap();
             assert_eq!((train.rows(), test.rows()), (300, 100));
-            assert!(train.origin.is_synthetic() && target(name, None).digest(&catalogue).unwrap().is_none());
+            assert!(train.is_synthetic && target(name, None).digest(&catalogue).unwrap().is_none());
             let mean = train.x.col_as_slice(0).iter().sum::<f64>() / 300.0;
             assert!(mean.abs() < 1e-12 && (0..300).all(|row| train.x[(row, 0)] > -900.0), "{name}");
         }
         let (train, _) = target("pima", None).subset_rows(&catalogue, Seed::new(7)).unwrap();
-        assert!(!train.origin.is_synthetic() && target("pima", None).digest(&catalogue).unwrap().is_some());
+        assert!(!train.is_synthetic && target("pima", None).digest(&catalogue).unwrap().is_some());
         // Counterexamples: a set without stand-in, and targets on whole sets.
         assert!(target("magic_gamma_full", None).subset_rows(&catalogue, Seed::new(7)).is_err());
         let (data, standardised) = ("susy".to_owned(), true);

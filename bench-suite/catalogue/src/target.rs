@@ -498,13 +498,11 @@ impl Target {
     /// # Errors
     /// If the data set is absent and has no stand-in here, or is unknown or unusable.
     pub fn digest(&self, catalogue: &Catalogue) -> Result<Option<String>, DataError> {
-        match self.data().map(|name| catalogue.digest(name)).transpose() {
-            Err(DataError::Absent(absent)) if absent.stand_in && self.stands_in() => Ok(None),
-            Err(DataError::Absent(absent)) => match catalogue.archived_digest(&absent.name) {
-                Some(digest) => Ok(Some(digest)),
-                None => Err(DataError::Absent(absent)),
-            },
-            found => found,
+        let Some(name) = self.data() else { return Ok(None) };
+        match catalogue.digest(name) {
+            Err(DataError::Absent { stand_in: true, .. }) if self.stands_in() => Ok(None),
+            Err(error) if error.is_absent() => catalogue.archived_digest(name).map(Some).ok_or(error),
+            found => found.map(Some),
         }
     }
 }

@@ -1,15 +1,12 @@
 //! Catalogue of all data sets, by name, with those that are part of the program.
 
-use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use mcsa_core::Seed;
 
-use super::{
-    Absent, DataError, Dataset, Entry, Kind, Posteriordb, Radon, Schools, Series, Table, Task, synthetic,
-};
+use super::{DataError, Dataset, Entry, Kind, Posteriordb, Radon, Schools, Series, Table, Task, synthetic};
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
@@ -137,37 +134,26 @@ impl Catalogue {
     pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
         let entry = self.entry(name)?;
         Task::of(entry)?;
-        let (table, _, origin) = self.table(entry)?;
-        Dataset::of(entry, &table, origin)
+        Dataset::of(entry, &self.table(entry)?.0)
     }
 
     /// Loads the radon measurements by county: `radon_mn`.
-    ///
-    /// # Errors
-    /// If the file does not have the required contents.
     pub fn radon(&self) -> Result<Radon, DataError> {
         let entry = self.of_kind("radon_mn", Kind::Hierarchical)?;
-        let (table, file, _) = self.table(entry)?;
+        let (table, file) = self.table(entry)?;
         Radon::of(entry, &table, &file)
     }
 
     /// Loads time series.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
     pub fn series(&self, name: &str) -> Result<Series, DataError> {
         let entry = self.of_kind(name, Kind::Series)?;
-        let (table, file, origin) = self.table(entry)?;
-        Series::of(entry, &table, &file, origin)
+        let (table, file) = self.table(entry)?;
+        Series::of(entry, &table, &file)
     }
 
     /// Loads the eight schools.
-    ///
-    /// # Errors
-    /// If the file does not have the required contents.
     pub fn schools(&self) -> Result<Schools, DataError> {
-        let (table, ..) = self.table(self.of_kind("eight_schools", Kind::Schools)?)?;
-        Ok(Schools::of(&table))
+        Ok(Schools::of(&self.table(self.of_kind("eight_schools", Kind::Schools)?)?.0))
     }
 
     /// Opens the folder of regressions of `posteriordb`: the one that `MCSA_POSTERIORDB` names, else `posteriordb` in the folder of
@@ -179,7 +165,7 @@ impl Catalogue {
         Posteriordb::found(self.folder())
     }
 
-    /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic in its origin. With `rows` it has
+    /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic. With `rows` it has
     /// only that many rows; except for `wasp_precipitation_2010`, these equal the first rows of the full stand-in.
     ///
     /// # Errors
@@ -188,7 +174,7 @@ impl Catalogue {
         synthetic::stand_in(self.entry(name)?, rows, seed)
     }
 
-    /// Synthetic levels of the shape of a time series, drawn from `seed` and marked as synthetic in their origin.
+    /// Synthetic levels of the shape of a time series, drawn from `seed` and marked as synthetic.
     ///
     /// # Errors
     /// If there is no data set of this name or no stand-in of this kind for it.
@@ -197,9 +183,6 @@ impl Catalogue {
     }
 
     /// Loads a data set of any kind, to check that this is possible.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
     pub fn check(&self, name: &str) -> Result<(), DataError> {
         match self.entry(name)?.kind {
             Kind::Classification | Kind::Regression => self.load(name).map(drop),
@@ -217,9 +200,6 @@ impl Catalogue {
     }
 
     /// SHA-256 of the file of a data set, or of a regression of `posteriordb` (`posteriordb/NAME`).
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
     pub fn digest(&self, name: &str) -> Result<String, DataError> {
         if let Some(posterior) = name.strip_prefix("posteriordb/") {
             return self.posteriordb()?.digest(posterior);
@@ -231,67 +211,26 @@ impl Catalogue {
         self.folder.as_ref().map(|folder| folder.join(entry.file()))
     }
 
-    /// Table of a data set, name of its file in messages, and its origin.
-    fn table(&self, entry: &Entry) -> Result<(Table, String, Origin), DataError> {
+    /// Table of a data set, and the name of its file in messages.
+    fn table(&self, entry: &Entry) -> Result<(Table, String), DataError> {
         if let Some(bytes) = carried(&entry.name) {
             let file = entry.file();
-            let table = Table::read(entry, &file, bytes)?;
-            let origin = Origin::Carried { sha256: table.sha256.clone() };
-            return Ok((table, file, origin));
+            return Ok((Table::read(entry, &file, bytes)?, file));
         }
         let State::Imported(path) = self.state(entry) else {
-            return Err(DataError::Absent(Absent {
-                name: entry.name.clone(),
-                obtain: entry.obtain.clone(),
-                place: self.place(entry),
-                stand_in: entry.stand_in.is_some(),
-            }));
+            let place = match self.place(entry) {
+                Some(place) => format!("no file {}", place.display()),
+                None => "no data folder: give --data DIR or set MCSA_DATA".to_owned(),
+            };
+            let Entry { name, obtain, .. } = entry;
+            let more = entry.stand_in.map_or("", |_| " A synthetic stand-in of its shape exists.");
+            let reason = format!(
+                "the data set {name} is absent ({place}). Get it: {obtain}. Then `cargo xtask data import {name} FILE`.{more}"
+            );
+            return Err(DataError::Absent { reason, stand_in: entry.stand_in.is_some() });
         };
         let file = path.display().to_string();
-        let table = Table::read(entry, &file, open(&path)?)?;
-        let origin = Origin::Imported { path, sha256: table.sha256.clone() };
-        Ok((table, file, origin))
-    }
-}
-
-/// Origin of the numbers of a data set; determines them, and is stated wherever the data set is shown.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Origin {
-    /// A file compiled into the program, its bytes verified.
-    Carried {
-        /// SHA-256 of the file.
-        sha256: String,
-    },
-    /// A file of the user's data folder.
-    Imported {
-        /// Path of the file.
-        path: PathBuf,
-        /// SHA-256 of the file.
-        sha256: String,
-    },
-    /// Synthetic numbers in the shape of a data set.
-    Synthetic {
-        /// Name of the data set of this shape.
-        stands_for: String,
-        /// Seed from which they were drawn.
-        seed: Seed,
-    },
-}
-
-impl Origin {
-    /// Returns true if the numbers are synthetic.
-    pub fn is_synthetic(&self) -> bool {
-        matches!(self, Self::Synthetic { .. })
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Carried { .. } => f.write_str("carried"),
-            Self::Imported { path, .. } => write!(f, "imported, {}", path.display()),
-            Self::Synthetic { stands_for, .. } => write!(f, "SYNTHETIC, in the shape of {stands_for}"),
-        }
+        Ok((Table::read(entry, &file, open(&path)?)?, file))
     }
 }
 
@@ -313,31 +252,34 @@ fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a s
 mod tests {
     use super::*;
 
+    /// Carried sets are what was verified; every other one is absent, with what to do.
     #[test]
-    fn every_carried_set_is_what_was_verified() {
+    fn every_set_is_whole_or_absent() {
+        let catalogue = Catalogue::new(Some("no-such-folder".into()));
+        let mut count = 0;
+        for entry in catalogue.entries() {
+            let found = catalogue.check(&entry.name);
+            assert_eq!(entry.is_carried(), carried(&entry.name).is_some() && found.is_ok(), "{found:?}");
+            count += usize::from(entry.is_carried());
+            if let Err(error) = found {
+                let text = error.to_string();
+                assert!(error.is_absent() && text.contains("no-such-folder") && text.contains("Get it: "));
+            }
+        }
+        assert_eq!(count, FILES.len());
+    }
+
+    #[test]
+    fn a_wrong_name_or_method_is_answered_with_the_right_one() {
         let catalogue = Catalogue::new(None);
-        for entry in catalogue.entries().iter().filter(|entry| entry.is_carried()) {
-            catalogue.check(&entry.name).unwrap_or_else(|error| panic!("{error}"));
+        for (name, said) in [
+            ("pimma", "no data set \"pimma\"; did you mean \"pima\"? `cargo xtask data` lists them"),
+            ("zzz", "no data set \"zzz\"; `cargo xtask data` lists them"),
+            ("radon_mn", "radon_mn: it has the kind `hierarchical`: load it with `Catalogue::radon`"),
+        ] {
+            assert_eq!(catalogue.load(name).unwrap_err().to_string(), said);
         }
-    }
-
-    #[test]
-    fn every_other_set_is_absent_and_says_what_to_do() {
-        let catalogue = Catalogue::new(Some(PathBuf::from("no-such-folder")));
-        for entry in catalogue.entries().iter().filter(|entry| !entry.is_carried()) {
-            let error = catalogue.check(&entry.name).unwrap_err();
-            assert!(error.is_absent(), "{error}");
-            let text = error.to_string();
-            assert!(text.contains("no-such-folder") && text.contains("Get it: "), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_slip_is_answered_with_the_closest_name() {
-        let text = Catalogue::new(None).load("pimma").unwrap_err().to_string();
-        assert_eq!(text, "no data set \"pimma\"; did you mean \"pima\"? `cargo xtask data` lists them");
-        let text = Catalogue::new(None).load("zzz").unwrap_err().to_string();
-        assert_eq!(text, "no data set \"zzz\"; `cargo xtask data` lists them");
+        assert!(catalogue.series("pima").is_err());
     }
 
     #[test]
@@ -349,21 +291,5 @@ mod tests {
             assert_eq!(archive.archived_digest(name), None);
         }
         assert_eq!(plain.archived_digest("energy"), None);
-    }
-
-    #[test]
-    fn another_shape_names_its_method() {
-        let text = Catalogue::new(None).load("radon_mn").unwrap_err().to_string();
-        assert!(text.ends_with("load it with `Catalogue::radon`"), "{text}");
-        assert!(Catalogue::new(None).series("pima").is_err());
-    }
-
-    #[test]
-    fn what_the_manifest_calls_carried_is_carried() {
-        let entries = Entry::all();
-        for entry in &entries {
-            assert_eq!(entry.is_carried(), carried(&entry.name).is_some(), "{}", entry.name);
-        }
-        assert_eq!(entries.iter().filter(|entry| entry.is_carried()).count(), FILES.len());
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use mcsa_core::{Error, counted};
 
 use super::catalogue::open;
-use super::{Catalogue, DataError, Entry, Kind, Origin, Radon, Series, State, Table};
+use super::{Catalogue, DataError, Entry, Kind, Radon, Series, State, Table};
 
 /// List the data sets, show one, check them, or import a file.
 ///
@@ -124,10 +124,7 @@ impl Catalogue {
             if is_packed { DataError::of(&shown, problem()) } else { error }
         })?;
         match entry.kind {
-            Kind::Series => {
-                let origin = Origin::Imported { path: place.clone(), sha256: table.sha256.clone() };
-                Series::of(entry, &table, &shown, origin).map(drop)?;
-            }
+            Kind::Series => Series::of(entry, &table, &shown).map(drop)?,
             Kind::Hierarchical => Radon::of(entry, &table, &shown).map(drop)?,
             Kind::Classification | Kind::Regression | Kind::Schools => {}
         }
@@ -181,9 +178,6 @@ impl Catalogue {
     }
 
     /// All facts about one data set.
-    ///
-    /// # Errors
-    /// If there is none of this name.
     pub fn description(&self, name: &str) -> Result<String, DataError> {
         let entry = self.entry(name)?;
         let state = match self.state(entry) {

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 
-use super::{DataError, Entry, Kind, Origin, Split, Table};
+use super::{DataError, Entry, Kind, Split, Table};
 
 /// A data set for prediction, one case per row.
 ///
@@ -28,8 +28,8 @@ pub struct Dataset {
     pub x: Mat<f64>,
     /// Target: measured values, or labels 0 and 1.
     pub y: Vec<f64>,
-    /// Origin of the numbers.
-    pub origin: Origin,
+    /// True for the numbers of a stand-in.
+    pub is_synthetic: bool,
 }
 
 /// Type of the target of a data set.
@@ -42,17 +42,21 @@ pub enum Task {
 }
 
 impl Dataset {
-    pub(super) fn of(entry: &Entry, table: &Table, origin: Origin) -> Result<Self, DataError> {
+    pub(super) fn of(entry: &Entry, table: &Table) -> Result<Self, DataError> {
         let inputs = entry.inputs();
         let columns: Vec<&[f64]> = (0..inputs).map(|place| table.numbers(place)).collect();
-        Ok(Self {
-            name: entry.name.clone(),
-            task: Task::of(entry)?,
-            columns: entry.columns[..inputs].to_vec(),
-            x: Mat::from_fn(table.rows(), inputs, |row, column| columns[column][row]),
-            y: table.numbers(inputs).to_vec(),
-            origin,
-        })
+        let x = Mat::from_fn(table.rows, inputs, |row, column| columns[column][row]);
+        Self::new(entry, x, table.numbers(inputs).to_vec(), false)
+    }
+
+    pub(super) fn new(
+        entry: &Entry,
+        x: Mat<f64>,
+        y: Vec<f64>,
+        is_synthetic: bool,
+    ) -> Result<Self, DataError> {
+        let (name, columns) = (entry.name.clone(), entry.columns[..entry.inputs()].to_vec());
+        Ok(Self { name, task: Task::of(entry)?, columns, x, y, is_synthetic })
     }
 
     /// Number of cases.
@@ -108,8 +112,8 @@ impl Dataset {
 
     /// The data set with other numbers.
     fn with_numbers(&self, x: Mat<f64>, y: Vec<f64>) -> Self {
-        let (name, columns, origin) = (self.name.clone(), self.columns.clone(), self.origin.clone());
-        Self { name, task: self.task, columns, x, y, origin }
+        let (name, columns) = (self.name.clone(), self.columns.clone());
+        Self { name, columns, x, y, ..*self }
     }
 }
 

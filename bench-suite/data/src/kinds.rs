@@ -2,7 +2,7 @@
 
 use faer::Mat;
 
-use super::{DataError, Entry, Origin, Table};
+use super::{DataError, Entry, Table};
 
 /// Radon measurements in homes by county, for the hierarchical regression of log radon on the floor of the measurement
 /// (MCMC-SE, fig. 6).
@@ -89,12 +89,12 @@ pub struct Series {
     pub dates: Vec<String>,
     /// Levels, `dates x columns`.
     pub levels: Mat<f64>,
-    /// Origin of the numbers.
-    pub origin: Origin,
+    /// True for the numbers of a stand-in.
+    pub is_synthetic: bool,
 }
 
 impl Series {
-    pub(super) fn of(entry: &Entry, table: &Table, file: &str, origin: Origin) -> Result<Self, DataError> {
+    pub(super) fn of(entry: &Entry, table: &Table, file: &str) -> Result<Self, DataError> {
         let dates = table.words(0);
         if let Some(row) = dates.windows(2).position(|pair| pair[0] >= pair[1]) {
             let problem = format!("{} does not come after {}", dates[row + 1], dates[row]);
@@ -111,7 +111,7 @@ impl Series {
             columns: entry.columns[1..].to_vec(),
             dates: dates.to_vec(),
             levels: Mat::from_fn(entry.rows, entry.columns.len() - 1, |row, k| table.numbers(k + 1)[row]),
-            origin,
+            is_synthetic: false,
         })
     }
 

@@ -35,10 +35,10 @@ mod split;
 mod synthetic;
 mod table;
 
-pub use catalogue::{Catalogue, Origin, State};
+pub use catalogue::{Catalogue, State};
 pub use command::{Command, Verb};
 pub use dataset::{Dataset, Scaling, Standardised, Task};
-pub use error::{Absent, DataError};
+pub use error::DataError;
 pub use kinds::{Radon, Schools, Series};
 pub use manifest::{Entry, Kind, Label, Layout, StandIn};
 pub use posteriordb::{Posteriordb, ReferenceRegression};

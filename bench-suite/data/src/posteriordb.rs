@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::catalogue::open;
 use super::lines::hex;
-use super::{Absent, DataError, Entry, Table};
+use super::{DataError, Entry, Table};
 
 /// Folder of linear regressions from `posteriordb`, with moments and quantiles of its reference draws.
 ///
@@ -143,9 +143,6 @@ impl Posteriordb {
     }
 
     /// SHA-256 of the description and the file of one posterior.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load), or if the file cannot be read.
     pub fn digest(&self, name: &str) -> Result<String, DataError> {
         self.load(name)?;
         let mut sum = Sha256::new();
@@ -195,12 +192,13 @@ impl Described {
     }
 }
 
-fn absent(place: Option<PathBuf>) -> DataError {
-    let obtain = format!(
-        "make a folder with {REFERENCE} and a CSV for each posterior, as docs/posteriordb.md describes, from a checkout of \
-         https://github.com/stan-dev/posteriordb, and name it in {VARIABLE}"
+fn absent(folder: Option<PathBuf>) -> DataError {
+    let place = folder.map_or_else(String::new, |folder| format!(" (no {}/{REFERENCE})", folder.display()));
+    let reason = format!(
+        "the folder of posteriordb is absent{place}. Get it: make a folder with {REFERENCE} and a CSV for each posterior, as \
+         docs/posteriordb.md describes, from a checkout of https://github.com/stan-dev/posteriordb, and name it in {VARIABLE}."
     );
-    DataError::Absent(Absent { name: NAME.into(), obtain, place, stand_in: false })
+    DataError::Absent { reason, stand_in: false }
 }
 
 fn read(path: &Path) -> Result<String, DataError> {

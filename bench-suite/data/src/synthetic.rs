@@ -8,7 +8,7 @@ use std::f64::consts::TAU;
 use faer::Mat;
 use mcsa_core::{Address, Seed, Stream};
 
-use super::{DataError, Dataset, Entry, Origin, Series, StandIn, Task};
+use super::{DataError, Dataset, Entry, Series, StandIn};
 
 /// The stand-in of a data set.
 pub(super) fn stand_in(entry: &Entry, rows: Option<usize>, seed: Seed) -> Result<Dataset, DataError> {
@@ -31,14 +31,7 @@ pub(super) fn stand_in(entry: &Entry, rows: Option<usize>, seed: Seed) -> Result
         StandIn::Precipitation => precipitation(rows, root),
         StandIn::IndexLevels => return Err(entry.other_kind()),
     };
-    Ok(Dataset {
-        name: entry.name.clone(),
-        task: Task::of(entry)?,
-        columns: entry.columns[..inputs].to_vec(),
-        x,
-        y,
-        origin: Origin::Synthetic { stands_for: entry.name.clone(), seed },
-    })
+    Dataset::new(entry, x, y, true)
 }
 
 /// The stand-in of a time series: levels of a model of stochastic volatility.
@@ -65,7 +58,7 @@ pub(super) fn series(entry: &Entry, seed: Seed) -> Result<Series, DataError> {
         columns: entry.columns[1..].to_vec(),
         dates: (1..=entry.rows).map(|day| format!("day {day:0digits$}")).collect(),
         levels,
-        origin: Origin::Synthetic { stands_for: entry.name.clone(), seed },
+        is_synthetic: true,
     })
 }
 
@@ -274,7 +267,7 @@ fn precipitation(rows: usize, root: Seed) -> (Mat<f64>, Vec<f64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Catalogue, Kind};
+    use crate::{Catalogue, Kind, Task};
 
     fn made(name: &str, rows: usize) -> Dataset {
         Catalogue::new(None).stand_in(name, Some(rows), Seed::new(1)).unwrap()
@@ -293,7 +286,7 @@ mod tests {
                 "{}",
                 entry.name
             );
-            assert!(data.origin.is_synthetic() && data.origin.to_string().starts_with("SYNTHETIC"));
+            assert!(data.is_synthetic);
             assert!((0..700).all(|row| (0..data.inputs()).all(|column| data.x[(row, column)].is_finite())));
             if data.task == Task::Classification {
                 let ones: f64 = data.y.iter().sum();
@@ -362,7 +355,7 @@ mod tests {
     fn levels_are_a_series_with_clusters_of_volatility() {
         let catalogue = Catalogue::new(None);
         let levels = catalogue.series_stand_in("sp500_close_2007_2017", Seed::new(1)).unwrap();
-        assert!(levels.origin.is_synthetic());
+        assert!(levels.is_synthetic);
         assert_eq!((levels.dates.len(), levels.levels.nrows(), levels.columns.len()), (2519, 2519, 1));
         assert!(
             levels.dates.is_sorted()

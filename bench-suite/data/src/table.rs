@@ -20,20 +20,17 @@ const SUM_TOLERANCE: f64 = 1e-6;
 ///
 /// All rows of a published file are checked; where the manifest keeps a subset, the rows of the subset are held: memory does not
 /// grow with the file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
     /// Numbers and words of each column, of which one is empty.
     columns: Vec<(Vec<f64>, Vec<String>)>,
-    rows: usize,
+    pub(super) rows: usize,
     /// SHA-256 of the file.
     pub sha256: String,
 }
 
 impl Table {
     /// Reads a file in our own layout; `file` is its name in messages.
-    ///
-    /// # Errors
-    /// If it differs from `entry`: see [`Table`].
     pub fn read(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
         let table = Reading::run(entry, file, reader, Form::own, true)?;
         match &entry.sha256 {
@@ -50,9 +47,6 @@ impl Table {
     }
 
     /// Reads a file in our own layout or in one in which the data set is published.
-    ///
-    /// # Errors
-    /// If it differs from `entry`: see [`Table`].
     pub fn read_any(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
         Reading::run(entry, file, reader, Form::any, true)
     }
@@ -72,7 +66,6 @@ impl Table {
         self.columns.get(place).map_or(&[], |(_, words)| words)
     }
 
-    /// Appends the numbers of a row.
     fn keep(&mut self, entry: &Entry, row: &[f64]) {
         self.rows += 1;
         for ((name, (numbers, _)), value) in entry.columns.iter().zip(&mut self.columns).zip(row) {
@@ -80,11 +73,6 @@ impl Table {
                 numbers.push(*value);
             }
         }
-    }
-
-    /// Number of rows.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
     }
 
     /// Writes the rows in our own layout; every number is read back bit for bit.
@@ -133,14 +121,12 @@ struct Facts {
     order_scale: f64,
 }
 
-type Recognise = fn(&Entry, &str, &str) -> Result<Form, DataError>;
-
 impl<'a> Reading<'a> {
     fn run(
         entry: &'a Entry,
         file: &'a str,
         reader: impl BufRead,
-        recognise: Recognise,
+        recognise: fn(&'a Entry, &str, &str) -> Result<Form<'a>, DataError>,
         is_known: bool,
     ) -> Result<Table, DataError> {
         let mut lines = Lines::new(file, reader);
@@ -148,27 +134,26 @@ impl<'a> Reading<'a> {
             return Err(DataError::of(file, "the file is empty"));
         };
         let form = recognise(entry, file, first)?;
-        let subset = entry.subset.filter(|_| form.is_published);
+        let subset = entry.subset.filter(|_| form.layout.is_some());
         let mut reading = Self {
             entry,
             file,
-            table: Table {
-                columns: vec![Default::default(); entry.columns.len()],
-                rows: 0,
-                sha256: String::new(),
-            },
+            table: Table { columns: vec![Default::default(); entry.columns.len()], ..Table::default() },
             rows: 0,
-            all: if form.is_published { entry.rows } else { entry.kept() },
+            all: if form.layout.is_some() { entry.rows } else { entry.kept() },
             facts: vec![Facts::default(); entry.columns.len()],
             labels: vec![0; entry.labels.len()],
             reservoir: subset.map(|size| Reservoir::new(&entry.name, size)),
             row: vec![0.0; entry.columns.len()],
         };
-        if form.starts_at_once {
-            reading.add(&form, number, first)?;
-        }
-        for _ in 0..form.skip {
-            lines.next()?;
+        match form.layout {
+            Some(Layout { skip: 0, counted: false, .. }) => reading.add(&form, number, first)?,
+            Some(layout) => {
+                for _ in 1..layout.skip {
+                    lines.next()?;
+                }
+            }
+            None => {}
         }
         while let Some((number, line)) = lines.next()? {
             reading.add(&form, number, line)?;
@@ -188,17 +173,17 @@ impl<'a> Reading<'a> {
         Ok(table)
     }
 
-    /// Reads one line.
-    fn add(&mut self, form: &Form, number: usize, line: &str) -> Result<(), DataError> {
+    fn add(&mut self, form: &Form<'_>, number: usize, line: &str) -> Result<(), DataError> {
         let Self { entry, file, .. } = *self;
         if self.rows == self.all {
             return Err(DataError::line(file, number, format!("more than {} rows", self.all)));
         }
-        let (found, expected) = (form.cells(line).count(), form.places.len());
-        if found != expected {
-            return Err(DataError::line(file, number, format!("{found} values, expected {expected}")));
+        let cells = cells(line, form.layout.is_some_and(|layout| layout.blanks));
+        if cells.len() != form.places.len() {
+            let problem = format!("{} values, expected {}", cells.len(), form.places.len());
+            return Err(DataError::line(file, number, problem));
         }
-        for (cell, place) in form.cells(line).zip(&form.places) {
+        for (cell, place) in cells.into_iter().zip(&form.places) {
             let Some(place) = *place else { continue };
             let name = &entry.columns[place];
             let fail = |problem: String| DataError::cell(file, number, name, problem);
@@ -235,42 +220,42 @@ impl<'a> Reading<'a> {
     /// An error if the facts are not those of the manifest; sums are of published files and of files of all rows.
     fn check(&self) -> Result<(), DataError> {
         let Self { entry, file, .. } = *self;
-        let name = entry.columns.last().map_or("", String::as_str);
+        let column =
+            |name: &str, problem: String| Err(DataError::of(&format!("{file}, column {name}"), problem));
+        let last = entry.columns.last().map_or("", String::as_str);
         for (label, found) in entry.labels.iter().zip(&self.labels) {
             if let Some(count) = entry.count_among(label, self.rows).filter(|count| count != found) {
                 let (code, meaning) = (label.code, &label.meaning);
-                let problem = format!("label {code} ({meaning}) occurs {found} times, expected {count}");
-                return Err(DataError::column(file, name, problem));
+                return column(
+                    last,
+                    format!("label {code} ({meaning}) occurs {found} times, expected {count}"),
+                );
             }
         }
         let numeric = || entry.columns.iter().zip(&self.facts).filter(|(name, _)| !entry.is_text(name));
         for (name, facts) in numeric().filter(|_| self.rows > 1) {
-            let problem = match (facts.differs, entry.constant.contains(name)) {
+            match (facts.differs, entry.constant.contains(name)) {
                 (false, false) => {
                     let first = facts.first.unwrap_or(f64::NAN);
-                    format!("every value is {first}; expected values that differ")
+                    return column(name, format!("every value is {first}; expected values that differ"));
                 }
-                (true, true) => "the values differ; this column is known to be constant".into(),
-                _ => continue,
-            };
-            return Err(DataError::column(file, name, problem));
-        }
-        let off = |found: f64, expected: f64, scale: f64| (found - expected).abs() > SUM_TOLERANCE * scale;
-        for ((name, Facts { sum, .. }), expected) in numeric().zip(&entry.sums) {
-            if off(*sum, *expected, expected.abs()) {
-                let problem = format!(
-                    "the absolute values sum to {sum}, expected {expected}: another version of the set, or columns in \
-                     another order"
-                );
-                return Err(DataError::column(file, name, problem));
+                (true, true) => {
+                    return column(name, "the values differ; this column is known to be constant".into());
+                }
+                _ => {}
             }
         }
-        for ((name, Facts { order, order_scale, .. }), expected) in numeric().zip(&entry.order) {
-            if off(*order, *expected, *order_scale) {
-                let problem = format!(
-                    "values times row numbers sum to {order}, expected {expected}: rows in another order, or signs turned"
-                );
-                return Err(DataError::column(file, name, problem));
+        for (k, (name, facts)) in numeric().enumerate() {
+            let version = "another version of the set, or columns in another order";
+            let sum = |known: &f64| (facts.sum, *known, known.abs(), "the absolute values", version);
+            let turned = "rows in another order, or signs turned";
+            let order =
+                |known: &f64| (facts.order, *known, facts.order_scale, "values times row numbers", turned);
+            let known = entry.sums.get(k).map(sum).into_iter().chain(entry.order.get(k).map(order));
+            for (found, known, scale, what, cause) in known {
+                if (found - known).abs() > SUM_TOLERANCE * scale {
+                    return column(name, format!("{what} sum to {found}, expected {known}: {cause}"));
+                }
             }
         }
         Ok(())
@@ -288,7 +273,6 @@ impl Facts {
     }
 }
 
-/// Number in a cell.
 fn value(cell: &str, fill: Option<&f64>) -> Result<f64, String> {
     match (cell.is_empty(), fill) {
         (true, Some(fill)) => return Ok(*fill),
@@ -311,26 +295,18 @@ fn code(entry: &Entry, value: f64) -> Result<usize, String> {
 }
 
 /// Layout of a file: mapping of its cells to columns.
-struct Form {
+struct Form<'a> {
     /// Index of the column of each cell; `None` for cells that are not read.
     places: Vec<Option<usize>>,
-    /// True if cells are separated by blanks instead of commas.
-    blanks: bool,
-    /// Number of lines before the first row, not counting the one already read.
-    skip: usize,
-    /// True if the first line is a row.
-    starts_at_once: bool,
-    /// True for the layout of a published file, which has all rows.
-    is_published: bool,
-    /// Word for label 1, and words for label 0; any other word if there are none.
-    words: Option<(String, Vec<String>)>,
+    /// Layout of a published file, which has all rows; `None` for our own.
+    layout: Option<&'a Layout>,
     /// Number of rows with label 1, which come first, if lines carry no label.
     ones: Option<usize>,
 }
 
-impl Form {
+impl<'a> Form<'a> {
     /// Our own layout: the header of the manifest, then one row per line. The error names the first column that differs.
-    fn own(entry: &Entry, file: &str, header: &str) -> Result<Self, DataError> {
+    fn own(entry: &'a Entry, file: &str, header: &str) -> Result<Self, DataError> {
         let found: Vec<&str> = header.split(',').map(str::trim).collect();
         for (k, name) in entry.columns.iter().enumerate() {
             match found.get(k) {
@@ -349,13 +325,11 @@ impl Form {
             let problem = format!("the header has {} columns, expected {}", found.len(), entry.columns.len());
             return Err(DataError::line(file, 1, problem));
         }
-        let places = (0..entry.columns.len()).map(Some).collect();
-        let [blanks, starts_at_once, is_published] = [false; 3];
-        Ok(Self { places, blanks, skip: 0, starts_at_once, is_published, words: None, ones: None })
+        Ok(Self { places: (0..entry.columns.len()).map(Some).collect(), layout: None, ones: None })
     }
 
     /// Our own layout, or one in which the data set is published.
-    fn any(entry: &Entry, file: &str, first: &str) -> Result<Self, DataError> {
+    fn any(entry: &'a Entry, file: &str, first: &str) -> Result<Self, DataError> {
         let own = match Self::own(entry, file, first) {
             Ok(own) => return Ok(own),
             Err(error) if entry.layouts.is_empty() => return Err(error),
@@ -377,23 +351,14 @@ impl Form {
     }
 
     /// A published layout, if the first line fits it.
-    fn published(entry: &Entry, layout: &Layout, first: &str) -> Option<Self> {
-        let mut form = Self {
-            places: Vec::new(),
-            blanks: layout.blanks,
-            skip: layout.skip.saturating_sub(1),
-            starts_at_once: layout.skip == 0 && !layout.counted,
-            is_published: true,
-            words: layout.positive.clone().map(|positive| (positive, layout.negative.clone())),
-            ones: None,
-        };
+    fn published(entry: &Entry, layout: &'a Layout, first: &str) -> Option<Self> {
+        let cells = cells(first, layout.blanks || layout.counted);
+        let mut ones = None;
         if layout.counted {
-            let counts: Vec<usize> =
-                first.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
-            let [ones, _] = counts[..] else { return None };
-            form.ones = Some(ones);
+            let counts: Vec<usize> = cells.iter().map(|cell| cell.parse()).collect::<Result<_, _>>().ok()?;
+            let [count, _] = counts[..] else { return None };
+            ones = Some(count);
         } else {
-            let cells: Vec<&str> = form.cells(first).collect();
             // In a header no cell is a number; in a row, one cell may be a letter for the class.
             let is_header = cells.iter().all(|cell| cell.parse::<f64>().is_err());
             if cells.len() != layout.cells || is_header != (layout.skip > 0) {
@@ -408,13 +373,13 @@ impl Form {
             cell if Some(cell) == target && !layout.counted => Some(last),
             _ => inputs.next(),
         };
-        form.places = (0..layout.cells).map(place).collect();
-        Some(form)
+        Some(Self { places: (0..layout.cells).map(place).collect(), layout: Some(layout), ones })
     }
 
     /// Label of a word; `None` if labels are numbers.
     fn label(&self, word: &str) -> Option<Result<f64, String>> {
-        let (positive, negative) = self.words.as_ref()?;
+        let Layout { positive, negative, .. } = self.layout?;
+        let positive = positive.as_ref()?;
         let is_negative = negative.is_empty() || negative.iter().any(|known| known == word);
         Some(match (word == positive, is_negative) {
             (true, _) => Ok(1.0),
@@ -424,14 +389,13 @@ impl Form {
             }
         })
     }
+}
 
-    /// The cells of a line.
-    fn cells<'l>(&self, line: &'l str) -> Box<dyn Iterator<Item = &'l str> + 'l> {
-        if self.blanks {
-            Box::new(line.split_ascii_whitespace())
-        } else {
-            Box::new(line.split(',').map(str::trim))
-        }
+fn cells(line: &str, has_blanks: bool) -> Vec<&str> {
+    if has_blanks {
+        line.split_ascii_whitespace().collect()
+    } else {
+        line.split(',').map(str::trim).collect()
     }
 }
 

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use plotters::coord::Shift;
 use plotters::prelude::{
-    Circle, Color as _, DrawingArea, IntoDrawingArea, PathElement, Polygon, RGBAColor, RGBColor, SVGBackend,
-    ShapeStyle,
+    Circle, Color as _, DrawingArea, IntoDrawingArea, PathElement, Polygon, RGBColor, SVGBackend, ShapeStyle,
 };
 
 use super::clip::Point;
@@ -70,17 +69,14 @@ impl Canvas {
         Self { body: String::new(), width }
     }
 
-    /// Opens a group with a class.
     pub(super) fn open(&mut self, class: &str) {
         let _ = writeln!(self.body, "<g class=\"{class}\">");
     }
 
-    /// Closes the group.
     pub(super) fn close(&mut self) {
         self.body.push_str("</g>\n");
     }
 
-    /// Draws a line through points.
     pub(super) fn stroke(&mut self, points: &[Point], pen: &Pen) {
         let pattern = pen.dash.pattern();
         if !pattern.is_empty() {
@@ -95,13 +91,11 @@ impl Canvas {
         }
     }
 
-    /// Draws a filled polygon.
     pub(super) fn fill(&mut self, points: &[Point], color: Color, opacity: f64) {
         let style = ink(color, opacity).filled();
         self.shape(|area| area.draw(&Polygon::new(points, style)).is_ok());
     }
 
-    /// Draws a disc.
     pub(super) fn disc(&mut self, at: Point, radius: i32, color: Color, opacity: f64) {
         let style = ink(color, opacity).filled();
         self.shape(|area| area.draw(&Circle::new(at, radius, style)).is_ok());
@@ -123,7 +117,6 @@ impl Canvas {
         }
     }
 
-    /// Writes a line of text on a baseline.
     pub(super) fn text(&mut self, (x, y): Point, label: &Label, kind: &Type) {
         if label.is_empty() {
             return;
@@ -165,8 +158,7 @@ impl Canvas {
     /// The complete document, `height` units high.
     pub(super) fn finish(self, height: i32) -> String {
         let Self { body, width } = self;
-        let millimetres = |units: i32| f64::from(units) / Self::UNITS_PER_MM;
-        let (wide, high) = (millimetres(width), millimetres(height));
+        let [wide, high] = [width, height].map(|units| f64::from(units) / Self::UNITS_PER_MM);
         let paper = Color::WHITE.hex();
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide:.3}mm\" height=\"{high:.3}mm\" \
@@ -188,7 +180,5 @@ fn drop_of(level: Level, size: f64) -> i32 {
 
 fn ink(color: Color, opacity: f64) -> ShapeStyle {
     let Color(red, green, blue) = color;
-    let rounded = (opacity * 1000.0).round() / 1000.0;
-    let ink: RGBAColor = RGBColor(red, green, blue).mix(rounded);
-    ink.into()
+    RGBColor(red, green, blue).mix((opacity * 1000.0).round() / 1000.0).into()
 }

@@ -3,6 +3,8 @@
 //! The frame is the unit square: points are fractions of the two axes. Clipping in floating point keeps far-away points from
 //! overflowing the integer coordinates of the picture and needs no SVG clip paths.
 
+use super::ticks::is_on_axis;
+
 /// A point as fractions of the axes.
 pub(super) type Fractions = (f64, f64);
 /// A point in units of the page.
@@ -26,8 +28,7 @@ pub(super) fn polyline(points: &[Fractions]) -> Vec<Vec<Fractions>> {
 
 /// Returns true if a point is inside the frame or on it, up to rounding.
 pub(super) fn is_inside((x, y): Fractions) -> bool {
-    let inside = -1e-9..=1.0 + 1e-9;
-    inside.contains(&x) && inside.contains(&y)
+    is_on_axis(x) && is_on_axis(y)
 }
 
 fn segment(from: Fractions, to: Fractions) -> Option<(Fractions, Fractions)> {

@@ -176,24 +176,21 @@ impl<'a> Frame<'a> {
         self.title = setter.wrap(&Label::parse(&self.panel.title), TITLE_SIZE, wide);
     }
 
-    /// Space needed on the left.
+    /// Space needed on each side.
     pub(super) fn left(&self) -> i32 {
         let names =
             if self.shows_y { self.up.width + AIR + block(&self.up.label, LABEL_LINE, 500) } else { 0 };
         (MAJOR + names).max(self.overhang.0)
     }
 
-    /// Space needed on the right.
     pub(super) fn right(&self) -> i32 {
         if self.shows_x { self.overhang.1 } else { 0 }
     }
 
-    /// Space needed above.
     pub(super) fn top(&self) -> i32 {
         block(&self.title, TITLE_LINE, 250).max(350)
     }
 
-    /// Space needed below.
     pub(super) fn bottom(&self) -> i32 {
         if self.shows_x { self.names_height() + block(&self.across.label, LABEL_LINE, 330) } else { MAJOR }
     }

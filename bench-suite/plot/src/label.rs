@@ -110,7 +110,6 @@ impl Typesetter {
         label.runs().map(|run| self.ems(run) * size * run[0].level.scale()).sum()
     }
 
-    /// Width of the widest line.
     pub(super) fn widest<'l>(&self, lines: impl IntoIterator<Item = &'l Label>, size: f64) -> i32 {
         lines.into_iter().map(|line| self.width(line, size).ceil() as i32).max().unwrap_or(0)
     }

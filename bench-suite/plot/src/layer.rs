@@ -3,7 +3,7 @@
 use super::figure::DrawError;
 use super::style::{Dash, Style};
 
-/// Direction of the values of a layer: vertical values are along y, their positions along x.
+/// Direction of an axis, and of the values of a layer: vertical values are along y, their positions along x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Horizontal,
@@ -11,12 +11,14 @@ pub(super) enum Direction {
 }
 
 impl Direction {
+    /// Of a horizontal and a vertical part, the one along this direction.
+    pub(super) fn of<T>(self, x: T, y: T) -> T {
+        if self == Self::Horizontal { x } else { y }
+    }
+
     /// A point from its position on the other axis and its value.
     pub(super) fn laid(self, at: f64, value: f64) -> (f64, f64) {
-        match self {
-            Self::Vertical => (at, value),
-            Self::Horizontal => (value, at),
-        }
+        self.of((value, at), (at, value))
     }
 }
 
@@ -129,7 +131,6 @@ impl Layer {
         self
     }
 
-    /// Name of the shape.
     pub(super) fn kind(&self) -> &'static str {
         match &self.shape {
             Shape::Line { .. } => "line",
@@ -142,7 +143,6 @@ impl Layer {
         }
     }
 
-    /// Name of the series.
     pub(super) fn title(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.kind().into())
     }

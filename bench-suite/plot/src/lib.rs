@@ -11,20 +11,10 @@
 //! Each thing has a fixed place, so that the layout needs no search: a legend common to all panels is above them, any other
 //! legend below its panel; names of categories are wrapped into the room between ticks.
 //!
-//! # Use of plotters
-//!
-//! plotters' elements (`PathElement`, `Polygon`, `Circle`) and its SVG backend write every stroke, area and marker. The unit
-//! of the sheet is a hundredth of a point, so that the backend's integer coordinates are finer than any printer. Elements are
-//! written one at a time and placed into groups, which add features that the backend lacks: dashes, round joins, classes. Not
-//! used are
-//!
-//! * its text: positioned by an estimate, without superscripts and italics, and badly kerned as pixels. Text is written here
-//!   as SVG, measured by the engine and the DejaVu fonts that rasterise it;
-//! * its coordinates and charts: rounding to whole pixels before clipping bends steep lines and overflows far away, its log
-//!   axis has no minor ticks, and its charts cannot share margins between panels. Curves are clipped in floating point here;
-//! * its bitmaps: the PNG is the SVG rasterised by resvg, so that both show the same picture.
-//!
-//! Deliberately absent: contours, three dimensions, animation, a second axis on the right.
+//! plotters' elements (`PathElement`, `Polygon`, `Circle`) and its SVG backend write every stroke, area and marker, one at a time,
+//! into groups, which add dashes, round joins and classes. The unit of the sheet is a hundredth of a point, so that integer
+//! coordinates are finer than any printer. Its text has no superscripts and italics and is badly kerned, its coordinates round
+//! before clipping, its charts cannot share margins: these are written here. The PNG is the SVG rasterised by resvg.
 
 mod canvas;
 mod clip;

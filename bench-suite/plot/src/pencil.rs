@@ -57,7 +57,6 @@ pub(super) struct Pencil<'a> {
 }
 
 impl<'a> Pencil<'a> {
-    /// Draws a layer.
     pub(super) fn draw(layer: &'a Layer, plot: &'a Plot, canvas: &'a mut Canvas) -> Self {
         let style = layer.style.tamed();
         let mut pencil = Self { layer, style, plot, canvas, missing: Missing::default(), is_blank: true };
@@ -102,7 +101,7 @@ impl<'a> Pencil<'a> {
 
     /// As `place`, but a value at or below zero on a log axis is placed at the low end of the axis, and counted.
     fn place_or_foot(&mut self, direction: Direction, at: f64, value: f64) -> Option<Fractions> {
-        let along = if direction == Direction::Vertical { &self.plot.y } else { &self.plot.x };
+        let along = direction.of(&self.plot.x, &self.plot.y);
         if !(along.is_log && value.is_finite() && value <= 0.0) {
             let (x, y) = direction.laid(at, value);
             return self.place(x, y);
@@ -110,7 +109,7 @@ impl<'a> Pencil<'a> {
         self.missing.cut_at_axis += 1;
         let (x, y) = direction.laid(at, 1.0);
         let (across, up) = self.place(x, y)?;
-        Some(if direction == Direction::Vertical { (across, 0.0) } else { (0.0, up) })
+        Some(direction.of((0.0, up), (across, 0.0)))
     }
 
     fn glyph(&mut self, at: Fractions, style: Style) {
@@ -255,17 +254,14 @@ impl<'a> Pencil<'a> {
     }
 
     fn rule(&mut self, direction: Direction, at: f64) {
-        let along = if direction == Direction::Vertical { self.plot.x } else { self.plot.y };
+        // A vertical rule is at a value of x.
+        let along = direction.of(self.plot.y, self.plot.x);
         if !at.is_finite() {
             self.missing.not_finite += 1;
         } else if along.is_log && at <= 0.0 {
             self.missing.not_positive += 1;
         } else {
-            let fraction = along.fraction(at);
-            let ends = match direction {
-                Direction::Vertical => [(fraction, 0.0), (fraction, 1.0)],
-                Direction::Horizontal => [(0.0, fraction), (1.0, fraction)],
-            };
+            let ends = [0.0, 1.0].map(|end| direction.laid(along.fraction(at), end));
             match clip::is_inside(ends[0]) {
                 true => self.stroke(&ends, self.style.width),
                 false => self.missing.outside += 1,

@@ -10,9 +10,8 @@ use super::layer::{Direction, Layer, Shape};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
-    /// Low end, as logarithm to base ten if `is_log`.
+    /// Ends, as logarithms to base ten if `is_log`.
     pub(super) low: f64,
-    /// High end, as logarithm to base ten if `is_log`.
     pub(super) high: f64,
     pub(super) is_log: bool,
     /// True if the first value is at the high end.
@@ -63,43 +62,37 @@ impl Scale {
 /// Padding beside points, in axis lengths.
 const PAD: f64 = 0.045;
 
-/// One of the two axes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    X,
-    Y,
-}
-
-impl Side {
-    fn of(self, panel: &Panel) -> &Axis {
-        if self == Self::X { &panel.x } else { &panel.y }
-    }
+fn along(side: Direction, panel: &Panel) -> &Axis {
+    side.of(&panel.x, &panel.y)
 }
 
 /// Horizontal and vertical scale of every panel.
 pub(super) fn scales(figure: &Figure) -> Vec<(Scale, Scale)> {
-    let of = |panel: &Panel, side: Side, is_shared: bool| {
-        let kind = |panel: &Panel| std::mem::discriminant(&side.of(panel).spacing);
+    let of = |panel: &Panel, side: Direction, is_shared: bool| {
+        let kind = |panel: &Panel| std::mem::discriminant(&along(side, panel).spacing);
         // Only axes with the same kind of scale can share a range.
         let shares =
             |other: &&Panel| std::ptr::eq(*other, panel) || (is_shared && kind(other) == kind(panel));
-        scale(side.of(panel), &figure.panels.iter().filter(shares).collect::<Vec<_>>(), side)
+        scale(along(side, panel), &figure.panels.iter().filter(shares).collect::<Vec<_>>(), side)
     };
-    let both = |panel: &Panel| (of(panel, Side::X, figure.shares_x), of(panel, Side::Y, figure.shares_y));
+    let both = |panel: &Panel| {
+        (of(panel, Direction::Horizontal, figure.shares_x), of(panel, Direction::Vertical, figure.shares_y))
+    };
     figure.panels.iter().map(both).collect()
 }
 
-fn scale(axis: &Axis, panels: &[&Panel], side: Side) -> Scale {
+fn scale(axis: &Axis, panels: &[&Panel], side: Direction) -> Scale {
     if let Spacing::Categories(_) = axis.spacing {
-        let most = panels.iter().filter_map(|panel| side.of(panel).names()).map(<[String]>::len).max();
+        let most = panels.iter().filter_map(|panel| along(side, panel).names()).map(<[String]>::len).max();
         let last = most.unwrap_or(0).max(1) as f64 - 0.5;
         let (low, high) = axis.range.unwrap_or((-0.5, last));
-        return Scale { is_reversed: side == Side::Y, ..Scale::linear(low, high) };
+        return Scale { is_reversed: side == Direction::Vertical, ..Scale::linear(low, high) };
     }
     if let Some((low, high)) = axis.range {
         return if axis.is_log() { Scale::log(low, high) } else { Scale::linear(low, high) };
     }
-    let is_tight = side == Side::X && panels.iter().all(|panel| panel.layers.iter().all(is_flush));
+    let is_tight =
+        side == Direction::Horizontal && panels.iter().all(|panel| panel.layers.iter().all(is_flush));
     let Some((low, high)) = panels.iter().filter_map(|panel| span(panel, side)).reduce(united) else {
         return if axis.is_log() { Scale::log(1.0, 10.0) } else { Scale::linear(0.0, 1.0) };
     };
@@ -108,7 +101,8 @@ fn scale(axis: &Axis, panels: &[&Panel], side: Side) -> Scale {
         log_scale(low, high, pad)
     } else {
         let is_bars = |layer: &Layer| matches!(layer.shape, Shape::Bars { .. });
-        let has_bars = side == Side::Y && panels.iter().any(|panel| panel.layers.iter().any(is_bars));
+        let has_bars =
+            side == Direction::Vertical && panels.iter().any(|panel| panel.layers.iter().any(is_bars));
         linear_scale(low, high, pad, has_bars)
     }
 }
@@ -149,15 +143,15 @@ fn log_scale(low: f64, high: f64, pad: f64) -> Scale {
 }
 
 /// Smallest and largest value that can be drawn.
-fn span(panel: &Panel, side: Side) -> Option<(f64, f64)> {
+fn span(panel: &Panel, side: Direction) -> Option<(f64, f64)> {
     let accepts = |axis: &Axis, value: f64| value.is_finite() && (value > 0.0 || !axis.is_log());
     let within = |axis: &Axis, value: f64| {
         accepts(axis, value) && axis.range.is_none_or(|(low, high)| (low..=high).contains(&value))
     };
     let mut span = None;
     let mut visit = |x: Option<f64>, y: Option<f64>| {
-        let (own, other) = if side == Side::X { (x, y) } else { (y, x) };
-        let (axis, across) = if side == Side::X { (&panel.x, &panel.y) } else { (&panel.y, &panel.x) };
+        let (own, other) = side.of((x, y), (y, x));
+        let (axis, across) = side.of((&panel.x, &panel.y), (&panel.y, &panel.x));
         let is_seen = other.is_none_or(|value| within(across, value));
         if let Some(value) = own.filter(|value| accepts(axis, *value) && is_seen) {
             span = Some(span.map_or((value, value), |known| united(known, (value, value))));

@@ -2,7 +2,6 @@
 
 use super::scale::Scale;
 
-/// All ticks of one axis.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Ticks {
     /// Positions of ticks with a label and a grid line, and labels, with markup.

@@ -107,17 +107,16 @@ fn line_on(x: Axis, y: Axis) -> Panel {
     Panel::new(x.spanning(1.0, 1e4), y.spanning(1e-4, 1.0)).with(Layer::line(xs, ys))
 }
 
+/// Linear axes in place of the logarithmic ones are caught.
 #[test]
 fn a_log_axis_puts_points_at_their_logarithms() {
-    let sheet = Sheet::of(&draw(line_on(Axis::log("x"), Axis::log("y"))));
-    assert!(are_close(sheet.lines("line")[0], &log_places(sheet.frame(), &DATA)), "{sheet:?}");
-}
-
-#[test]
-fn a_linear_axis_in_its_place_is_caught() {
-    for (x, y) in [(Axis::linear("x"), Axis::log("y")), (Axis::log("x"), Axis::linear("y"))] {
+    let log = || Axis::log("");
+    for (x, y, is_right) in
+        [(log(), log(), true), (Axis::linear(""), log(), false), (log(), Axis::linear(""), false)]
+    {
         let sheet = Sheet::of(&draw(line_on(x, y)));
-        assert!(!are_close(sheet.lines("line")[0], &log_places(sheet.frame(), &DATA)));
+        let places = log_places(sheet.frame(), &DATA);
+        assert_eq!(are_close(sheet.lines("line")[0], &places), is_right, "{sheet:?}");
     }
 }
 
@@ -135,18 +134,6 @@ fn ticks_stand_where_their_labels_say() {
     let at = |share: f64| left + share * (right - left);
     assert!((0..5).all(|decade| (long[decade][0].0 - at(decade as f64 / 4.0)).abs() <= 0.5));
     assert!((short[0][0].0 - at(2f64.log10() / 4.0)).abs() <= 0.5);
-}
-
-#[test]
-fn the_same_figure_gives_the_same_bytes() {
-    let figure = || {
-        Figure::new(vec![line_on(Axis::log("*x*"), Axis::log("y")), Panel::new(Axis::log(""), Axis::log(""))])
-    };
-    let (first, second) = (figure().draw().unwrap(), figure().draw().unwrap());
-    assert_eq!(first, second);
-    assert_eq!(first.png(100.0).unwrap(), second.png(100.0).unwrap());
-    let other = Figure::new(vec![line_on(Axis::log("x"), Axis::log("*y*"))]).draw().unwrap();
-    assert_ne!(first.svg, other.svg);
 }
 
 #[test]
@@ -250,7 +237,9 @@ fn the_raster_has_the_size_and_the_colours_of_the_page() {
     let x: Vec<f64> = (0..9).map(f64::from).collect();
     let layer = Layer::line(x.clone(), x).styled(Style::series(1).solid());
     let drawing = draw(Panel::new(Axis::linear("x"), Axis::linear("y")).with(layer));
-    let map = tiny_skia::Pixmap::decode_png(&drawing.png(300.0).unwrap()).unwrap();
+    let png = drawing.png(300.0).unwrap();
+    assert_eq!(png, drawing.clone().png(300.0).unwrap());
+    let map = tiny_skia::Pixmap::decode_png(&png).unwrap();
     assert_eq!(map.width(), 1004); // 85 mm at 300 dots per inch
     let count = |red, green, blue| {
         let is_it = |pixel: &&tiny_skia::PremultipliedColorU8| {

@@ -132,7 +132,14 @@ impl<'c> Scene<'c> {
     fn outcome(&self, task: &Task, replicate: u64) -> Outcome {
         let (experiment, seed) = (self.experiment.id.clone(), self.experiment.seed().child(replicate));
         let job = Job { experiment, seeded_as: None, task: task.clone(), data: None, replicate, seed };
-        Outcome { job, rows: Vec::new(), ended: Ended::default(), unit: None, code: CODE.to_owned() }
+        Outcome {
+            job,
+            rows: Vec::new(),
+            ended: Ended::default(),
+            unit: None,
+            code: CODE.to_owned(),
+            date: None,
+        }
     }
 
     /// The task of some length that has some settings.

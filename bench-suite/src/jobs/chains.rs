@@ -172,7 +172,7 @@ mod tests {
         };
         let store = Store::new(std::env::temp_dir().join(format!("mcsa-chains-{}", std::process::id())));
         let (rows, ended) = job.rows(&Running::new(&store, &Catalogue::new(None))).unwrap().unwrap();
-        Outcome { job, rows, ended, unit: None, code: CODE.to_owned() }
+        Outcome { job, rows, ended, unit: None, code: CODE.to_owned(), date: None }
     }
 
     /// Log predictive density of the held-out labels under the posterior, by the trapezoidal rule.

@@ -389,9 +389,10 @@ impl<'s> Checkpoints<'s> {
     }
 
     fn keep<T: Serialize>(&mut self, state: &T) {
+        let store = self.running.store;
         let kept = match self.running.place {
-            Place::BesideResults => self.running.store.save_checkpoint(self.job, state),
-            Place::File(path) => self.running.store.write_checkpoint(path, self.job, state),
+            Place::BesideResults => store.write_checkpoint(&store.checkpoint_path(self.job), self.job, state),
+            Place::File(path) => store.write_checkpoint(path, self.job, state),
             Place::Nowhere => Ok(()),
         };
         if let Err(error) = kept

@@ -158,7 +158,6 @@ mod tests {
 
     use super::super::section::JudgedClaim;
     use super::*;
-    use crate::archive::Origin;
     use crate::claims::{Cause, Finding, Reason};
     use crate::experiment::PresetName;
     use crate::provenance::{Provenance, Run};
@@ -224,7 +223,7 @@ mod tests {
         results.outcomes[1].unit = None;
         (results.bad, results.absent) = (vec![words()], vec![(words(), words())]);
         (results.missing, results.stale) = (1, 1);
-        results.origins.insert(Origin { code: words(), date: words(), unit: words() }, 1);
+        results.outcomes[1].date = Some(words());
         let mut card = ExperimentSection::new(&entry, results, None, vec![run]).unwrap();
         card.findings.push(JudgedClaim {
             citation: words(),

@@ -12,6 +12,7 @@ use crate::provenance::Run;
 use crate::registry::Entry;
 use crate::results::Results;
 use crate::runner::span;
+use crate::store::CODE;
 use crate::tables::{Sheet, standard};
 use mcsa_core::{Error, counted};
 use mcsa_plot::Drawing;
@@ -206,27 +207,20 @@ impl ExperimentSection {
 
     /// Note on the origin of archived results; `None` if they are not archived.
     fn origins(&self) -> Option<String> {
-        let (origins, results) = (&self.results.origins, &self.results);
-        if origins.is_empty() {
-            return None;
+        let mut codes = BTreeMap::<&str, (usize, &str, &str)>::new();
+        for outcome in &self.results.outcomes {
+            let Some(date) = outcome.date.as_deref() else { continue };
+            let known = codes.entry(&outcome.code).or_insert((0, date, date));
+            *known = (known.0 + 1, known.1.min(date), known.2.max(date));
         }
-        let mut codes = BTreeMap::<(&str, bool), (usize, &str, &str)>::new();
-        for (origin, count) in origins {
-            let known =
-                codes.entry((&origin.code, origin.is_stale())).or_insert((0, &origin.date, &origin.date));
-            *known = (known.0 + count, known.1.min(&origin.date), known.2.max(&origin.date));
-        }
-        let words = codes.iter().map(|((code, is_stale), (count, first, last))| {
+        let words = codes.iter().map(|(code, (count, first, last))| {
             let days = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
-            let stale = if *is_stale { format!(" {STALE}") } else { String::new() };
+            let stale = if *code == CODE { String::new() } else { format!(" {STALE}") };
             format!("{count} by the code <code>{}</code>, {}{stale}", escape(code), escape(&days))
         });
-        let all = results.outcomes.len();
-        Some(format!(
-            "From the archive, {}: {}.",
-            counted(all, "result"),
-            words.collect::<Vec<_>>().join("; ")
-        ))
+        let words = words.collect::<Vec<_>>().join("; ");
+        let all = counted(self.results.outcomes.len(), "result");
+        (!codes.is_empty()).then(|| format!("From the archive, {all}: {words}."))
     }
 
     /// Note on vector units, if results come from several: those of one are bit-identical, those of two differ by rounding.

@@ -39,6 +39,14 @@ pub(crate) struct Head {
     pub(crate) ended: Ended,
 }
 
+impl Head {
+    /// The result of a job with this head.
+    pub(crate) fn outcome(self, job: Job, rows: Vec<Row>) -> Outcome {
+        let Self { code, unit, date, ended, .. } = self;
+        Outcome { job, rows, ended, unit: Some(unit).filter(|unit| unit != "-"), code, date }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Steps {
     step: Vec<Vec<u64>>,
@@ -90,9 +98,6 @@ fn column<T>(results: &[(Head, Vec<Row>)], value: impl Fn(&Row) -> Option<T>) ->
 }
 
 /// Results of some lines. Metrics that are no more are left out.
-///
-/// # Errors
-/// If a line is malformed; the reason names it.
 pub(crate) fn read_lines(text: &str) -> Result<Vec<(Head, Vec<Row>)>, Reason> {
     let mut results: Vec<(Head, Vec<Row>)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -184,16 +189,14 @@ pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome
         return Err("its checksum is that of other lines: it was changed after it was written".into());
     }
     let mut results = read_lines(body)?.into_iter();
-    let (Some((head, rows)), None) = (results.next(), results.next()) else {
+    let (Some((mut head, rows)), None) = (results.next(), results.next()) else {
         return Err("it does not hold one result".into());
     };
     if head.code != code {
         return Err(format!("it was made by the code {}, and its name says {code}", head.code));
     }
-    match head.job {
-        Some(found) if found == *job => {
-            Ok(Outcome { job: found, rows, ended: head.ended, unit: Some(head.unit), code: head.code })
-        }
+    match head.job.take() {
+        Some(found) if found == *job => Ok(head.outcome(found, rows)),
         found => Err(format!("it holds another job: {}", found.map_or(head.id, |job| job.title()))),
     }
 }

@@ -117,17 +117,11 @@ impl Store {
     }
 
     /// Result by this code, if there is one.
-    ///
-    /// # Errors
-    /// If the file cannot be used; the message names it with the reason.
     pub fn fresh(&self, job: &Job) -> Result<Option<Outcome>, Error> {
         self.by_code(&self.code, job)
     }
 
     /// Result by code with a given fingerprint, if there is one.
-    ///
-    /// # Errors
-    /// If the file cannot be used; the message names it with the reason.
     pub fn by_code(&self, code: &str, job: &Job) -> Result<Option<Outcome>, Error> {
         let path = self.path_by(code, job);
         let Some(bytes) = read(&path)? else { return Ok(None) };
@@ -154,9 +148,6 @@ impl Store {
     /// Renames an unusable result of a job, so that the job can be run again; returns the new name.
     ///
     /// If another process has replaced it by a good one in the meantime, that one gets its name back.
-    ///
-    /// # Errors
-    /// If it cannot be renamed.
     pub fn set_aside(&self, job: &Job) -> Result<PathBuf, Error> {
         let path = self.result_path(job);
         let aside = set_aside(&path)?;
@@ -168,16 +159,7 @@ impl Store {
         Ok(aside)
     }
 
-    /// Stores a checkpoint in place of the last one. The caller should continue after an error: only an interruption would
-    /// then lose work.
-    ///
-    /// # Errors
-    /// If the file cannot be written, or the checkpoint cannot be written as JSON.
-    pub fn save_checkpoint<T: Serialize>(&self, job: &Job, checkpoint: &T) -> Result<(), Error> {
-        self.write_checkpoint(&self.checkpoint_path(job), job, checkpoint)
-    }
-
-    /// Stores a checkpoint in a file of any name.
+    /// Stores a checkpoint in a file of any name. After an error only an interruption would lose work.
     pub(crate) fn write_checkpoint<T: Serialize>(
         &self,
         path: &Path,
@@ -202,9 +184,6 @@ impl Store {
 
     /// Checkpoint of a job by this code, if there is one. An unusable checkpoint is set aside with a message, and the job
     /// begins anew.
-    ///
-    /// # Errors
-    /// If an unusable file cannot be renamed.
     pub fn checkpoint<T: DeserializeOwned>(&self, job: &Job) -> Result<Option<T>, Error> {
         let path = self.checkpoint_path(job);
         self.read_checkpoint(&path, job).or_else(|error| {
@@ -276,17 +255,11 @@ fn failed(path: &Path, what: &str, error: &dyn std::fmt::Display) -> Error {
 }
 
 /// Writes a file by [`mcsa_core::file::write`].
-///
-/// # Errors
-/// If the file cannot be written; the message names it.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file::write(path, bytes).map_err(|error| failed(path, "write", &error))
 }
 
 /// Creates a folder and checks that files can be written in it.
-///
-/// # Errors
-/// If not; the message names the folder.
 pub fn check_folder(folder: &Path) -> Result<(), Error> {
     file::check_folder(folder).map_err(|error| failed(folder, "write files in", &error))
 }
@@ -307,9 +280,6 @@ pub(crate) fn writer() -> String {
 }
 
 /// Renames an unusable file and returns the new name: the file is kept, and does not block a new one.
-///
-/// # Errors
-/// If it cannot be renamed.
 fn set_aside(path: &Path) -> Result<PathBuf, Error> {
     let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
     let other = |k: u32| match k {

@@ -111,6 +111,8 @@ pub struct Outcome {
     pub unit: Option<String>,
     /// Fingerprint of the code that computed it.
     pub code: String,
+    /// Day on which it was written, `2026-01-31`, if it is from the archive.
+    pub date: Option<String>,
 }
 
 #[cfg(test)]

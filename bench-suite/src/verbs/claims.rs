@@ -19,9 +19,6 @@ pub struct Claims {
 
 impl Claims {
     /// Runs the verb.
-    ///
-    /// # Errors
-    /// If an experiment is unknown or results cannot be read.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         let entries = self.selection.entries()?;
         let cards = self.selection.cards(&entries)?;

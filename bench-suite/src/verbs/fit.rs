@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -54,8 +54,23 @@ pub struct FitModel {
     /// Folder of imported data sets; by default the one that MCSA_DATA names, else `data`.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    #[command(flatten)]
-    auto: Auto,
+    /// Fit the posterior without a choice of method, and judge the result: starts, climb, weighted draws, verdict. Prints a table;
+    /// `--out FILE` has all of it as JSON. Exit code 3 if the verdict is no. `--set` takes `model.*` and `options.*` (`options.draws=1000`,
+    /// `options.starts=50`, `options.share=0.3`).
+    #[arg(long, conflicts_with = "method")]
+    auto: bool,
+    /// Largest number of evaluations of the model, draws and verdict included; by default a million.
+    #[arg(long, value_name = "EVALUATIONS", requires = "auto")]
+    budget: Option<u64>,
+    /// Largest time in seconds, draws and verdict included.
+    #[arg(long, value_name = "SECONDS", requires = "auto")]
+    seconds: Option<f64>,
+    /// File for the weighted draws: a column for each parameter, then log_p, log_q and log_weight.
+    #[arg(long, value_name = "FILE", requires = "auto")]
+    draws: Option<PathBuf>,
+    /// Use the density alone.
+    #[arg(long, requires = "auto")]
+    no_gradient: bool,
     /// List the models with their settings.
     #[arg(long)]
     list_models: bool,
@@ -86,11 +101,8 @@ impl FitModel {
             let way = "a result is a file of JSON; in Python, `result.to_arviz().to_zarr(path)` writes a Zarr archive";
             return Err(Exit::Usage(Error::invalid(format!("--out {}: {way}", path.display()))));
         }
-        if self.auto.is_asked {
-            let (model, options) = self.posterior().map_err(Exit::Usage)?;
-            let catalogue = Catalogue::found(self.data.clone());
-            digest(&model, &catalogue)?;
-            return self.auto.run(&model, &options, &catalogue, self.out.as_deref(), interrupt, out);
+        if self.auto {
+            return self.judge(interrupt, out);
         }
         let fit = self.fit().map_err(Exit::Usage)?;
         check_outputs(&[("--out", self.out.as_deref()), (CHECKPOINT, self.checkpoint.as_deref())])?;
@@ -104,9 +116,7 @@ impl FitModel {
             Some(path) => write_whole(path, text.as_bytes())?,
             None => out.write_all(text.as_bytes()).and_then(|()| out.flush())?,
         }
-        if let Some(path) = &self.checkpoint {
-            remove_checkpoint(path);
-        }
+        self.checkpoint.as_deref().into_iter().for_each(remove_checkpoint);
         match ended.failure {
             Some(reason) => Err(Error::invalid(format!("the fit ended early: {reason}")).into()),
             None => Ok(()),
@@ -151,17 +161,20 @@ impl FitModel {
         // A failure after the first step is a result, so an error here means that the settings are invalid.
         let done = job.rows(&running).map_err(Exit::Usage)?;
         let steps = made.load(Relaxed) / fit.method.effort();
-        match (done, interrupt.code()) {
-            (Some((rows, ended)), _) => Ok((rows, ended, lambda.into_inner().unwrap_or_default())),
-            (None, code) => {
-                let at = format!("interrupted at step {steps} of {}", fit.steps);
-                let said = match &self.checkpoint {
-                    Some(_) => format!("{at}; to go on: {}", command_line(&[])),
-                    None => format!("{at}: nothing is kept, which `--checkpoint FILE` would change"),
-                };
-                Err(Exit::Interrupted { code: code.unwrap_or(130), said })
-            }
+        match done {
+            Some((rows, ended)) => Ok((rows, ended, lambda.into_inner().unwrap_or_default())),
+            None => Err(self.interrupted(&format!("at step {steps} of {}", fit.steps), interrupt)),
         }
+    }
+
+    /// The end by an interruption, and how to go on.
+    fn interrupted(&self, place: &str, interrupt: &Interrupt) -> Exit {
+        let more = match &self.checkpoint {
+            Some(_) => format!("; to go on: {}", command_line(&[])),
+            None => ": nothing is kept, which `--checkpoint FILE` would change".to_owned(),
+        };
+        let code = interrupt.code().unwrap_or(130);
+        Exit::Interrupted { code, said: format!("interrupted {place}{more}") }
     }
 
     /// The default settings, changed by those of `--set`.
@@ -207,10 +220,62 @@ impl FitModel {
             ("options", toml::Table::new()),
         ]);
         self.set(&mut parts, "model.* or options.*, with --auto")?;
-        let options = typed("options", &parts["options"])?;
-        let options = self.auto.options(options, self.seed, self.checkpoint.clone());
+        let options: Options = typed("options", &parts["options"])?;
+        let options = Options {
+            seed: self.seed,
+            evaluations: self.budget.unwrap_or(options.evaluations),
+            seconds: self.seconds.or(options.seconds),
+            checkpoint: self.checkpoint.clone(),
+            progress: true,
+            ..options
+        };
         options.check()?;
         Ok((typed("model", &parts["model"])?, options))
+    }
+
+    /// Runs `--auto`: prints the result and writes the files.
+    fn judge(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
+        let (model, options) = self.posterior().map_err(Exit::Usage)?;
+        let catalogue = Catalogue::found(self.data.clone());
+        digest(&model, &catalogue)?;
+        let (file, draws, checkpoint) =
+            (self.out.as_deref(), self.draws.as_deref(), self.checkpoint.as_deref());
+        check_outputs(&[("--out", file), ("--draws", draws), (CHECKPOINT, checkpoint)])?;
+        let problem = model.build(&catalogue, Seed::new(options.seed)).map_err(Exit::Usage)?;
+        let posterior: &dyn Posterior = &*problem.posterior;
+        let target = match self.no_gradient {
+            true => posterior::Target::density_only(&posterior),
+            false => posterior::Target::with_gradient(&posterior),
+        };
+        let fitting = match checkpoint {
+            Some(path) => FitState::resume_or(path, &target, &options),
+            None => FitState::new(&options),
+        };
+        let mut fitting = fitting.map_err(Exit::Usage)?;
+        let mut after = |_: &FitState| match interrupt.code() {
+            None => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+        };
+        fitting.run(&target, &mut after).map_err(|error| error.within("fit"))?;
+        if fitting.stage != Stage::Done {
+            return Err(self.interrupted(&format!("in {fitting}"), interrupt));
+        }
+        let fitted = fitting.finish(&target)?;
+        interrupt.release();
+        if let Some(path) = draws {
+            write_whole(path, report::draws(posterior, &fitted.draws).as_bytes())?;
+        }
+        if let Some(path) = file {
+            let text = report::of_posterior(&model, &fitting, &fitted, draws, !self.no_gradient)?;
+            write_whole(path, text.as_bytes())?;
+        }
+        write!(out, "{}\n{fitted}\n", report::stages(&fitting))?;
+        out.flush()?;
+        checkpoint.into_iter().for_each(remove_checkpoint);
+        match fitted.verdict.objections.len() {
+            0 => Ok(()),
+            count => Err(Exit::Objected(format!("the verdict is no: {}", counted(count, "objection")))),
+        }
     }
 
     /// Enters the values of `--set` in their parts; `known` names the keys that there are.
@@ -239,95 +304,6 @@ impl FitModel {
             table.insert(key.to_owned(), value.unwrap_or_else(|| toml::Value::String(text.to_owned())));
         }
         Ok(())
-    }
-}
-
-/// Arguments of `fit --auto`.
-#[derive(Debug, Clone, Args)]
-struct Auto {
-    /// Fit the posterior without a choice of method, and judge the result: starts, climb, weighted draws, verdict. Prints a table;
-    /// `--out FILE` has all of it as JSON. Exit code 3 if the verdict is no. `--set` takes `model.*` and `options.*` (`options.draws=1000`,
-    /// `options.starts=50`, `options.share=0.3`).
-    #[arg(long = "auto", conflicts_with = "method")]
-    is_asked: bool,
-    /// Largest number of evaluations of the model, draws and verdict included; by default a million.
-    #[arg(long, value_name = "EVALUATIONS", requires = "is_asked")]
-    budget: Option<u64>,
-    /// Largest time in seconds, draws and verdict included.
-    #[arg(long, value_name = "SECONDS", requires = "is_asked")]
-    seconds: Option<f64>,
-    /// File for the weighted draws: a column for each parameter, then log_p, log_q and log_weight.
-    #[arg(long, value_name = "FILE", requires = "is_asked")]
-    draws: Option<PathBuf>,
-    /// Use the density alone.
-    #[arg(long, requires = "is_asked")]
-    no_gradient: bool,
-}
-
-impl Auto {
-    /// The options with those of the arguments.
-    fn options(&self, options: Options, seed: u64, checkpoint: Option<PathBuf>) -> Options {
-        let evaluations = self.budget.unwrap_or(options.evaluations);
-        let seconds = self.seconds.or(options.seconds);
-        Options { seed, evaluations, seconds, checkpoint, progress: true, ..options }
-    }
-
-    /// Runs the fit, prints the result and writes the files.
-    fn run(
-        &self,
-        model: &Target,
-        options: &Options,
-        catalogue: &Catalogue,
-        file: Option<&Path>,
-        interrupt: &Interrupt,
-        out: &mut impl Write,
-    ) -> Result<(), Exit> {
-        let checkpoint = options.checkpoint.as_deref();
-        check_outputs(&[("--out", file), ("--draws", self.draws.as_deref()), (CHECKPOINT, checkpoint)])?;
-        let problem = model.build(catalogue, Seed::new(options.seed)).map_err(Exit::Usage)?;
-        let posterior: &dyn Posterior = &*problem.posterior;
-        let target = match self.no_gradient {
-            true => posterior::Target::density_only(&posterior),
-            false => posterior::Target::with_gradient(&posterior),
-        };
-        let fitting = match &options.checkpoint {
-            Some(path) => FitState::resume_or(path, &target, options),
-            None => FitState::new(options),
-        };
-        let mut fitting = fitting.map_err(Exit::Usage)?;
-        let mut after = |_: &FitState| match interrupt.code() {
-            None => ControlFlow::Continue(()),
-            Some(_) => ControlFlow::Break(()),
-        };
-        fitting.run(&target, &mut after).map_err(|error| error.within("fit"))?;
-        if fitting.stage != Stage::Done {
-            let said = match &options.checkpoint {
-                Some(_) => format!("interrupted in {fitting}; to go on: {}", command_line(&[])),
-                None => format!(
-                    "interrupted in {fitting}: nothing is kept, which `--checkpoint FILE` would change"
-                ),
-            };
-            return Err(Exit::Interrupted { code: interrupt.code().unwrap_or(130), said });
-        }
-        let fitted = fitting.finish(&target)?;
-        interrupt.release();
-        if let Some(path) = &self.draws {
-            write_whole(path, report::draws(posterior, &fitted.draws).as_bytes())?;
-        }
-        if let Some(path) = file {
-            let text =
-                report::of_posterior(model, &fitting, &fitted, self.draws.as_deref(), !self.no_gradient)?;
-            write_whole(path, text.as_bytes())?;
-        }
-        write!(out, "{}\n{fitted}\n", report::stages(&fitting))?;
-        out.flush()?;
-        if let Some(path) = &options.checkpoint {
-            remove_checkpoint(path);
-        }
-        match fitted.verdict.objections.len() {
-            0 => Ok(()),
-            count => Err(Exit::Objected(format!("the verdict is no: {}", counted(count, "objection")))),
-        }
     }
 }
 

@@ -45,9 +45,6 @@ pub struct Selection {
 
 impl Selection {
     /// Selected experiments: those of the repository, then those in files of the user.
-    ///
-    /// # Errors
-    /// If an id is unknown, or a file is not an experiment or lacks the preset.
     pub fn entries(&self) -> Result<Vec<Entry>, Exit> {
         let (files, ids): (Vec<&String>, Vec<&String>) =
             self.ids.iter().partition(|id| id.ends_with(".toml"));
@@ -82,9 +79,6 @@ impl Selection {
     }
 
     /// Experiments with their jobs at the preset.
-    ///
-    /// # Errors
-    /// If an experiment cannot be planned.
     pub fn plans<'e>(&self, entries: &'e [Entry]) -> Result<Vec<Planned<'e>>, Error> {
         let catalogue = self.catalogue();
         let planned = |entry: &'e Entry| {
@@ -96,9 +90,6 @@ impl Selection {
     }
 
     /// Checks that results and report can be written, before anything is run.
-    ///
-    /// # Errors
-    /// If a folder cannot be created or written.
     pub fn check_out(&self) -> Result<(), Error> {
         for folder in [self.out.join("results"), self.report()] {
             let advice = "make room on its disk, or name another folder with --out; nothing was run";
@@ -110,9 +101,6 @@ impl Selection {
 
     /// Results of the experiments, with drawn figures and checked claims. Unusable files are reported on the standard error
     /// stream and left out.
-    ///
-    /// # Errors
-    /// If an experiment cannot be planned or a figure cannot be drawn.
     pub fn cards(&self, entries: &[Entry]) -> Result<Vec<ExperimentSection>, Error> {
         let (store, catalogue) = (self.store(), self.catalogue());
         let card = |entry: &Entry| {

@@ -43,9 +43,6 @@ pub struct References {
 
 impl References {
     /// Runs the verb.
-    ///
-    /// # Errors
-    /// If a case cannot be built, or the file cannot be written.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         check_outputs(&[("--file", Some(&self.file))])?;
         let catalogue = Catalogue::found(None);
@@ -102,9 +99,6 @@ pub struct WriteRates {
 
 impl WriteRates {
     /// Runs the verb.
-    ///
-    /// # Errors
-    /// If results are missing or of other code, or the file cannot be written.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         check_outputs(&[("--file", Some(&self.file))])?;
         let both = [self.measured("ours/fit-verdict")?, self.measured("ours/fit-verdict-density")?];
@@ -172,9 +166,6 @@ struct Cases {
 
 impl Anchors {
     /// Runs the verb.
-    ///
-    /// # Errors
-    /// If the list cannot be read, a case cannot be built, or a file cannot be written.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         let place = |error: String| Error::invalid(error).within(self.cases.display().to_string());
         let listed: Cases =

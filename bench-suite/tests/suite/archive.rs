@@ -5,30 +5,16 @@ use std::fs;
 
 use mcsa_bench_suite::archive::Archive;
 use mcsa_bench_suite::claims::Verdict;
-use mcsa_bench_suite::experiment::{Experiment, PresetName};
-use mcsa_bench_suite::plan::plan;
-use mcsa_bench_suite::registry::{Entry, REGISTRY};
+use mcsa_bench_suite::experiment::PresetName;
+use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::report::ExperimentSection;
 use mcsa_bench_suite::results::Results;
 use mcsa_bench_suite::store::{CODE, Ended, Row, Store};
 use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
 
+use crate::kinds::{COST as ID, cost as experiment, cost_jobs as jobs, entry};
 use crate::process::folder;
-
-const ID: &str = "pmcsa/tab-cost";
-
-fn entry() -> &'static Entry {
-    REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there")
-}
-
-fn experiment() -> Experiment {
-    entry().experiment().expect("it can be read")
-}
-
-fn jobs() -> Vec<Job> {
-    plan(&experiment(), PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs
-}
 
 /// Stores a result of a job whose numbers tell it from all others.
 fn save(store: &Store, job: &Job, value: f64) {
@@ -79,14 +65,14 @@ fn results_of_other_code_are_marked_until_they_are_renewed() {
     assert_eq!(add().new, jobs.len());
     let stale = archived(&archive);
     assert!(stale.has_stale() && !stale.is_stale && stale.outcomes.len() == jobs.len());
-    assert!(stale.origins.keys().all(|origin| origin.code == "0123456789abcdef" && origin.is_stale()));
-    let card = ExperimentSection::new(entry(), stale, None, Vec::new()).unwrap();
+    assert!(stale.outcomes.iter().all(|of| of.code == "0123456789abcdef" && of.date.is_some()));
+    let card = ExperimentSection::new(entry(ID), stale, None, Vec::new()).unwrap();
     assert!(card.findings.iter().all(|found| !found.finding.reason.contains("of other code")));
     jobs.iter().for_each(|job| save(&store, job, 1e3));
     assert_eq!((add().renewed, add().renewed), (jobs.len(), 0));
     let fresh = archived(&archive);
     // Counterexample of the mark: results of this code.
-    assert!(!fresh.has_stale() && fresh.origins.keys().all(|origin| origin.code == CODE));
+    assert!(!fresh.has_stale() && fresh.outcomes.iter().all(|of| of.code == CODE));
     assert_eq!(fresh.outcomes[0].rows[0].values["kl"], 1e3);
 }
 
@@ -100,7 +86,8 @@ fn a_damaged_archive_is_named() {
     let path = archive.path(ID);
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
-    let error = archive.read(ID).unwrap_err().to_string();
+    let error =
+        Results::archived(experiment(), PresetName::Quick, &archive, &catalogue).unwrap_err().to_string();
     assert!(error.contains(&path.display().to_string()), "{error}");
     // An absent file is an empty archive.
     fs::remove_file(&path).unwrap();
@@ -140,10 +127,7 @@ fn every_disagreement_of_the_archive_has_a_cause() {
 /// A claim on a data set that is not of the preset `default` is checked by longer fits; without them there is too little.
 #[test]
 fn claims_are_checked_at_the_published_length() {
-    let entry = REGISTRY
-        .iter()
-        .find(|entry| entry.file.contains("pmcsa/tab-neural-regression"))
-        .expect("an experiment");
+    let entry = entry("pmcsa/tab-neural-regression");
     let (archive, catalogue) = (Archive::of_repository(), Catalogue::new(None).of_archive());
     let gather =
         |preset| Results::archived(entry.experiment().unwrap(), preset, &archive, &catalogue).unwrap();
@@ -166,10 +150,7 @@ fn claims_are_checked_at_the_published_length() {
 /// Archived results on data that were imported elsewhere are found without them; a catalogue for running finds none.
 #[test]
 fn results_on_absent_data_are_found() {
-    let entry = REGISTRY
-        .iter()
-        .find(|entry| entry.file.contains("pmcsa/tab-neural-regression"))
-        .expect("an experiment");
+    let entry = entry("pmcsa/tab-neural-regression");
     let found = |catalogue: &Catalogue| {
         let (experiment, archive) = (entry.experiment().expect("an experiment"), Archive::of_repository());
         let results =

@@ -2,28 +2,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use clap::Parser;
 use mcsa::posterior::{FitState, Stage};
 use mcsa_bench_suite::interrupt::Interrupt;
-use mcsa_bench_suite::verbs::{Exit, FitModel};
+use mcsa_bench_suite::verbs::Exit;
 use serde_json::Value;
 
-use crate::process::{folder, run};
+use crate::process::{self, listed, made_folder as folder, run, words};
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    fit: FitModel,
-}
-
-/// The table, and how the verb ended.
+/// The table, and the end of the verb.
 fn fit(interrupt: &Interrupt, arguments: &[&str]) -> (String, Result<(), Exit>) {
-    let line = Line::try_parse_from([&["fit", "--auto"], arguments].concat()).expect("known arguments");
-    let mut out = Vec::new();
-    let done = line.fit.run(interrupt, &mut out);
-    (String::from_utf8(out).expect("words"), done)
+    process::fit(interrupt, &[&["--auto"], arguments].concat())
 }
 
 fn json(path: &Path) -> Value {
@@ -50,7 +39,7 @@ fn both_verdicts_have_their_codes_and_reports() {
     let small = ["--set", "options.starts=10", "--set", "options.draws=2000"];
     let yes = ["fit", "--auto", "--model", "eight-schools", "--seed", "2"];
     let output = run(&[&yes[..], &small, &files].concat());
-    let table = String::from_utf8(output.stdout).expect("words");
+    let table = words(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{table}");
     assert!(table.contains("start: 10 ascents") && table.contains("climb of a Student t"), "{table}");
     assert!(table.contains("Reliable: yes, all checks passed; in "), "{table}");
@@ -102,13 +91,9 @@ fn both_verdicts_have_their_codes_and_reports() {
 /// Every model, with and without its gradient, begins its fit; an interrupted one says so. Whole fits of small models come to a verdict.
 #[test]
 fn every_listed_model_is_begun() {
-    let line = Line::try_parse_from(["fit", "--list-models"]).expect("known arguments");
-    let mut out = Vec::new();
-    line.fit.run(&Interrupt::default(), &mut out).expect("a list");
-    let text = String::from_utf8(out).expect("words");
-    let names: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
-    let names: Vec<&str> = names.into_iter().filter_map(|line| line.split(' ').next()).collect();
+    let names = listed("--list-models");
     assert!(names.len() >= 20, "{names:?}");
+    let names = names.iter().map(String::as_str);
     let small = |name: &str| match name {
         "neural-regression" => "model.hidden=3",
         "stock-volatility" => "model.data=fx_ecb_18",
@@ -147,10 +132,8 @@ fn every_listed_model_is_begun() {
 
 /// An interruption keeps the state and prints the command; the fit then goes on to the bits of one without a break.
 #[test]
-#[cfg(unix)]
-fn interruptions_and_kills_change_no_number() {
+fn interruptions_change_no_number() {
     let folder = folder("auto-killed");
-    fs::create_dir_all(&folder).expect("a folder");
     let name = |file: &str| folder.join(file).to_str().expect("a path in words").to_owned();
     let (whole, parts, state) = (name("whole.json"), name("parts.json"), name("state"));
     let model =
@@ -165,46 +148,13 @@ fn interruptions_and_kills_change_no_number() {
         panic!("no interruption")
     };
     assert!(said.contains("to go on: "), "{said}");
-    let spent = |state: &str| FitState::read(state).expect("a state").expect("a file").spent.total();
-    let mut last = spent(&state);
-    assert_eq!(FitState::read(&state).expect("a state").expect("a file").ascents.made, 1);
-    let spawn = || {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-        let child = child.args(["fit", "--auto"]).args(&resumed).stdout(Stdio::null()).stderr(Stdio::piped());
-        child.spawn().expect("it starts")
-    };
-    // Asked to end by TERM, then killed at any place, each after a saving of something new.
-    for round in 0..4 {
-        let mut child = spawn();
-        while spent(&state) == last && child.try_wait().expect("a child").is_none() {
-            std::thread::yield_now();
-        }
-        if round == 0 {
-            let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
-            assert!(sent.expect("kill is there").success());
-            let output = child.wait_with_output().expect("it ended");
-            let errors = String::from_utf8(output.stderr).expect("words");
-            assert_eq!(output.status.code(), Some(143), "{errors}");
-            let command = errors.split("to go on: ").nth(1).expect("a command");
-            assert!(
-                command.contains(" fit --auto --model hierarchical-logistic ") && command.contains(&state)
-            );
-        } else {
-            child.kill().expect("it ends");
-            child.wait().expect("it ended");
-        }
-        assert!(Path::new(&state).is_file(), "it was interrupted, and did not end");
-        let now = spent(&state);
-        assert!(now > last, "it went on");
-        last = now;
-    }
-    assert_ne!(FitState::read(&state).expect("a state").expect("a file").stage, Stage::Done);
+    let read = FitState::read(&state).expect("a state").expect("a file");
+    assert_eq!((read.ascents.made, read.stage == Stage::Done), (1, false));
     // Another model refuses the state, and leaves it.
     let other =
         ["fit", "--auto", "--model", "eight-schools", "--set", "options.starts=600", "--checkpoint", &state];
-    let output = run(&[&other[..], &["--set", "options.draws=400"]].concat());
-    let errors = String::from_utf8(output.stderr).expect("words");
-    assert!(output.status.code() == Some(2) && errors.contains("dimension"), "{errors}");
+    let (code, errors) = process::said(&[&other[..], &["--set", "options.draws=400"]].concat());
+    assert!(code == 2 && errors.contains("dimension"), "{errors}");
     let done = fit(&Interrupt::default(), &resumed).1;
     assert!(matches!(done, Ok(()) | Err(Exit::Objected(_))), "{done:?}");
     assert!(!Path::new(&state).exists(), "the state is used up");

@@ -3,30 +3,19 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
-use mcsa_bench_suite::experiment::{Experiment, PresetName};
+use mcsa_bench_suite::experiment::PresetName;
 use mcsa_bench_suite::jobs::{Due, Place, Running};
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::provenance::{Journal, Provenance, Run};
-use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::results::Results;
 use mcsa_bench_suite::store::{CODE, Ended, Row, Store, write_whole};
 use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
 
-use crate::process::folder;
-
-const ID: &str = "pmcsa/tab-cost";
-
-fn experiment() -> Experiment {
-    let entry = REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there");
-    entry.experiment().expect("it can be read")
-}
-
-fn jobs() -> Vec<Job> {
-    plan(&experiment(), PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs
-}
+use crate::kinds::{COST as ID, cost as experiment, cost_jobs as jobs, entry};
+use crate::process::{self, folder, made_folder};
 
 fn rows(count: u64) -> Vec<Row> {
     (0..count).map(|step| Row::new(step, [("kl", 0.5 * step as f64)])).collect()
@@ -223,14 +212,10 @@ fn a_manifest_loses_no_more_than_a_line() {
     assert!(begun(3).is_err() || own().len() == 2);
 }
 
-fn program(arguments: &[&str], out: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-    command.args(["figures", ID, "--preset", "quick", "--out"]).arg(out).args(arguments);
-    command.output().expect("it starts")
-}
-
-fn told(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+/// Code and messages of the experiment's figures.
+fn drawn(arguments: &[&str], out: &Path) -> (i32, String) {
+    let out = out.display().to_string();
+    process::said(&[&["figures", ID, "--preset", "quick", "--out", &out], arguments].concat())
 }
 
 /// Bad files affect only their own jobs: the figures are drawn from the others, and a run replaces them.
@@ -247,20 +232,14 @@ fn a_bad_file_costs_its_own_job() {
     let [first, second] = [whole(&jobs[0]), whole(&jobs[1])];
     fs::write(store.result_path(&jobs[0]), &first[..first.len() / 2]).expect("a file");
     fs::write(store.result_path(&jobs[1]), [b"\xff".as_slice(), &second[1..]].concat()).expect("a file");
-    let drawn = program(&["--no-run"], &out);
-    let said = told(&drawn);
-    assert!(drawn.status.success(), "{said}");
-    for job in &jobs[..2] {
-        assert!(said.contains(&job.id()), "{said}");
-    }
+    let (code, words) = drawn(&["--no-run"], &out);
+    assert!(code == 0 && jobs[..2].iter().all(|job| words.contains(&job.id())), "{words}");
     let page = fs::read_to_string(out.join("report/index.html")).expect("a page");
     assert!(page.contains("2 files or lines cannot be used") && page.contains("is not text in UTF-8"));
     assert!(page.contains(&format!("2 of {} jobs have not been run", jobs.len())));
-    let ran = program(&[], &out);
-    let said = told(&ran);
-    assert!(ran.status.success(), "{said}");
-    assert!(said.contains(&format!("{} jobs, 2 to run", jobs.len())), "{said}");
-    assert!(said.contains("renamed to") && said.contains(".bad, and the job is run again"), "{said}");
+    let (code, words) = drawn(&[], &out);
+    assert!(code == 0 && words.contains(&format!("{} jobs, 2 to run", jobs.len())), "{words}");
+    assert!(words.contains("renamed to") && words.contains(".bad, and the job is run again"), "{words}");
     assert!(jobs.iter().all(|job| store.holds(job)));
     let results = out.join("results").join(ID);
     assert_eq!(names(&results).iter().filter(|name| name.ends_with(".bad")).count(), 2);
@@ -271,15 +250,12 @@ fn a_bad_file_costs_its_own_job() {
 /// If the output folder cannot be written, no job is run.
 #[test]
 fn out_is_checked_first() {
-    let out = folder("damage-out");
-    fs::create_dir_all(&out).expect("a folder");
+    let out = made_folder("damage-out");
     fs::write(out.join("file"), "").expect("a file");
     for out in [out.join("file"), PathBuf::from("/proc/mcsa")] {
-        let refused = program(&[], &out);
-        let said = told(&refused);
-        assert_eq!(refused.status.code(), Some(1), "{said}");
-        assert!(said.contains("--out") && said.contains("results"), "{said}");
-        assert!(!said.contains("jobs on"), "{said}");
+        let (code, words) = drawn(&[], &out);
+        assert!(code == 1 && words.contains("--out") && words.contains("results"), "{words}");
+        assert!(!words.contains("jobs on"), "{words}");
     }
 }
 
@@ -288,8 +264,7 @@ fn out_is_checked_first() {
 #[cfg(unix)]
 fn a_full_disk_leaves_nothing() {
     let out = folder("damage-full");
-    let entry = REGISTRY.iter().find(|entry| entry.file.contains("gaussian.toml")).expect("it is there");
-    let experiment = entry.experiment().expect("it can be read");
+    let experiment = entry("ours/gaussian").experiment().expect("it can be read");
     let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
     let store = Store::new(out.join("results"));
     jobs[1..].iter().for_each(|job| store.save(job, &rows(1), &Ended::default()).expect("a place"));
@@ -298,7 +273,7 @@ fn a_full_disk_leaves_nothing() {
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_mcsa-bench"), "figures", "ours/gaussian"]);
     let output = command.args(["--preset", "quick", "--out"]).arg(&out).output().expect("it starts");
-    let said = told(&output);
+    let said = process::words(&output.stdout) + &process::words(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let lost = format!("failed: {}: the result is lost: cannot write", jobs[0].title());
     assert!(said.contains(&lost) && said.contains("File too large"), "{said}");
@@ -312,39 +287,4 @@ fn a_full_disk_leaves_nothing() {
     }
     let run = Run::all(&store, "ours/gaussian").0.remove(0);
     assert!(run.jobs == 0 && run.errors.len() == 1, "{run:?}");
-}
-
-/// A killed run has recorded every result it stored; two runs that resume at once do the rest without conflict.
-#[test]
-#[cfg(unix)]
-fn killed_runs_are_told_and_gone_on_with() {
-    let (out, jobs) = (folder("damage-killed"), jobs());
-    let store = Store::new(out.join("results"));
-    let left = 12;
-    jobs[left..].iter().for_each(|job| store.save(job, &rows(1), &Ended::default()).expect("a place"));
-    let start = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-        command.args(["figures", ID, "--preset", "quick", "--jobs", "1", "--out"]).arg(&out);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
-    };
-    let kept = || jobs[..left].iter().filter(|job| store.holds(job)).count();
-    let mut child = start();
-    while kept() < 2 {
-        assert_eq!(child.try_wait().expect("a process"), None, "it lives until it is killed");
-    }
-    child.kill().expect("a process");
-    child.wait().expect("a process");
-    let run = Run::all(&store, ID).0.remove(0);
-    assert!(run.jobs < left && run.start.planned == left, "{run:?}");
-    let lost = kept() - run.jobs;
-    assert!(lost <= 1, "{lost} jobs were kept and not told");
-    let mut two = [start(), start()];
-    assert!(two.iter_mut().all(|child| child.wait().expect("a process").success()));
-    assert_eq!(kept(), left);
-    let runs = Run::all(&store, ID).0;
-    assert!(runs.len() >= 2, "a file for each process: {runs:?}");
-    let names = names(&out.join("results").join(ID));
-    let is_litter =
-        |name: &&String| name.ends_with("tmp") || name.ends_with(".checkpoint") || name.ends_with(".bad");
-    assert_eq!(names.iter().find(is_litter), None);
 }

@@ -6,15 +6,13 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use mcsa_bench_suite::experiment::PresetName;
 use mcsa_bench_suite::interrupt::Interrupt;
-use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::provenance::Journal;
-use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::runner::Runner;
 use mcsa_bench_suite::store::Store;
 use mcsa_data::Catalogue;
 
+use crate::kinds::{COST, cost_jobs};
 use crate::process::{self, made_folder as folder, words};
 
 fn program(arguments: &[&str]) -> Command {
@@ -142,12 +140,9 @@ fn a_reader_who_has_gone_is_no_failure() {
 /// No further job begins if results cannot be written.
 #[test]
 fn a_run_ends_when_its_results_are_lost() {
-    const ID: &str = "pmcsa/tab-cost";
-    let entry = REGISTRY.iter().find(|entry| entry.file.contains(ID)).expect("it is there");
-    let experiment = entry.experiment().expect("it can be read");
-    let jobs = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs;
+    let jobs = cost_jobs();
     let out = folder("ends-lost");
-    let place = out.join(ID);
+    let place = out.join(COST);
     fs::create_dir_all(place.parent().expect("a folder of its paper")).expect("a folder");
     fs::write(place, "a file in place of a folder").expect("a file");
     let (store, catalogue) = (Store::new(&out), Catalogue::new(None));

@@ -1,39 +1,23 @@
 //! `fit` for every listed pair of model and method, and with unusual settings: a readable result, or a clear error.
 
-use clap::Parser;
 use mcsa_bench_suite::catalog::{Method, Target};
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::metric::Metric;
-use mcsa_bench_suite::verbs::{Exit, FitModel};
+use mcsa_bench_suite::verbs::Exit;
 use rayon::prelude::*;
 use serde_json::Value;
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    fit: FitModel,
-}
+use crate::process::{self, listed};
 
 fn fit(arguments: &[&str]) -> Result<Value, Exit> {
     fit_until(&Interrupt::default(), arguments)
 }
 
+/// The report, which can be parsed whether or not the fit succeeded.
 fn fit_until(interrupt: &Interrupt, arguments: &[&str]) -> Result<Value, Exit> {
-    let line = Line::try_parse_from([&["fit"], arguments].concat()).expect("known arguments");
-    let mut out = Vec::new();
-    let done = line.fit.run(interrupt, &mut out);
-    // The output can be parsed, whether or not the fit succeeded.
-    let report = if out.is_empty() { Value::Null } else { serde_json::from_slice(&out).expect("JSON") };
+    let (text, done) = process::fit(interrupt, arguments);
+    let report = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).expect("JSON") };
     done.map(|()| report)
-}
-
-fn listed(what: &str) -> Vec<String> {
-    let line = Line::try_parse_from(["fit", what]).expect("known arguments");
-    let mut out = Vec::new();
-    line.fit.run(&Interrupt::default(), &mut out).expect("a list");
-    let text = String::from_utf8(out).expect("words");
-    let names = text.lines().filter(|line| !line.starts_with(' '));
-    names.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
 /// Returns true if a number is `null`: numbers that are not finite must be words.

@@ -100,6 +100,17 @@ pub(crate) fn planned(experiment: &Experiment) -> Vec<Job> {
     jobs
 }
 
+/// An experiment whose jobs take milliseconds.
+pub(crate) const COST: &str = "pmcsa/tab-cost";
+
+pub(crate) fn cost() -> Experiment {
+    entry(COST).experiment().expect("it can be read")
+}
+
+pub(crate) fn cost_jobs() -> Vec<Job> {
+    plan(&cost(), PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs
+}
+
 pub(crate) fn entry(id: &str) -> &'static Entry {
     REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap()
 }

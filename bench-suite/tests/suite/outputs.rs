@@ -6,12 +6,9 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use mcsa_bench_suite::experiment::PresetName;
-use mcsa_bench_suite::plan::plan;
-use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::store::Store;
-use mcsa_data::Catalogue;
 
+use crate::kinds::cost_jobs;
 use crate::process::{made_folder as folder, words};
 
 /// Runs the program, which has two minutes.
@@ -145,8 +142,7 @@ fn a_state_or_result_is_a_regular_file() {
         }
     }
     assert!(fs::metadata("/dev/null").expect("a device").file_type().is_char_device());
-    let experiment = REGISTRY[0].experiment().expect("an experiment");
-    let job = plan(&experiment, PresetName::Quick, &Catalogue::new(None)).expect("a plan").jobs.remove(0);
+    let job = cost_jobs().remove(0);
     let store = Store::new(&folder);
     fs::create_dir_all(store.folder(&job.experiment)).expect("a folder");
     let place = store.result_path(&job);

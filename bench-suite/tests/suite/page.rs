@@ -5,133 +5,61 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::process::{folder, run};
+use resvg::usvg::roxmltree::Document;
 
-/// Elements without a closing tag.
-const VOID: [&str; 4] = ["meta", "br", "hr", "img"];
+use crate::process::{figures, folder};
 
-/// A tag with its attributes.
-struct Tag<'t> {
-    name: &'t str,
-    attributes: Vec<(&'t str, &'t str)>,
-}
-
-/// The opening tags of a page and the text of its styles.
-struct Page<'t> {
-    tags: Vec<Tag<'t>>,
-    styles: Vec<&'t str>,
-}
-
-fn attributes<'t>(mut text: &'t str, place: &str) -> Result<Vec<(&'t str, &'t str)>, String> {
-    let mut all = Vec::new();
-    loop {
-        text = text.trim_start();
-        if text.is_empty() || text == "/" {
-            return Ok(all);
-        }
-        let (name, rest) =
-            text.split_once("=\"").ok_or(format!("an attribute without quotes in <{place}>"))?;
-        let (value, rest) =
-            rest.split_once('"').ok_or(format!("an attribute that does not end in <{place}>"))?;
-        let is_name = |c: char| c.is_ascii_alphanumeric() || "-:_".contains(c);
-        if name.is_empty()
-            || !name.chars().all(is_name)
-            || value.contains('<')
-            || all.iter().any(|(n, _)| *n == name)
+/// The page as XML, with HTML's elements without a closing tag closed.
+fn xml(text: &str) -> String {
+    let text = text.strip_prefix("<!doctype html>").expect("a document type");
+    let closed = text.split('<').map(|part| match part.split_once('>') {
+        Some((tag, rest))
+            if !tag.ends_with('/')
+                && ["meta", "br", "hr", "img"]
+                    .contains(&tag.split([' ', '\n']).next().unwrap_or_default()) =>
         {
-            return Err(format!("the attribute {name:?} in <{place}>"));
+            format!("{tag}/>{rest}")
         }
-        escaped(value)?;
-        all.push((name, value));
-        text = rest;
-    }
+        _ => part.to_owned(),
+    });
+    closed.collect::<Vec<_>>().join("<")
 }
 
-/// Checks that every ampersand begins a character reference.
-fn escaped(text: &str) -> Result<(), String> {
-    for rest in text.split('&').skip(1) {
-        let word = rest.split(';').next().filter(|word| rest.len() > word.len()).unwrap_or_default();
-        let is_known = matches!(word, "amp" | "lt" | "gt" | "quot" | "apos") || word.starts_with('#');
-        if !is_known {
-            return Err(format!("a bare & before {:?}", rest.chars().take(20).collect::<String>()));
-        }
-    }
-    Ok(())
+fn values<'p>(page: &'p Document<'_>, names: &[&str]) -> Vec<&'p str> {
+    let all = page.descendants().flat_map(|element| element.attributes().collect::<Vec<_>>());
+    all.filter(|one| names.is_empty() || names.contains(&one.name())).map(|one| one.value()).collect()
 }
 
-/// Parses a page; the error says what is not well formed.
-fn read(text: &str) -> Result<Page<'_>, String> {
-    let mut rest = text.strip_prefix("<!doctype html>").ok_or("no document type")?;
-    let (mut open, mut page) = (Vec::new(), Page { tags: Vec::new(), styles: Vec::new() });
-    while let Some((before, tag)) = rest.split_once('<') {
-        escaped(before)?;
-        let (inside, after) = tag.split_once('>').ok_or("a tag that does not end")?;
-        rest = after;
-        if let Some(name) = inside.strip_prefix('/') {
-            let last = open.pop();
-            if last != Some(name) {
-                return Err(format!("</{name}> closes {last:?}"));
-            }
-            continue;
-        }
-        let name = inside.split([' ', '\n', '/']).next().unwrap_or_default();
-        page.tags.push(Tag { name, attributes: attributes(&inside[name.len()..], inside)? });
-        if name == "style" {
-            let (style, after) = rest.split_once("</style>").ok_or("a style that does not end")?;
-            page.styles.push(style);
-            rest = after;
-        } else if !inside.ends_with('/') && !VOID.contains(&name) {
-            open.push(name);
-        }
-    }
-    if open.is_empty() { Ok(page) } else { Err(format!("never closed: {open:?}")) }
+fn styles(page: &Document<'_>) -> String {
+    let styles = page.descendants().filter(|element| element.has_tag_name("style"));
+    styles.filter_map(|style| style.text()).collect()
 }
 
-impl<'t> Page<'t> {
-    fn values(&self, name: &str) -> Vec<&'t str> {
-        let all = self.tags.iter().flat_map(|tag| &tag.attributes);
-        all.filter(|(known, _)| *known == name).map(|(_, value)| *value).collect()
-    }
-
-    /// All references: links, sources, and `url(..)` in styles and attributes.
-    fn references(&self) -> Vec<String> {
-        let mut all: Vec<String> = ["href", "src", "xlink:href", "srcset", "poster", "data"]
-            .iter()
-            .flat_map(|name| self.values(name))
-            .map(str::to_owned)
-            .collect();
-        let values = self.tags.iter().flat_map(|tag| tag.attributes.iter().map(|(_, value)| *value));
-        for text in values.chain(self.styles.iter().copied()) {
-            let found = text.split("url(").skip(1).filter_map(|rest| rest.split(')').next());
-            all.extend(found.map(|found| found.trim_matches(['"', '\'']).to_owned()));
+/// Dangling references, among links, sources, and `url(..)` in styles and attributes: to another machine, to an absent part of the
+/// page, or to an absent file.
+fn dangling(page: &Document<'_>, folder: &Path) -> Vec<String> {
+    let ids = values(page, &["id"]);
+    let leads = |to: &str| match to.strip_prefix('#') {
+        Some(part) => ids.contains(&part),
+        None => {
+            to.starts_with("data:")
+                || (!to.contains(':') && !to.starts_with('/') && folder.join(to).is_file())
         }
-        all
+    };
+    let links = values(page, &["href", "src", "srcset", "poster", "data"]);
+    let mut all: Vec<String> = links.into_iter().map(str::to_owned).collect();
+    for text in values(page, &[]).into_iter().chain([styles(page).as_str()]) {
+        let found = text.split("url(").skip(1).filter_map(|rest| rest.split(')').next());
+        all.extend(found.map(|found| found.trim_matches(['"', '\'']).to_owned()));
     }
-
-    /// Dangling references: to another machine, to an absent part of the page, or to an absent file.
-    fn dangling(&self, folder: &Path) -> Vec<String> {
-        let ids: HashSet<&str> = self.values("id").into_iter().collect();
-        let leads = |to: &String| match to.strip_prefix('#') {
-            Some(part) => ids.contains(part),
-            None => {
-                to.starts_with("data:")
-                    || (!to.contains(':') && !to.starts_with('/') && folder.join(to).is_file())
-            }
-        };
-        self.references().into_iter().filter(|to| !leads(to)).collect()
-    }
-}
-
-fn figures(out: &str, arguments: &[&str]) {
-    let run = run(&[&["figures", "--preset", "quick", "--out", out], arguments].concat());
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    all.retain(|to| !leads(to));
+    all
 }
 
 #[test]
 fn the_page_stands_by_itself() {
     let folder = folder("page");
-    let out = folder.to_str().expect("a path in words");
-    figures(out, &["pmcsa/tab-cost"]);
+    figures(&folder, &["pmcsa/tab-cost"]);
     let ids = [
         "pmcsa/tab-cost",
         "cw/fig7-conditional-variance",
@@ -139,23 +67,25 @@ fn the_page_stands_by_itself() {
         "pmcsa/tab-neural-regression",
         "mcmc-se/fig2-bias-bound",
     ];
-    figures(out, &[ids.as_slice(), &["--no-run"]].concat());
+    figures(&folder, &[ids.as_slice(), &["--no-run"]].concat());
     let report = folder.join("report");
     let text = std::fs::read_to_string(report.join("index.html")).expect("it was written");
-    let page = read(&text).expect("well formed");
+    let text = xml(&text);
+    let page = Document::parse(&text).expect("well formed");
 
-    assert_eq!(page.dangling(&report), Vec::<String>::new());
-    assert!(!page.tags.iter().any(|tag| ["script", "link", "iframe", "object"].contains(&tag.name)));
-    assert!(page.styles.iter().all(|style| !style.contains("@import")));
-    let ids = page.values("id");
+    assert_eq!(dangling(&page, &report), Vec::<String>::new());
+    let has = |name: &str, attribute: (&str, &str)| {
+        let mut found = page.descendants().filter(|element| element.has_tag_name(name));
+        found.any(|element| element.attribute(attribute.0) == Some(attribute.1))
+    };
+    let count = |name| page.descendants().filter(|element| element.tag_name().name() == name).count();
+    assert!(["script", "link", "iframe", "object"].into_iter().all(|name| count(name) == 0));
+    let ids = values(&page, &["id"]);
     assert_eq!(ids.len(), ids.iter().collect::<HashSet<_>>().len(), "an id is one place: {ids:?}");
-    let svgs = page.tags.iter().filter(|tag| tag.name == "svg").count();
-    assert!(svgs >= 6, "{svgs} figures");
-
-    let viewport = ("name", "viewport");
-    assert!(page.tags.iter().any(|tag| tag.name == "meta" && tag.attributes.contains(&viewport)));
-    assert!(page.tags.iter().any(|tag| tag.name == "html" && tag.attributes.contains(&("lang", "en"))));
-    let style = page.styles.concat();
+    assert!(count("svg") >= 6, "{} figures", count("svg"));
+    assert!(has("meta", ("name", "viewport")) && has("html", ("lang", "en")));
+    let style = styles(&page);
+    assert!(!style.contains("@import"));
     for needed in ["prefers-color-scheme: dark", "@media print", "color-scheme: light dark", "@font-face"] {
         assert!(style.contains(needed), "{needed}");
     }
@@ -201,9 +131,8 @@ fn cut_off(page: &Path, width: usize) -> Option<Vec<String>> {
 #[test]
 fn nothing_is_cut_off_at_its_right_edge() {
     let folder = folder("widths");
-    let out = folder.to_str().expect("a path in words");
-    figures(out, &["pmcsa/tab-cost"]);
-    figures(out, &["--no-run"]);
+    figures(&folder, &["pmcsa/tab-cost"]);
+    figures(&folder, &["--no-run"]);
     let page = folder.join("report/index.html");
     let Some(cut) = cut_off(&page, 1300) else {
         eprintln!("skipped: no working chromium to lay the page out");
@@ -219,8 +148,8 @@ fn nothing_is_cut_off_at_its_right_edge() {
 
 #[test]
 fn what_is_not_well_formed_is_seen() {
-    let page = |body: &str| format!("<!doctype html>\n<html lang=\"en\"><body>{body}</body></html>");
-    assert!(read(&page("<p>one &amp; two<br><svg><g/></svg></p>")).is_ok());
+    let page = |body: &str| xml(&format!("<!doctype html>\n<html lang=\"en\"><body>{body}</body></html>"));
+    assert!(Document::parse(&page("<p>one &amp; two<br><svg><g/></svg></p>")).is_ok());
     for body in [
         "<p>",
         "<p></div>",
@@ -229,7 +158,7 @@ fn what_is_not_well_formed_is_seen() {
         "<p class=\"a\" class=\"b\"></p>",
         "<p title=\"a<b\"></p>",
     ] {
-        assert!(read(&page(body)).is_err(), "{body}");
+        assert!(Document::parse(&page(body)).is_err(), "{body}");
     }
     let nowhere = Path::new("/nowhere");
     for body in [
@@ -240,6 +169,7 @@ fn what_is_not_well_formed_is_seen() {
         "<g clip-path=\"url(#absent)\"></g>",
     ] {
         let text = page(body);
-        assert_eq!(read(&text).expect("well formed").dangling(nowhere).len(), 1, "{body}");
+        let page = Document::parse(&text).expect("well formed");
+        assert_eq!(dangling(&page, nowhere).len(), 1, "{body}");
     }
 }

@@ -4,6 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use clap::Parser;
+use mcsa_bench_suite::interrupt::Interrupt;
+use mcsa_bench_suite::verbs::{Exit, FitModel};
+
 /// The program with these arguments.
 pub(crate) fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
@@ -27,6 +31,35 @@ pub(crate) fn printed(arguments: &[&str]) -> String {
     let Output { status, stdout, stderr } = run(arguments);
     assert!(status.success(), "{arguments:?}: {}", words(&stderr));
     words(&stdout)
+}
+
+/// Runs `figures` at the preset `quick`, which succeeds, and returns all that it printed.
+pub(crate) fn figures(out: &Path, arguments: &[&str]) -> String {
+    let out = out.display().to_string();
+    let (code, words) = said(&[&["figures", "--preset", "quick", "--out", &out], arguments].concat());
+    assert_eq!(code, 0, "{arguments:?}: {words}");
+    words
+}
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    fit: FitModel,
+}
+
+/// What `fit` prints in this process, and its end.
+pub(crate) fn fit(interrupt: &Interrupt, arguments: &[&str]) -> (String, Result<(), Exit>) {
+    let line = Line::try_parse_from([&["fit"], arguments].concat()).expect("known arguments");
+    let mut out = Vec::new();
+    let done = line.fit.run(interrupt, &mut out);
+    (words(&out), done)
+}
+
+/// The names of a listing.
+pub(crate) fn listed(what: &str) -> Vec<String> {
+    let text = fit(&Interrupt::default(), &[what]).0;
+    let names = text.lines().filter(|line| !line.starts_with(' '));
+    names.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
 pub(crate) fn words(bytes: &[u8]) -> String {

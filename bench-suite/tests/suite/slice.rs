@@ -1,12 +1,9 @@
 //! End-to-end tests of one combination: Gaussian, MeanField, Imh, pmcsa, Adam, Ascent.
 
 use mcsa_bench_suite::catalog::correlated_gaussian as gaussian;
-use mcsa_core::{
-    ChainState, Ensemble, Error, Estimator, ExactDraws, Kernel, LogDensity, Proposal, Seed, Stream,
-};
-use mcsa_estimators::{Ascent, Average, ChainScore, Outcome, jsa, msc_rb, pmcsa};
+use mcsa_core::{Estimator, Seed};
+use mcsa_estimators::{Ascent, Elbo, Outcome, jsa, msc_rb, pmcsa};
 use mcsa_families::{Defence, MeanField, Tail};
-use mcsa_kernels::{Imh, ImhState};
 use mcsa_models::Gaussian;
 use mcsa_optim::Adam;
 
@@ -38,46 +35,8 @@ fn worst<E: Estimator<Gaussian, MeanField>>(estimator: E) -> (f64, f64) {
     (mean_error, scale_error)
 }
 
-/// The largest standardised mean of the direction, over starts that are exact draws, at the optimum with stretched scales.
-///
-/// Under correlation 0.5 `p/q` is unbounded at the optimum and chains visit the tails too rarely for a fit of this length.
-/// With exact starts they need not, so that the direction itself is tested.
-fn worst_direction(stretch: f64) -> f64 {
-    let (target, family, estimator) = (gaussian(DIM, 0.5).unwrap(), MeanField::new(DIM), pmcsa(10));
-    let scales: Vec<f64> = (0..DIM).map(|i| stretch * target.variance(i).sqrt()).collect();
-    let params = family.at(target.mean(), &scales).unwrap();
-    let mut work = vec![0.0; estimator.work_len(&target, &family)];
-    let (mut sums, mut squares, mut direction) = ([0.0; 2 * DIM], [0.0; 2 * DIM], [0.0; 2 * DIM]);
-    let starts = 4_000;
-    for start in 0..starts {
-        let mut lanes = Seed::new(5).streams(10, start);
-        let mut positions = faer::Mat::zeros(DIM, 10);
-        for (j, lane) in lanes.iter_mut().enumerate() {
-            target.draw_into(lane, positions.col_as_slice_mut(j));
-        }
-        let mut state = estimator.kernel.init(&target, positions).unwrap();
-        estimator
-            .ascent_direction(&target, &family, &params, &mut state, &mut lanes, &mut direction, &mut work)
-            .unwrap();
-        for k in 0..2 * DIM {
-            sums[k] += direction[k];
-            squares[k] += direction[k] * direction[k];
-        }
-    }
-    let n = starts as f64;
-    let standardised = |k: usize| (sums[k] / n).abs() / ((squares[k] / n - (sums[k] / n).powi(2)) / n).sqrt();
-    (0..2 * DIM).map(standardised).fold(0.0, f64::max)
-}
-
-/// Twenty means within 5 standard errors: false alarm 1e-5. The counterexample, scales five per cent too wide, is far
-/// outside.
-#[test]
-fn at_the_optimum_the_mean_direction_vanishes_also_under_correlation() {
-    assert!(worst_direction(1.0) < 5.0, "{}", worst_direction(1.0));
-    assert!(worst_direction(1.05) > 8.0, "{}", worst_direction(1.05));
-}
-
-/// The exact optimum is given by moment matching. A defensive proposal keeps it: it changes proposals, not the stationary point.
+/// The exact optimum is given by moment matching. A defensive proposal keeps it: it changes proposals, not the stationary point. The
+/// optimum of the other divergence, which is narrower, is caught.
 #[test]
 fn the_exact_optimum_is_found() {
     let defence = Defence::new(0.05, Tail::student(DIM, 5.0).unwrap()).unwrap();
@@ -89,42 +48,8 @@ fn the_exact_optimum_is_found() {
     ] {
         assert!(mean < most && scale < most, "{name}: {mean} {scale}");
     }
-}
-
-/// Counterexample: a kernel that accepts every proposal draws from q, where the score has mean zero.
-#[test]
-fn without_acceptance_the_optimum_is_missed() {
-    #[derive(Clone)]
-    struct Always(Imh);
-    impl<P: LogDensity + ?Sized> Kernel<P> for Always {
-        type State = ImhState;
-        type Info = ();
-        fn columns(&self, chains: usize) -> usize {
-            chains
-        }
-        fn work_len(&self, target: &P, chains: usize) -> usize {
-            target.dim() * chains + chains
-        }
-        fn init(&self, target: &P, positions: faer::Mat<f64>) -> Result<ImhState, Error> {
-            self.0.init(target, positions)
-        }
-        fn check(&self, _: &P, _: usize, _: &ImhState) -> Result<(), Error> {
-            Ok(())
-        }
-        fn step(
-            &self,
-            _: &P,
-            proposal: &mut dyn Proposal,
-            state: &mut ImhState,
-            lanes: &mut [Stream],
-            work: &mut [f64],
-        ) {
-            let Ensemble { positions, .. } = state.chains_mut();
-            proposal.sample_into(lanes, positions.as_mut(), &mut work[..lanes.len()]);
-        }
-    }
-    let (mean, _) = worst(ChainScore::new(Always(Imh::default()), 10, Average::Chains));
-    assert!(mean > 0.3, "{mean}");
+    let (_, scale) = worst(Elbo::closed(10));
+    assert!(scale > 0.06, "{scale}");
 }
 
 #[test]

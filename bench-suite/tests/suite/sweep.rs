@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use mcsa_bench_suite::provenance::Run;
+use mcsa_bench_suite::store::Store;
 use mcsa_core::Seed;
 use serde_json::Value;
 
-use crate::process::{folder, run, words};
+use crate::process::{figures, folder, program, words};
 
 /// An experiment of 32 jobs of unequal length.
 pub(crate) fn experiment(id: &str, steps: u64) -> String {
@@ -63,29 +65,9 @@ pub(crate) fn results(out: &Path, id: &str) -> BTreeMap<String, String> {
 
 /// Starts a shard on one thread.
 fn start(file: &str, shard: &str, out: &Path) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-    command.args([
-        "figures",
-        file,
-        "--preset",
-        "quick",
-        "--no-draw",
-        "--jobs",
-        "1",
-        "--shard",
-        shard,
-        "--out",
-    ]);
-    command.arg(out).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
-}
-
-fn figures(file: &str, out: &Path, more: &[&str]) -> String {
-    let out = out.display().to_string();
-    let output = run(&[&["figures", file, "--preset", "quick", "--out", &out], more].concat());
-    let said =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    said
+    let mut command = program(&["figures", file, "--preset", "quick", "--no-draw", "--jobs", "1"]);
+    command.args(["--shard", shard, "--out"]).arg(out).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
 }
 
 /// Eight processes on one folder, one shard twice, each killed at random times and started again, leave the results of one
@@ -97,7 +79,7 @@ fn killed_shards_lose_and_repeat_nothing() {
     let (here, id) = (folder("sweep-killed"), "swept");
     let file = written(&here, id, 4_000);
     let [one, many] = ["one", "many"].map(|name| here.join(name));
-    figures(&file, &one, &["--no-draw", "--jobs", "2"]);
+    figures(&one, &[&file, "--no-draw", "--jobs", "2"]);
     let expected = results(&one, id);
     assert_eq!(expected.len(), 32);
     let elsewhere = many.join("results").join(id).join(".a.jsonl.00.mcsa-tmp");
@@ -123,12 +105,22 @@ fn killed_shards_lose_and_repeat_nothing() {
     }
     assert_eq!(results(&many, id), expected);
     assert!(elsewhere.is_file(), "it is in use");
-    let status = figures(&file, &many, &["--status"]);
+    let left = fs::read_dir(many.join("results").join(id)).expect("a folder").flatten();
+    let litter = left.filter(|file| {
+        let name = file.file_name().to_string_lossy().into_owned();
+        ["tmp", ".checkpoint", ".bad"].iter().any(|ending| name.ends_with(ending))
+    });
+    assert_eq!(litter.count(), 1);
+    // A killed process has recorded what it stored, but for one result at most.
+    let runs = Run::all(&Store::new(many.join("results")), id).0;
+    let told: usize = runs.iter().map(|run| run.jobs).sum();
+    assert!(runs.len() >= 8 && told + 24 >= 32, "{told} results of {} runs", runs.len());
+    let status = figures(&many, &[&file, "--status"]);
     assert!(
         status.lines().next().is_some_and(|line| line.contains("32 jobs       32 done        0 failed")),
         "{status}"
     );
-    assert!(figures(&file, &many, &["--no-draw"]).contains("32 jobs, 0 to run"));
+    assert!(figures(&many, &[&file, "--no-draw"]).contains("32 jobs, 0 to run"));
     // Counterexample: without one of the shards, its results are missing.
     let some = here.join("some");
     for shard in &shards[1..8] {
