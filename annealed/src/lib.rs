@@ -7,8 +7,8 @@
 //!
 //! * Families: [`dais`].
 //! * What guides a path: [`Surrogate`], in [`surrogate`].
-//! * Bounds from minibatches: [`Minibatched`]; [`LocalMinibatched`] for models with local latents ([`LocalLatents`]); [`JointBound`]
-//!   for sparse processes with their parameters.
+//! * Bounds from minibatches: [`Minibatched`], also of models with local latents ([`LocalLatents`]) and of sparse processes with their
+//!   parameters.
 //! * Sparse Gaussian processes: [`SparseGaussianProcess`].
 //!
 //! ```
@@ -44,8 +44,8 @@ pub mod surrogate;
 pub use local_latents::{LocalLatents, LocalMinibatch};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, FlowElbo, Run};
-pub use minibatched::{JointBound, LocalMinibatched, Minibatched, Rows, draw_subset, seen_len};
+pub use minibatched::{Minibatched, Rows, draw_subset, seen_len};
 pub use sparse_gp::{
     InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior, SparseSurrogate,
 };
-pub use surrogate::{Along, PathPoint, Surrogate};
+pub use surrogate::{Along, PathPoint, Sizes, Surrogate};

@@ -7,13 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::dais::SemiAnnealed;
 use crate::{LocalLatents, LocalMinibatch, SparseGaussianProcess};
 
-/// Evidence lower bound of a separable target, from a fresh minibatch in every step.
+/// Evidence lower bound from a fresh minibatch in every step: I, B of N data, uniform without replacement.
 ///
-/// ```text
-/// I: B of N data, uniform without replacement;   log p(z) ~ log prior(z) + N/B sum_{i in I} l_i(z)
-/// ```
+/// | target | bound of a step |
+/// |---|---|
+/// | [`Subsampled`] | `log prior(z) + N/B sum_{i in I} l_i(z) - log q(z)` |
+/// | [`LocalLatents`], with [`SemiAnnealed`] | `log p(theta) - log q(theta) + N/B sum_{n in I} [l_n(w_n; theta) - log q_n(w_n)]` |
+/// | [`SparseGaussianProcess`], with [`WithTheta`](mcsa_families::WithTheta) | `log N(u; 0, K) + N/B sum_{n in I} log p(y_n / u) - log q(u)`, ascended in lambda and theta together |
+///
 /// The estimate of the bound and of its gradient stays unbiased (SL-DAIS, Sec. 2). `elbo` is [`Elbo`](mcsa_estimators::Elbo), or
-/// [`FlowElbo`](mcsa_estimators::FlowElbo) for flows and annealed families. All its draws share the minibatch.
+/// [`FlowElbo`] for flows and annealed families. All its draws share the minibatch. Local parameters of data outside the minibatch have
+/// derivative zero in that step; an optimiser with momentum moves them on (SL-DAIS, App. A).
 ///
 /// ```
 /// use mcsa_core::Seed;
@@ -77,39 +81,6 @@ impl Rows {
     }
 }
 
-/// Evidence lower bound of a model with local latents, from a fresh minibatch in every step.
-///
-/// ```text
-/// I: B of N data, uniform without replacement
-/// log p(theta) - log q(theta) + N/B sum_{n in I} [l_n(w_n; theta) - log q_n(w_n)]
-/// ```
-/// Parameters of data outside the minibatch have derivative zero in that step; an optimiser with momentum moves them on
-/// (SL-DAIS, App. A).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LocalMinibatched {
-    /// Number B of rows per step.
-    pub batch: usize,
-    /// Estimator of the bound.
-    pub elbo: FlowElbo,
-}
-
-impl LocalMinibatched {
-    /// The bound from minibatches of this size and one draw.
-    pub const fn new(batch: usize) -> Self {
-        Self { batch, elbo: FlowElbo::new(1) }
-    }
-}
-
-/// Ascent on the bound of `log p(y; theta)` of a sparse process in lambda and theta together, from minibatches. The family's points are `(theta, z)`, with
-/// theta at a point of its parameters ([`WithTheta`](mcsa_families::WithTheta)).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JointBound {
-    /// The bound at one theta.
-    pub bound: Minibatched<FlowElbo>,
-}
-
 /// Rows, if there are some and all are below the number of data; `what` has these data.
 pub(crate) fn checked_rows<'a>(what: &str, data: usize, rows: &'a [usize]) -> Result<&'a [usize], Error> {
     match rows.iter().find(|&&row| row >= data) {
@@ -119,29 +90,28 @@ pub(crate) fn checked_rows<'a>(what: &str, data: usize, rows: &'a [usize]) -> Re
     }
 }
 
-/// Methods of [`Estimator`] by the bound `$elbo` of a minibatch of `$batch` rows that is drawn anew in every step; `$on` and `$part`
-/// are the target and the family of its rows.
+/// Methods of [`Estimator`] by the bound of a minibatch that is drawn anew in every step; `$on` and `$part` are the target and the
+/// family of its rows.
 macro_rules! bound_of_minibatches {
     (
-        $name:literal, $Model:ty, $Family:ty, $this:ident => ($batch:expr, $elbo:expr),
-        ($model:ident, $rows:ident) => $on:expr, $family:ident => $part:expr
+        $Model:ty, $Family:ty, $this:ident, ($model:ident, $rows:ident) => $on:expr, $family:ident => $part:expr
     ) => {
         type State = Rows;
         type Info = ElboInfo;
 
         fn num_params(&$this, $model: &$Model, $family: &$Family) -> usize {
             let $rows = &[0][..];
-            $on.map_or(0, |target| $elbo.num_params(&target, $part))
+            $on.map_or(0, |target| $this.elbo.num_params(&target, $part))
         }
 
         fn check_params(&$this, $model: &$Model, $family: &$Family, params: &[f64]) -> Result<(), Error> {
             let $rows = &[0][..];
-            $elbo.check_params(&$on?, $part, params)
+            $this.elbo.check_params(&$on?, $part, params)
         }
 
         fn work_len(&$this, $model: &$Model, $family: &$Family) -> usize {
-            let $rows = &vec![0; $batch][..];
-            $on.map_or(0, |target| $elbo.work_len(&target, $part))
+            let $rows = &vec![0; $this.batch][..];
+            $on.map_or(0, |target| $this.elbo.work_len(&target, $part))
         }
 
         fn init(
@@ -151,20 +121,20 @@ macro_rules! bound_of_minibatches {
             params: &[f64],
             lanes: &mut [Stream],
         ) -> Result<Rows, Error> {
-            let state = Rows::first($batch);
-            state.check($batch, $model.num_data()).map_err(|error| error.within($name))?;
+            let state = Rows::first($this.batch);
+            state.check($this.batch, $model.num_data()).map_err(|error| error.within("Minibatched"))?;
             {
                 let $rows = &state.rows[..];
-                let target = $on.map_err(|error| error.within($name))?;
-                $elbo.init(&target, $part, params, &mut lanes[1..])?;
+                let target = $on.map_err(|error| error.within("Minibatched"))?;
+                $this.elbo.init(&target, $part, params, &mut lanes[1..])?;
             }
             Ok(state)
         }
 
         fn check(&$this, $model: &$Model, $family: &$Family, state: &Rows) -> Result<(), Error> {
-            state.check($batch, $model.num_data())?;
+            state.check($this.batch, $model.num_data())?;
             let $rows = &state.rows[..];
-            $elbo.check(&$on?, $part, &())
+            $this.elbo.check(&$on?, $part, &())
         }
 
         fn ascent_direction(
@@ -180,7 +150,7 @@ macro_rules! bound_of_minibatches {
             let (own, lanes) = lanes.split_at_mut(1);
             state.draw(&mut own[0], $model.num_data());
             let $rows = &state.rows[..];
-            $elbo.ascent_direction(&$on?, $part, params, &mut (), lanes, direction, work)
+            $this.elbo.ascent_direction(&$on?, $part, params, &mut (), lanes, direction, work)
         }
     };
 }
@@ -192,8 +162,7 @@ where
     E: for<'a> Estimator<Minibatch<'a, P>, F, State = (), Info = ElboInfo>,
 {
     bound_of_minibatches!(
-        "Minibatched", P, F, self => (self.batch, self.elbo),
-        (target, rows) => Minibatch::new(target, rows), family => family
+        P, F, self, (target, rows) => Minibatch::new(target, rows), family => family
     );
 
     fn config(&self) -> String {
@@ -209,10 +178,9 @@ where
     }
 }
 
-impl<M: LocalLatents> Estimator<M, SemiAnnealed<M>> for LocalMinibatched {
+impl<M: LocalLatents> Estimator<M, SemiAnnealed<M>> for Minibatched<FlowElbo> {
     bound_of_minibatches!(
-        "LocalMinibatched", M, SemiAnnealed<M>, self => (self.batch, self.elbo),
-        (model, rows) => same_length("data of the family", model.num_data(), family.model.num_data())
+        M, SemiAnnealed<M>, self, (model, rows) => same_length("data of the family", model.num_data(), family.model.num_data())
             .and_then(|()| LocalMinibatch::new(model, rows)),
         family => &family.on(rows)
     );
@@ -230,10 +198,9 @@ impl<M: LocalLatents> Estimator<M, SemiAnnealed<M>> for LocalMinibatched {
     }
 }
 
-impl<F: Pushforward + ?Sized> Estimator<SparseGaussianProcess, F> for JointBound {
+impl<F: Pushforward + ?Sized> Estimator<SparseGaussianProcess, F> for Minibatched<FlowElbo> {
     bound_of_minibatches!(
-        "JointBound", SparseGaussianProcess, F, self => (self.bound.batch, self.bound.elbo),
-        (model, rows) => model.on(rows), family => family
+        SparseGaussianProcess, F, self, (model, rows) => model.on(rows), family => family
     );
 
     fn config(&self) -> String {

@@ -88,7 +88,7 @@ pub enum FirstState {
 /// ```
 #[derive(Debug, Clone)]
 pub struct FxVolatility {
-    returns: Vec<f64>,
+    /// Squares of the returns.
     squares: Vec<f64>,
     law: Law,
 }
@@ -102,7 +102,7 @@ impl FxVolatility {
         all_finite("returns", &returns).map_err(|e| e.within("FxVolatility"))?;
         all_finite("theta", &<[f64; 4]>::from(theta)).map_err(|e| e.within("FxVolatility"))?;
         let squares = returns.iter().map(|x| x * x).collect();
-        Ok(Self { returns, squares, law: Law::new(theta, FirstState::Level) })
+        Ok(Self { squares, law: Law::new(theta, FirstState::Level) })
     }
 
     /// Sets the mean of the first state.
@@ -119,7 +119,7 @@ impl FxVolatility {
 
     /// Number of states: one more than the number of returns.
     pub fn num_states(&self) -> usize {
-        self.returns.len() + 1
+        self.squares.len() + 1
     }
 
     /// Draws states and returns from the model; `returns[t - 1]` belongs to `z[t]`.
@@ -180,17 +180,17 @@ impl LogDensity for FxVolatility {
     }
 
     fn work_len(&self, _: usize) -> usize {
-        self.returns.len()
+        self.squares.len()
     }
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
-        self.weigh(z, borrow(&mut work, self.returns.len()))
+        self.weigh(z, borrow(&mut work, self.squares.len()))
     }
 }
 
 impl Gradient for FxVolatility {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
-        let weights = borrow(&mut work, self.returns.len());
+        let weights = borrow(&mut work, self.squares.len());
         let log_p = self.weigh(z, weights);
         self.precision_into(z[0] - self.law.first_mean, |t| z[t] - self.law.theta.mu, gradient);
         for ((gradient, square), weight) in gradient[1..].iter_mut().zip(&self.squares).zip(&*weights) {
@@ -202,7 +202,7 @@ impl Gradient for FxVolatility {
 
 impl Curvature for FxVolatility {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
-        let weights = borrow(&mut work, self.returns.len());
+        let weights = borrow(&mut work, self.squares.len());
         self.weigh(z, weights);
         self.precision_into(v[0], |t| v[t], out);
         for (((out, v), square), weight) in out[1..].iter_mut().zip(&v[1..]).zip(&self.squares).zip(&*weights)
@@ -215,7 +215,7 @@ impl Curvature for FxVolatility {
 impl Separable for FxVolatility {
     /// Number of returns.
     fn num_data(&self) -> usize {
-        self.returns.len()
+        self.squares.len()
     }
 
     fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! State-space models, conditional sequential Monte Carlo, and score climbing of their paths.
 //!
-//! * Models: the traits [`StateSpace`] and [`GaussianDynamics`]; with exact answers [`HiddenMarkov`] and [`LinearGaussian`];
-//!   stochastic volatility [`FxVolatility`].
+//! * Models: the traits [`StateSpace`] and [`GaussianDynamics`]; [`LinearGaussian`] with exact answers; stochastic volatility
+//!   [`FxVolatility`].
 //! * Kernels of paths: [`ConditionalSmc`] moves a path, [`FreshPaths`] draws one by a filter; [`Smc`] estimates the evidence.
 //! * Proposals: [`PathProposal`]; [`Bootstrap`] from the model, [`Twisted`] learned.
 //! * Score climbing: [`PathScore`], by [`msc_paths`] or [`smc_paths`]; [`JointPaths`] learns parameters of the model as well.
@@ -22,7 +22,6 @@
 //! Deliberately absent: particle smoothers and adaptive numbers of particles, which the method does not need.
 
 mod fx;
-mod hidden_markov;
 mod linear_gaussian;
 mod path_score;
 mod resampling;
@@ -32,7 +31,6 @@ mod swarm;
 mod twisted;
 
 pub use fx::{FirstState, FxStates, FxVolatility, Theta};
-pub use hidden_markov::HiddenMarkov;
 pub use linear_gaussian::{LinearGaussian, LinearGaussianSeries, Moments, Smoothed};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, Run};

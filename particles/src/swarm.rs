@@ -172,23 +172,6 @@ impl Swarm<'_> {
         exponentiate(self.log_weights, weights, &mut tally.non_finite)
     }
 
-    /// As [`weigh`](Self::weigh), and the weights by which the retained state `next` of time `t` draws an ancestor, with
-    /// their sums.
-    fn weigh_with_ancestors<P: StateSpace + ?Sized>(
-        &mut self,
-        target: &P,
-        t: usize,
-        next: &[f64],
-        tally: &mut Tally,
-    ) -> Option<(Sum, Option<Sum>)> {
-        let (size, before) = (self.rules.particles, self.block(t - 1));
-        let states = &self.states[before..][..size * self.dim];
-        repeat(next, self.repeated);
-        target.log_transitions(t, states, self.repeated, self.fresh);
-        add(self.fresh, self.log_weights, self.pending);
-        exponentiate_both(self.log_weights, self.fresh, self.weights, &mut tally.non_finite)
-    }
-
     /// Sets the ancestors of time `t`, resampled or not, with their states and carried weights. False if all weights vanish.
     fn multiply<P: StateSpace + ?Sized>(
         &mut self,
@@ -198,16 +181,7 @@ impl Swarm<'_> {
         stream: &mut Stream,
         tally: &mut Tally,
     ) -> bool {
-        let next = retained.map(|path| &path[t * self.dim..][..self.dim]);
-        let weighed = match next {
-            Some(next) if self.rules.lineage == Lineage::Ancestors => {
-                self.weigh_with_ancestors(target, t, next, tally)
-            }
-            _ => self.weigh(tally).map(|sum| (sum, None)),
-        };
-        let Some((sum, adoptable)) = weighed else {
-            return false;
-        };
+        let Some(sum) = self.weigh(tally) else { return false };
         tally.effective += sum.effective();
         let (size, row, before) = (self.rules.particles, self.row(t), self.block(t - 1));
         let resamples = self.rules.threshold >= 1.0 || sum.effective() < self.rules.threshold * size as f64;
@@ -221,9 +195,18 @@ impl Swarm<'_> {
         if resamples {
             tally.resampled += 1;
             tally.gather(sum, size);
+            let states = &self.states[before..][..size * self.dim];
             let (weights, ends) = self.weights.split_at_mut(size);
-            // Drawn by the ancestor weights; if these all vanish, the path keeps its own past.
-            let adopted = adoptable.map_or(size - 1, |_| choose(stream, ends));
+            let adopted = match retained {
+                Some(path) if self.rules.lineage == Lineage::Ancestors => {
+                    repeat(&path[t * self.dim..][..self.dim], self.repeated);
+                    target.log_transitions(t, states, self.repeated, self.fresh);
+                    add(self.fresh, self.log_weights, self.pending);
+                    // If the ancestor weights all vanish, the path keeps its own past.
+                    exponentiate(self.fresh, ends, &mut 0).map_or(size - 1, |_| choose(stream, ends))
+                }
+                _ => size - 1,
+            };
             let ancestors = &mut self.ancestors[row..][..size];
             let rule = self.rules.resampling;
             match retained {
@@ -233,16 +216,11 @@ impl Swarm<'_> {
                 None => rule.ancestors_into(stream, weights, ancestors, ends),
             }
             let ancestors = &self.ancestors[row..][..size];
-            let states = &self.states[before..][..size * self.dim];
-            if self.dim == 1 {
-                pick_both([self.pending, states], ancestors, [self.carried, self.previous]);
-            } else {
-                for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
-                    *carried = self.pending[ancestor];
-                }
-                for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(ancestors) {
-                    previous.copy_from_slice(&states[ancestor * self.dim..][..self.dim]);
-                }
+            for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
+                *carried = self.pending[ancestor];
+            }
+            for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(ancestors) {
+                assign(previous, &states[ancestor * self.dim..]);
             }
         } else {
             for (slot, ancestor) in self.ancestors[row..][..size].iter_mut().enumerate() {
@@ -341,13 +319,6 @@ fn add(out: &mut [f64], a: &[f64], b: &[f64]) {
     }
 }
 
-fn pick_both([a, b]: [&[f64]; 2], ancestors: &[usize], [a_out, b_out]: [&mut [f64]; 2]) {
-    let b = &b[..a.len()];
-    for ((a_out, b_out), &ancestor) in a_out.iter_mut().zip(b_out).zip(ancestors) {
-        (*a_out, *b_out) = (a[ancestor], b[ancestor]);
-    }
-}
-
 /// Subtracts twists from the pending terms; a term of `-inf` stays, whatever the twist.
 fn untwist(pending: &mut [f64], twists: &[f64]) {
     for (pending, twist) in pending.iter_mut().zip(twists) {
@@ -410,6 +381,17 @@ impl Sum {
 /// Writes weights relative to the largest; `None` if no weight is positive. A log weight that is NaN or `+inf` is a fault
 /// of the model: it is replaced by `-inf` and counted in `faults`.
 fn exponentiate(log_weights: &mut [f64], weights: &mut [f64], faults: &mut u64) -> Option<Sum> {
+    let relative = |log_weights: &[f64], weights: &mut [f64]| {
+        let top = largest(log_weights);
+        if top == f64::NEG_INFINITY {
+            return None;
+        }
+        for (weight, log_weight) in weights.iter_mut().zip(log_weights) {
+            *weight = log_weight - top;
+        }
+        mcsa_core::numeric::exp(weights);
+        Some(Sum::of(top, weights))
+    };
     let sum = relative(log_weights, weights)?;
     // A fault makes the sum non-finite, so that the usual case needs no test of each weight.
     if sum.total.is_finite() {
@@ -420,53 +402,6 @@ fn exponentiate(log_weights: &mut [f64], weights: &mut [f64], faults: &mut u64) 
         *faults += 1;
     }
     relative(log_weights, weights)
-}
-
-/// As [`exponentiate`], for the particles' weights and, stored behind them, the weights by which the retained path draws
-/// its ancestor: one exponential of twice as many numbers costs less than two. Faults of the latter are those of the former
-/// and are counted once.
-#[inline]
-fn exponentiate_both(
-    log_weights: &mut [f64],
-    log_ancestors: &mut [f64],
-    weights: &mut [f64],
-    faults: &mut u64,
-) -> Option<(Sum, Option<Sum>)> {
-    let (top, own) = (largest(log_weights), largest(log_ancestors));
-    if top == f64::NEG_INFINITY || own == f64::NEG_INFINITY {
-        let (weights, ancestors) = weights.split_at_mut(log_weights.len());
-        let sum = exponentiate(log_weights, weights, faults)?;
-        return Some((sum, exponentiate(log_ancestors, ancestors, &mut 0)));
-    }
-    let (first, second) = weights.split_at_mut(log_weights.len());
-    subtract(log_weights, top, first);
-    subtract(log_ancestors, own, second);
-    mcsa_core::numeric::exp(weights);
-    let (first, second) = weights.split_at_mut(log_weights.len());
-    let (sum, ancestor) = (Sum::of(top, first), Sum::of(own, second));
-    if sum.total.is_finite() && ancestor.total.is_finite() {
-        return Some((sum, Some(ancestor)));
-    }
-    let sum = exponentiate(log_weights, first, faults)?;
-    Some((sum, exponentiate(log_ancestors, second, &mut 0)))
-}
-
-#[inline]
-fn relative(log_weights: &[f64], weights: &mut [f64]) -> Option<Sum> {
-    let top = largest(log_weights);
-    if top == f64::NEG_INFINITY {
-        return None;
-    }
-    subtract(log_weights, top, weights);
-    mcsa_core::numeric::exp(weights);
-    Some(Sum::of(top, weights))
-}
-
-#[inline]
-fn subtract(log_weights: &[f64], top: f64, out: &mut [f64]) {
-    for (out, log_weight) in out.iter_mut().zip(log_weights) {
-        *out = log_weight - top;
-    }
 }
 
 /// Number of independent partial sums of a reduction: a serial chain of sums is most of the cost of a few particles.
@@ -506,28 +441,5 @@ mod tests {
         assert_eq!((weights, sum.total, faults), ([0.0, 1.0, 0.0, 0.0], 1.0, 2));
         assert_eq!(exponentiate(&mut [f64::NEG_INFINITY; 4], &mut weights, &mut faults), None);
         assert_eq!(exponentiate(&mut [f64::INFINITY; 4], &mut weights, &mut faults), None);
-    }
-
-    /// `exponentiate_both` equals two calls of `exponentiate`, also if one side is faulty or empty.
-    #[test]
-    fn both_at_once_are_both_alone() {
-        let cases = [
-            ([0.3, -2.0, 1.0, 5.0, 4.9], [0.1, 0.2, -900.0, 3.0, 0.0]),
-            ([0.3, f64::NAN, 1.0, 5.0, 4.9], [0.1, f64::NAN, 0.0, 3.0, 0.0]),
-            ([0.3, -2.0, 1.0, 5.0, 4.9], [f64::NEG_INFINITY; 5]),
-            ([f64::NEG_INFINITY; 5], [0.0; 5]),
-            ([f64::INFINITY, 0.0, 0.0, 0.0, 1.0], [f64::INFINITY, 0.0, 0.0, 0.0, 1.0]),
-        ];
-        for (logs, ancestors) in cases {
-            let (mut a, mut b, mut weights, mut faults) = (logs, ancestors, [7.0; 10], 0);
-            let both = exponentiate_both(&mut a, &mut b, &mut weights, &mut faults);
-            let (mut c, mut d, mut first, mut second, mut alone) = (logs, ancestors, [7.0; 5], [7.0; 5], 0);
-            let sum = exponentiate(&mut c, &mut first, &mut alone);
-            assert_eq!(both.map(|both| both.0), sum);
-            let Some((_, ancestor)) = both else { continue };
-            assert_eq!(ancestor, exponentiate(&mut d, &mut second, &mut 0));
-            assert_eq!((faults, &weights[..5]), (alone, &first[..]));
-            assert!(ancestor.is_none() || weights[5..] == second);
-        }
     }
 }

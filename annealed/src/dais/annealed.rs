@@ -71,7 +71,7 @@ impl<S: Surrogate> Annealed<S> {
     pub fn at(&self, base: &[f64], step_size: f64, psi: &[f64]) -> Result<Vec<f64>, Error> {
         let layout = self.layout();
         same_length("base", layout.base, base.len())?;
-        same_length("psi", self.surrogate.num_params(), psi.len())?;
+        same_length("psi", self.surrogate.sizes().params, psi.len())?;
         if !(step_size > 0.0 && step_size < self.longest) {
             return Err(Error::parameter("step size", step_size, "between 0 and eta_max"));
         }
@@ -196,7 +196,7 @@ impl<S: Surrogate> Annealed<S> {
     }
 
     fn layout(&self) -> Layout {
-        let dim = self.surrogate.dim();
+        let dim = self.surrogate.sizes().dim;
         let base = match self.shape {
             Shape::Diagonal => MeanField::new(dim).num_params(),
             Shape::Lower => FullRank::new(dim).num_params(),
@@ -205,57 +205,59 @@ impl<S: Surrogate> Annealed<S> {
     }
 
     fn forward_len(&self) -> usize {
-        self.surrogate.dim().max(self.surrogate.work_len())
+        self.surrogate.sizes().dim.max(self.surrogate.sizes().work)
     }
 
     fn tape_len(&self) -> usize {
         Tape::len(&self.surrogate, self.steps)
     }
 
-    /// Simulates the path of one column of noise; returns `log q`.
-    fn simulate(
+    /// Simulates the path of each column of noise; `accept` has its index, its end and `log q`. Returns the chain and the tapes.
+    fn simulate<'a, 'w: 'a>(
         &self,
-        chain: &Chain<'_>,
-        params: &[f64],
-        noise: &[f64],
-        z: &mut [f64],
-        tape: &mut [f64],
-        work: &mut [f64],
-    ) -> f64 {
-        let mut tape = Tape::of(&self.surrogate, self.steps, tape);
-        let psi = &params[self.layout().psi()..];
-        let noise = Noise::split(noise, self.surrogate.dim(), self.steps);
-        let log_q = chain.simulate(&self.surrogate, psi, noise, &mut tape, work);
-        z.copy_from_slice(&tape.points[self.steps * z.len()..]);
-        log_q
+        params: &'a [f64],
+        noise: MatRef<'_, f64>,
+        work: &mut &'w mut [f64],
+        mut accept: impl FnMut(usize, &[f64], f64),
+    ) -> (Constrained<'a>, &'w mut [f64]) {
+        assert_eq!(noise.nrows(), self.noise_dim(), "the noise of a path");
+        let (constrained, len) = (self.constrained(params, work), self.tape_len());
+        let (psi, tapes) = (&params[self.layout().psi()..], borrow(work, len * noise.ncols()));
+        for (j, tape) in tapes.chunks_exact_mut(len).enumerate() {
+            let mut tape = Tape::of(&self.surrogate, self.steps, tape);
+            let noise = Noise::split(noise.column(j), self.dim(), self.steps);
+            let log_q = constrained.chain.simulate(&self.surrogate, psi, noise, &mut tape, work);
+            accept(j, &tape.points[self.steps * self.dim()..], log_q);
+        }
+        (constrained, tapes)
     }
 
-    /// Adds the gradient of `cotangent . z_K + weight * log q` for one column.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "parameters twice, noise, two factors, tape, result, memory"
-    )]
-    fn add_gradient(
+    /// Adds the gradient of `cotangent . z_K + weight * log q` for each column.
+    fn add_gradients(
         &self,
-        constrained: &Constrained<'_>,
+        (constrained, tapes): (Constrained<'_>, &mut [f64]),
         params: &[f64],
-        noise: &[f64],
-        bar: (&[f64], f64),
-        tape: &mut [f64],
+        noise: MatRef<'_, f64>,
+        (cotangents, weights): (MatRef<'_, f64>, &[f64]),
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
+        let shape = (self.dim(), weights.len());
+        assert_eq!((cotangents.nrows(), cotangents.ncols()), shape, "a cotangent per column");
+        assert_eq!((gradient.len(), noise.ncols()), (params.len(), weights.len()), "a gradient per param");
         let layout = self.layout();
-        let tape = Tape::of(&self.surrogate, self.steps, tape);
-        let noise = Noise::split(noise, layout.dim, self.steps);
         let bars_memory = borrow(&mut work, layout.bars_len());
         let (gradient, psi_bar) = gradient.split_at_mut(layout.psi());
-        let psi = &params[layout.psi()..];
-        let mut bars = layout.bars(gradient, self.shape, bars_memory);
-        let chain = &constrained.chain;
-        chain.add_gradient(&self.surrogate, psi, noise, bar, &tape, &mut bars, psi_bar, work);
-        let scalars = (bars.step_size, bars.kappa, bars.gamma);
-        self.pull_back(constrained, scalars, bars_memory, gradient);
+        let (psi, chain) = (&params[layout.psi()..], &constrained.chain);
+        for (j, (tape, &weight)) in tapes.chunks_exact_mut(self.tape_len()).zip(weights).enumerate() {
+            let tape = Tape::of(&self.surrogate, self.steps, tape);
+            let noise = Noise::split(noise.column(j), layout.dim, self.steps);
+            let mut bars = layout.bars(gradient, self.shape, bars_memory);
+            let bar = (cotangents.column(j), weight);
+            chain.add_gradient(&self.surrogate, psi, noise, bar, &tape, &mut bars, psi_bar, work);
+            let scalars = (bars.step_size, bars.kappa, bars.gamma);
+            self.pull_back(&constrained, scalars, bars_memory, gradient);
+        }
     }
 }
 
@@ -269,11 +271,11 @@ impl<S: Surrogate> Parametric for Annealed<S> {
     }
 
     fn dim(&self) -> usize {
-        self.surrogate.dim()
+        self.surrogate.sizes().dim
     }
 
     fn num_params(&self) -> usize {
-        self.layout().psi() + self.surrogate.num_params()
+        self.layout().psi() + self.surrogate.sizes().params
     }
 
     fn work_len(&self, columns: usize) -> usize {
@@ -301,7 +303,7 @@ impl<S: Surrogate> Parametric for Annealed<S> {
 
 impl<S: Surrogate> Pushforward for Annealed<S> {
     fn noise_dim(&self) -> usize {
-        (1 + self.steps) * self.surrogate.dim() + self.surrogate.noise_dim()
+        (1 + self.steps) * self.surrogate.sizes().dim + self.surrogate.sizes().noise
     }
 
     fn push(
@@ -312,12 +314,12 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
-        assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
-        assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "a point per column");
-        let (chain, tape) = (self.constrained(params, &mut work).chain, borrow(&mut work, self.tape_len()));
-        for (j, log_q) in log_q.iter_mut().enumerate() {
-            *log_q = self.simulate(&chain, params, noise.column(j), z.column_mut(j), tape, work);
-        }
+        let shape = (self.dim(), log_q.len(), log_q.len());
+        assert_eq!((z.nrows(), z.ncols(), noise.ncols()), shape, "point and density per column");
+        self.simulate(params, noise, &mut work, |j, end, of_path| {
+            z.column_mut(j).copy_from_slice(end);
+            log_q[j] = of_path;
+        });
     }
 
     fn add_push_gradients(
@@ -329,21 +331,8 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
-        assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), weights.len()), "a weight per column");
-        assert_eq!(
-            (cotangents.nrows(), cotangents.ncols()),
-            (self.dim(), weights.len()),
-            "a cotangent per column"
-        );
-        assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let constrained = self.constrained(params, &mut work);
-        let tape = borrow(&mut work, self.tape_len());
-        for (j, &weight) in weights.iter().enumerate() {
-            let (end, rest) = work.split_at_mut(self.dim());
-            self.simulate(&constrained.chain, params, noise.column(j), end, tape, rest);
-            let bar = (cotangents.column(j), weight);
-            self.add_gradient(&constrained, params, noise.column(j), bar, tape, gradient, work);
-        }
+        let simulated = self.simulate(params, noise, &mut work, |_, _, _| ());
+        self.add_gradients(simulated, params, noise, (cotangents, weights), gradient, work);
     }
 
     fn push_and_add_gradients(
@@ -357,20 +346,13 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
-        assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
-        assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let (constrained, len) = (self.constrained(params, &mut work), self.tape_len());
-        let tapes = borrow(&mut work, len * log_q.len());
-        for (j, log_q) in log_q.iter_mut().enumerate() {
-            let tape = &mut tapes[j * len..(j + 1) * len];
-            *log_q = self.simulate(&constrained.chain, params, noise.column(j), z.column_mut(j), tape, work);
-        }
-        if !pull(z.as_ref(), log_q, cotangents.rb_mut()) {
-            return;
-        }
-        for (j, &weight) in log_q.iter().enumerate() {
-            let (bar, tape) = ((cotangents.as_ref().column(j), weight), &mut tapes[j * len..(j + 1) * len]);
-            self.add_gradient(&constrained, params, noise.column(j), bar, tape, gradient, work);
+        assert_eq!(noise.ncols(), log_q.len(), "a density per column");
+        let simulated = self.simulate(params, noise, &mut work, |j, end, of_path| {
+            z.column_mut(j).copy_from_slice(end);
+            log_q[j] = of_path;
+        });
+        if pull(z.as_ref(), log_q, cotangents.rb_mut()) {
+            self.add_gradients(simulated, params, noise, (cotangents.as_ref(), log_q), gradient, work);
         }
     }
 
@@ -385,7 +367,7 @@ impl<S: Surrogate> Pushforward for Annealed<S> {
     ) -> bool {
         assert_eq!((z.nrows(), z.ncols()), (self.dim(), log_q.len()), "an end per density");
         let momenta = self.steps * self.dim();
-        let mut noise = noise.subrows_mut(0, momenta + self.surrogate.noise_dim());
+        let mut noise = noise.subrows_mut(0, momenta + self.surrogate.sizes().noise);
         each_column(lanes, noise.rb_mut(), |lane, _, noise| lane.normals_into(noise));
         let (chain, tape) = (self.constrained(params, &mut work).chain, borrow(&mut work, self.tape_len()));
         let (mut tape, psi) = (Tape::of(&self.surrogate, self.steps, tape), &params[self.layout().psi()..]);

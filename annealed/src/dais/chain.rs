@@ -93,11 +93,11 @@ pub(super) struct Tape<'a> {
 impl<'a> Tape<'a> {
     /// Length of the memory of a path of `steps` steps.
     pub(super) fn len<S: Surrogate + ?Sized>(surrogate: &S, steps: usize) -> usize {
-        (7 * steps + 1) * surrogate.dim() + surrogate.memory_len() + steps * surrogate.tape_len()
+        (7 * steps + 1) * surrogate.sizes().dim + surrogate.sizes().memory + steps * surrogate.sizes().tape
     }
 
     pub(super) fn of<S: Surrogate + ?Sized>(surrogate: &S, steps: usize, mut lent: &'a mut [f64]) -> Self {
-        let d = surrogate.dim();
+        let d = surrogate.sizes().dim;
         Self {
             points: borrow(&mut lent, (steps + 1) * d),
             halves: borrow(&mut lent, steps * d),
@@ -106,8 +106,8 @@ impl<'a> Tape<'a> {
             whitened: borrow(&mut lent, steps * d),
             base: borrow(&mut lent, steps * d),
             guide: borrow(&mut lent, steps * d),
-            memory: borrow(&mut lent, surrogate.memory_len()),
-            kept: borrow(&mut lent, steps * surrogate.tape_len()),
+            memory: borrow(&mut lent, surrogate.sizes().memory),
+            kept: borrow(&mut lent, steps * surrogate.sizes().tape),
         }
     }
 }
@@ -177,7 +177,7 @@ impl Chain<'_> {
         tape: &mut Tape<'_>,
         work: &mut [f64],
     ) {
-        let (row, kept) = (k * self.dim()..(k + 1) * self.dim(), surrogate.tape_len());
+        let (row, kept) = (k * self.dim()..(k + 1) * self.dim(), surrogate.sizes().tape);
         let half = &tape.halves[row.clone()];
         self.base.slope_into(half, &mut tape.whitened[row.clone()], &mut tape.base[row.clone()]);
         let at = PathPoint { psi, memory: tape.memory, z: half };
@@ -199,26 +199,7 @@ impl Chain<'_> {
         let d = self.dim();
         surrogate.prepare(psi, noise.own, tape.memory);
         self.base.draw(noise.eps, &mut tape.points[..d]);
-        let mut log_ratio = 0.0;
-        for k in 0..self.num_steps() {
-            let row = k * d..(k + 1) * d;
-            let earlier = (k > 0).then(|| &tape.after[(k - 1) * d..][..d]);
-            self.draw_momentum(earlier, &noise.nu[row.clone()], &mut tape.before[row.clone()]);
-            let ((eta, _), beta) = (self.eta(k), self.betas[k]);
-            for i in row.clone() {
-                let velocity = tape.before[i] * self.inverse_mass[i - k * d];
-                tape.halves[i] = tape.points[i] + 0.5 * eta * velocity;
-            }
-            self.slopes(surrogate, psi, k, tape, work);
-            for (i, at) in row.enumerate() {
-                let before = tape.before[at];
-                let kick = (1.0 - beta) * tape.base[at] + beta * tape.guide[at];
-                let after = before + eta * kick;
-                tape.after[at] = after;
-                tape.points[at + d] = tape.halves[at] + 0.5 * eta * (after * self.inverse_mass[i]);
-                log_ratio += 0.5 * self.precision[i] * (before * before - after * after);
-            }
-        }
+        let log_ratio = self.walk(surrogate, psi, noise.nu, tape, false, work);
         self.base.log_density(noise.eps, &mut work[..d]) - log_ratio
     }
 
@@ -240,37 +221,60 @@ impl Chain<'_> {
         tape: &mut Tape<'_>,
         work: &mut [f64],
     ) -> f64 {
-        let (d, steps) = (self.dim(), self.num_steps());
+        let d = self.dim();
         surrogate.prepare(psi, own, tape.memory);
-        tape.points[steps * d..].copy_from_slice(end);
-        let mut log_ratio = 0.0;
-        for k in (0..steps).rev() {
-            let row = k * d..(k + 1) * d;
-            let later = (k + 1 < steps).then(|| &tape.before[(k + 1) * d..][..d]);
-            self.draw_momentum(later, &nu[row.clone()], &mut tape.after[row.clone()]);
-            let ((eta, _), beta) = (self.eta(k), self.betas[k]);
-            for i in row.clone() {
-                let velocity = tape.after[i] * self.inverse_mass[i - k * d];
-                tape.halves[i] = tape.points[i + d] - 0.5 * eta * velocity;
-            }
-            self.slopes(surrogate, psi, k, tape, work);
-            for (i, at) in row.enumerate() {
-                let after = tape.after[at];
-                let kick = (1.0 - beta) * tape.base[at] + beta * tape.guide[at];
-                let before = after - eta * kick;
-                tape.before[at] = before;
-                tape.points[at] = tape.halves[at] - 0.5 * eta * (before * self.inverse_mass[i]);
-                log_ratio += 0.5 * self.precision[i] * (before * before - after * after);
-            }
-        }
+        tape.points[self.num_steps() * d..].copy_from_slice(end);
+        let log_ratio = self.walk(surrogate, psi, nu, tape, true, work);
         let (whitened, logs) = work.split_at_mut(d);
         self.base.whiten(&tape.points[..d], whitened);
         self.base.log_density(whitened, &mut logs[..d]) - log_ratio
     }
 
+    /// The steps of a path from its first point, or backward from its last one with the opposite step sizes; returns the sum of
+    /// log ratios of momenta.
+    fn walk<S: Surrogate + ?Sized>(
+        &self,
+        surrogate: &S,
+        psi: &[f64],
+        nu: &[f64],
+        tape: &mut Tape<'_>,
+        back: bool,
+        work: &mut [f64],
+    ) -> f64 {
+        let (d, steps) = (self.dim(), self.num_steps());
+        let mut log_ratio = 0.0;
+        for step in 0..steps {
+            let k = if back { steps - 1 - step } else { step };
+            let (row, ((eta, _), beta)) = (k * d..(k + 1) * d, (self.eta(k), self.betas[k]));
+            let (eta, from, to) = if back { (-eta, d, 0) } else { (eta, 0, d) };
+            let (old, new) =
+                if back { (&mut tape.after, &tape.before) } else { (&mut tape.before, &tape.after) };
+            let last = if back { k + 1 } else { k.wrapping_sub(1) };
+            let last = (step > 0).then(|| &new[last * d..][..d]);
+            self.draw_momentum(last, &nu[row.clone()], &mut old[row.clone()]);
+            for i in row.clone() {
+                let velocity = old[i] * self.inverse_mass[i - k * d];
+                tape.halves[i] = tape.points[i + from] + 0.5 * eta * velocity;
+            }
+            self.slopes(surrogate, psi, k, tape, work);
+            let (old, new) =
+                if back { (&tape.after, &mut tape.before) } else { (&tape.before, &mut tape.after) };
+            for (i, at) in row.clone().enumerate() {
+                let kick = (1.0 - beta) * tape.base[at] + beta * tape.guide[at];
+                new[at] = old[at] + eta * kick;
+                tape.points[at + to] = tape.halves[at] + 0.5 * eta * (new[at] * self.inverse_mass[i]);
+            }
+            for (i, at) in row.enumerate() {
+                let (before, after) = (tape.before[at], tape.after[at]);
+                log_ratio += 0.5 * self.precision[i] * (before * before - after * after);
+            }
+        }
+        log_ratio
+    }
+
     /// Length of `work` for [`add_gradient`](Self::add_gradient).
     pub(super) fn work_len<S: Surrogate + ?Sized>(surrogate: &S) -> usize {
-        10 * surrogate.dim() + surrogate.work_len()
+        10 * surrogate.sizes().dim + surrogate.sizes().work
     }
 
     /// Adds the derivatives of `cotangent . z_K + share * log ratio`, with the log ratio that [`simulate`](Self::simulate) returned
@@ -290,7 +294,7 @@ impl Chain<'_> {
         psi_bar: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let (d, steps, kept) = (self.dim(), self.num_steps(), surrogate.tape_len());
+        let (d, steps, kept) = (self.dim(), self.num_steps(), surrogate.sizes().tape);
         let [z_bar, v_bar, after_bar, kick_bar, half_bar, s_bar] = [(); 6].map(|()| borrow(&mut work, d));
         let room = borrow(&mut work, 4 * d);
         z_bar.copy_from_slice(cotangent);

@@ -95,7 +95,7 @@ impl Dais {
 
     /// Number of normal numbers of a path: `eps` (d), then `nu` (K rows of d), then those of the surrogate.
     pub fn noise_len<S: Surrogate + ?Sized>(&self, surrogate: &S) -> usize {
-        (1 + self.num_steps()) * self.dim() + surrogate.noise_dim()
+        (1 + self.num_steps()) * self.dim() + surrogate.sizes().noise
     }
 
     /// Checks the parameters of the chain.
@@ -155,8 +155,8 @@ impl Dais {
         noise: &[f64],
     ) -> DaisPath {
         let (d, steps) = (self.dim(), self.num_steps());
-        assert_eq!((surrogate.dim(), end.len()), (d, d), "dimensions of surrogate, end and chain");
-        let lengths = (surrogate.num_params(), steps * d + surrogate.noise_dim());
+        assert_eq!((surrogate.sizes().dim, end.len()), (d, d), "dimensions of surrogate, end and chain");
+        let lengths = (surrogate.sizes().params, steps * d + surrogate.sizes().noise);
         assert_eq!((psi.len(), noise.len()), lengths, "psi and noise");
         let noise = noise.split_at(steps * d);
         self.trace(surrogate, |chain, tape, work| chain.simulate_back(surrogate, psi, end, noise, tape, work))
@@ -245,15 +245,15 @@ impl Dais {
     ) -> DaisPath {
         let mut lent = vec![0.0; Tape::len(surrogate, self.num_steps())];
         let mut tape = Tape::of(surrogate, self.num_steps(), &mut lent);
-        let mut work = vec![0.0; (2 * self.dim()).max(surrogate.work_len())];
+        let mut work = vec![0.0; (2 * self.dim()).max(surrogate.sizes().work)];
         let log_q = self.with_chain(|chain| run(chain, &mut tape, &mut work));
         DaisPath { points: tape.points.chunks_exact(self.dim()).map(<[f64]>::to_vec).collect(), log_q }
     }
 
     /// The parts of a path's noise, of which the lengths are checked.
     fn split<'a, S: Surrogate + ?Sized>(&self, surrogate: &S, psi: &[f64], noise: &'a [f64]) -> Noise<'a> {
-        assert_eq!(surrogate.dim(), self.dim(), "dimensions of surrogate and chain");
-        let lengths = (surrogate.num_params(), self.noise_len(surrogate));
+        assert_eq!(surrogate.sizes().dim, self.dim(), "dimensions of surrogate and chain");
+        let lengths = (surrogate.sizes().params, self.noise_len(surrogate));
         assert_eq!((psi.len(), noise.len()), lengths, "psi and noise");
         Noise::split(noise, self.dim(), self.num_steps())
     }

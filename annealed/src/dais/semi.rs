@@ -1,6 +1,6 @@
 //! Annealed paths for local latent points, and a mean-field Gaussian for global ones.
 
-use crate::{Along, LocalLatents, PathPoint, Surrogate};
+use crate::{Along, LocalLatents, PathPoint, Sizes, Surrogate};
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
@@ -51,12 +51,9 @@ struct Local<'a, M> {
 }
 
 impl<M: LocalLatents> Surrogate for Local<'_, M> {
-    fn dim(&self) -> usize {
-        self.model.local_dim()
-    }
-
-    fn num_params(&self) -> usize {
-        self.model.num_globals()
+    fn sizes(&self) -> Sizes {
+        let (dim, params) = (self.model.local_dim(), self.model.num_globals());
+        Sizes { dim, params, ..Sizes::default() }
     }
 
     fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {

@@ -5,7 +5,7 @@ use mcsa_core::{Error, borrow, checksum, numeric};
 use super::adjoint::Of;
 use super::{SparseGaussianProcess, SparsePosterior};
 use crate::minibatched::checked_rows;
-use crate::{Along, PathPoint, Surrogate};
+use crate::{Along, PathPoint, Sizes, Surrogate};
 
 /// Surrogate posterior of the inducing values of a [`SparseGaussianProcess`]: its prior, and a weighted log likelihood of a few of
 /// its data. (SL-DAIS, Sec. 7.4 and 7.5)
@@ -25,7 +25,7 @@ use crate::{Along, PathPoint, Surrogate};
 /// let theta = process.theta(0.0, &[0.3], &[], faer::mat![[0.5], [2.0]].as_ref())?;
 /// let surrogate = SparseSurrogate::new(process, vec![0, 2])?;
 /// let psi = surrogate.initial(&theta);
-/// assert_eq!((surrogate.num_params(), psi[4..].to_vec()), (6, vec![2.0_f64.ln(); 2]));
+/// assert_eq!((surrogate.sizes().params, psi[4..].to_vec()), (6, vec![2.0_f64.ln(); 2]));
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ impl SparseSurrogate {
     pub fn initial(&self, theta: &[f64]) -> Vec<f64> {
         assert_eq!(theta.len(), self.process.num_thetas(), "theta of the process");
         let mut psi = theta[..self.num_thetas()].to_vec();
-        psi.resize(self.num_params(), self.uniform().ln());
+        psi.resize(self.sizes().params, self.uniform().ln());
         psi
     }
 
@@ -107,20 +107,15 @@ impl SparseSurrogate {
 }
 
 impl Surrogate for SparseSurrogate {
-    fn dim(&self) -> usize {
-        self.process.num_inducing()
-    }
-
-    fn num_params(&self) -> usize {
-        self.num_thetas() + if self.learns_weights { self.rows.len() } else { 0 }
-    }
-
-    fn memory_len(&self) -> usize {
-        self.rows.len() + self.process.memory_len(self.rows.len())
-    }
-
-    fn work_len(&self) -> usize {
-        2 * self.dim() + self.process.theta_work_len(self.rows.len())
+    fn sizes(&self) -> Sizes {
+        let (dim, rows) = (self.process.num_inducing(), self.rows.len());
+        Sizes {
+            dim,
+            params: self.num_thetas() + if self.learns_weights { rows } else { 0 },
+            memory: rows + self.process.memory_len(rows),
+            work: 2 * dim + self.process.theta_work_len(rows),
+            ..Sizes::default()
+        }
     }
 
     fn config(&self) -> String {

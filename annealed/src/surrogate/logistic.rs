@@ -4,7 +4,7 @@ use faer::{Mat, MatRef};
 use mcsa_core::{Error, Stream, borrow, checksum, finite_matrix, numeric, same_length};
 use pulp::Arch;
 
-use super::{Along, Clusters, Coreset, PathPoint, Surrogate};
+use super::{Along, Clusters, Coreset, PathPoint, Sizes, Surrogate};
 use crate::{draw_subset, seen_len};
 use mcsa_models::support::{positive, zeros_and_ones};
 use mcsa_numeric::design::{Panels, View, pack_into, padded};
@@ -31,8 +31,8 @@ use mcsa_numeric::design::{Panels, View, pack_into, padded};
 /// let psi = surrogate.initial();
 /// assert!((psi[0].exp() - 10.0).abs() < 1e-12);
 ///
-/// let (mut memory, mut tape) = (vec![0.0; surrogate.memory_len()], vec![0.0; surrogate.tape_len()]);
-/// let (mut work, mut gradient) = (vec![0.0; surrogate.work_len()], [0.0; 2]);
+/// let (mut memory, mut tape) = (vec![0.0; surrogate.sizes().memory], vec![0.0; surrogate.sizes().tape]);
+/// let (mut work, mut gradient) = (vec![0.0; surrogate.sizes().work], [0.0; 2]);
 /// surrogate.prepare(&psi, &[], &mut memory);
 /// let at = PathPoint { psi: &psi, memory: &memory, z: &[0.0, 0.0] };
 /// surrogate.gradient_into(at, &mut gradient, &mut tape, &mut work);
@@ -153,7 +153,7 @@ impl LogisticSurrogate {
     pub fn initial(&self) -> Vec<f64> {
         let (n, d, stride) = (self.points.rows(), self.points.columns(), self.points.padded_rows());
         let (w_plus, w_minus) = (&self.weights[..n], &self.weights[stride..stride + n]);
-        let mut psi = Vec::with_capacity(self.num_params());
+        let mut psi = Vec::with_capacity(self.sizes().params);
         if self.learns_weights {
             match self.labels {
                 Some(_) => psi.extend(w_plus.iter().zip(w_minus).map(|(plus, minus)| (plus + minus).ln())),
@@ -192,26 +192,17 @@ impl LogisticSurrogate {
 }
 
 impl Surrogate for LogisticSurrogate {
-    fn dim(&self) -> usize {
-        self.points.columns()
-    }
-
-    fn num_params(&self) -> usize {
-        let points = if self.learns_points { self.points.rows() * self.points.columns() } else { 0 };
-        self.num_weights() + points
-    }
-
-    fn memory_len(&self) -> usize {
-        let points = if self.learns_points { self.points.padded_rows() * self.points.columns() } else { 0 };
-        self.weights_len() + points
-    }
-
-    fn tape_len(&self) -> usize {
-        self.points.padded_rows()
-    }
-
-    fn work_len(&self) -> usize {
-        self.points.multiply_work_len() + 4 * self.points.padded_rows()
+    fn sizes(&self) -> Sizes {
+        let (n, d, stride) = (self.points.rows(), self.points.columns(), self.points.padded_rows());
+        let learned = if self.learns_points { d } else { 0 };
+        Sizes {
+            dim: d,
+            params: self.num_weights() + n * learned,
+            memory: self.weights_len() + stride * learned,
+            tape: stride,
+            work: self.points.multiply_work_len() + 4 * stride,
+            ..Sizes::default()
+        }
     }
 
     fn config(&self) -> String {

@@ -1,4 +1,4 @@
-use super::{Along, PathPoint, Surrogate};
+use super::{Along, PathPoint, Sizes, Surrogate};
 use crate::{draw_subset, seen_len};
 use mcsa_core::{Error, Subsampled, borrow, numeric};
 
@@ -16,7 +16,7 @@ use mcsa_core::{Error, Subsampled, borrow, numeric};
 /// let x = faer::mat![[1.0], [-2.0], [0.5], [1.5]];
 /// let target = LogisticRegression::new(x.as_ref(), &[1.0, 0.0, 1.0, 0.0], 1.0)?;
 /// let surrogate = MinibatchSurrogate::new(&target, 2)?;
-/// let mut memory = vec![0.0; surrogate.memory_len()];
+/// let mut memory = vec![0.0; surrogate.sizes().memory];
 /// surrogate.prepare(&[], &[0.3], &mut memory);
 /// let rows = surrogate.rows(&memory);
 /// assert!(rows.len() == 2 && rows[0] != rows[1]);
@@ -81,24 +81,10 @@ impl Words {
 }
 
 impl<P: Subsampled> Surrogate for MinibatchSurrogate<P> {
-    fn dim(&self) -> usize {
-        self.target.dim()
-    }
-
-    fn num_params(&self) -> usize {
-        0
-    }
-
-    fn noise_dim(&self) -> usize {
-        1
-    }
-
-    fn memory_len(&self) -> usize {
-        self.rows + seen_len(self.rows)
-    }
-
-    fn work_len(&self) -> usize {
-        self.target.dim() + self.target.rows_work_len(self.rows)
+    fn sizes(&self) -> Sizes {
+        let (dim, rows) = (self.target.dim(), self.rows);
+        let work = dim + self.target.rows_work_len(rows);
+        Sizes { dim, noise: 1, memory: rows + seen_len(rows), work, ..Sizes::default() }
     }
 
     fn config(&self) -> String {

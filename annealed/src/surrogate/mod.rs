@@ -32,31 +32,8 @@ pub use quadratic::QuadraticSurrogate;
 /// A path prepares a `memory` once and calls the other methods once per step. `psi` is unconstrained: the surrogate maps it, and
 /// derivatives are with respect to it.
 pub trait Surrogate: Send + Sync {
-    /// The dimension of z.
-    fn dim(&self) -> usize;
-
-    /// The length of psi.
-    fn num_params(&self) -> usize;
-
-    /// Number of standard normal numbers of each path that the surrogate itself consumes.
-    fn noise_dim(&self) -> usize {
-        0
-    }
-
-    /// Length of `memory`: everything that is computed once per path from psi and noise.
-    fn memory_len(&self) -> usize {
-        0
-    }
-
-    /// Length of the slice `tape` in which a step keeps what its reverse sweep can use again.
-    fn tape_len(&self) -> usize {
-        0
-    }
-
-    /// Length of the slice `work` that any method needs.
-    fn work_len(&self) -> usize {
-        0
-    }
+    /// Dimensions, and lengths of the memory that methods are lent.
+    fn sizes(&self) -> Sizes;
 
     /// Text of the configuration; a checkpoint stores it.
     fn config(&self) -> String {
@@ -73,6 +50,23 @@ pub trait Surrogate: Send + Sync {
 
     /// `product += scale * (d^2 g / dz^2) u`, and `psi_bar += scale * d/dpsi [u . dg/dz]`.
     fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], work: &mut [f64]);
+}
+
+/// Dimensions of a [`Surrogate`], and lengths of the memory that it is lent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sizes {
+    /// The dimension of z.
+    pub dim: usize,
+    /// The length of psi.
+    pub params: usize,
+    /// Number of standard normal numbers of each path that the surrogate itself consumes.
+    pub noise: usize,
+    /// Length of `memory`: everything that is computed once per path from psi and noise.
+    pub memory: usize,
+    /// Length of the slice `tape` in which a step keeps what its reverse sweep can use again.
+    pub tape: usize,
+    /// Length of the slice `work` that any method needs.
+    pub work: usize,
 }
 
 /// Point z of a path, with psi and the memory that [`Surrogate::prepare`] has computed for the path.
@@ -101,23 +95,8 @@ pub struct Along<'a> {
 
 /// Gradients and products with second derivatives are counted as those of a target.
 impl<S: Surrogate> Surrogate for Counted<S> {
-    fn dim(&self) -> usize {
-        self.inner().dim()
-    }
-    fn num_params(&self) -> usize {
-        self.inner().num_params()
-    }
-    fn noise_dim(&self) -> usize {
-        self.inner().noise_dim()
-    }
-    fn memory_len(&self) -> usize {
-        self.inner().memory_len()
-    }
-    fn tape_len(&self) -> usize {
-        self.inner().tape_len()
-    }
-    fn work_len(&self) -> usize {
-        self.inner().work_len()
+    fn sizes(&self) -> Sizes {
+        self.inner().sizes()
     }
     fn config(&self) -> String {
         self.inner().config()
@@ -141,7 +120,7 @@ impl<S: Surrogate> Surrogate for Counted<S> {
 /// use mcsa_annealed::surrogate::{PathPoint, PosteriorSurrogate, Surrogate};
 /// use mcsa_models::Gaussian;
 /// let surrogate = PosteriorSurrogate(Gaussian::standard(2));
-/// let mut work = vec![0.0; surrogate.work_len()];
+/// let mut work = vec![0.0; surrogate.sizes().work];
 /// let mut gradient = [0.0; 2];
 /// let at = PathPoint { psi: &[], memory: &[], z: &[1.0, -2.0] };
 /// surrogate.gradient_into(at, &mut gradient, &mut [], &mut work);
@@ -151,16 +130,9 @@ impl<S: Surrogate> Surrogate for Counted<S> {
 pub struct PosteriorSurrogate<P>(pub P);
 
 impl<P: Curvature> Surrogate for PosteriorSurrogate<P> {
-    fn dim(&self) -> usize {
-        self.0.dim()
-    }
-
-    fn num_params(&self) -> usize {
-        0
-    }
-
-    fn work_len(&self) -> usize {
-        self.0.dim() + self.0.work_len(1)
+    fn sizes(&self) -> Sizes {
+        let dim = self.0.dim();
+        Sizes { dim, work: dim + self.0.work_len(1), ..Sizes::default() }
     }
 
     fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], work: &mut [f64]) {
@@ -184,7 +156,7 @@ mod tests {
     #[test]
     fn surrogates_are_counted_by_the_call() {
         let guide = Counted::new(PosteriorSurrogate(Gaussian::standard(1)));
-        let (mut gradient, mut product, mut work) = ([0.0], [1.0], vec![0.0; guide.work_len()]);
+        let (mut gradient, mut product, mut work) = ([0.0], [1.0], vec![0.0; guide.sizes().work]);
         let at = |z| PathPoint { psi: &[], memory: &[], z };
         guide.gradient_into(at(&[2.0]), &mut gradient, &mut [], &mut work);
         guide.gradient_into(at(&[3.0]), &mut gradient, &mut [], &mut work);

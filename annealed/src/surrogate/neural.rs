@@ -1,4 +1,4 @@
-use super::{Along, PathPoint, Surrogate};
+use super::{Along, PathPoint, Sizes, Surrogate};
 use mcsa_core::numeric::axpy;
 use mcsa_core::{Error, Stream, borrow};
 use pulp::Arch;
@@ -75,7 +75,7 @@ impl NeuralSurrogate {
 
     /// Vector psi with biases 0 and normal weights of variance `2 / (inputs + outputs)` of their layer (Glorot & Bengio 2010).
     pub fn initial(&self, stream: &mut Stream) -> Vec<f64> {
-        let mut psi = vec![0.0; self.num_params()];
+        let mut psi = vec![0.0; self.sizes().params];
         let (d, h, mut rest) = (self.dim, self.units, &mut psi[..]);
         let Layers { first, second, output, .. } = self.layers(|len| borrow(&mut rest, len));
         for (weights, fans) in [(first, d + h), (second, 2 * h), (output, h + 1)] {
@@ -140,20 +140,10 @@ fn product_into(a: &[f64], b: &[f64], out: &mut [f64]) {
 }
 
 impl Surrogate for NeuralSurrogate {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn num_params(&self) -> usize {
-        self.units * (self.dim + self.units + 3)
-    }
-
-    fn tape_len(&self) -> usize {
-        KEPT * self.units
-    }
-
-    fn work_len(&self) -> usize {
-        6 * self.units + self.dim
+    fn sizes(&self) -> Sizes {
+        let &Self { dim, units, .. } = self;
+        let params = units * (dim + units + 3);
+        Sizes { dim, params, tape: KEPT * units, work: 6 * units + dim, ..Sizes::default() }
     }
 
     fn config(&self) -> String {

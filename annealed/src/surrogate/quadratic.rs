@@ -1,4 +1,4 @@
-use super::{Along, PathPoint, Surrogate};
+use super::{Along, PathPoint, Sizes, Surrogate};
 use faer::MatRef;
 use mcsa_core::{Error, all_finite, checksum, numeric, same_length};
 
@@ -67,12 +67,8 @@ fn subtract_product(b: &[f64], v: &[f64], scale: f64, out: &mut [f64]) {
 }
 
 impl Surrogate for QuadraticSurrogate {
-    fn dim(&self) -> usize {
-        self.prior_mean.len()
-    }
-
-    fn num_params(&self) -> usize {
-        self.initial.len()
+    fn sizes(&self) -> Sizes {
+        Sizes { dim: self.prior_mean.len(), params: self.initial.len(), ..Sizes::default() }
     }
 
     fn config(&self) -> String {

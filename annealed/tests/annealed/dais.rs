@@ -164,23 +164,6 @@ fn forward_and_backward_are_inverse() {
     assert!((back.log_q - forward.log_q).abs() < 1e-12);
 }
 
-#[test]
-fn no_step_is_the_plain_bound() {
-    let (posterior, eps) = (Quadratic::posterior(), [0.3, -1.2]);
-    let found = log_weight(&chain(0, Mass::Variance), &posterior, &posterior, &eps);
-    let z = [0.4 + 0.6 * eps[0], -0.3 + (0.2 * eps[0] + 0.5 * eps[1])];
-    let squares = eps[0] * eps[0] + eps[1] * eps[1];
-    let log_q = -0.5 * squares - (0.6f64.ln() + 0.5f64.ln()) - std::f64::consts::TAU.ln();
-    let expected = posterior.value(&z) - log_q;
-    assert!((found - expected).abs() <= 4.0 * f64::EPSILON, "{found} {expected}");
-    // A chain that stands still has the same bound, to the last bit.
-    let still = Dais { step_size: 0.0, kappa: 0.0, ..chain(2, Mass::Variance) };
-    let noise = [&eps[..], &[0.4, 0.1, -0.8, 0.9]].concat();
-    let bound = log_weight(&still, &posterior, &posterior, &noise);
-    assert_eq!(bound.to_bits(), found.to_bits());
-    assert!(still.step_sizes().is_still());
-}
-
 const NOISE: [f64; 8] = [0.3, -0.7, 1.1, 0.2, -0.5, 0.9, 0.4, -1.3];
 
 #[test]

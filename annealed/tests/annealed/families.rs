@@ -148,22 +148,6 @@ fn both_sweeps_at_once_have_the_same_bits() {
     }
 }
 
-#[test]
-fn dead_step_sizes_are_counted() {
-    let family = Annealed::new(Quadratic::surrogate().guide(), Shape::Diagonal, 4);
-    let mut params = family.at(&[0.0; 4], 0.01, &[0.0; 6]).unwrap();
-    let mut work = vec![0.0; family.work_len(1)];
-    assert_eq!(
-        (family.step_sizes(&params, &mut work).zero, family.step_sizes(&params, &mut work).steps),
-        (0, 4)
-    );
-    params[5] = -1.0;
-    let sizes = family.step_sizes(&params, &mut work);
-    assert!(sizes.is_still() && sizes.to_string().ends_with("the path stands still"), "{sizes}");
-    params[5] = 1.0;
-    assert_eq!(family.step_sizes(&params, &mut work).longest, 4);
-}
-
 const DATA: usize = 12;
 
 fn data() -> (Mat<f64>, Vec<f64>) {

@@ -5,8 +5,7 @@ use faer::Mat;
 use mcsa_annealed::dais::{Annealed, SemiAnnealed, Shape};
 use mcsa_annealed::surrogate::QuadraticSurrogate;
 use mcsa_annealed::{
-    InducingCoordinates, JointBound, LocalMinibatch, LocalMinibatched, Minibatched, SparseGaussianProcess,
-    SparseSurrogate,
+    InducingCoordinates, LocalMinibatch, Minibatched, SparseGaussianProcess, SparseSurrogate,
 };
 use mcsa_core::{Error, Estimator, LogDensity, Optimizer, Parametric, Seed, from_fn};
 use mcsa_estimators::{Ascent, Draws, Elbo, ElboInfo, FlowElbo, Outcome, Run};
@@ -209,7 +208,7 @@ fn model() -> LocalRobustRegression {
 fn semi(model: &LocalRobustRegression, steps: usize, batch: usize) -> (f64, f64) {
     let family = SemiAnnealed { shared: true, ..SemiAnnealed::new(model.clone(), steps) };
     let start = family.at(&[0.0; GLOBALS], &[0.2; GLOBALS], 0.6, 0.1).unwrap();
-    let ascent = ascent(model, &family, LocalMinibatched::new(batch), 5e-3, 4);
+    let ascent = ascent(model, &family, Minibatched::new(batch, FlowElbo::new(1)), 5e-3, 4);
     let mut fit = ascent.start(start).unwrap();
     assert_eq!(ascent.run(&mut fit, 6_000).unwrap(), Outcome::BudgetSpent { accuracy: None });
     let rows: Vec<usize> = (0..LOCALS).collect();
@@ -260,7 +259,10 @@ fn a_fit_of_local_latents_resumes() {
     let model = model();
     let family = SemiAnnealed::new(model.clone(), 2);
     let start = family.at(&[0.0; GLOBALS], &[0.2; GLOBALS], 0.6, 0.1).unwrap();
-    resumes_and_allocates_nothing(&ascent(&model, &family, LocalMinibatched::new(5), 1e-3, 4), &start);
+    resumes_and_allocates_nothing(
+        &ascent(&model, &family, Minibatched::new(5, FlowElbo::new(1)), 1e-3, 4),
+        &start,
+    );
 }
 
 const DATA: usize = 24;
@@ -325,7 +327,7 @@ fn full_rank() -> (FullRank, Vec<f64>) {
 fn directions(lambda: &[f64]) -> Vec<Vec<f64>> {
     let (process, theta) = process();
     let family = WithTheta::after(Drawn(full_rank().0), theta.len());
-    let estimator = JointBound { bound: Minibatched::new(DATA, FlowElbo::new(200)) };
+    let estimator = Minibatched::new(DATA, FlowElbo::new(200));
     let params = [lambda, &theta].concat();
     let mut work = vec![0.0; estimator.work_len(&process, &family)];
     let mut direction = vec![0.0; params.len()];
@@ -390,7 +392,7 @@ fn sparse_paths(
 fn a_joint_fit_resumes_bit_for_bit_and_allocates_nothing() {
     let (process, theta) = process();
     let (family, params) = sparse_paths(&process, &theta);
-    let estimator = JointBound { bound: Minibatched::new(6, FlowElbo::new(1)) };
+    let estimator = Minibatched::new(6, FlowElbo::new(1));
     let end = resumes_and_allocates_nothing(&ascent(&process, &family, estimator, 1e-3, 4), &params);
     assert!(end[family.theta()].iter().zip(&theta).all(|(a, b)| a != b), "all of theta moves");
 }

@@ -170,7 +170,7 @@ fn ansaetze_start_with_the_number_of_data() {
     for (make, weights, covariates, draws) in ansaetze {
         let surrogate = make(x.as_ref(), &labels, 12, 1.0, &mut stream(1)).unwrap();
         let (psi, points) = (surrogate.initial(), surrogate.num_points());
-        assert!((6..=12).contains(&points) && psi.len() == surrogate.num_params());
+        assert!((6..=12).contains(&points) && psi.len() == surrogate.sizes().params);
         assert_eq!(psi.len(), (weights + covariates) * points);
         let total: f64 = psi[..weights * points].iter().map(|psi| psi.exp()).sum();
         assert!(weights == 0 || (total - 60.0).abs() < 1e-11, "{total}");

@@ -3,13 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use faer::Mat;
-use mcsa_annealed::surrogate::{
-    LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate, QuadraticSurrogate,
-};
+use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, QuadraticSurrogate};
 use mcsa_annealed::{
-    Along, InducingCoordinates, PathPoint, SparseGaussianProcess, SparseSurrogate, Surrogate,
+    Along, InducingCoordinates, PathPoint, Sizes, SparseGaussianProcess, SparseSurrogate, Surrogate,
 };
-use mcsa_core::{Curvature, Gradient, LogDensity, Minibatch, Seed, Separable};
+use mcsa_core::{Gradient, LogDensity, Minibatch, Seed, Separable};
 use mcsa_models::{LinearRegression, LogisticRegression};
 use num_dual::{DualNum, HyperDual64};
 
@@ -43,9 +41,9 @@ impl<'a> Lent<'a> {
 
     pub(super) fn gradient(&mut self, psi: &[f64], noise: &[f64], z: &[f64]) -> Vec<f64> {
         let s = self.surrogate;
-        self.memory = vec![f64::NAN; s.memory_len()];
-        self.tape = vec![f64::NAN; s.tape_len()];
-        self.work = vec![f64::NAN; s.work_len()];
+        self.memory = vec![f64::NAN; s.sizes().memory];
+        self.tape = vec![f64::NAN; s.sizes().tape];
+        self.work = vec![f64::NAN; s.sizes().work];
         let mut gradient = vec![f64::NAN; z.len()];
         s.prepare(psi, noise, &mut self.memory);
         let at = PathPoint { psi, memory: &self.memory, z };
@@ -90,8 +88,8 @@ fn check(
     psi: &[f64],
     log_density: &dyn Fn(&[f64], &[f64]) -> f64,
 ) -> Result<(), String> {
-    let (d, noise) = (surrogate.dim(), normals(surrogate.noise_dim(), 40));
-    assert_eq!(psi.len(), surrogate.num_params());
+    let (d, noise) = (surrogate.sizes().dim, normals(surrogate.sizes().noise, 40));
+    assert_eq!(psi.len(), surrogate.sizes().params);
     let (mut lent, h, scale) = (Lent::new(surrogate), 1e-5, 0.7);
     for draw in 0..3 {
         let (z, u) = (normals(d, 50 + draw), normals(d, 60 + draw));
@@ -133,20 +131,8 @@ impl<S> Faulty<S> {
 }
 
 impl<S: Surrogate> Surrogate for Faulty<S> {
-    fn dim(&self) -> usize {
-        self.surrogate.dim()
-    }
-    fn num_params(&self) -> usize {
-        self.surrogate.num_params()
-    }
-    fn memory_len(&self) -> usize {
-        self.surrogate.memory_len()
-    }
-    fn tape_len(&self) -> usize {
-        self.surrogate.tape_len()
-    }
-    fn work_len(&self) -> usize {
-        self.surrogate.work_len()
+    fn sizes(&self) -> Sizes {
+        self.surrogate.sizes()
     }
     fn prepare(&self, psi: &[f64], noise: &[f64], memory: &mut [f64]) {
         self.calls.store(0, Relaxed);
@@ -239,7 +225,7 @@ fn agrees_with_duals(surrogate: &dyn Surrogate, plain: &Plain, psi: &[f64]) -> R
     let pair = |x: &[f64], first: &[f64], second: &[f64]| -> Vec<HyperDual64> {
         (0..x.len()).map(|i| HyperDual64::new(x[i], first[i], second[i], 0.0)).collect()
     };
-    let d = surrogate.dim();
+    let d = surrogate.sizes().dim;
     let (z, u) = (normals(d, 7), normals(d, 8));
     let (still, rest) = (vec![0.0; psi.len()], vec![0.0; d]);
     let mut lent = Lent::new(surrogate);
@@ -280,30 +266,6 @@ fn logistic_surrogates_have_their_derivatives() {
     }
 }
 
-/// All rows with weights 1 are the regression itself; other weights are not.
-#[test]
-fn all_rows_are_the_regression() {
-    let (x, labels, z, u) = (matrix(45, 5, 1), labels(45), normals(5, 2), normals(5, 3));
-    let target = LogisticRegression::new(x.as_ref(), &labels, 1.3).unwrap();
-    let mut stream = Seed::new(1).stream(0, 0);
-    let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 45, 1.3, &mut stream).unwrap();
-    let mut work = vec![0.0; target.work_len(1)];
-    let (mut gradient, mut product) = (vec![0.0; 5], vec![0.0; 5]);
-    target.gradient_into(&z, &mut gradient, &mut work);
-    target.hessian_vector_into(&z, &u, &mut product, &mut work);
-    let agrees = |psi: &[f64]| {
-        let mut lent = Lent::new(&surrogate);
-        let found = lent.gradient(psi, &[], &z);
-        let (second, _) = lent.second(psi, &z, &u, 1.0);
-        (0..5).try_for_each(|k| {
-            close("gradient", found[k], gradient[k], 1e-12)?;
-            close("product", second[k], 1.0 + product[k], 1e-12)
-        })
-    };
-    assert_eq!(agrees(&surrogate.initial()), Ok(()));
-    assert!(agrees(&vec![1e-6; 45]).is_err());
-}
-
 fn regression(data: usize) -> LogisticRegression {
     LogisticRegression::new(matrix(data, 3, 1).as_ref(), &labels(data), 1.3).unwrap()
 }
@@ -312,7 +274,7 @@ fn regression(data: usize) -> LogisticRegression {
 fn minibatch_surrogates_have_the_derivatives_of_their_minibatch() {
     let target = regression(30);
     let surrogate = MinibatchSurrogate::new(&target, 8).unwrap();
-    let mut memory = vec![f64::NAN; surrogate.memory_len()];
+    let mut memory = vec![f64::NAN; surrogate.sizes().memory];
     surrogate.prepare(&[], &normals(1, 40), &mut memory);
     let rows = surrogate.rows(&memory);
     let minibatch = Minibatch::new(&target, rows).unwrap();
@@ -330,7 +292,7 @@ fn minibatch_surrogates_have_the_derivatives_of_their_minibatch() {
 fn minibatches_are_uniform_subsets_of_the_rows() {
     let target = regression(30);
     let surrogate = MinibatchSurrogate::new(&target, 8).unwrap();
-    let (mut memory, mut hits, paths) = (vec![0.0; surrogate.memory_len()], [0.0_f64; 30], 4000);
+    let (mut memory, mut hits, paths) = (vec![0.0; surrogate.sizes().memory], [0.0_f64; 30], 4000);
     let mut previous = Vec::new();
     for noise in normals(paths, 9) {
         surrogate.prepare(&[], &[noise], &mut memory);
@@ -402,46 +364,6 @@ fn neural_surrogates_have_their_derivatives() {
     assert!(check(&surrogate, &psi, &without_prior).unwrap_err().starts_with("gradient"));
 }
 
-#[test]
-fn posterior_surrogates_have_the_derivatives_of_their_targets() {
-    let target = regression(20);
-    let formula = |_: &[f64], z: &[f64]| {
-        let mut work = vec![0.0; target.work_len(1)];
-        target.log_density(z, &mut work)
-    };
-    assert_eq!(check(&PosteriorSurrogate(&target), &[], &formula), Ok(()));
-}
-
-#[test]
-fn nothing_is_allocated_on_a_path() {
-    let mut all: Vec<(Box<dyn Surrogate>, Vec<f64>)> = logistic_forms(21, 3)
-        .into_iter()
-        .map(|(surrogate, _)| (Box::new(surrogate.clone()) as Box<dyn Surrogate>, surrogate.initial()))
-        .collect();
-    let network = NeuralSurrogate::new(3, 1.0).unwrap();
-    all.push((Box::new(network), network.initial(&mut Seed::new(1).stream(0, 0))));
-    let quadratic = QuadraticSurrogate::new(&[1.0; 3], matrix(3, 3, 1).as_ref(), vec![0.0; 3], 1.0).unwrap();
-    all.push((Box::new(quadratic.clone()), quadratic.initial()));
-    all.push((Box::new(PosteriorSurrogate(regression(30))), vec![]));
-    all.push((Box::new(MinibatchSurrogate::new(regression(30), 8).unwrap()), vec![]));
-    let (process, theta) = process(true, InducingCoordinates::Whitened);
-    let sparse = SparseSurrogate::new(process, ROWS.into()).unwrap();
-    all.push((Box::new(sparse.clone()), sparse.initial(&theta)));
-    for (s, psi) in &all {
-        let (mut memory, mut tape) = (vec![0.0; s.memory_len()], vec![0.0; s.tape_len()]);
-        let (mut work, mut gradient) = (vec![0.0; s.work_len()], [0.0; 3]);
-        let (mut product, mut bar) = ([0.0; 3], vec![0.0; psi.len()]);
-        let count = allocation_counter::measure(|| {
-            s.prepare(psi, &[0.3][..s.noise_dim()], &mut memory);
-            let at = PathPoint { psi, memory: &memory, z: &[0.1; 3] };
-            s.gradient_into(at, &mut gradient, &mut tape, &mut work);
-            let along = Along { at, tape: &tape, u: &[0.2; 3], scale: 0.5 };
-            s.add_second(along, &mut product, &mut bar, &mut work);
-        });
-        assert_eq!(count.count_total, 0, "{}", s.config());
-    }
-}
-
 /// A process with 20 data and 3 inducing points, and its theta.
 fn process(robust: bool, coordinates: InducingCoordinates) -> (SparseGaussianProcess, Vec<f64>) {
     let x = matrix(20, 2, 1);
@@ -507,12 +429,12 @@ fn sparse_surrogates_state_what_they_are() {
     let other = SparseSurrogate::new(process.clone(), vec![16; ROWS.len()]).unwrap();
     assert_ne!(surrogate.config(), other.config());
     assert_ne!(surrogate.config(), surrogate.clone().with_fixed_weights().config());
-    assert_eq!(surrogate.num_params(), process.num_thetas() + ROWS.len());
-    let (mut memory, mut gradient) = (vec![0.0; surrogate.memory_len()], [0.0; 3]);
+    assert_eq!(surrogate.sizes().params, process.num_thetas() + ROWS.len());
+    let (mut memory, mut gradient) = (vec![0.0; surrogate.sizes().memory], [0.0; 3]);
     let mut psi = surrogate.initial(&theta);
     psi[0] = f64::NAN;
     surrogate.prepare(&psi, &[], &mut memory);
-    let mut work = vec![0.0; surrogate.work_len()];
+    let mut work = vec![0.0; surrogate.sizes().work];
     let at = PathPoint { psi: &psi, memory: &memory, z: &[0.1; 3] };
     surrogate.gradient_into(at, &mut gradient, &mut [], &mut work);
     assert!(gradient.iter().all(|g| g.is_nan()));

@@ -403,7 +403,7 @@ impl AnnealedConfig {
         psi: &[f64],
         (mean, scale): (f64, f64),
     ) -> Result<(Annealed<S>, Vec<f64>), Error> {
-        let dim = surrogate.dim();
+        let dim = surrogate.sizes().dim;
         let family = self.family(surrogate);
         let mut base = if self.full_rank {
             full_rank_at(dim, scale)?

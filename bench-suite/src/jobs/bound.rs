@@ -1,9 +1,6 @@
 //! Fits to the evidence lower bound: of regressions, models with local latent points, and sparse Gaussian processes.
 
-use mcsa_annealed::{
-    JointBound, LocalMinibatch, LocalMinibatched, Minibatched, SparseGaussianProcess, SparsePosterior,
-    SparseSurrogate,
-};
+use mcsa_annealed::{LocalMinibatch, Minibatched, SparseGaussianProcess, SparsePosterior, SparseSurrogate};
 use mcsa_core::{
     Columns, Counted, Curvature, Error, Estimator, LogDensity, Pushforward, Seed, Stream, from_fn,
 };
@@ -246,7 +243,7 @@ impl Fit {
             (FamilyConfig::SemiAnnealed(config), &Method::Minibatched { samples, batch }) => {
                 let family = config.family(model.clone());
                 let params = family.at(&means, &scales, scale, config.step_size)?;
-                let estimator = LocalMinibatched { batch, elbo: FlowElbo::new(samples) };
+                let estimator = Minibatched::new(batch, FlowElbo::new(samples));
                 let rows: Vec<usize> = (0..model.num_data()).collect();
                 let measure = |params: &[f64]| {
                     let (target, part) = (LocalMinibatch::new(&model, &rows)?, family.on(&rows));
@@ -329,7 +326,6 @@ impl Fit {
             return Err(Error::invalid(format!("{} does not learn hyperparameters", self.method.kind())));
         };
         let bound = || Minibatched::new(*batch, FlowElbo::new(*samples));
-        let joint = || JointBound { bound: bound() };
         let (process, dim) = (&rows.process, rows.process.num_inducing());
         let (mean, scale) = self.start.place().unwrap_or((0.0, 1.0));
         let gaussian = Drawn(FullRank::new(dim).with_link(Link::Exp));
@@ -338,7 +334,7 @@ impl Fit {
         start[..dim].fill(mean);
         start.extend_from_slice(&rows.theta);
         let mut run = Bounded::new(self, job, running)?;
-        let found = run.first((process, &plain, joint()), settings.first_steps(self.steps), start)?;
+        let found = run.first((process, &plain, bound()), settings.first_steps(self.steps), start)?;
         let Some(params) = found else { return Ok(None) };
         let (base, theta) = (plain.lambda(&params), &params[plain.theta()]);
         let measured = Measured { rows: &rows, draws, seed: job.seed.named("measure") };
@@ -362,14 +358,14 @@ impl Fit {
             let Some((config, surrogate)) = surrogate else {
                 let measure =
                     |params: &[f64]| measured.of(&gaussian, plain.lambda(params), &params[plain.theta()]);
-                return run.finish((process, &plain, joint()), params.clone(), &measure);
+                return run.finish((process, &plain, bound()), params.clone(), &measure);
             };
             let psi = surrogate.initial(theta);
             let annealed = config.family(surrogate);
             let params = start(config, annealed.at(base, config.step_size, &psi)?);
             let family = WithTheta::within(annealed, params.len() - psi.len(), theta.len())?;
             let measure = |params: &[f64]| measured.of(family.family(), params, &params[family.theta()]);
-            return run.finish((process, &family, joint()), params, &measure);
+            return run.finish((process, &family, bound()), params, &measure);
         }
         let Some((config, surrogate)) = surrogate else {
             let measure = |params: &[f64]| measured.of(&gaussian, params, theta);

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use mcsa_core::{Family, LogDensity, Parametric, Seed, Stream, one};
 use mcsa_models::Learnable;
 use mcsa_particles::{
-    FirstState, FxStates, FxVolatility, GaussianDynamics, HiddenMarkov, LinearGaussian, LinearGaussianSeries,
-    PathProposal, StateSpace, Theta, Twisted, TwistedChain,
+    FirstState, FxStates, FxVolatility, GaussianDynamics, LinearGaussian, LinearGaussianSeries, PathProposal,
+    StateSpace, Theta, Twisted, TwistedChain,
 };
 use mcsa_testing::family::Case as FamilyCase;
 use mcsa_testing::model::Case;
@@ -136,17 +136,6 @@ fn simulations_are_those_of_the_density() {
 fn a_return_that_is_not_finite_is_named() {
     let error = FxVolatility::new(vec![0.0, f64::NAN], Theta::default()).unwrap_err().to_string();
     assert_eq!(error, "FxVolatility: returns[1] is NaN, expected a finite number");
-}
-
-/// A number that is no state has density zero.
-#[test]
-fn numbers_that_are_no_states_are_impossible() {
-    let chain = HiddenMarkov::new(&[0.5, 0.5], &[&[0.9, 0.1], &[0.1, 0.9]], &[&[0.8, 0.2], &[0.5, 0.5]])
-        .expect("laws");
-    for path in [[0.5, 1.0], [2.0, 0.0], [-1.0, 0.0], [0.0, f64::NAN]] {
-        assert_eq!(chain.log_path(&path), f64::NEG_INFINITY, "{path:?}");
-    }
-    assert!(chain.log_path(&[0.0, 1.0]).is_finite());
 }
 
 static RETURNS: LazyLock<FxVolatility> =

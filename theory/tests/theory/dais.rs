@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use faer::Mat;
 use mcsa_annealed::dais::{Base, Dais, DaisGradient, Mass, Shape};
-use mcsa_annealed::{Along, PathPoint, Surrogate};
+use mcsa_annealed::{Along, PathPoint, Sizes, Surrogate};
 use mcsa_core::{Seed, Stream};
 use mcsa_theory::dais::{LinearDais, Normal, Quadratic};
 
@@ -192,13 +192,9 @@ impl Joint {
 }
 
 impl Surrogate for Joint {
-    fn dim(&self) -> usize {
-        self.slope.len()
-    }
-
-    fn num_params(&self) -> usize {
-        let d = self.slope.len();
-        d + d * (d + 1) / 2
+    fn sizes(&self) -> Sizes {
+        let dim = self.slope.len();
+        Sizes { dim, params: dim + dim * (dim + 1) / 2, ..Sizes::default() }
     }
 
     fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {
