@@ -23,9 +23,6 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example prints its results")]
 
-use std::io::Read;
-use std::process::ExitCode;
-
 use faer::{Mat, MatRef};
 use mcsa_annealed::Surrogate;
 use mcsa_annealed::dais::{Base, Dais, DaisGradient, Mass, Shape};
@@ -35,23 +32,12 @@ use mcsa_models::{LinearRegression, LogisticRegression};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-fn main() -> ExitCode {
-    let mut text = String::new();
-    let read = std::io::stdin().read_to_string(&mut text);
-    let answer = read.map_err(|error| Error::invalid(error.to_string())).and_then(|_| answer(&text));
-    match answer {
-        Ok(replay) => {
-            println!("{}", replay.json());
-            if let Some(note) = replay.note() {
-                eprintln!("{note}");
-            }
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(2)
-        }
-    }
+fn main() -> Result<(), String> {
+    let text = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
+    let replay = answer(&text).map_err(|error| error.to_string())?;
+    println!("{}", replay.json());
+    replay.note().into_iter().for_each(|note| eprintln!("{note}"));
+    Ok(())
 }
 
 /// Bound of one path, with its derivatives.

@@ -13,7 +13,7 @@ use crate::{LocalLatents, LocalMinibatch, SparseGaussianProcess};
 /// |---|---|
 /// | [`Subsampled`] | `log prior(z) + N/B sum_{i in I} l_i(z) - log q(z)` |
 /// | [`LocalLatents`], with [`SemiAnnealed`] | `log p(theta) - log q(theta) + N/B sum_{n in I} [l_n(w_n; theta) - log q_n(w_n)]` |
-/// | [`SparseGaussianProcess`], with [`WithTheta`](mcsa_families::WithTheta) | `log N(u; 0, K) + N/B sum_{n in I} log p(y_n / u) - log q(u)`, ascended in lambda and theta together |
+/// | [`SparseGaussianProcess`], with [`WithTheta`](mcsa_families::WithTheta) | `log N(u; 0, K) + N/B sum_{n in I} log p(y_n; u) - log q(u)`, ascended in lambda and theta together |
 ///
 /// The estimate of the bound and of its gradient stays unbiased (SL-DAIS, Sec. 2). `elbo` is [`Elbo`](mcsa_estimators::Elbo), or
 /// [`FlowElbo`] for flows and annealed families. All its draws share the minibatch. Local parameters of data outside the minibatch have
@@ -247,7 +247,7 @@ fn insert(seen: &mut [usize], row: usize) -> bool {
 /// ```
 ///
 /// # Panics
-/// If there are more rows than data, or `seen` is shorter than [`seen_len`] says.
+/// If there are more rows than data, or `seen` is shorter than [`seen_len`].
 pub fn draw_subset(
     data: usize,
     rows: &mut [usize],

@@ -31,7 +31,7 @@ mod swarm;
 mod twisted;
 
 pub use fx::{FirstState, FxStates, FxVolatility, Theta};
-pub use linear_gaussian::{LinearGaussian, LinearGaussianSeries, Moments, Smoothed};
+pub use linear_gaussian::{LinearGaussian, LinearGaussianSeries, Moments};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, Run};
 pub use mcsa_models::Learnable;

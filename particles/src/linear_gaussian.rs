@@ -175,15 +175,6 @@ pub struct Moments {
     pub variance: f64,
 }
 
-/// Smoothing distribution of a state, given all observations.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Smoothed {
-    /// Mean and variance of the state.
-    pub law: Moments,
-    /// Covariance with the previous state; 0 for the first state.
-    pub covariance: f64,
-}
-
 impl LinearGaussian<'_> {
     /// Kalman filter (Kalman 1960): the filtering distributions `p(z_t | x_0 .. x_t)` and the log evidence:
     ///
@@ -210,43 +201,22 @@ impl LinearGaussian<'_> {
         self.filtered().1
     }
 
-    /// Rauch-Tung-Striebel smoother (Rauch, Tung & Striebel 1965): the smoothing distributions `p(z_t, z_{t-1} | x)`:
+    /// Rauch-Tung-Striebel smoother (Rauch, Tung & Striebel 1965): the smoothing distributions `p(z_t | x)`:
     ///
     /// ```text
     /// J = phi P_t / P-_{t+1},   m_t|x = m_t + J (m_{t+1}|x - m-_{t+1}),   P_t|x = P_t + J^2 (P_{t+1}|x - P-_{t+1})
-    /// Cov(z_{t+1}, z_t | x) = J P_{t+1}|x
     /// ```
-    pub fn smoothed(&self) -> Vec<Smoothed> {
-        let laws = self.filtered().0;
-        let mut smoothed: Vec<_> = laws.iter().map(|&law| Smoothed { law, covariance: 0.0 }).collect();
+    pub fn smoothed(&self) -> Vec<Moments> {
+        let mut laws = self.filtered().0;
         for t in (0..laws.len() - 1).rev() {
-            let (before, next) = (self.predicted(t + 1, laws[t]), smoothed[t + 1].law);
-            let gain = self.phi * laws[t].variance / before.variance;
-            smoothed[t + 1].covariance = gain * next.variance;
-            smoothed[t].law = Moments {
-                mean: laws[t].mean + gain * (next.mean - before.mean),
-                variance: laws[t].variance + gain * gain * (next.variance - before.variance),
+            let (law, before, next) = (laws[t], self.predicted(t + 1, laws[t]), laws[t + 1]);
+            let gain = self.phi * law.variance / before.variance;
+            laws[t] = Moments {
+                mean: law.mean + gain * (next.mean - before.mean),
+                variance: law.variance + gain * gain * (next.variance - before.variance),
             };
         }
-        smoothed
-    }
-
-    /// Gradient of the log evidence in theta, by Fisher's identity with the exact smoother.
-    pub fn evidence_gradient(&self) -> [f64; 3] {
-        let smoothed = self.smoothed();
-        let (mut crosses, mut squares, mut errors) = (0.0, 0.0, 0.0);
-        let second = |law: Moments| law.variance + law.mean * law.mean;
-        for pair in smoothed.windows(2) {
-            let (old, new) = (second(pair[0].law), second(pair[1].law));
-            let both = pair[1].covariance + pair[0].law.mean * pair[1].law.mean;
-            crosses += both - self.phi * old;
-            squares += new - 2.0 * self.phi * both + self.phi * self.phi * old;
-        }
-        for (x, state) in self.observations.iter().zip(&smoothed) {
-            errors += (x - state.law.mean).powi(2) + state.law.variance;
-        }
-        let count = smoothed.len() as f64;
-        [crosses / self.variance, squares / self.variance - (count - 1.0), errors / self.noise - count]
+        laws
     }
 
     fn predicted(&self, t: usize, law: Moments) -> Moments {
@@ -293,27 +263,10 @@ mod tests {
             origin + 0.5 * (linear.transpose() * &mean)[(0, 0)] - half_log_det + n as f64 * HALF_LOG_TAU;
         assert!((model.log_evidence() - log_evidence).abs() < 1e-12);
         for (t, state) in model.smoothed().iter().enumerate() {
-            assert!((state.law.mean - mean[(t, 0)]).abs() < 1e-12);
-            assert!((state.law.variance - covariance[(t, t)]).abs() < 1e-12);
-            assert!(t == 0 || (state.covariance - covariance[(t, t - 1)]).abs() < 1e-12);
+            assert!((state.mean - mean[(t, 0)]).abs() < 1e-12);
+            assert!((state.variance - covariance[(t, t)]).abs() < 1e-12);
         }
         let last = model.filtered().0[n - 1];
-        assert_eq!(last, model.smoothed()[n - 1].law);
-    }
-
-    #[test]
-    fn the_evidence_gradient_equals_differences() {
-        let series = series();
-        let gradient = series.at(&THETA).evidence_gradient();
-        for k in 0..3 {
-            let at = |h: f64| {
-                let mut theta = THETA;
-                theta[k] += h;
-                series.at(&theta).log_evidence()
-            };
-            let h = 1e-3;
-            let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
-            assert!((gradient[k] - slope).abs() < 1e-8, "{k}");
-        }
+        assert_eq!(last, model.smoothed()[n - 1]);
     }
 }

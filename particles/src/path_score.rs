@@ -50,10 +50,6 @@ impl<P: GaussianDynamics, K: PathKernel> Estimator<P, Twisted> for PathScore<K> 
         format!("PathScore {{ smc: {}, lanes: {} }}", self.smc.config(), self.lanes)
     }
 
-    fn family_config(&self, family: &Twisted) -> String {
-        format!("{family:?}")
-    }
-
     fn num_params(&self, target: &P, family: &Twisted) -> usize {
         family.on(target).num_params()
     }
@@ -138,10 +134,6 @@ where
 
     fn config(&self) -> String {
         format!("JointPaths {{ smc: {}, lanes: {} }}", self.climb.smc.config(), self.climb.lanes)
-    }
-
-    fn family_config(&self, family: &Twisted) -> String {
-        format!("{family:?}")
     }
 
     fn num_params(&self, target: &M, family: &Twisted) -> usize {

@@ -140,7 +140,9 @@ impl Rules {
             }
             swarm.move_on(target, proposal, t, retained, stream);
         }
-        swarm.add_pending();
+        for (weight, due) in swarm.log_weights.iter_mut().zip(&*swarm.pending) {
+            *weight += due;
+        }
         let Some(sum) = swarm.weigh(&mut tally) else {
             tally.log_evidence = f64::NEG_INFINITY;
             return tally;
@@ -260,13 +262,6 @@ impl Swarm<'_> {
         target.log_observations(t, z, self.pending);
         proposal.log_twists(t, z, self.fresh);
         untwist(self.pending, self.fresh);
-    }
-
-    /// Adds the pending terms to the log weights.
-    fn add_pending(&mut self) {
-        for (weight, due) in self.log_weights.iter_mut().zip(&*self.pending) {
-            *weight += due;
-        }
     }
 
     /// Draws one path by the final weights. Needs the states of all times (`keeps`).

@@ -204,10 +204,6 @@ impl<S: Surrogate> Annealed<S> {
         Layout { dim, base, steps: self.steps }
     }
 
-    fn forward_len(&self) -> usize {
-        self.surrogate.sizes().dim.max(self.surrogate.sizes().work)
-    }
-
     fn tape_len(&self) -> usize {
         Tape::len(&self.surrogate, self.steps)
     }
@@ -280,7 +276,9 @@ impl<S: Surrogate> Parametric for Annealed<S> {
 
     fn work_len(&self, columns: usize) -> usize {
         let reverse = self.layout().bars_len() + Chain::work_len(&self.surrogate);
-        self.layout().constrained_len() + columns.max(1) * self.tape_len() + reverse.max(self.forward_len())
+        self.layout().constrained_len()
+            + columns.max(1) * self.tape_len()
+            + reverse.max(self.surrogate.sizes().work).max(self.dim())
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {

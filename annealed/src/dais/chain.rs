@@ -83,7 +83,7 @@ pub(super) struct Tape<'a> {
     /// Gradients of `log q_0` at the halves.
     pub(super) base: &'a mut [f64],
     /// Gradients of the surrogate at the halves.
-    pub(super) guide: &'a mut [f64],
+    pub(super) posterior: &'a mut [f64],
     /// Memory that the surrogate prepares once per path.
     pub(super) memory: &'a mut [f64],
     /// Tape of the surrogate, step after step.
@@ -105,7 +105,7 @@ impl<'a> Tape<'a> {
             after: borrow(&mut lent, steps * d),
             whitened: borrow(&mut lent, steps * d),
             base: borrow(&mut lent, steps * d),
-            guide: borrow(&mut lent, steps * d),
+            posterior: borrow(&mut lent, steps * d),
             memory: borrow(&mut lent, surrogate.sizes().memory),
             kept: borrow(&mut lent, steps * surrogate.sizes().tape),
         }
@@ -182,7 +182,7 @@ impl Chain<'_> {
         self.base.slope_into(half, &mut tape.whitened[row.clone()], &mut tape.base[row.clone()]);
         let at = PathPoint { psi, memory: tape.memory, z: half };
         let kept = &mut tape.kept[k * kept..(k + 1) * kept];
-        surrogate.gradient_into(at, &mut tape.guide[row], kept, work);
+        surrogate.gradient_into(at, &mut tape.posterior[row], kept, work);
     }
 
     /// Simulates a path onto the tape and returns the log ratio of forward and backward densities,
@@ -260,7 +260,7 @@ impl Chain<'_> {
             let (old, new) =
                 if back { (&tape.after, &mut tape.before) } else { (&tape.before, &mut tape.after) };
             for (i, at) in row.clone().enumerate() {
-                let kick = (1.0 - beta) * tape.base[at] + beta * tape.guide[at];
+                let kick = (1.0 - beta) * tape.base[at] + beta * tape.posterior[at];
                 new[at] = old[at] + eta * kick;
                 tape.points[at + to] = tape.halves[at] + 0.5 * eta * (new[at] * self.inverse_mass[i]);
             }
@@ -305,7 +305,7 @@ impl Chain<'_> {
             let row = k * d..(k + 1) * d;
             let ((eta, free), beta) = (self.eta(k), self.betas[k]);
             let (before, after) = (&tape.before[row.clone()], &tape.after[row.clone()]);
-            let (base, guide) = (&tape.base[row.clone()], &tape.guide[row.clone()]);
+            let (base, posterior) = (&tape.base[row.clone()], &tape.posterior[row.clone()]);
             let mut eta_bar = 0.0;
             if k + 1 < steps {
                 let fresh = &noise.nu[(k + 1) * d..][..d];
@@ -326,9 +326,9 @@ impl Chain<'_> {
                 eta_bar += 0.5 * z * (w * after[i]);
                 bars.inverse_mass[i] += 0.5 * eta * z * after[i];
                 kick_bar[i] = eta * after_bar[i];
-                eta_bar += after_bar[i] * ((1.0 - beta) * base[i] + beta * guide[i]);
+                eta_bar += after_bar[i] * ((1.0 - beta) * base[i] + beta * posterior[i]);
             }
-            let mut beta_bar = dot(kick_bar, guide) - dot(kick_bar, base);
+            let mut beta_bar = dot(kick_bar, posterior) - dot(kick_bar, base);
             half_bar.copy_from_slice(z_bar);
             let at = (&tape.whitened[row.clone()], base);
             self.base.add_second(at, (kick_bar, 1.0 - beta), half_bar, &mut bars.base, room);

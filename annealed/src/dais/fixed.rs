@@ -105,22 +105,15 @@ impl Dais {
     /// is that of a free number.
     pub fn check(&self) -> Result<(), Error> {
         same_length("mass", self.dim(), self.mass.len())?;
-        if let Some(&x) = self.mass.iter().find(|x| !(**x > 0.0 && x.is_finite())) {
-            return Err(Error::parameter("mass", x, "positive and finite"));
-        }
-        if !(self.longest > 0.0 && self.longest.is_finite()) {
-            return Err(Error::parameter("largest step size", self.longest, "positive and finite"));
-        }
-        if !(self.gamma >= 0.0 && self.gamma < 1.0) {
-            return Err(Error::parameter("gamma", self.gamma, "in [0, 1)"));
-        }
-        for (name, x) in [("step size", self.step_size), ("kappa", self.kappa)] {
-            if !x.is_finite() {
-                return Err(Error::parameter(name, x, "finite"));
-            }
-        }
-        match self.betas.iter().find(|x| !x.is_finite()) {
-            Some(&x) => Err(Error::parameter("beta", x, "finite")),
+        let positive = |name, x: f64| (name, x, x > 0.0 && x.is_finite(), "positive and finite");
+        let finite = |name, x: f64| (name, x, x.is_finite(), "finite");
+        let gamma = ("gamma", self.gamma, self.gamma >= 0.0 && self.gamma < 1.0, "in [0, 1)");
+        let own = [positive("largest step size", self.longest), gamma];
+        let others = [finite("step size", self.step_size), finite("kappa", self.kappa)];
+        let mass = self.mass.iter().map(|&x| positive("mass", x));
+        let betas = self.betas.iter().map(|&x| finite("beta", x));
+        match mass.chain(own).chain(others).chain(betas).find(|(_, _, is_right, _)| !is_right) {
+            Some((name, x, _, expected)) => Err(Error::parameter(name, x, expected)),
             None => Ok(()),
         }
     }

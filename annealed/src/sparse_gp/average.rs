@@ -109,7 +109,7 @@ impl Likelihood {
 }
 
 impl Prepared {
-    /// Averages for at most [`BLOCK`] data with means and variances of the field; derivatives only if asked for.
+    /// Averages for at most [`BLOCK`] data with means and variances of the field; derivatives are optional.
     pub(super) fn averages(
         self,
         derivatives: bool,

@@ -76,14 +76,6 @@ impl<'a> SparsePosterior<'a> {
         Mat::from_fn(self.dim(), self.dim(), |i, j| numeric::dot(row(i), row(j)))
     }
 
-    /// Writes the inducing values `u` of a point: the point itself, or `L e` in whitened coordinates.
-    pub fn inducing_values_into(&self, z: &[f64], u: &mut [f64]) {
-        match self.is_whitened() {
-            true => self.memory.factor.multiply_at(|i| i, z, u),
-            false => u.copy_from_slice(z),
-        }
-    }
-
     pub(super) fn is_whitened(&self) -> bool {
         self.process.coordinates() == InducingCoordinates::Whitened
     }

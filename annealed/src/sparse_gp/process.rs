@@ -86,13 +86,13 @@ impl SparseGaussianProcess {
     }
 
     fn new(x: MatRef<'_, f64>, y: &[f64], inducing: usize, likelihood: Likelihood) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("SparseGaussianProcess");
-        same_length("data", x.nrows(), y.len()).map_err(refuse)?;
-        finite_matrix("features", x).map_err(refuse)?;
-        all_finite("data", y).map_err(refuse)?;
+        let within = |error: Error| error.within("SparseGaussianProcess");
+        same_length("data", x.nrows(), y.len()).map_err(within)?;
+        finite_matrix("features", x).map_err(within)?;
+        all_finite("data", y).map_err(within)?;
         for (name, count) in [("features", x.ncols()), ("inducing points", inducing)] {
             if count == 0 {
-                return Err(refuse(Error::parameter(name, 0.0, "at least 1")));
+                return Err(within(Error::parameter(name, 0.0, "at least 1")));
             }
         }
         let x = Rows::from_fn(x.nrows(), x.ncols(), |i, k| x[(i, k)]);
@@ -137,15 +137,15 @@ impl SparseGaussianProcess {
         noise: &[f64],
         inducing: MatRef<'_, f64>,
     ) -> Result<Vec<f64>, Error> {
-        let refuse = |error: Error| error.within("SparseGaussianProcess");
-        same_length("log lengths", self.x.columns(), log_lengths.len()).map_err(refuse)?;
-        same_length("noise", self.likelihood.num_params(), noise.len()).map_err(refuse)?;
-        same_length("inducing points", self.inducing, inducing.nrows()).map_err(refuse)?;
-        same_length("features of inducing points", self.x.columns(), inducing.ncols()).map_err(refuse)?;
+        let within = |error: Error| error.within("SparseGaussianProcess");
+        same_length("log lengths", self.x.columns(), log_lengths.len()).map_err(within)?;
+        same_length("noise", self.likelihood.num_params(), noise.len()).map_err(within)?;
+        same_length("inducing points", self.inducing, inducing.nrows()).map_err(within)?;
+        same_length("features of inducing points", self.x.columns(), inducing.ncols()).map_err(within)?;
         let points = (0..self.inducing).flat_map(|i| (0..inducing.ncols()).map(move |k| inducing[(i, k)]));
         let scales = std::iter::once(log_amplitude).chain(log_lengths.iter().copied());
         let theta: Vec<f64> = scales.chain(noise.iter().copied()).chain(points).collect();
-        self.check_theta(&theta).map_err(refuse)?;
+        self.check_theta(&theta).map_err(within)?;
         Ok(theta)
     }
 
@@ -168,8 +168,8 @@ impl SparseGaussianProcess {
     /// If a row is not less than the number of data, or the memory is too short.
     pub fn prepare_into(&self, theta: &[f64], rows: &[usize], memory: &mut [f64]) -> Result<(), Error> {
         memory.fill(f64::NAN);
-        let refuse = |error: Error| error.within("SparseGaussianProcess");
-        self.check_theta(theta).map_err(refuse)?;
+        let within = |error: Error| error.within("SparseGaussianProcess");
+        self.check_theta(theta).map_err(within)?;
         let (m, d) = (self.inducing, self.x.columns());
         let part = self.layout(rows.len()).write(memory);
         let Memory { log_det, rates, scaled, factor, inverse, weights, white, variances } = part;
@@ -190,7 +190,7 @@ impl SparseGaussianProcess {
         let log_diagonal = cholesky(factor, m).map_err(|pivot| {
             inverse.fill(f64::NAN);
             factor.fill(f64::NAN);
-            refuse(Error::NotPositiveDefinite { what: "covariance of the inducing values", pivot })
+            within(Error::NotPositiveDefinite { what: "covariance of the inducing values", pivot })
         })?;
         invert(factor, inverse, m);
         let inverse = RowsRef::new(inverse, m);
@@ -276,7 +276,7 @@ fn cholesky(matrix: &mut [f64], m: usize) -> Result<f64, usize> {
             row[j] = (row[j] - numeric::dot(&row[..j], &other[..j])) / other[j];
         }
         let pivot = row[i] - numeric::dot(&row[..i], &row[..i]);
-        // Written so that NaN is refused.
+        // Written so that NaN is an error.
         if !(pivot > 0.0) {
             return Err(i);
         }

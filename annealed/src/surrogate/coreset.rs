@@ -18,9 +18,12 @@ use mcsa_numeric::design::{GROUP, Panels, ROWS};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Clusters {
-    centres: Mat<f64>,
-    assignment: Vec<usize>,
-    sizes: Vec<usize>,
+    /// Centres, one per row.
+    pub centres: Mat<f64>,
+    /// Cluster of each row.
+    pub assignment: Vec<usize>,
+    /// Number of rows of each cluster; none is 0.
+    pub sizes: Vec<usize>,
 }
 
 /// Rows of a matrix, one after the other.
@@ -45,17 +48,6 @@ fn first_largest(a: &[f64], b: &[f64]) -> usize {
     a.iter().zip(b).position(|(a, b)| a - b == most).unwrap_or(0)
 }
 
-fn check(x: MatRef<'_, f64>, clusters: usize) -> Result<(), Error> {
-    finite_matrix("rows", x)?;
-    if x.ncols() == 0 {
-        return Err(Error::invalid("the rows have no columns"));
-    }
-    if clusters == 0 || clusters > x.nrows() {
-        return Err(Error::invalid(format!("{clusters} clusters of {} rows", x.nrows())));
-    }
-    Ok(())
-}
-
 /// Rows at which k-means++ places the first centres (Arthur & Vassilvitskii 2007).
 ///
 /// The first is uniform; each further one is row n with a probability proportional to the squared distance to its nearest
@@ -64,7 +56,14 @@ fn check(x: MatRef<'_, f64>, clusters: usize) -> Result<(), Error> {
 /// # Errors
 /// If there are fewer rows than clusters, no cluster, no column, or a number is not finite.
 pub fn seed_clusters(x: MatRef<'_, f64>, clusters: usize, stream: &mut Stream) -> Result<Vec<usize>, Error> {
-    check(x, clusters).map_err(|error| error.within("k-means++"))?;
+    let within = |error: Error| error.within("k-means");
+    finite_matrix("rows", x).map_err(within)?;
+    if x.ncols() == 0 {
+        return Err(within(Error::invalid("the rows have no columns")));
+    }
+    if clusters == 0 || clusters > x.nrows() {
+        return Err(within(Error::invalid(format!("{clusters} clusters of {} rows", x.nrows()))));
+    }
     let rows = by_row(x);
     let row = |n: usize| &rows[n * x.ncols()..(n + 1) * x.ncols()];
     let mut seeds: Vec<usize> = stream.index(x.nrows()).into_iter().collect();
@@ -189,21 +188,6 @@ impl Clusters {
         (0..row.len()).map(|k| (row[k] - self.centres[(centre, k)]).powi(2)).sum()
     }
 
-    /// Centres, one per row.
-    pub fn centres(&self) -> MatRef<'_, f64> {
-        self.centres.as_ref()
-    }
-
-    /// Cluster of each row.
-    pub fn assignment(&self) -> &[usize] {
-        &self.assignment
-    }
-
-    /// Number of rows of each cluster; none is 0.
-    pub fn sizes(&self) -> &[usize] {
-        &self.sizes
-    }
-
     /// Inertia: the sum of squared distances of the rows from the centres of their clusters.
     ///
     /// # Panics
@@ -247,11 +231,11 @@ impl Coreset {
     /// # Errors
     /// If there is no row or no draw, or a sensitivity is not positive and finite.
     pub fn draw(sensitivities: &[f64], draws: usize, stream: &mut Stream) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("Coreset");
+        let within = |error: Error| error.within("Coreset");
         if sensitivities.is_empty() || draws == 0 {
-            return Err(refuse(Error::invalid("a coreset needs at least one row and one draw")));
+            return Err(within(Error::invalid("a coreset needs at least one row and one draw")));
         }
-        sensitivities.iter().try_for_each(|&m| positive("sensitivity", m)).map_err(refuse)?;
+        sensitivities.iter().try_for_each(|&m| positive("sensitivity", m)).map_err(within)?;
         let mut sums = Vec::with_capacity(sensitivities.len());
         let total = sensitivities.iter().fold(0.0, |sum, m| {
             sums.push(sum + m);
@@ -279,9 +263,9 @@ impl Coreset {
         draws: usize,
         stream: &mut Stream,
     ) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("Coreset");
-        same_length("labels", x.nrows(), labels.len()).map_err(refuse)?;
-        zeros_and_ones(labels).map_err(refuse)?;
+        let within = |error: Error| error.within("Coreset");
+        same_length("labels", x.nrows(), labels.len()).map_err(within)?;
+        zeros_and_ones(labels).map_err(within)?;
         let signed = Mat::from_fn(x.nrows(), x.ncols(), |n, k| (2.0 * labels[n] - 1.0) * x[(n, k)]);
         let clusters = Clusters::k_means(signed.as_ref(), CLUSTERS, 1, stream)?;
         Self::draw(&sensitivities(signed.as_ref(), &clusters, RADIUS)?, draws, stream)
@@ -299,11 +283,11 @@ impl Coreset {
 /// # Errors
 /// If the clusters are not those of these rows, or the radius is not positive.
 pub fn sensitivities(signed: MatRef<'_, f64>, clusters: &Clusters, radius: f64) -> Result<Vec<f64>, Error> {
-    let refuse = |error: Error| error.within("sensitivities");
-    positive("radius", radius).map_err(refuse)?;
-    same_length("assignment", signed.nrows(), clusters.assignment().len()).map_err(refuse)?;
-    same_length("centre", signed.ncols(), clusters.centres().ncols()).map_err(refuse)?;
-    let (n, count) = (signed.nrows(), clusters.sizes().len());
+    let within = |error: Error| error.within("sensitivities");
+    positive("radius", radius).map_err(within)?;
+    same_length("assignment", signed.nrows(), clusters.assignment.len()).map_err(within)?;
+    same_length("centre", signed.ncols(), clusters.centres.ncols()).map_err(within)?;
+    let (n, count) = (signed.nrows(), clusters.sizes.len());
     // Squared distances, one row after the other.
     let mut squares = Vec::with_capacity(n * count);
     for i in 0..n {
@@ -314,7 +298,7 @@ pub fn sensitivities(signed: MatRef<'_, f64>, clusters: &Clusters, radius: f64) 
         squares.chunks_exact(count).map(|squares| squares.iter().copied().fold(f64::INFINITY, f64::min));
     let steepness = radius / (nearest.sum::<f64>() / n as f64).sqrt();
     let bound = |(squares, &own): (&[f64], &usize)| {
-        let others = squares.iter().zip(clusters.sizes()).enumerate().map(|(c, (square, &size))| {
+        let others = squares.iter().zip(&clusters.sizes).enumerate().map(|(c, (square, &size))| {
             // Without row n, the mean of its cluster moves away from it by the factor size / (size - 1).
             let (rest, shift) = match (c == own, size) {
                 (true, 1) => return 0.0,
@@ -326,7 +310,7 @@ pub fn sensitivities(signed: MatRef<'_, f64>, clusters: &Clusters, radius: f64) 
         });
         n as f64 / (1.0 + others.sum::<f64>())
     };
-    Ok(squares.chunks_exact(count).zip(clusters.assignment()).map(bound).collect())
+    Ok(squares.chunks_exact(count).zip(&clusters.assignment).map(bound).collect())
 }
 
 #[cfg(test)]
@@ -338,7 +322,7 @@ mod tests {
     fn empty_clusters_are_filled() {
         let x = faer::mat![[0.0], [1.0], [2.0], [10.0]];
         let clusters = Clusters::lloyd(x.as_ref(), faer::mat![[1.0], [100.0]], 1);
-        assert_eq!((clusters.assignment(), clusters.sizes()), (&[0, 0, 0, 1][..], &[3, 1][..]));
-        assert_eq!((clusters.centres()[(0, 0)], clusters.centres()[(1, 0)]), (1.0, 10.0));
+        assert_eq!((&clusters.assignment[..], &clusters.sizes[..]), (&[0, 0, 0, 1][..], &[3, 1][..]));
+        assert_eq!((clusters.centres[(0, 0)], clusters.centres[(1, 0)]), (1.0, 10.0));
     }
 }

@@ -62,16 +62,16 @@ impl LogisticSurrogate {
         weights: &[f64],
         prior_scale: f64,
     ) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("LogisticSurrogate");
-        same_length("labels", x.nrows(), labels.len()).map_err(refuse)?;
-        same_length("weights", x.nrows(), weights.len()).map_err(refuse)?;
-        zeros_and_ones(labels).map_err(refuse)?;
-        weights.iter().try_for_each(|&weight| positive("weight", weight)).map_err(refuse)?;
+        let within = |error: Error| error.within("LogisticSurrogate");
+        same_length("labels", x.nrows(), labels.len()).map_err(within)?;
+        same_length("weights", x.nrows(), weights.len()).map_err(within)?;
+        zeros_and_ones(labels).map_err(within)?;
+        weights.iter().try_for_each(|&weight| positive("weight", weight)).map_err(within)?;
         let of = |label: f64| {
             let weights = weights.iter().zip(labels);
             weights.map(move |(&weight, &y)| if y == label { weight } else { 0.0 })
         };
-        Self::new(x, Some(labels.to_vec()), of(1.0), of(0.0), prior_scale).map_err(refuse)
+        Self::new(x, Some(labels.to_vec()), of(1.0), of(0.0), prior_scale).map_err(within)
     }
 
     /// Points `x` with two learned weights each, w+ for the label 1 and w- for the label 0, that start at these.
@@ -84,12 +84,12 @@ impl LogisticSurrogate {
         w_minus: &[f64],
         prior_scale: f64,
     ) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("LogisticSurrogate");
+        let within = |error: Error| error.within("LogisticSurrogate");
         for weights in [w_plus, w_minus] {
-            same_length("weights", x.nrows(), weights.len()).map_err(refuse)?;
-            weights.iter().try_for_each(|&weight| positive("weight", weight)).map_err(refuse)?;
+            same_length("weights", x.nrows(), weights.len()).map_err(within)?;
+            weights.iter().try_for_each(|&weight| positive("weight", weight)).map_err(within)?;
         }
-        Self::new(x, None, w_plus.iter().copied(), w_minus.iter().copied(), prior_scale).map_err(refuse)
+        Self::new(x, None, w_plus.iter().copied(), w_minus.iter().copied(), prior_scale).map_err(within)
     }
 
     fn new(
@@ -378,7 +378,7 @@ ansaetze! {
     };
 
     /// KM-FIX+-: [cluster centres](Clusters::k_means) of the covariates, two learned weights each. Labels are not used.
-    km_fix_pm = both(Clusters::k_means(x, points, PASSES, stream)?.centres(), x.nrows(), prior_scale);
+    km_fix_pm = both(Clusters::k_means(x, points, PASSES, stream)?.centres.as_ref(), x.nrows(), prior_scale);
 
     /// KM-INIT+-: [`km_fix_pm`](Self::km_fix_pm) with learned covariates, which start at the centres.
     km_init_pm = Ok(Self::km_fix_pm(x, labels, points, prior_scale, stream)?.with_learned_points());

@@ -70,10 +70,10 @@ impl Words {
     /// Uniform on `0..count`, by the method of [`Stream::index`](mcsa_core::Stream::index).
     fn index(&mut self, count: usize) -> usize {
         let count = count as u64;
-        let refused = count.wrapping_neg() % count;
+        let least = count.wrapping_neg() % count;
         loop {
             let product = u128::from(self.next()) * u128::from(count);
-            if product as u64 >= refused {
+            if product as u64 >= least {
                 return (product >> 64) as usize;
             }
         }

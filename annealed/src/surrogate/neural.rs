@@ -54,10 +54,10 @@ impl NeuralSurrogate {
     /// # Errors
     /// If `dim` is 0, or `prior_scale` is not positive.
     pub fn new(dim: usize, prior_scale: f64) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("NeuralSurrogate");
-        positive("prior scale", prior_scale).map_err(refuse)?;
+        let within = |error: Error| error.within("NeuralSurrogate");
+        positive("prior scale", prior_scale).map_err(within)?;
         if dim == 0 {
-            return Err(refuse(Error::parameter("dimension", 0.0, "at least 1")));
+            return Err(within(Error::parameter("dimension", 0.0, "at least 1")));
         }
         Ok(Self { dim, units: UNITS, precision: prior_scale.powi(-2) })
     }

@@ -36,7 +36,7 @@ impl QuadraticSurrogate {
     /// # Errors
     /// If lengths differ, a number is not finite, or `prior_scale` is not positive.
     pub fn new(a: &[f64], b: MatRef<'_, f64>, prior_mean: Vec<f64>, prior_scale: f64) -> Result<Self, Error> {
-        let refuse = |error: Error| error.within("QuadraticSurrogate");
+        let within = |error: Error| error.within("QuadraticSurrogate");
         let check = || {
             for (name, length) in [("a", a.len()), ("rows of B", b.nrows()), ("columns of B", b.ncols())] {
                 same_length(name, prior_mean.len(), length)?;
@@ -46,7 +46,7 @@ impl QuadraticSurrogate {
             all_finite("prior mean", &prior_mean)?;
             positive("prior scale", prior_scale)
         };
-        check().map_err(refuse)?;
+        check().map_err(within)?;
         let columns = (0..b.ncols()).flat_map(|k| b.col(k).iter());
         let initial = a.iter().chain(columns).copied().collect();
         Ok(Self { initial, prior_mean, precision: prior_scale.powi(-2) })

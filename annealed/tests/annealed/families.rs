@@ -111,7 +111,7 @@ fn annealed_families_conform() {
     families().iter().for_each(conforms);
 }
 
-/// Both sweeps in one call give the bits of two calls, and a refused pull leaves the gradient alone.
+/// Both sweeps in one call give the bits of two calls, and a pull that returns false leaves the gradient alone.
 #[test]
 fn both_sweeps_at_once_have_the_same_bits() {
     for Case { family, params, .. } in families() {

@@ -127,7 +127,7 @@ fn a_fit_resumes_and_has_draws() {
     assert!(draws.sample_size > 20.0, "{}", draws.sample_size);
 }
 
-/// A path whose step sizes are all clipped at zero cannot recover, and the run says so.
+/// A path whose step sizes are all clipped at zero cannot recover, which is the outcome of the run.
 #[test]
 fn dead_paths_are_reported() {
     let (target, (family, mut params)) = (target(), annealed());

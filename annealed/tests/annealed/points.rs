@@ -45,14 +45,14 @@ fn weights_of_a_coreset_are_unbiased() {
 
 /// Sensitivities from clusters from which each row is taken in turn.
 fn plain_sensitivities(z: MatRef<'_, f64>, clusters: &Clusters, radius: f64, leave_out: bool) -> Vec<f64> {
-    let (n, d, k) = (z.nrows(), z.ncols(), clusters.sizes().len());
+    let (n, d, k) = (z.nrows(), z.ncols(), clusters.sizes.len());
     let distance =
         |row: usize, centre: &[f64]| (0..d).map(|j| (z[(row, j)] - centre[j]).powi(2)).sum::<f64>().sqrt();
     let mean = |members: &[usize]| -> Vec<f64> {
         (0..d).map(|j| members.iter().map(|&m| z[(m, j)]).sum::<f64>() / members.len() as f64).collect()
     };
     let members = |c: usize, without: usize| -> Vec<usize> {
-        (0..n).filter(|&m| clusters.assignment()[m] == c && m != without).collect()
+        (0..n).filter(|&m| clusters.assignment[m] == c && m != without).collect()
     };
     let centres: Vec<Vec<f64>> = (0..k).map(|c| mean(&members(c, n))).collect();
     let square = |row| centres.iter().map(|c| distance(row, c).powi(2)).fold(f64::INFINITY, f64::min);
@@ -114,7 +114,7 @@ fn lloyd_never_raises_the_inertia() {
         let x = matrix(60, 2, seed);
         let inertia = |passes| {
             let clusters = Clusters::k_means(x.as_ref(), 7, passes, &mut stream(seed)).unwrap();
-            let sizes = clusters.sizes();
+            let sizes = &clusters.sizes;
             assert!(sizes.iter().all(|&size| size > 0) && sizes.iter().sum::<usize>() == 60);
             clusters.inertia(x.as_ref())
         };
@@ -129,7 +129,7 @@ fn lloyd_never_raises_the_inertia() {
 fn equal_rows_have_clusters() {
     let equal = Mat::from_fn(5, 2, |_, k| k as f64);
     let clusters = Clusters::k_means(equal.as_ref(), 3, 100, &mut stream(1)).unwrap();
-    assert!(clusters.inertia(equal.as_ref()) == 0.0 && clusters.sizes().iter().all(|&size| size > 0));
+    assert!(clusters.inertia(equal.as_ref()) == 0.0 && clusters.sizes.iter().all(|&size| size > 0));
 }
 
 /// Centres are the means of their rows and each row is nearest to its own, at the end of all iterations.
@@ -137,17 +137,16 @@ fn equal_rows_have_clusters() {
 fn clusters_are_a_fixed_point() {
     let x = matrix(200, 3, 4);
     let clusters = Clusters::k_means(x.as_ref(), 20, 100, &mut stream(2)).unwrap();
-    let square = |n: usize, c: usize| -> f64 {
-        (0..3).map(|k| (x[(n, k)] - clusters.centres()[(c, k)]).powi(2)).sum()
-    };
+    let square =
+        |n: usize, c: usize| -> f64 { (0..3).map(|k| (x[(n, k)] - clusters.centres[(c, k)]).powi(2)).sum() };
     for n in 0..200 {
-        let own = square(n, clusters.assignment()[n]);
+        let own = square(n, clusters.assignment[n]);
         assert!((0..20).all(|c| own <= square(n, c) + 1e-12));
     }
     for c in 0..20 {
-        let members: Vec<usize> = (0..200).filter(|&n| clusters.assignment()[n] == c).collect();
+        let members: Vec<usize> = (0..200).filter(|&n| clusters.assignment[n] == c).collect();
         let mean = members.iter().map(|&n| x[(n, 0)]).sum::<f64>() / members.len() as f64;
-        assert!((mean - clusters.centres()[(c, 0)]).abs() < 1e-12);
+        assert!((mean - clusters.centres[(c, 0)]).abs() < 1e-12);
     }
 }
 

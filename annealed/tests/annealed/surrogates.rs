@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use faer::Mat;
 use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, QuadraticSurrogate};
-use mcsa_annealed::{
-    Along, InducingCoordinates, PathPoint, Sizes, SparseGaussianProcess, SparseSurrogate, Surrogate,
-};
+use mcsa_annealed::{Along, InducingCoordinates, PathPoint, Sizes, SparseSurrogate, Surrogate};
 use mcsa_core::{Gradient, LogDensity, Minibatch, Seed, Separable};
 use mcsa_models::{LinearRegression, LogisticRegression};
 use num_dual::{DualNum, HyperDual64};
+
+use crate::sparse_gp::Fixture;
 
 pub(super) fn normals(count: usize, lane: u64) -> Vec<f64> {
     let mut out = vec![0.0; count];
@@ -364,18 +364,6 @@ fn neural_surrogates_have_their_derivatives() {
     assert!(check(&surrogate, &psi, &without_prior).unwrap_err().starts_with("gradient"));
 }
 
-/// A process with 20 data and 3 inducing points, and its theta.
-fn process(robust: bool, coordinates: InducingCoordinates) -> (SparseGaussianProcess, Vec<f64>) {
-    let x = matrix(20, 2, 1);
-    let (process, noise) = match robust {
-        true => (SparseGaussianProcess::robust(x.as_ref(), &normals(20, 2), 3), vec![-0.4, 0.7]),
-        false => (SparseGaussianProcess::classification(x.as_ref(), &labels(20), 3), vec![]),
-    };
-    let process = process.unwrap().with_coordinates(coordinates);
-    let theta = process.theta(0.5, &[0.2, -0.1], &noise, matrix(3, 2, 3).as_ref()).unwrap();
-    (process, theta)
-}
-
 /// More than the rows that are averaged at once, one of them twice.
 const ROWS: [usize; 18] = [19, 4, 0, 7, 4, 12, 1, 2, 3, 5, 6, 8, 9, 10, 11, 13, 14, 15];
 
@@ -393,7 +381,7 @@ fn density(surrogate: &SparseSurrogate, psi: &[f64], weight: &dyn Fn(usize) -> f
 fn sparse_surrogates_have_their_derivatives() {
     for robust in [false, true] {
         for coordinates in [InducingCoordinates::Plain, InducingCoordinates::Whitened] {
-            let (process, theta) = process(robust, coordinates);
+            let Fixture { process, theta, .. } = Fixture::new(robust, coordinates, (20, 2, 3));
             let learned = SparseSurrogate::new(process.clone(), ROWS.into()).unwrap();
             let mut psi = learned.initial(&theta);
             psi[theta.len()..]
@@ -415,7 +403,7 @@ fn sparse_surrogates_have_their_derivatives() {
 /// A part of the derivative in an inducing point is lost, which the differences find.
 #[test]
 fn a_lost_derivative_of_theta_is_found() {
-    let (process, theta) = process(false, InducingCoordinates::Plain);
+    let Fixture { process, theta, .. } = Fixture::new(false, InducingCoordinates::Plain, (20, 2, 3));
     let surrogate = SparseSurrogate::new(process, ROWS.into()).unwrap().with_fixed_weights();
     let formula = |psi: &[f64], z: &[f64]| density(&surrogate, psi, &|_| 20.0 / 18.0, z);
     let lost = Faulty::new(surrogate.clone(), |k| if k == 5 { 0.999 } else { 1.0 }, 0);
@@ -424,7 +412,7 @@ fn a_lost_derivative_of_theta_is_found() {
 
 #[test]
 fn sparse_surrogates_state_what_they_are() {
-    let (process, theta) = process(true, InducingCoordinates::Plain);
+    let Fixture { process, theta, .. } = Fixture::new(true, InducingCoordinates::Plain, (20, 2, 3));
     let surrogate = SparseSurrogate::new(process.clone(), ROWS.into()).unwrap();
     let other = SparseSurrogate::new(process.clone(), vec![16; ROWS.len()]).unwrap();
     assert_ne!(surrogate.config(), other.config());

@@ -99,7 +99,8 @@ impl Target {
         let noise = [scale.ln(), (freedom - 2.0_f64).ln()];
         let noise = if scaling.is_some() { &noise[..] } else { &[] };
         let (process, test) = (process(&train)?, process(&test)?);
-        let theta = process.theta(0.0, &vec![log_length; train.inputs()], noise, clusters.centres())?;
+        let theta =
+            process.theta(0.0, &vec![log_length; train.inputs()], noise, clusters.centres.as_ref())?;
         Ok(SparseRows { process, theta, test, scaling })
     }
 }

@@ -126,7 +126,7 @@ impl Default for TwoStates {
 impl TwoStates {
     /// Exact mean and variance of the first state.
     pub fn exact(&self) -> (f64, f64) {
-        let law = self.model().smoothed()[0].law;
+        let law = self.model().smoothed()[0];
         (law.mean, law.variance)
     }
 

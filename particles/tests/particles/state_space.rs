@@ -12,6 +12,8 @@ use mcsa_particles::{
 use mcsa_testing::family::Case as FamilyCase;
 use mcsa_testing::model::Case;
 
+use crate::paths::slopes;
+
 fn meter(call: &mut dyn FnMut()) -> u64 {
     allocation_counter::measure(call).count_total
 }
@@ -71,20 +73,14 @@ fn the_parts_of_gaussian_dynamics_agree() {
 }
 
 /// The gradient in theta is the slope of the density of a path, by differences of fourth order.
-fn has_its_gradient_in_theta<M: Learnable>(model: &M, theta: &[f64], z: &[f64])
+fn has_its_gradient_in_theta<const K: usize, M: Learnable>(model: &M, theta: &[f64], z: &[f64])
 where
     for<'a> M::At<'a>: StateSpace,
 {
     let mut gradient = vec![1.0; theta.len()];
     model.add_theta_gradients(theta, &[], one(z), &[2.0], &mut gradient, &mut []);
-    for k in 0..theta.len() {
-        let at = |h: f64| {
-            let mut theta = theta.to_vec();
-            theta[k] += h;
-            model.at(&theta).log_path(z)
-        };
-        let h = 1e-3;
-        let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
+    let known = slopes::<K>(theta, |theta| model.at(theta).log_path(z));
+    for (k, slope) in known.into_iter().enumerate() {
         assert!((gradient[k] - 1.0 - 2.0 * slope).abs() < 1e-8, "{k}: {} {slope}", gradient[k]);
     }
 }
@@ -92,10 +88,10 @@ where
 #[test]
 fn gradients_in_theta_are_slopes() {
     let z = [0.1, -0.4, 1.0, -2.0, 0.3];
-    has_its_gradient_in_theta(&TWISTED[2], &[0.8, -0.4, 0.2], &z);
+    has_its_gradient_in_theta::<3, _>(&TWISTED[2], &[0.8, -0.4, 0.2], &z);
     for (phi, first) in [(0.9_f64, FirstState::Level), (-0.4, FirstState::Zero), (0.0, FirstState::Level)] {
         let model = FxVolatility::new(vec![0.3, -1.2, 0.0, 0.8], Theta::default()).expect("finite");
-        has_its_gradient_in_theta(&model.with_first(first), &[-0.5, phi.atanh(), -1.0, 0.3], &z);
+        has_its_gradient_in_theta::<4, _>(&model.with_first(first), &[-0.5, phi.atanh(), -1.0, 0.3], &z);
     }
 }
 
@@ -120,7 +116,7 @@ fn simulations_are_those_of_the_density() {
         let mut series = LinearGaussianSeries::new(vec![0.0; 5]).expect("finite");
         series.simulate([0.7, -0.3, 0.4], stream);
         // Given the data, the mean over paths is the gradient of the log evidence.
-        series.at(&[0.7, -0.3, 0.4]).evidence_gradient()
+        slopes::<3>(&[0.7, -0.3, 0.4], |theta| series.at(theta).log_evidence())
     });
     has_mean_zero(20_000, |stream| {
         let theta = [-0.5, 0.6_f64.atanh(), -1.0, 0.3];
