@@ -6,8 +6,7 @@
 
 use faer::MatRef;
 use mcsa_core::{
-    Address, ChainState, Columns, Error, Kernel, LogDensity, Metric, Proposal, Record, Seed, bits,
-    same_length,
+    ChainState, Columns, Error, Kernel, LogDensity, Metric, Proposal, Record, Seed, Stream, bits, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -373,9 +372,7 @@ where
     let learnt = |progress: &Adaptation| kernel.tuned(plan.step_size(progress), progress.mass()?);
     for _ in 0..steps.min(plan.steps.saturating_sub(progress.step())) {
         let trial = learnt(progress).map_err(refuse)?;
-        for (lane, stream) in (0..).zip(&mut lanes) {
-            stream.go_to(Address::of(lane, progress.step()));
-        }
+        Stream::go_to_step(&mut lanes, progress.step());
         // The memory that a kernel needs may depend on its step size and mass.
         work.resize(trial.work_len(target, chains).max(work.len()), 0.0);
         let info = trial.step(target, proposal, state, &mut lanes, &mut work);

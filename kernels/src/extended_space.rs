@@ -90,14 +90,10 @@ impl<K, F: Pushforward> ExtendedSpace<K, F> {
 
 /// Target on points followed by one more coordinate, `log q` of their noise, which does not enter the density.
 #[derive(Clone, Copy)]
-pub struct ExtendedTarget<'a>(&'a dyn LogDensity);
-
-impl<'a> ExtendedTarget<'a> {
-    /// The target, or a surrogate of it, on the extended space.
-    pub fn new(target: &'a dyn LogDensity) -> Self {
-        Self(target)
-    }
-}
+pub struct ExtendedTarget<'a>(
+    /// The target, or a surrogate of it.
+    pub &'a dyn LogDensity,
+);
 
 impl LogDensity for ExtendedTarget<'_> {
     fn dim(&self) -> usize {

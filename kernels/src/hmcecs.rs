@@ -106,14 +106,6 @@ pub struct PerturbedPosterior<'a> {
     rows: &'a [usize],
 }
 
-/// Sums over rows, with the first difference subtracted from all, which keeps the variance accurate.
-#[derive(Default)]
-struct Sums {
-    first: f64,
-    total: f64,
-    squares: f64,
-}
-
 impl<'a> PerturbedPosterior<'a> {
     /// The perturbed posterior of `target` with the terms of `rows`; a row listed twice counts twice.
     ///
@@ -138,17 +130,17 @@ impl<'a> PerturbedPosterior<'a> {
         check().map_err(|error: Error| error.within("PerturbedPosterior"))
     }
 
-    /// The difference estimate of the log likelihood at `z`.
-    pub fn difference_estimate(&self, z: &[f64], work: &mut [f64]) -> DifferenceEstimate {
-        self.estimate(z, None, work)
-    }
-
-    /// The estimate; the gradient of its perturbed log likelihood is added to `gradient`.
+    /// The difference estimate of the log likelihood at `z`; the gradient of its perturbed log likelihood is added to `gradient`.
     ///
     /// ```text
     /// g + H d + N/m sum_k e_k - N^2/m^2 sum_k (d_k - mean(d)) e_k,   e_k = d/dz d_k
     /// ```
-    fn estimate(&self, z: &[f64], gradient: Option<&mut [f64]>, mut work: &mut [f64]) -> DifferenceEstimate {
+    pub fn estimate(
+        &self,
+        z: &[f64],
+        gradient: Option<&mut [f64]>,
+        mut work: &mut [f64],
+    ) -> DifferenceEstimate {
         let Self { target, expansion, rows } = *self;
         let (dim, data, count) = (z.len(), target.num_data() as f64, rows.len() as f64);
         let [d, product, slope, bend, plain, weighted] = std::array::from_fn(|_| borrow(&mut work, dim));
@@ -157,7 +149,8 @@ impl<'a> PerturbedPosterior<'a> {
         }
         plain.fill(0.0);
         weighted.fill(0.0);
-        let mut sums = Sums::default();
+        // Sums over rows, with the first difference subtracted from all, which keeps the variance accurate.
+        let [mut first, mut total, mut squares] = [0.0; 3];
         for (k, row) in rows.iter().enumerate() {
             let row = std::slice::from_ref(row);
             slope.fill(0.0);
@@ -172,17 +165,17 @@ impl<'a> PerturbedPosterior<'a> {
                 target.log_likelihood_at(row, z, work)
             };
             if k == 0 {
-                sums.first = here - expanded;
+                first = here - expanded;
             }
-            let difference = here - expanded - sums.first;
-            sums.total += difference;
-            sums.squares += difference * difference;
+            let difference = here - expanded - first;
+            total += difference;
+            squares += difference * difference;
             if gradient.is_some() {
                 numeric::axpy(1.0, slope, plain);
                 numeric::axpy(difference, slope, weighted);
             }
         }
-        let mean = sums.total / count;
+        let mean = total / count;
         let value = expansion.value(d, product);
         if let Some(gradient) = gradient {
             let scale = data / count;
@@ -193,8 +186,8 @@ impl<'a> PerturbedPosterior<'a> {
             }
         }
         DifferenceEstimate {
-            log_likelihood: value + data * (sums.first + mean),
-            variance: data * data / count * (sums.squares / count - mean * mean).max(0.0),
+            log_likelihood: value + data * (first + mean),
+            variance: data * data / count * (squares / count - mean * mean).max(0.0),
         }
     }
 }
@@ -446,7 +439,7 @@ where
             kept[..last - first].copy_from_slice(&rows[first..last]);
             rows[first..last].iter_mut().for_each(|row| *row = lane[0].index(data).unwrap_or(0));
             let proposed = self.at(target, rows);
-            let estimate = proposed.difference_estimate(z, work);
+            let estimate = proposed.estimate(z, None, work);
             let there = target.log_prior(z, work) + estimate.perturbed();
             blocks.tried += 1;
             blocks.variance += estimate.variance;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    Address, ChainState, ColumnsMut, Error, Kernel, LogDensity, Metric, Proposal, Record, Seed, Stream,
+    ChainState, ColumnsMut, Error, Kernel, LogDensity, Metric, Proposal, Record, Seed, Stream,
     fits_in_memory, numeric, same_length,
 };
 use mcsa_diagnostics::{effective_sample_size, r_hat, standard_error};
@@ -127,9 +127,7 @@ impl Sampling {
                 (Mat::zeros(dim, chains * self.draws), vec![0.0; chains * self.draws]);
             let [mut acceptance, mut divergences, mut non_finite] = [0.0; 3];
             for step in 0..self.draws {
-                for (lane, stream) in (0..).zip(&mut lanes) {
-                    stream.go_to(Address::of(lane, step as u64));
-                }
+                Stream::go_to_step(&mut lanes, step as u64);
                 let info = kernel.step(target, proposal, &mut state, &mut lanes, &mut work);
                 info.record(&mut |metric, value| {
                     acceptance += if metric.is(Metric::ACCEPTANCE) { value } else { 0.0 };

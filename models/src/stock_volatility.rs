@@ -4,7 +4,9 @@ use std::f64::consts::LN_2;
 
 use faer::{MatMut, MatRef};
 use mcsa_core::numeric::{dot, exp, scalar, sum};
-use mcsa_core::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, borrow};
+use mcsa_core::{
+    Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Separable, all_finite, batch_mut, borrow, one,
+};
 
 use crate::support::{HALF_LOG_TAU, cauchy, decided, half_cauchy};
 
@@ -81,7 +83,7 @@ impl StockVolatility {
     }
 
     /// Calls `finish` with the index of each column, the column, its recursion, `-(mu + h)`, and as much lent memory; the recursions
-    /// of four columns run side by side.
+    /// of four columns run side by side. Lanes without a column repeat the last.
     fn each_column(
         &self,
         z: MatRef<'_, f64>,
@@ -90,23 +92,22 @@ impl StockVolatility {
     ) {
         assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
         let length = self.series.len();
-        let spare = borrow(&mut work, length);
+        let [negative, spare] = [(); 2].map(|()| borrow(&mut work, length));
+        let paths = work[..LANES * length].as_chunks_mut::<LANES>().0;
         for first in (0..z.ncols()).step_by(LANES) {
-            if first + LANES > z.ncols() {
-                for j in first..z.ncols() {
-                    let start = recursion(z.column(j));
-                    start.0.negative_into(&z.column(j)[3..], &mut work[..length]);
-                    finish(j, z.column(j), start, &mut work[..length], spare);
-                }
-                return;
-            }
-            let columns = [0, 1, 2, 3].map(|lane| z.column(first + lane));
+            let columns: [&[f64]; LANES] =
+                std::array::from_fn(|lane| z.column((first + lane).min(z.ncols() - 1)));
             let starts = columns.map(recursion);
-            let (ab, cd) = work[..LANES * length].split_at_mut(2 * length);
-            let ((a, b), (c, d)) = (ab.split_at_mut(length), cd.split_at_mut(length));
-            let lanes = [&mut *a, &mut *b, &mut *c, &mut *d];
-            Recursion::four_negatives_into(&starts.map(|start| start.0), columns.map(|z| &z[3..]), lanes);
-            for (lane, negative) in [a, b, c, d].into_iter().enumerate() {
+            let (e, mut h) = (columns.map(|z| &z[3..][..length]), [0.0; LANES]);
+            for (t, path) in paths.iter_mut().enumerate() {
+                for lane in 0..LANES {
+                    let Recursion { phi, sigma, first, mu } = starts[lane].0;
+                    h[lane] = if t == 0 { first * e[lane][t] } else { phi * h[lane] + sigma * e[lane][t] };
+                    path[lane] = -(mu + h[lane]);
+                }
+            }
+            for lane in 0..LANES.min(z.ncols() - first) {
+                negative.iter_mut().zip(&*paths).for_each(|(negative, path)| *negative = path[lane]);
                 finish(first + lane, columns[lane], starts[lane], negative, spare);
             }
         }
@@ -158,16 +159,14 @@ impl LogDensity for StockVolatility {
         3 + self.series.len()
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        self.series.len() * if columns < LANES { 2 } else { LANES + 1 }
+    fn work_len(&self, _: usize) -> usize {
+        self.series.len() * (LANES + 2)
     }
 
-    fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
-        assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        let negative = borrow(&mut work, self.series.len());
-        let (path, log_gap) = recursion(z);
-        path.negative_into(&z[3..], negative);
-        self.finish(z, log_gap, negative)
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        let mut out = [0.0];
+        self.log_densities(one(z), &mut out, work);
+        out[0]
     }
 
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
@@ -184,12 +183,10 @@ impl LogDensity for StockVolatility {
 }
 
 impl Gradient for StockVolatility {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
-        assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let (negative, kept) = (borrow(&mut work, self.series.len()), borrow(&mut work, self.series.len()));
-        let start = recursion(z);
-        start.0.negative_into(&z[3..], negative);
-        self.back(z, start, negative, kept, gradient)
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let (mut out, dim) = ([0.0], gradient.len());
+        self.gradients_into(one(z), &mut out, batch_mut(gradient, dim, 1), work);
+        out[0]
     }
 
     fn gradients_into(
@@ -199,10 +196,7 @@ impl Gradient for StockVolatility {
         mut gradients: MatMut<'_, f64>,
         work: &mut [f64],
     ) {
-        assert!(
-            z.ncols() == out.len() && z.ncols() == gradients.ncols(),
-            "a density and a gradient per column"
-        );
+        assert!(z.ncols() == out.len() && z.ncols() == gradients.ncols(), "a gradient per column");
         self.each_column(z, work, |j, z, start, negative, kept| {
             out[j] = self.back(z, start, negative, kept, gradients.column_mut(j));
         });
@@ -219,11 +213,14 @@ impl Separable for StockVolatility {
     }
 
     /// Cost: the recursion runs over the whole series for any set of rows.
-    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], mut work: &mut [f64]) -> f64 {
-        let negative = borrow(&mut work, self.series.len());
-        recursion(z).0.negative_into(&z[3..], negative);
-        let term = |&t: &usize| 0.5 * (negative[t] - self.squares[t] * negative[t].exp()) - HALF_LOG_TAU;
-        decided(rows.iter().map(term).fold(0.0, |sum, term| sum + term), z)
+    fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64 {
+        let mut sum = 0.0;
+        self.each_column(one(z), work, |_, _, _, negative, _| {
+            for &t in rows {
+                sum += 0.5 * (negative[t] - self.squares[t] * negative[t].exp()) - HALF_LOG_TAU;
+            }
+        });
+        decided(sum, z)
     }
 }
 
@@ -238,39 +235,4 @@ struct Recursion {
     /// `sigma / sqrt(1 - phi^2)`.
     first: f64,
     mu: f64,
-}
-
-impl Recursion {
-    /// Writes `-(mu + h_t)`.
-    fn negative_into(self, e: &[f64], out: &mut [f64]) {
-        let mut h = 0.0;
-        for (t, (out, &e)) in out.iter_mut().zip(e).enumerate() {
-            h = self.next(t, h, e);
-            *out = -(self.mu + h);
-        }
-    }
-
-    /// Writes `-(mu + h_t)` of four paths, bit-identical to four calls of [`negative_into`](Self::negative_into).
-    fn four_negatives_into(paths: &[Self; LANES], e: [&[f64]; LANES], out: [&mut [f64]; LANES]) {
-        let [a, b, c, d] = out;
-        let length = a.len();
-        let (e0, e1, e2, e3) = (&e[0][..length], &e[1][..length], &e[2][..length], &e[3][..length]);
-        let (b, c, d) = (&mut b[..length], &mut c[..length], &mut d[..length]);
-        let mut h = [0.0; LANES];
-        for t in 0..length {
-            let e = [e0[t], e1[t], e2[t], e3[t]];
-            for lane in 0..LANES {
-                h[lane] = paths[lane].next(t, h[lane], e[lane]);
-            }
-            a[t] = -(paths[0].mu + h[0]);
-            b[t] = -(paths[1].mu + h[1]);
-            c[t] = -(paths[2].mu + h[2]);
-            d[t] = -(paths[3].mu + h[3]);
-        }
-    }
-
-    #[inline(always)]
-    fn next(self, t: usize, h: f64, e: f64) -> f64 {
-        if t == 0 { self.first * e } else { self.phi * h + self.sigma * e }
-    }
 }

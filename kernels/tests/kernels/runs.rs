@@ -2,7 +2,7 @@
 //! diagnostics of a failed run say.
 
 use faer::{Mat, mat};
-use mcsa_core::{Address, ChainState, Error, Kernel, Metric, Record, Seed, from_fn};
+use mcsa_core::{ChainState, Error, Kernel, Metric, Record, Seed, Stream, from_fn};
 use mcsa_kernels::{
     Adaptation, DualAveraging, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Sampling,
     Tunable, WindowAdaptation, warm_up,
@@ -123,9 +123,7 @@ fn a_run_equals_a_hand_written_loop() {
     let nuts = warm_up(&nuts, &target, proposal, &mut state, &plan, &mut progress, warm, 60).unwrap();
     let (mut lanes, mut work) = (seed.streams(3, 0), vec![0.0; nuts.work_len(&target, 3)]);
     for step in 0..20 {
-        for (lane, stream) in (0..).zip(&mut lanes) {
-            stream.go_to(Address::of(lane, step as u64));
-        }
+        Stream::go_to_step(&mut lanes, step as u64);
         nuts.step(&target, proposal, &mut state, &mut lanes, &mut work);
         for chain in 0..3 {
             let (column, chains) = (chain * 20 + step, state.chains());

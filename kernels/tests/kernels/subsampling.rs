@@ -46,7 +46,7 @@ fn the_gradient_of_the_estimate_is_its_slope() {
             self.0.work_len(columns)
         }
         fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-            let variance = self.0.difference_estimate(z, work).variance;
+            let variance = self.0.estimate(z, None, work).variance;
             self.0.log_density(z, work) + 0.5 * variance
         }
     }
@@ -75,7 +75,7 @@ fn the_estimate_is_exact_at_its_reference() {
     let expansion = expansion(&target);
     let perturbed = PerturbedPosterior::new(&target, &expansion, &[9, 4, 4]).unwrap();
     let work = &mut vec![f64::NAN; perturbed.work_len(1).max(target.work_len(1))];
-    let found = perturbed.difference_estimate(&NEAR_MODE, work);
+    let found = perturbed.estimate(&NEAR_MODE, None, work);
     let all: Vec<usize> = (0..DATA).collect();
     let exact = mcsa_core::Separable::log_likelihood_at(&target, &all, &NEAR_MODE, work);
     assert!((found.log_likelihood - exact).abs() < 1e-10 && found.variance < 1e-20, "{found:?}, {exact}");

@@ -11,46 +11,24 @@ use crate::support::zeros_and_ones;
 
 /// Link function of a binary regression: a symmetric distribution function `F`; label `y` has probability `F((2 y - 1) f)`.
 ///
-/// The methods work on margins `t = (2 y - 1) f` and overwrite them.
+/// The functions take margins `t = (2 y - 1) f`.
 pub trait Link: Debug + Clone + Copy + Default + Send + Sync + 'static {
     /// Name of the regression model with this link, for error messages.
     const NAME: &'static str;
-
-    /// `sum_i log F(t_i)`. The contents of `t` afterwards are unspecified.
-    fn sum_log(t: &mut [f64]) -> f64;
-
-    /// Adds to each entry of `out` the sum of `log F` over the first `rows` numbers of one column of `t`, bit-identical to
-    /// [`sum_log`](Link::sum_log). A column is `stride` numbers of `t`.
-    fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]);
-
-    /// `sum_i log F(t_i)` over the first `rows` margins, bit-identical to [`sum_log`](Link::sum_log); the derivatives `(log
-    /// F)'(t_i)` are written to `slopes`, whose entries beyond `rows` become finite numbers.
-    fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64;
+    /// `sum_i log F(t_i)`.
+    const SUM_LOG: fn(&[f64]) -> f64;
+    /// Writes the sums over columns of `t`, bit-identical to [`SUM_LOG`](Link::SUM_LOG): over the first `rows` of each `stride` numbers.
+    const SUMS_LOG: fn(&[f64], usize, usize, &mut [f64]);
+    /// [`SUM_LOG`](Link::SUM_LOG); the derivatives `(log F)'(t_i)` are written to the slopes.
+    const SUM_LOG_WITH_SLOPES: fn(&[f64], &mut [f64]) -> f64;
+    /// `t_i <- log F(t_i)`.
+    const LOGS: fn(&mut [f64]);
 
     /// `t_i <- (log F)''(t_i)`; `work` has the length of `t`.
     fn curvatures(t: &mut [f64], work: &mut [f64]);
 
-    /// `t_i <- log F(t_i)`.
-    fn logs(t: &mut [f64]);
-
     /// Log odds of label 1 when `f` is normal: the logit of `E[F(f)]`, or an approximation of it.
     fn log_odds_of_normal(mean: f64, variance: f64) -> f64;
-}
-
-/// Adds the sums of columns to `out`, a group of columns at a time.
-fn add_groups(
-    sums_of: fn(&[f64], usize, usize, &mut [f64]),
-    t: &[f64],
-    stride: usize,
-    rows: usize,
-    out: &mut [f64],
-) {
-    let mut sums = [0.0; GROUP];
-    for (t, out) in t.chunks(GROUP * stride.max(1)).zip(out.chunks_mut(GROUP)) {
-        let sums = &mut sums[..out.len()];
-        sums_of(t, stride, rows, sums);
-        out.iter_mut().zip(sums).for_each(|(out, sum)| *out += *sum);
-    }
 }
 
 /// Logistic link, `F(t) = 1 / (1 + e^-t)`.
@@ -59,30 +37,16 @@ pub struct Logistic;
 
 impl Link for Logistic {
     const NAME: &'static str = "LogisticRegression";
-
-    fn sum_log(t: &mut [f64]) -> f64 {
-        numeric::sum_log_sigmoid(t)
-    }
-
-    fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]) {
-        add_groups(numeric::sums_log_sigmoid, t, stride, rows, out);
-    }
-
-    fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64 {
-        let (slopes, padding) = slopes.split_at_mut(rows);
-        padding.fill(0.0);
-        numeric::sum_log_sigmoid_with_slopes(&t[..rows], slopes)
-    }
+    const SUM_LOG: fn(&[f64]) -> f64 = numeric::sum_log_sigmoid;
+    const SUMS_LOG: fn(&[f64], usize, usize, &mut [f64]) = numeric::sums_log_sigmoid;
+    const SUM_LOG_WITH_SLOPES: fn(&[f64], &mut [f64]) -> f64 = numeric::sum_log_sigmoid_with_slopes;
+    const LOGS: fn(&mut [f64]) = numeric::log_sigmoid;
 
     fn curvatures(t: &mut [f64], work: &mut [f64]) {
         numeric::sigmoid_into(t, work);
         for (t, s) in t.iter_mut().zip(work) {
             *t = -*s * (1.0 - *s);
         }
-    }
-
-    fn logs(t: &mut [f64]) {
-        numeric::log_sigmoid(t);
     }
 
     /// `mean / sqrt(1 + pi variance / 8)` (MacKay 1992): the logistic function is replaced by the normal distribution function of
@@ -98,20 +62,10 @@ pub struct Probit;
 
 impl Link for Probit {
     const NAME: &'static str = "ProbitRegression";
-
-    fn sum_log(t: &mut [f64]) -> f64 {
-        numeric::sum_log_ndtr(t)
-    }
-
-    fn add_sums_log(t: &mut [f64], stride: usize, rows: usize, out: &mut [f64]) {
-        add_groups(numeric::sums_log_ndtr, t, stride, rows, out);
-    }
-
-    fn sum_log_with_slopes(t: &mut [f64], slopes: &mut [f64], rows: usize) -> f64 {
-        let (slopes, padding) = slopes.split_at_mut(rows);
-        padding.fill(0.0);
-        numeric::sum_log_ndtr_with_slopes(&t[..rows], slopes)
-    }
+    const SUM_LOG: fn(&[f64]) -> f64 = numeric::sum_log_ndtr;
+    const SUMS_LOG: fn(&[f64], usize, usize, &mut [f64]) = numeric::sums_log_ndtr;
+    const SUM_LOG_WITH_SLOPES: fn(&[f64], &mut [f64]) -> f64 = numeric::sum_log_ndtr_with_slopes;
+    const LOGS: fn(&mut [f64]) = numeric::log_ndtr;
 
     fn curvatures(t: &mut [f64], work: &mut [f64]) {
         numeric::ndtr_hazard_into(t, work);
@@ -119,10 +73,6 @@ impl Link for Probit {
             // Far left the hazard is -t + 1/|t| - .. and the product is 1 - 1/t^2: the sum has no digit left.
             *t = if *t < -1e5 { -1.0 } else { -*h * (*h + *t) };
         }
-    }
-
-    fn logs(t: &mut [f64]) {
-        numeric::log_ndtr(t);
     }
 
     /// Log odds of `P(1) = Phi(m)`, `m = mean / sqrt(1 + variance)`, exactly.
@@ -189,7 +139,9 @@ impl<L: Link> Likelihood<L> {
                 let margins = &mut work[..stride * out.len()];
                 let weights = (0..out.len()).map(|c| &z.column(g * GROUP + c)[from..from + d]);
                 block.multiply(weights, margins, packed);
-                L::add_sums_log(margins, stride, block.rows(), out);
+                let mut sums = [0.0; GROUP];
+                L::SUMS_LOG(margins, stride, block.rows(), &mut sums[..out.len()]);
+                out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
             }
         }
     }
@@ -218,7 +170,9 @@ impl<L: Link> Likelihood<L> {
                 for (c, out) in out.iter_mut().enumerate() {
                     let place = c * stride..(c + 1) * stride;
                     let (margins, slopes) = (&mut margins[place.clone()], &mut slopes[place]);
-                    *out += L::sum_log_with_slopes(margins, slopes, block.rows());
+                    let (slopes, padding) = slopes.split_at_mut(block.rows());
+                    padding.fill(0.0);
+                    *out += L::SUM_LOG_WITH_SLOPES(&margins[..slopes.len()], slopes);
                 }
                 block.pull_back(&slopes[..stride * columns], columns, gradients);
                 sums.iter_mut().zip(&*gradients).for_each(|(sum, gradient)| *sum += gradient);
@@ -256,7 +210,7 @@ impl<L: Link> Likelihood<L> {
         for rows in rows.chunks(MINIBATCH) {
             let margins = &mut margins[..rows.len()];
             self.signed.by_row().multiply_at(|b| rows[b], w, margins);
-            total += L::sum_log(margins);
+            total += L::SUM_LOG(margins);
         }
         total
     }
@@ -268,7 +222,7 @@ impl<L: Link> Likelihood<L> {
         for rows in rows.chunks(MINIBATCH) {
             let (margins, slopes) = (&mut margins[..rows.len()], &mut slopes[..rows.len()]);
             self.signed.by_row().multiply_at(|b| rows[b], w, margins);
-            total += L::sum_log_with_slopes(margins, slopes, rows.len());
+            total += L::SUM_LOG_WITH_SLOPES(margins, slopes);
             slopes.iter_mut().for_each(|slope| *slope *= scale);
             self.signed.by_row().add_pull_back_at(|b| rows[b], slopes, gradient);
         }

@@ -453,8 +453,8 @@ pub fn log_odds_from_draws<L: Link>(x: MatRef<'_, f64>, draws: MatRef<'_, f64>, 
             let f: f64 = x.row(i).iter().zip(draws.column(s)).map(|(x, w)| x * w).sum();
             (*one, *zero) = (f, -f);
         }
-        L::logs(&mut one);
-        L::logs(&mut zero);
+        L::LOGS(&mut one);
+        L::LOGS(&mut zero);
         *out = numeric::log_sum_exp(&one) - numeric::log_sum_exp(&zero);
     }
 }

@@ -198,7 +198,7 @@ impl Field {
         }
         self.clear(slope);
         self.clear(k);
-        Lengths {
+        pulp::Arch::new().dispatch(Lengths {
             shape,
             scaled: scaled.as_chunks().0,
             slope,
@@ -206,8 +206,7 @@ impl Field {
             solved: solved.as_chunks().0,
             sums: borrow(&mut work, shape.d * ROWS).as_chunks_mut().0,
             out: out.lengths,
-        }
-        .run();
+        });
         log_p
     }
 

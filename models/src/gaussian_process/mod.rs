@@ -112,7 +112,7 @@ impl LogDensity for GaussianProcessClassification {
         let f = &z[self.field.first()..];
         let margins = borrow(&mut work, f.len());
         let field = self.field.log_density(z, None, work);
-        decided(self.hyperprior(z) + field + Logistic::sum_log(self.margins(f, margins)), z)
+        decided(self.hyperprior(z) + field + Logistic::SUM_LOG(self.margins(f, margins)), z)
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -134,7 +134,7 @@ impl Gradient for GaussianProcessClassification {
         let mut slopes = Slopes { amplitude: 0.0, nugget: 0.0, lengths: &mut head[2..], f: of_f };
         let field = self.field.log_density(z, Some(&mut slopes), work);
         let (amplitude, nugget) = (slopes.amplitude, slopes.nugget);
-        let sum = Logistic::sum_log_with_slopes(self.margins(f, margins), likelihood, f.len());
+        let sum = Logistic::SUM_LOG_WITH_SLOPES(self.margins(f, margins), likelihood);
         let log_p = decided(self.hyperprior(z) + field + sum, z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);

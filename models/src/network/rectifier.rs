@@ -6,27 +6,6 @@ use mcsa_numeric::design::ROWS;
 
 type Rows = [f64; ROWS];
 
-struct Forth<'a> {
-    weight: f64,
-    a: &'a [Rows],
-    out: &'a mut [Rows],
-}
-
-impl WithSimd for Forth<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (weight, zero) = (simd.splat_f64s(self.weight), simd.splat_f64s(0.0));
-        for (a, out) in self.a.iter().zip(self.out) {
-            let (a, out) = (S::as_simd_f64s(a).0, S::as_mut_simd_f64s(out).0);
-            for (&a, out) in a.iter().zip(out) {
-                *out = simd.mul_add_e_f64s(weight, simd.max_f64s(a, zero), *out);
-            }
-        }
-    }
-}
-
 struct Back<'a> {
     weight: f64,
     a: &'a mut [Rows],
@@ -54,10 +33,17 @@ impl WithSimd for Back<'_> {
     }
 }
 
-/// Forward pass: `out += weight max(a, 0)`, on whole panels.
+/// Forward pass: `out += weight max(a, 0)`.
 pub(super) fn add_rectified(weight: f64, a: &[f64], out: &mut [f64]) {
     assert_eq!(a.len(), out.len(), "a column of outputs");
-    Arch::new().dispatch(Forth { weight, a: a.as_chunks().0, out: out.as_chunks_mut().0 });
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for (out, &a) in out.iter_mut().zip(a) {
+                *out = weight.mul_add(if a > 0.0 { a } else { 0.0 }, *out);
+            }
+        },
+    );
 }
 
 /// Backward pass: `a <- weight error [a > 0]`, on whole panels; returns `sum max(a, 0) error`.
@@ -73,38 +59,19 @@ mod tests {
 
     #[test]
     fn every_backend_rectifies() {
-        let a: Vec<f64> = (0..32).map(|i| f64::from(i % 7) - 3.0).collect();
-        let error = [0.5; 32];
-        let mut out = vec![0.0; 32];
-        on_every_backend!(
-            Forth { weight: 2.0, a: a.as_chunks().0, out: out.as_chunks_mut().0 },
-            for (out, a) in out.iter_mut().zip(&a) {
-                assert_eq!(std::mem::take(out), 2.0 * a.max(0.0));
-            }
-        );
-        let mut back = a.clone();
-        on_every_backend!(
-            Back { weight: 2.0, a: back.as_chunks_mut().0, error: error.as_chunks().0 },
-            for (back, &a) in back.iter_mut().zip(&a) {
-                assert_eq!(std::mem::replace(back, a), if a > 0.0 { 1.0 } else { 0.0 });
-            }
-        );
-    }
-
-    #[test]
-    fn forth_and_back_equal_the_formula() {
         let a: Vec<f64> = (0..48).map(|i| f64::from(i % 7) - 3.0).collect();
         let error: Vec<f64> = (0..48).map(|i| f64::from(i % 5) - 1.5).collect();
         let mut out = error.clone();
         add_rectified(2.0, &a, &mut out);
+        assert!((0..48).all(|i| out[i] == error[i] + 2.0 * a[i].max(0.0)));
+        let expected: f64 = a.iter().zip(&error).map(|(a, error)| a.max(0.0) * error).sum();
+        assert!((rectify_back(2.0, &mut a.clone(), &error) - expected).abs() < 1e-12);
         let mut back = a.clone();
-        let total = rectify_back(2.0, &mut back, &error);
-        let mut expected = 0.0;
-        for i in 0..48 {
-            assert_eq!(out[i], error[i] + 2.0 * a[i].max(0.0));
-            assert_eq!(back[i], if a[i] > 0.0 { 2.0 * error[i] } else { 0.0 });
-            expected += a[i].max(0.0) * error[i];
-        }
-        assert!((total - expected).abs() < 1e-12);
+        on_every_backend!(
+            Back { weight: 2.0, a: back.as_chunks_mut().0, error: error.as_chunks().0 },
+            for (i, back) in back.iter_mut().enumerate() {
+                assert_eq!(std::mem::replace(back, a[i]), if a[i] > 0.0 { 2.0 * error[i] } else { 0.0 });
+            }
+        );
     }
 }

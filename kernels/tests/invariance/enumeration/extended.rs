@@ -198,7 +198,7 @@ proptest! {
     #[test]
     fn delayed_acceptance_works_on_the_extended_space((problem, noises) in noisy(3)) {
         let surrogate = finite(&problem.s);
-        let delayed = DelayedAcceptance { inner: Imh::default(), surrogate: ExtendedTarget::new(&surrogate) };
+        let delayed = DelayedAcceptance { inner: Imh::default(), surrogate: ExtendedTarget(&surrogate) };
         let kernel = proposing(delayed, &noises);
         let found = after(&problem, &kernel, 2, 1);
         every_law(&found)?;

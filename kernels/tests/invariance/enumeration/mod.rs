@@ -12,7 +12,6 @@ use mcsa_models::Blocks;
 use mcsa_testing::{
     Check, Finite, FiniteProposal, Transition, closed, transition_matrix, transition_matrix_along,
 };
-use mcsa_theory::{Spectrum, decay, total_variation};
 use proptest::prelude::*;
 
 const LIMIT: usize = 1_000_000;
@@ -205,24 +204,6 @@ proptest! {
         holds(found.equals(&(closed::cis(&p, &q, 3) * closed::cis(&p, &r, 3))))?;
     }
 
-    /// In production code the second eigenvalue is exactly `1 - 1/w*`, and the minorisation exactly `1/w*`.
-    #[test]
-    fn the_largest_weight_rules_imh(problem in problems(5)) {
-        prop_assume!(problem.p.iter().filter(|&&w| w > 0).count() > 1);
-        let star = closed::largest_weight(&float(&problem.p), &float(&problem.q));
-        let found = problem.transition(&Imh::default(), 1);
-        let spectrum = Spectrum::new(&found.matrix, &found.target).unwrap();
-        prop_assert!((spectrum.second() - (1.0 - 1.0 / star)).abs() < 1e-12, "{spectrum:?}, w* = {star}");
-        prop_assert!((spectrum.minorisation - 1.0 / star).abs() < 1e-12);
-        prop_assert!(spectrum.doeblin >= spectrum.minorisation - 1e-12);
-        let rate = spectrum.second();
-        for z in (0..found.states()).filter(|&z| found.target[z] > 0.0) {
-            for (n, distance) in decay(&found.matrix, &found.target, z, 8).iter().enumerate() {
-                prop_assert!(*distance <= rate.powi(n as i32) + 1e-12);
-            }
-        }
-    }
-
     /// The Rao-Blackwellised cloud has exactly the mean of the selected point, and at most its variance.
     #[test]
     fn rao_blackwellisation_keeps_the_mean(problem in problems(4), candidates in 2..4_usize) {
@@ -302,9 +283,6 @@ fn what_is_not_so_is_refuted() {
     let pair = problem.transition(&Imh::default(), 2);
     let once = closed::imh(&p, &q);
     assert!(pair.equals(&closed::product(&closed::power(&once, 2), 2)).fails());
-    let rate = Spectrum::new(&once, &[1.0 / 6.0, 2.0 / 6.0, 3.0 / 6.0]).unwrap().second();
-    assert!((rate - (1.0 - 1.0 / closed::largest_weight(&q, &p))).abs() > 1e-3);
-    assert!(total_variation(&[1.0, 0.0], &[0.0, 1.0]) == 1.0);
 }
 
 /// Refusals: too small a limit, an atom of another dimension, a continuous proposal, no chain.

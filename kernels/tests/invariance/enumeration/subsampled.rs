@@ -184,7 +184,7 @@ fn the_difference_estimate_is_unbiased() {
                 let rows = state(3 * k, count).1;
                 let perturbed = PerturbedPosterior::new(&target, &expansion, &rows).unwrap();
                 let work = &mut vec![f64::NAN; perturbed.work_len(1)];
-                let estimate = perturbed.difference_estimate(&[z], work);
+                let estimate = perturbed.estimate(&[z], None, work);
                 means[0] += estimate.log_likelihood / vectors as f64;
                 means[1] += estimate.perturbed() / vectors as f64;
             }
