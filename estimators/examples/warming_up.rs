@@ -7,7 +7,7 @@
 
 use mcsa_core::{Error, Family, LogDensity, Parametric, Seed, batch_mut};
 use mcsa_estimators::{Ascent, pmcsa};
-use mcsa_families::{Activation, Affine, Coupling, CouplingMap, Defence, Flow, Gauss, Layer, Mask, Tail};
+use mcsa_families::{Affine, Coupling, CouplingMap, Defence, Flow, Gauss, Layer, Mask, Tail};
 use mcsa_models::{Mixture, Tempered};
 use mcsa_optim::{Adam, Schedule};
 
@@ -32,7 +32,7 @@ const TEMPERED: [Stage; 3] = [
 
 fn flow() -> Result<Flow<Gauss>, Error> {
     let map = CouplingMap::Affine(Affine::default());
-    let bend = |mask| Layer::Coupling(Coupling { mask, hidden: vec![32], activation: Activation::Tanh, map });
+    let bend = |mask| Layer::Coupling(Coupling { mask, hidden: vec![32], map });
     Flow::new(DIM, Gauss, Mask::alternating(DIM).take(6).map(bend).chain([Layer::Linear]).collect())
 }
 

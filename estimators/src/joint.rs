@@ -158,16 +158,16 @@ where
     /// The chain of each datum starts at a draw of the datum's proposal.
     fn init(&self, target: &P, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<ScanState, Error> {
         self.shape(target, family)?;
-        family.check(params)?;
+        let mut work = vec![0.0; family.work_len(1)];
+        let mut proposal = BlocksAt::new(family, params, 1, &mut work)?;
         let Some(lane) = lanes.first_mut() else {
             return Err(Error::parameter("batch", 0.0, "at least 1").within("ScanScore"));
         };
         let mut positions = Mat::zeros(target.block_dim(), target.num_blocks());
-        let mut work = vec![0.0; family.work_len(1)];
         for row in 0..target.num_blocks() {
             let column = positions.as_mut().subcols_mut(row, 1);
             let lane = std::slice::from_mut(&mut *lane);
-            family.sample_blocks_into(params, &[row], lane, column, &mut [0.0], &mut work);
+            proposal.sample_blocks_into(&[row], lane, column, &mut [0.0]);
         }
         self.chains_at(target, positions)
     }

@@ -584,7 +584,7 @@ mod tests {
     #[test]
     fn noise_of_a_factor_bends_its_diagonal() {
         let dim = 10;
-        let family = FullRank { dim, link: mcsa_families::Link::Exp };
+        let family = FullRank::new(dim).with_link(mcsa_families::Link::Exp);
         let factor = faer::Mat::from_fn(dim, dim, |i, j| if i == j { 1.0 } else { 0.0 });
         let optimum = family.at(&vec![0.0; dim], factor.as_ref()).unwrap();
         let (mut diagonal, mut at) = (Vec::new(), dim);

@@ -82,40 +82,6 @@ impl Atoms {
         let found = self.order.binary_search_by(|&k| compare(self.points.col_as_slice(k), point));
         found.ok().map(|at| self.order[at])
     }
-
-    /// Probability of each atom, written to `probabilities`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    pub fn probabilities_into(&self, params: &[f64], probabilities: &mut [f64]) {
-        assert_eq!(params.len(), probabilities.len(), "a probability per atom");
-        let softmax = Softmax::of(params);
-        for (p, &logit) in probabilities.iter_mut().zip(params) {
-            *p = softmax.log(logit).exp();
-        }
-    }
-
-    /// The entropy `-sum_k q(a_k) log q(a_k)`; an atom of probability zero contributes zero.
-    pub fn entropy(&self, params: &[f64]) -> f64 {
-        let softmax = Softmax::of(params);
-        let term = |log_q: f64| if log_q.exp() > 0.0 { -log_q.exp() * log_q } else { 0.0 };
-        params.iter().map(|&logit| term(softmax.log(logit))).sum()
-    }
-
-    /// `gradient += weight * d entropy / d lambda`, where `d entropy / d lambda_k = -q_k (log q_k + entropy)`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    pub fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64]) {
-        assert_eq!(params.len(), gradient.len(), "a slope per logit");
-        let (softmax, entropy) = (Softmax::of(params), self.entropy(params));
-        for (slope, &logit) in gradient.iter_mut().zip(params) {
-            let log_q = softmax.log(logit);
-            if log_q.exp() > 0.0 {
-                *slope -= weight * log_q.exp() * (log_q + entropy);
-            }
-        }
-    }
 }
 
 impl Parametric for Atoms {
@@ -177,8 +143,10 @@ impl Family for Atoms {
         work: &mut [f64],
     ) {
         assert_eq!(z.ncols(), weights.len(), "a weight per column");
-        let probabilities = &mut work[..self.num_params()];
-        self.probabilities_into(params, probabilities);
+        let (softmax, probabilities) = (Softmax::of(params), &mut work[..self.num_params()]);
+        for (p, &logit) in probabilities.iter_mut().zip(params) {
+            *p = softmax.log(logit).exp();
+        }
         for (j, &weight) in weights.iter().enumerate() {
             if let Some(k) = self.index_of(z.column(j)) {
                 for (l, (slope, &p)) in gradient.iter_mut().zip(&*probabilities).enumerate() {
@@ -217,15 +185,9 @@ mod tests {
 
     #[test]
     fn extreme_logits_are_probabilities() {
-        let atoms = Atoms::on_line(3).unwrap();
-        let params = [1e300, -1e300, 1e300];
-        let mut p = [0.0; 3];
-        atoms.probabilities_into(&params, &mut p);
+        let (atoms, params, mut work) = (Atoms::on_line(3).unwrap(), [1e300, -1e300, 1e300], [0.0; 3]);
+        let p = [0.0, 1.0, 2.0].map(|z| atoms.log_prob(&params, &[z], &mut work).exp());
         assert_eq!(p, [0.5, 0.0, 0.5]);
-        assert!((atoms.entropy(&params) - 2.0_f64.ln()).abs() < 1e-15);
-        let mut slope = [0.0; 3];
-        atoms.add_entropy_gradient(&params, 1.0, &mut slope);
-        assert!(slope.iter().all(|s| s.abs() < 1e-15), "{slope:?}");
     }
 
     prop_compose! {
@@ -254,27 +216,21 @@ mod tests {
         }
 
         #[test]
-        fn the_expected_score_is_zero(params in logits()) {
-            let atoms = Atoms::on_line(params.len()).unwrap();
-            let mut p = vec![0.0; params.len()];
-            atoms.probabilities_into(&params, &mut p);
-            let (mut mean, mut work) = (vec![0.0; params.len()], vec![0.0; params.len()]);
-            atoms.add_scores(&params, atoms.points(), &p, &mut mean, &mut work);
-            prop_assert!(mean.iter().all(|m| m.abs() < 1e-15), "{:?}", mean);
-        }
-
-        #[test]
-        fn slopes_are_differences(params in logits(), k in 0..6_usize, l in 0..6_usize) {
+        fn scores_are_differences_and_have_mean_zero(params in logits(), k in 0..6_usize, l in 0..6_usize) {
             let (k, l) = (k % params.len(), l % params.len());
-            let atoms = Atoms::on_line(params.len()).unwrap();
-            let shifted = |h: f64| { let mut p = params.clone(); p[l] += h; p };
-            let difference = |f: &dyn Fn(&[f64]) -> f64| (f(&shifted(1e-5)) - f(&shifted(-1e-5))) / 2e-5;
-            let (mut score, mut slope) = (vec![0.0; params.len()], vec![0.0; params.len()]);
-            let z = [k as f64];
-            atoms.add_score(&params, &z, 1.0, &mut score, &mut vec![0.0; params.len()]);
-            atoms.add_entropy_gradient(&params, 1.0, &mut slope);
-            prop_assert!((score[l] - difference(&|p| atoms.log_prob(p, &z, &mut []))).abs() < 1e-9);
-            prop_assert!((slope[l] - difference(&|p| atoms.entropy(p))).abs() < 1e-9);
+            let (atoms, mut work) = (Atoms::on_line(params.len()).unwrap(), vec![0.0; params.len()]);
+            let log_q = |z: usize, h: f64| {
+                let mut moved = params.clone();
+                moved[l] += h;
+                atoms.log_prob(&moved, &[z as f64], &mut [])
+            };
+            let mut score = vec![0.0; params.len()];
+            atoms.add_score(&params, &[k as f64], 1.0, &mut score, &mut work);
+            prop_assert!((score[l] - (log_q(k, 1e-5) - log_q(k, -1e-5)) / 2e-5).abs() < 1e-9);
+            let p: Vec<f64> = (0..params.len()).map(|z| log_q(z, 0.0).exp()).collect();
+            score.fill(0.0);
+            atoms.add_scores(&params, atoms.points(), &p, &mut score, &mut work);
+            prop_assert!(score.iter().all(|m| m.abs() < 1e-15), "{:?}", score);
         }
     }
 }

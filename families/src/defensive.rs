@@ -39,11 +39,6 @@ impl Defence {
         Ok(Self { share, tail })
     }
 
-    /// Probability `eps` of the tail.
-    pub fn share(&self) -> f64 {
-        self.share
-    }
-
     /// Length of the `work` that [`around`](Self::around) needs for batches of `columns` columns.
     pub fn work_len(columns: usize) -> usize {
         columns
@@ -299,12 +294,13 @@ impl Proposal for Tail {
 }
 
 #[cfg(test)]
-mod defensive_tests {
+mod tests {
     use super::*;
     use crate::{Atoms, MeanField};
     use faer::mat;
-    use mcsa_core::{Family, FamilyProposal, Parametric, Seed, enumerate};
+    use mcsa_core::{Family, FamilyProposal, Parametric, Seed, batch, batch_mut, enumerate};
     use proptest::prelude::*;
+    use statrs::distribution::{Continuous, StudentsT};
 
     #[test]
     fn shares_dimensions_and_memory_are_checked() {
@@ -350,8 +346,8 @@ mod defensive_tests {
                 let tail = FamilyProposal::new(&right, &tail_logits, columns, &mut tail_memory).unwrap();
                 let mut proposal = Defensive::new(&mut q, tail, share, columns, &mut work).unwrap();
                 let (mut z, mut log_q, mut told) = (vec![0.0; columns], vec![0.0; columns], vec![0.0; columns]);
-                proposal.sample_into(streams, mcsa_core::batch_mut(&mut z, 1, columns), &mut log_q);
-                proposal.log_probs(mcsa_core::batch(&z, 1, columns), &mut told);
+                proposal.sample_into(streams, batch_mut(&mut z, 1, columns), &mut log_q);
+                proposal.log_probs(batch(&z, 1, columns), &mut told);
                 assert_eq!(log_q, told);
                 (z, log_q)
             }).unwrap();
@@ -372,72 +368,16 @@ mod defensive_tests {
         }
 
         #[test]
-        fn a_lane_draws_its_columns_as_if_one_by_one(dim in 0..3_usize, lanes in 1..5_usize, per_lane in 1..5_usize) {
+        fn a_lane_draws_its_columns_as_if_one_by_one(dim in 0..4_usize, lanes in 1..5_usize, per_lane in 1..5_usize) {
+            columns_have_the_same_bits_alone(&mut Tail::student(dim, 2.5).unwrap(), lanes, per_lane)?;
             let (q, defence) = (MeanField::new(dim), Defence::new(0.4, Tail::cauchy(dim)).unwrap());
             let (params, columns) = (vec![0.3; 2 * dim], lanes * per_lane);
             let mut memory = vec![0.0; q.work_len(columns)];
             let mut proposal = FamilyProposal::new(&q, &params, columns, &mut memory).unwrap();
             let mut work = vec![0.0; columns];
-            let mut proposal = defence.around(&mut proposal, columns, &mut work).unwrap();
-            let (mut z, mut log_q) = (vec![0.0; dim * columns], vec![0.0; columns]);
-            let mut streams = Seed::new(6).streams(lanes, 1);
-            proposal.sample_into(&mut streams, mcsa_core::batch_mut(&mut z, dim, columns), &mut log_q);
-            let mut alone = Seed::new(6).streams(lanes, 1);
-            for j in 0..columns {
-                let (mut point, mut log_alone) = (vec![0.0; dim], [0.0]);
-                let lane = &mut alone[j / per_lane..j / per_lane + 1];
-                proposal.sample_into(lane, mcsa_core::batch_mut(&mut point, dim, 1), &mut log_alone);
-                prop_assert_eq!((&point[..], log_alone[0]), (&z[dim * j..dim * (j + 1)], log_q[j]));
-            }
+            columns_have_the_same_bits_alone(&mut defence.around(&mut proposal, columns, &mut work).unwrap(), lanes, per_lane)?;
         }
-    }
 
-    #[test]
-    fn without_a_share_it_is_the_guide_and_with_one_weights_are_bounded() {
-        let (q, params) = (MeanField::new(1), [0.0, 0.0]);
-        let (mut memory, mut work) = (vec![0.0; q.work_len(5)], [0.0; 5]);
-        let mut proposal = FamilyProposal::new(&q, &params, 5, &mut memory).unwrap();
-        let (mut plain, mut defended) = ([0.0; 5], [0.0; 5]);
-        let (mut log_q, mut log_def) = ([0.0; 5], [0.0; 5]);
-        proposal.sample_into(
-            &mut Seed::new(9).streams(5, 0),
-            mcsa_core::batch_mut(&mut plain, 1, 5),
-            &mut log_q,
-        );
-        let none = Defence::new(0.0, Tail::cauchy(1)).unwrap();
-        let mut same = none.around(&mut proposal, 5, &mut work).unwrap();
-        same.sample_into(
-            &mut Seed::new(9).streams(5, 0),
-            mcsa_core::batch_mut(&mut defended, 1, 5),
-            &mut log_def,
-        );
-        assert_eq!((plain, log_q), (defended, log_def));
-
-        // A Laplace target has tails heavier than the Gaussian, lighter than Cauchy's.
-        let (far, share) = ([0.0, 3.0, -30.0, 300.0, 1e4], 0.1);
-        let some = Defence::new(share, Tail::cauchy(1)).unwrap();
-        some.around(&mut proposal, 5, &mut work)
-            .unwrap()
-            .log_probs(mcsa_core::batch(&far, 1, 5), &mut log_def);
-        let log_p = |z: f64| -z.abs() - 2.0_f64.ln();
-        let log_tail = |z: f64| -(std::f64::consts::PI * (1.0 + z * z)).ln();
-        let bound = 2.0_f64.ln(); // sup p/tail = pi sup (1 + z^2) e^-|z| / 2 < 2
-        for (&z, &log_def) in far.iter().zip(&log_def) {
-            assert!(log_p(z) - log_tail(z) < bound && log_p(z) - log_def <= bound - share.ln());
-        }
-        proposal.log_probs(mcsa_core::batch(&far, 1, 5), &mut log_q);
-        assert!(log_p(far[2]) - log_q[2] > bound - share.ln(), "the twin: undefended, the bound fails");
-    }
-}
-
-#[cfg(test)]
-mod tail_tests {
-    use super::*;
-    use mcsa_core::Seed;
-    use proptest::prelude::*;
-    use statrs::distribution::{Continuous, StudentsT};
-
-    proptest! {
         #[test]
         fn the_density_is_a_product_of_those_of_the_books(
             coordinates in prop::collection::vec((-5.0..5.0_f64, 0.1..4.0_f64, -20.0..20.0_f64), 0..5),
@@ -449,24 +389,59 @@ mod tail_tests {
             let book: f64 = coordinates.iter().map(|&(m, s, z)| StudentsT::new(m, s, dof).unwrap().ln_pdf(z)).sum();
             prop_assert!((tail.log_prob(&z) - book).abs() < 1e-11);
         }
+    }
 
-        #[test]
-        fn a_column_has_the_same_bits_alone_and_in_company(dim in 0..4_usize, lanes in 1..4_usize, per in 1..4_usize) {
-            let columns = lanes * per;
-            let mut tail = Tail::student(dim, 2.5).unwrap();
-            let (mut z, mut log_q, mut told) = (vec![0.0; dim * columns], vec![0.0; columns], vec![0.0; columns]);
-            let mut streams = Seed::new(3).streams(lanes, 1);
-            tail.sample_into(&mut streams, mcsa_core::batch_mut(&mut z, dim, columns), &mut log_q);
-            tail.log_probs(mcsa_core::batch(&z, dim, columns), &mut told);
-            prop_assert_eq!(&log_q, &told);
-            let mut alone = Seed::new(3).streams(lanes, 1);
-            for j in 0..columns {
-                let (mut point, mut log_alone) = (vec![0.0; dim], [0.0]);
-                let lane = &mut alone[j / per..j / per + 1];
-                tail.sample_into(lane, mcsa_core::batch_mut(&mut point, dim, 1), &mut log_alone);
-                prop_assert_eq!((&point[..], log_alone[0]), (&z[dim * j..dim * (j + 1)], log_q[j]));
-            }
+    /// Draws of a batch have the bits of columns that are drawn one by one, and the density that is evaluated for them.
+    fn columns_have_the_same_bits_alone(
+        proposal: &mut impl Proposal,
+        lanes: usize,
+        per_lane: usize,
+    ) -> Result<(), TestCaseError> {
+        let (dim, columns) = (proposal.dim(), lanes * per_lane);
+        let (mut z, mut log_q, mut again) =
+            (vec![0.0; dim * columns], vec![0.0; columns], vec![0.0; columns]);
+        proposal.sample_into(
+            &mut Seed::new(6).streams(lanes, 1),
+            batch_mut(&mut z, dim, columns),
+            &mut log_q,
+        );
+        proposal.log_probs(batch(&z, dim, columns), &mut again);
+        prop_assert!(log_q.iter().zip(&again).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs())));
+        let mut alone = Seed::new(6).streams(lanes, 1);
+        for j in 0..columns {
+            let (mut point, mut log_alone) = (vec![0.0; dim], [0.0]);
+            let lane = &mut alone[j / per_lane..=j / per_lane];
+            proposal.sample_into(lane, batch_mut(&mut point, dim, 1), &mut log_alone);
+            prop_assert_eq!((&point[..], log_alone[0]), (&z[dim * j..dim * (j + 1)], log_q[j]));
         }
+        Ok(())
+    }
+
+    #[test]
+    fn without_a_share_it_is_the_guide_and_with_one_weights_are_bounded() {
+        let (q, params) = (MeanField::new(1), [0.0, 0.0]);
+        let (mut memory, mut work) = (vec![0.0; q.work_len(5)], [0.0; 5]);
+        let mut proposal = FamilyProposal::new(&q, &params, 5, &mut memory).unwrap();
+        let (mut plain, mut defended) = ([0.0; 5], [0.0; 5]);
+        let (mut log_q, mut log_def) = ([0.0; 5], [0.0; 5]);
+        proposal.sample_into(&mut Seed::new(9).streams(5, 0), batch_mut(&mut plain, 1, 5), &mut log_q);
+        let none = Defence::new(0.0, Tail::cauchy(1)).unwrap();
+        let mut same = none.around(&mut proposal, 5, &mut work).unwrap();
+        same.sample_into(&mut Seed::new(9).streams(5, 0), batch_mut(&mut defended, 1, 5), &mut log_def);
+        assert_eq!((plain, log_q), (defended, log_def));
+
+        // A Laplace target has tails heavier than the Gaussian, lighter than Cauchy's.
+        let (far, share) = ([0.0, 3.0, -30.0, 300.0, 1e4], 0.1);
+        let some = Defence::new(share, Tail::cauchy(1)).unwrap();
+        some.around(&mut proposal, 5, &mut work).unwrap().log_probs(batch(&far, 1, 5), &mut log_def);
+        let log_p = |z: f64| -z.abs() - 2.0_f64.ln();
+        let log_tail = |z: f64| -(std::f64::consts::PI * (1.0 + z * z)).ln();
+        let bound = 2.0_f64.ln(); // sup p/tail = pi sup (1 + z^2) e^-|z| / 2 < 2
+        for (&z, &log_def) in far.iter().zip(&log_def) {
+            assert!(log_p(z) - log_tail(z) < bound && log_p(z) - log_def <= bound - share.ln());
+        }
+        proposal.log_probs(batch(&far, 1, 5), &mut log_q);
+        assert!(log_p(far[2]) - log_q[2] > bound - share.ln(), "the twin: undefended, the bound fails");
     }
 
     #[test]

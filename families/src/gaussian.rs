@@ -4,12 +4,9 @@
 use faer::linalg::solvers::LltError;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Mat, MatRef, Par, Side};
-use mcsa_core::{
-    Columns, Error, Family, Parametric, Reparameterised, all_finite, borrow, numeric, same_length,
-};
+use mcsa_core::{Error, Parametric, Reparameterised, all_finite, numeric, same_length};
 use mcsa_numeric::linear::packed;
 
-use crate::full_rank::{AddSquare, Centre, width};
 use crate::{FullRank, Link, LowRank, MeanField};
 
 /// `ln sqrt(2 pi)` = 0.918938533204672741780329736405617639861...
@@ -142,7 +139,9 @@ pub trait GaussianFamily: Reparameterised {
     ///
     /// # Errors
     /// If `check` fails for `params`.
-    fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error>;
+    fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
+        Ok(self.moments(params)?.variances())
+    }
 
     /// Mean and full covariance, as `d (d + 1) / 2` numbers of a Cholesky factor, whatever the family.
     ///
@@ -156,43 +155,22 @@ pub trait GaussianFamily: Reparameterised {
     ///
     /// # Errors
     /// If a length differs, or `check` fails for the result.
-    fn assemble(&self, mean: &[f64], rho: &[f64], factor: &mut dyn FnMut() -> f64)
-    -> Result<Vec<f64>, Error>;
+    fn assemble(
+        &self,
+        mean: &[f64],
+        rho: &[f64],
+        factor: &mut dyn FnMut() -> f64,
+    ) -> Result<Vec<f64>, Error> {
+        same_length("mean", self.dim(), mean.len())?;
+        same_length("rho", self.dim(), rho.len())?;
+        let mut params = [mean, rho].concat();
+        params.extend((params.len()..self.num_params()).map(|_| factor()));
+        self.check(&params)?;
+        Ok(params)
+    }
 
     /// The map from `rho` to the scale.
     fn link(&self) -> crate::Link;
-}
-
-/// Family that is determined by the moments `E_q[T]` of a statistic T, such as mean and covariance of a Gaussian, with the
-/// natural-gradient step of the inclusive divergence.
-///
-/// ```text
-/// E_q'[T] = (1 - gain) E_q[T] + gain sum_i w_i T(z_i)
-/// ```
-/// In an exponential family the natural gradient of `-KL(p || q)` in lambda moves `E_q[T]` along `E_p[T] - E_q[T]`. So the step above
-/// is a natural-gradient step of length `gain`, with the weighted points in the place of p, and a running mean of moments.
-///
-/// Other families take T to be the expected statistic of an exponential family with latent variables, given the point and lambda:
-/// the step is one of online EM (Cappe & Moulines 2009). In both cases the lambdas that the expected step leaves where they are, as
-/// `gain` goes to zero, are the stationary points of `KL(p || q)`.
-pub trait MomentMatched: Family {
-    /// Writes lambda after a step of length `gain` in `(0, 1]` from `params` to `matched`. The weights of the columns of `points` are
-    /// not negative and sum to one; `work` is as for a batch of as many columns.
-    ///
-    /// Returns false if no member of the family has these moments, or none that [`check`](mcsa_core::Parametric::check) admits; the
-    /// contents of `matched` are then undefined.
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    fn match_moments(
-        &self,
-        params: &[f64],
-        gain: f64,
-        points: MatRef<'_, f64>,
-        weights: &[f64],
-        matched: &mut [f64],
-        work: &mut [f64],
-    ) -> bool;
 }
 
 impl MeanField {
@@ -220,122 +198,6 @@ impl FullRank {
     }
 }
 
-/// Running mean and marginal variances.
-///
-/// ```text
-/// delta = sum_i w_i z_i - m,   m' = m + gain delta
-/// sigma'^2 = (1 - gain) sigma^2 + gain sum_i w_i (z_i - m - delta)^2 + gain (1 - gain) delta^2
-/// ```
-/// The last term makes the second moments, not the variances, those of the mixture of q and the points. No term is negative, so for a
-/// gain below one the variances stay positive.
-impl MomentMatched for MeanField {
-    fn match_moments(
-        &self,
-        params: &[f64],
-        gain: f64,
-        points: MatRef<'_, f64>,
-        weights: &[f64],
-        matched: &mut [f64],
-        mut work: &mut [f64],
-    ) -> bool {
-        assert_eq!((params.len(), matched.len()), (2 * self.dim, 2 * self.dim), "mean and rho");
-        let (mean, variances) = (borrow(&mut work, self.dim), borrow(&mut work, self.dim));
-        numeric::weighted_sum(points, weights, mean);
-        variances.fill(0.0);
-        for (j, &weight) in weights.iter().enumerate() {
-            for ((variance, z), mean) in variances.iter_mut().zip(points.column(j)).zip(&*mean) {
-                *variance += weight * (z - mean) * (z - mean);
-            }
-        }
-        for i in 0..self.dim {
-            let (delta, scale) = (mean[i] - params[i], self.link.scale(params[self.dim + i]));
-            let variance = (1.0 - gain) * (scale * scale + gain * (delta * delta)) + gain * variances[i];
-            matched[i] = params[i] + gain * delta;
-            let Ok(rho) = self.link.inverse(variance.sqrt()) else { return false };
-            matched[self.dim + i] = rho;
-        }
-        matched.iter().all(|number| number.is_finite())
-    }
-}
-
-/// Running mean and covariance.
-///
-/// ```text
-/// delta = sum_i w_i z_i - m,   m' = m + gain delta
-/// S' = (1 - gain) S + gain sum_i w_i (z_i - m - delta)(z_i - m - delta)^T + gain (1 - gain) delta delta^T
-/// ```
-/// S' is a positive multiple of S plus a positive semidefinite matrix, so it is positive definite for a gain below one, however few the
-/// points. The factor of S is updated by reflections of all terms into it, one per column, so no covariance is formed: `2 d^2`
-/// multiplications per point.
-impl MomentMatched for FullRank {
-    fn match_moments(
-        &self,
-        params: &[f64],
-        gain: f64,
-        points: MatRef<'_, f64>,
-        weights: &[f64],
-        matched: &mut [f64],
-        work: &mut [f64],
-    ) -> bool {
-        self.match_stretched(params, gain, points, weights, 1.0, matched, work)
-    }
-}
-
-impl FullRank {
-    /// [`match_moments`](MomentMatched::match_moments), with the factor of the covariance multiplied by `stretch`.
-    #[expect(clippy::too_many_arguments, reason = "those of match_moments")]
-    pub(crate) fn match_stretched(
-        &self,
-        params: &[f64],
-        gain: f64,
-        points: MatRef<'_, f64>,
-        weights: &[f64],
-        stretch: f64,
-        matched: &mut [f64],
-        mut work: &mut [f64],
-    ) -> bool {
-        let dim = self.dim;
-        assert_eq!(
-            (params.len(), matched.len()),
-            (self.num_params(), self.num_params()),
-            "mean and triangle"
-        );
-        let width = width(weights.len() + 1);
-        let (mean, rows) = (borrow(&mut work, dim), borrow(&mut work, dim * width));
-        numeric::weighted_sum(points, weights, mean);
-        matched.copy_from_slice(params);
-        let (location, triangle) = matched.split_at_mut(dim);
-        // The rows are not filled yet: they lend their memory.
-        if dim > 0 {
-            let (rho, scales) = rows[..2 * dim].split_at_mut(dim);
-            packed::take_diagonal(triangle, rho);
-            self.link.scales_into(rho, scales);
-            packed::put_diagonal(triangle, scales);
-        }
-        let kept = stretch * (1.0 - gain).sqrt();
-        triangle.iter_mut().for_each(|entry| *entry *= kept);
-        // The points about their mean, and the shift of the mean as a column of its own.
-        let scale = |weight: f64| stretch * (gain * weight).sqrt();
-        Centre { points, weights, scale, mean, rows }.run();
-        let root = gain.sqrt() * kept;
-        for ((row, location), mean) in rows.chunks_exact_mut(width).zip(location).zip(&*mean) {
-            let delta = mean - *location;
-            *location += gain * delta;
-            row[weights.len()] = root * delta;
-        }
-        AddSquare { dim, triangle, rows }.run();
-        if dim > 0 {
-            let (rho, scales) = rows[..2 * dim].split_at_mut(dim);
-            packed::take_diagonal(triangle, scales);
-            if self.link.inverses_into(scales, rho).is_err() {
-                return false;
-            }
-            packed::put_diagonal(triangle, rho);
-        }
-        numeric::all_below(matched, f64::INFINITY)
-    }
-}
-
 impl GaussianFamily for MeanField {
     fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
         self.check(params)?;
@@ -350,33 +212,12 @@ impl GaussianFamily for MeanField {
         Normal::from_factor(mean.to_vec(), factor)
     }
 
-    fn assemble(&self, mean: &[f64], rho: &[f64], _: &mut dyn FnMut() -> f64) -> Result<Vec<f64>, Error> {
-        same_length("mean", self.dim, mean.len())?;
-        let params = [mean, rho].concat();
-        self.check(&params)?;
-        Ok(params)
-    }
-
     fn link(&self) -> Link {
         self.link
     }
 }
 
 impl GaussianFamily for FullRank {
-    fn variances(&self, params: &[f64]) -> Result<Vec<f64>, Error> {
-        self.check(params)?;
-        let triangle = &params[self.dim..];
-        let mut variances = vec![0.0; self.dim];
-        for k in 0..self.dim {
-            let column = &triangle[packed::start(self.dim, k)..packed::start(self.dim, k + 1)];
-            variances[k] += self.link.scale(column[0]).powi(2);
-            for (variance, entry) in variances[k + 1..].iter_mut().zip(&column[1..]) {
-                *variance += entry * entry;
-            }
-        }
-        Ok(variances)
-    }
-
     fn moments(&self, params: &[f64]) -> Result<Normal, Error> {
         self.check(params)?;
         let (mean, triangle) = params.split_at(self.dim);
@@ -429,19 +270,6 @@ impl GaussianFamily for LowRank {
             covariance[(i, i)] += self.link.scale(rho).powi(2);
         }
         Normal::new(self.mean(params).to_vec(), covariance.as_ref())
-    }
-
-    fn assemble(
-        &self,
-        mean: &[f64],
-        rho: &[f64],
-        factor: &mut dyn FnMut() -> f64,
-    ) -> Result<Vec<f64>, Error> {
-        same_length("mean", self.dim, mean.len())?;
-        let mut params = [mean, rho].concat();
-        params.extend((0..self.dim * self.rank).map(|_| factor()));
-        self.check(&params)?;
-        Ok(params)
     }
 
     fn link(&self) -> Link {

@@ -11,7 +11,6 @@
 //! | [`LowRank`] | `(2 + r) d` | `r d` | no closed form |
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
 //! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
-//! | [`GaussianMixture`] | `K (1 + 2 d)` | `K d` | many: labels can be swapped |
 //! | [`Mixture`] | `K (1 + n)`, with n those of a component | K components | many: labels can be swapped |
 //! | [`Flow`] | those of its layers | a forward and a backward sweep; inverse autoregressive: `d` steps first | no closed form |
 //! | [`Bnaf`] | those of its networks | no score: log q is known at its own draws alone | - |
@@ -31,7 +30,7 @@
 //! checked. The crate `mcsa-testing` tests families, also your own.
 //!
 //! [`MeanField`] and [`FullRank`] are determined by their moments, so natural-gradient steps are running means of moments
-//! ([`MomentMatched`]). [`MultivariateT`], [`StudentT`], [`GaussianMixture`] and [`LowRank`] take steps of online EM, which
+//! ([`MomentMatched`]). [`MultivariateT`], [`StudentT`], [`Mixture`] and [`LowRank`] take steps of online EM, which
 //! for [`MultivariateT`] are a multiple of the natural gradient.
 //!
 //! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
@@ -42,34 +41,33 @@ mod defensive;
 mod flow;
 mod full_rank;
 mod gaussian;
-mod gaussian_mixture;
+mod law;
 mod link;
+mod location_scale;
 mod low_rank;
 mod mean_field;
 mod mixture;
-mod multivariate_t;
+mod moments;
 mod per_datum;
 mod pushforward;
 mod start;
 mod student;
-mod student_t;
 
 pub use atoms::Atoms;
 pub use defensive::{Defence, Defensive, Tail};
 pub use flow::{
-    Activation, Affine, Autoregressive, Base, BaseConfig, BlockNeural, Bnaf, Coupling, CouplingMap,
-    FixedBase, Flow, FlowConfig, Gauss, Layer, Mask, Permutation, Spline,
+    Affine, Autoregressive, BlockNeural, Bnaf, Coupling, CouplingMap, Flow, FlowConfig, Layer, Mask, Spline,
 };
-pub use full_rank::FullRank;
-pub use gaussian::{GaussianFamily, MomentMatched, Normal, kl_gaussian};
-pub use gaussian_mixture::GaussianMixture;
+pub use full_rank::{FullRank, MultivariateT, Triangle};
+pub use gaussian::{GaussianFamily, Normal, kl_gaussian};
+pub use law::{BaseConfig, Dof, Fixed, Gauss, KnownLaw, Law, Learned};
 pub use link::Link;
+pub use location_scale::{LocationScale, Shape};
 pub use low_rank::LowRank;
 pub use mcsa_core::{Error, Seed};
-pub use mean_field::MeanField;
+pub use mean_field::{Diagonal, MeanField, StudentT};
 pub use mixture::Mixture;
-pub use multivariate_t::MultivariateT;
+pub use moments::MomentMatched;
 pub use per_datum::{Amortised, BlockFamily, BlocksAt, PerDatum};
 pub use pushforward::{Drawn, WithTheta};
 pub use start::{Rho, Start};
-pub use student_t::{Dof, Fixed, Frame, FramedT, Learned, StudentT};

@@ -1,16 +1,17 @@
-//! Mean-field Gaussian family: a Gaussian with diagonal covariance.
+//! Families with independent coordinates: the mean-field Gaussian and the product of Student t distributions.
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, same_length,
+    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, each_column,
+    same_length,
 };
+use mcsa_numeric::linear::standard::{self, AddScores};
 
-use crate::Link;
-use crate::gaussian::LN_SQRT_2PI;
-use mcsa_core::each_column;
-use mcsa_numeric::linear::standard;
-use mcsa_numeric::linear::standard::AddScores;
+use crate::law::Radial;
+use crate::location_scale::sealed;
+use crate::student::Student;
+use crate::{Dof, Gauss, KnownLaw, Law, Link, LocationScale, Shape};
 
 /// Mean-field Gaussian (diagonal covariance), the family of all published score climbing experiments.
 ///
@@ -22,7 +23,7 @@ use mcsa_numeric::linear::standard::AddScores;
 /// KL(p || q) is least at the target's means and marginal variances, whatever the target's
 /// correlations. Where the target's tails are heavier than Gaussian, importance weights are unbounded.
 ///
-/// `check` refuses a `rho` whose scale is not a positive normal number. Dimension 0 is the point mass on
+/// A `rho` whose scale is not a positive normal number fails `check`. Dimension 0 is the point mass on
 /// the empty vector: log density 0, entropy 0.
 ///
 /// ```
@@ -35,84 +36,121 @@ use mcsa_numeric::linear::standard::AddScores;
 /// assert!((log_q + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-14);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
+pub type MeanField = LocationScale<Diagonal, Gauss>;
+
+/// Student t with independent coordinates and common degrees of freedom `nu`.
+///
+/// ```text
+/// q(z) = prod_i t_nu(u_i) / sigma_i,   u_i = (z_i - m_i) / sigma_i,   sigma = link(rho)
+/// log t_nu(u) = c(nu) - (nu + 1)/2 ln(1 + u^2/nu),   c(nu) = ln Gamma((nu+1)/2) - ln Gamma(nu/2) - ln(nu pi)/2
+/// d/dm_i   log q = (nu + 1) u_i / (nu + u_i^2) / sigma_i
+/// d/drho_i log q = ((nu + 1) u_i^2 / (nu + u_i^2) - 1) / sigma_i * link'(rho_i)
+/// d/dnu    log q = sum_i c'(nu) - ln(1 + u_i^2/nu)/2 + (nu + 1)/(2 nu) u_i^2 / (nu + u_i^2)
+/// ```
+/// Lambda is `[m; rho]`, for `StudentT<Learned>` `[m; rho; parameter of nu]`, see [`Learned`](crate::Learned).
+/// With heavier tails than the target the importance weights are bounded, so independent
+/// Metropolis-Hastings is uniformly ergodic; a Gaussian does not guarantee this.
+///
+/// [`Reparameterised`] for fixed degrees of freedom only (the noise is a standard t). The mean exists for `nu > 1`, the
+/// variance for `nu > 2`. In dimension 0 log density and entropy are 0.
+///
+/// ```
+/// use mcsa_core::{Family, Parametric};
+/// use mcsa_families::StudentT;
+/// let q = StudentT::fixed(1, 1.0)?; // Cauchy
+/// let params = q.at(&[0.0], &[1.0])?;
+/// let log_q = q.log_prob(&params, &[0.0], &mut vec![0.0; q.work_len(1)]);
+/// assert!((log_q + std::f64::consts::PI.ln()).abs() < 1e-14);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+pub type StudentT<D> = LocationScale<Diagonal, D>;
+
+/// Diagonal scale, with parameters `rho`: the coordinates are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MeanField {
-    /// The dimension.
-    pub dim: usize,
-    /// The map from `rho` to the scale.
-    pub link: Link,
-}
+pub struct Diagonal;
 
-impl MeanField {
-    /// Family in `dim` dimensions with the softplus link.
-    pub const fn new(dim: usize) -> Self {
-        Self { dim, link: Link::Softplus }
-    }
+impl Shape for Diagonal {}
 
-    /// This family with another link.
-    #[must_use]
-    pub const fn with_link(self, link: Link) -> Self {
-        Self { link, ..self }
-    }
+impl sealed::Shape for Diagonal {
+    const NAMES: [&'static str; 2] = ["MeanField", "StudentT"];
 
-    /// Parameters with this mean and these scales.
-    ///
-    /// # Errors
-    /// If a length differs, the mean is not finite, or a scale is not positive and finite.
-    pub fn at(&self, mean: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
-        same_length("mean", self.dim, mean.len())?;
-        same_length("scales", self.dim, scales.len())?;
-        all_finite("mean", mean)?;
-        let mut params = [mean, scales].concat();
-        self.link.inverses_into(scales, &mut params[self.dim..])?;
+    type Scale<'a> = &'a [f64];
+
+    fn params(link: Link, dim: usize, location: &[f64], scales: &[f64]) -> Result<Vec<f64>, Error> {
+        same_length("mean", dim, location.len())?;
+        same_length("scales", dim, scales.len())?;
+        all_finite("mean", location)?;
+        let mut params = [location, scales].concat();
+        link.inverses_into(scales, &mut params[dim..])?;
         Ok(params)
     }
 
-    /// The mean and `rho`, as slices of `params`.
-    fn parts<'a>(&self, params: &'a [f64]) -> (&'a [f64], &'a [f64]) {
-        assert_eq!(params.len(), 2 * self.dim, "mean and rho");
-        params.split_at(self.dim)
+    fn num_params(dim: usize) -> usize {
+        dim
     }
 
-    /// Writes the scales, and returns the log density at the mean; `logs` is scratch memory.
-    fn log_normalizer(&self, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
+    fn work_len(dim: usize, _: usize) -> usize {
+        2 * dim
+    }
+
+    fn check(link: Link, _: usize, rho: &[f64]) -> Result<(), Error> {
+        link.check(rho)
+    }
+
+    fn log_det(link: Link, dim: usize, rho: &[f64], mut work: &mut [f64]) -> f64 {
+        let scales = borrow(&mut work, dim);
+        link.scales_into(rho, scales);
+        standard::sum_of_logs(scales, borrow(&mut work, dim))
+    }
+
+    fn draw(law: Radial, lane: &mut Stream, u: &mut [f64]) {
+        match law.0 {
+            None => lane.normals_into(u),
+            Some(student) => u.iter_mut().for_each(|u| *u = student.draw(lane)),
+        }
+    }
+
+    fn entropy(student: Student, dim: usize) -> f64 {
+        dim as f64 * student.entropy(1)
+    }
+}
+
+impl<D: Dof> StudentT<D> {
+    /// The variances `sigma_i^2 nu / (nu - 2)`; `None` if `nu <= 2`, where they do not exist.
+    ///
+    /// # Errors
+    /// If `check` fails for `params`.
+    pub fn variances(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
+        self.check(params)?;
+        let ((_, rho, _), dof) = (self.parts(params), self.dof_at(params));
+        let variance = |&rho: &f64| self.link.scale(rho).powi(2) * dof / (dof - 2.0);
+        Ok((dof > 2.0).then(|| rho.iter().map(variance).collect()))
+    }
+}
+
+impl<L: Law> LocationScale<Diagonal, L> {
+    /// Writes the scales, and returns the log density at the location; `logs` is scratch memory.
+    fn log_normalizer(&self, law: Radial, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
         self.link.scales_into(rho, scales);
-        -(standard::sum_of_logs(scales, logs) + self.dim as f64 * LN_SQRT_2PI)
+        let peak = match law.0 {
+            None => law.log_peak(self.dim),
+            Some(student) => self.dim as f64 * student.log_peak(1),
+        };
+        peak - standard::sum_of_logs(scales, logs)
     }
 }
 
-impl Parametric for MeanField {
-    fn config(&self) -> String {
-        format!("{self:?}")
-    }
-
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn num_params(&self) -> usize {
-        2 * self.dim
-    }
-
-    fn work_len(&self, _columns: usize) -> usize {
-        2 * self.dim
-    }
-
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        same_length("params", self.num_params(), params.len())?;
-        all_finite("params", params)?;
-        self.link.check(&params[self.dim..])
-    }
-}
-
-impl Family for MeanField {
+impl<L: Law> Family for LocationScale<Diagonal, L> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
-        let (mean, rho) = self.parts(params);
+        let (location, rho, law) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let inverse = borrow(&mut work, self.dim);
-        let log_normalizer = self.log_normalizer(rho, inverse, borrow(&mut work, self.dim));
+        let log_normalizer = self.log_normalizer(law, rho, inverse, borrow(&mut work, self.dim));
         inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
-        standard::sums_squares_scaled(z, mean, inverse, log_q);
+        match law.0 {
+            None => standard::sums_squares_scaled(z, location, inverse, log_q),
+            Some(student) => student.total_falls(z, log_q, |i, z| (z - location[i]) * inverse[i]),
+        }
         log_q.iter_mut().for_each(|log_q| *log_q = log_normalizer - 0.5 * *log_q);
     }
 
@@ -124,16 +162,19 @@ impl Family for MeanField {
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let (mean, rho) = self.parts(params);
+        let (location, rho, law) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let scales = borrow(&mut work, self.dim);
-        let log_normalizer = self.log_normalizer(rho, scales, borrow(&mut work, self.dim));
-        each_column(lanes, z.rb_mut(), |lane, _, z| lane.normals_into(z));
-        standard::sums_squares(z.rb(), log_q);
+        let log_normalizer = self.log_normalizer(law, rho, scales, borrow(&mut work, self.dim));
+        each_column(lanes, z.rb_mut(), |lane, _, z| <Diagonal as sealed::Shape>::draw(law, lane, z));
+        match law.0 {
+            None => standard::sums_squares(z.rb(), log_q),
+            Some(student) => student.total_falls(z.rb(), log_q, |_, u| u),
+        }
         log_q.iter_mut().for_each(|log_q| *log_q = log_normalizer - 0.5 * *log_q);
         for j in 0..z.ncols() {
-            for ((z, mean), scale) in z.column_mut(j).iter_mut().zip(mean).zip(&*scales) {
-                *z = mean + scale * *z;
+            for ((z, location), scale) in z.column_mut(j).iter_mut().zip(location).zip(&*scales) {
+                *z = location + scale * *z;
             }
         }
     }
@@ -146,15 +187,35 @@ impl Family for MeanField {
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let (mean, rho) = self.parts(params);
+        let (location, rho, law) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, weights.len()), "a weight per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
         let (inverse, slope) = (borrow(&mut work, self.dim), borrow(&mut work, self.dim));
         self.link.scales_into(rho, inverse);
         self.link.log_derivatives_into(rho, inverse, slope);
         inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
-        let (d_mean, d_rho) = gradient.split_at_mut(self.dim);
-        AddScores { z, weights, mean, inverse, slope, d_mean, d_rho }.run();
+        let (d_mean, rest) = gradient.split_at_mut(self.dim);
+        let (d_rho, d_dof) = rest.split_at_mut(self.dim);
+        let Some(student) = law.0 else {
+            return AddScores { z, weights, mean: location, inverse, slope, d_mean, d_rho }.run();
+        };
+        let peak_slope = self.dim as f64 * student.log_peak_slope(1);
+        for (j, &weight) in weights.iter().enumerate() {
+            let z = z.column(j);
+            let mut claims = 0.0;
+            for i in 0..self.dim {
+                let (pull, claim) = student.pull_and_claim((z[i] - location[i]) * inverse[i]);
+                claims += claim;
+                d_mean[i] += weight * ((student.dof + 1.0) * pull * inverse[i]);
+                d_rho[i] += weight * (((student.dof + 1.0) * claim - 1.0) * slope[i]);
+            }
+            if let [d_dof] = d_dof {
+                let fall = student.total_fall(self.dim, |i| (z[i] - location[i]) * inverse[i]);
+                let rise = 0.5 * (1.0 + 1.0 / student.dof) * claims;
+                let slope = self.law.slope(&params[2 * self.dim..]);
+                *d_dof += weight * ((peak_slope - 0.5 * fall + rise) * slope);
+            }
+        }
     }
 
     fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
@@ -163,7 +224,13 @@ impl Family for MeanField {
     }
 }
 
-impl Reparameterised for MeanField {
+impl<L: KnownLaw> Reparameterised for LocationScale<Diagonal, L> {
+    fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
+        assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
+        let law = self.law.at(&[]);
+        each_column(lanes, noise, |lane, _, noise| <Diagonal as sealed::Shape>::draw(law, lane, noise));
+    }
+
     fn transport(
         &self,
         params: &[f64],
@@ -171,7 +238,7 @@ impl Reparameterised for MeanField {
         mut z: MatMut<'_, f64>,
         mut work: &mut [f64],
     ) {
-        let (mean, rho) = self.parts(params);
+        let (location, rho, _) = self.parts(params);
         assert_eq!((noise.nrows(), noise.ncols()), (self.dim, z.ncols()), "a noise per column");
         assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");
         let scales = borrow(&mut work, self.dim);
@@ -179,7 +246,7 @@ impl Reparameterised for MeanField {
         for j in 0..z.ncols() {
             let (z, noise) = (z.column_mut(j), noise.column(j));
             for i in 0..self.dim {
-                z[i] = mean[i] + scales[i] * noise[i];
+                z[i] = location[i] + scales[i] * noise[i];
             }
         }
     }
@@ -192,7 +259,7 @@ impl Reparameterised for MeanField {
         gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let (_, rho) = self.parts(params);
+        let (_, rho, _) = self.parts(params);
         assert_eq!((noise.nrows(), noise.ncols()), (self.dim, cotangents.ncols()), "a noise per column");
         assert_eq!(cotangents.nrows(), self.dim, "a cotangent has the dimension of z");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
@@ -216,27 +283,29 @@ impl Reparameterised for MeanField {
         mut slopes: MatMut<'_, f64>,
         mut work: &mut [f64],
     ) {
-        let (mean, rho) = self.parts(params);
+        let (location, rho, law) = self.parts(params);
         standard::assert_slopes(self.dim, z, slopes.as_ref());
-        let inverse = borrow(&mut work, self.dim);
-        self.link.scales_into(rho, inverse);
-        inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
+        let [scales, inverse] = [(); 2].map(|()| borrow(&mut work, self.dim));
+        self.link.scales_into(rho, scales);
+        inverse.iter_mut().zip(&*scales).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
         for j in 0..z.ncols() {
             let (slope, z) = (slopes.column_mut(j), z.column(j));
             for i in 0..self.dim {
-                slope[i] -= weight * ((z[i] - mean[i]) * inverse[i] * inverse[i]);
+                let away = z[i] - location[i];
+                slope[i] -= weight
+                    * law.0.map_or(away * inverse[i] * inverse[i], |student| {
+                        (student.dof + 1.0) * student.pull_and_claim(away / scales[i]).0 / scales[i]
+                    });
             }
         }
     }
 
-    fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
-        let (_, rho) = self.parts(params);
-        let scales = borrow(&mut work, self.dim);
-        0.5 * self.dim as f64 - self.log_normalizer(rho, scales, borrow(&mut work, self.dim))
+    fn entropy(&self, params: &[f64], work: &mut [f64]) -> f64 {
+        LocationScale::entropy(self, params, work)
     }
 
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {
-        let (_, rho) = self.parts(params);
+        let (_, rho, _) = self.parts(params);
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
         let (scales, slope) = (borrow(&mut work, self.dim), borrow(&mut work, self.dim));
         self.link.scales_into(rho, scales);

@@ -1,10 +1,11 @@
 //! Mixture of members of any family.
 
-use crate::MomentMatched;
-use faer::{MatMut, MatRef};
+use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
     ColumnsMut, Error, Family, Parametric, Stream, all_finite, batch_mut, borrow, numeric, same_length,
 };
+
+use crate::{GaussianFamily, MomentMatched};
 
 /// Mixture `q(z) = sum_k w_k q_k(z)` of `components` members of one family, with learned weights.
 ///
@@ -57,11 +58,15 @@ impl<F: Parametric> Mixture<F> {
     /// Parameters with these weights, which need not sum to one, and these parameters of the components.
     ///
     /// # Errors
-    /// If a number of components differs, a weight is not positive and finite, or a component refuses its parameters.
+    /// If a number of components differs, a weight is not positive and finite, or parameters fail the `check` of a component.
     pub fn at(&self, weights: &[f64], parts: &[Vec<f64>]) -> Result<Vec<f64>, Error> {
         same_length("weights", self.components, weights.len())?;
         same_length("components", self.components, parts.len())?;
-        let params = log_weights(weights)?.chain(parts.iter().flatten().copied()).collect::<Vec<f64>>();
+        if let Some(wrong) = weights.iter().find(|weight| !(**weight > 0.0 && weight.is_finite())) {
+            return Err(Error::parameter("weight", *wrong, "positive and finite"));
+        }
+        let logits = weights.iter().map(|weight| weight.ln());
+        let params: Vec<f64> = logits.chain(parts.iter().flatten().copied()).collect();
         self.check(&params)?;
         Ok(params)
     }
@@ -85,11 +90,24 @@ impl<F: Parametric> Mixture<F> {
     }
 }
 
-/// Logarithms of weights, which must be positive and finite.
-pub(crate) fn log_weights(weights: &[f64]) -> Result<impl Iterator<Item = f64>, Error> {
-    match weights.iter().find(|weight| !(**weight > 0.0 && weight.is_finite())) {
-        Some(wrong) => Err(Error::parameter("weight", *wrong, "positive and finite")),
-        None => Ok(weights.iter().map(|weight| weight.ln())),
+impl<F: GaussianFamily> Mixture<F> {
+    /// The mean `sum_k w_k m_k` and the covariance `sum_k w_k (S_k + (m_k - mean) (m_k - mean)^T)`.
+    ///
+    /// # Errors
+    /// If `check` fails for `params`.
+    pub fn moments(&self, params: &[f64]) -> Result<(Vec<f64>, Mat<f64>), Error> {
+        self.check(params)?;
+        let (dim, weights) = (self.dim(), self.weights(params));
+        let centre = |k: usize| self.component.mean(self.part(params, k));
+        let mut mean = vec![0.0; dim];
+        weights.iter().enumerate().for_each(|(k, weight)| numeric::axpy(*weight, centre(k), &mut mean));
+        let mut covariance = Mat::zeros(dim, dim);
+        for (k, weight) in weights.iter().enumerate() {
+            let away = Mat::from_fn(dim, 1, |i, _| centre(k)[i] - mean[i]);
+            let own = self.component.moments(self.part(params, k))?.covariance();
+            covariance += (own + &away * away.transpose()) * faer::Scale(*weight);
+        }
+        Ok((mean, covariance))
     }
 }
 

@@ -6,62 +6,44 @@ use mcsa_core::{
     Columns, Error, Family, Parametric, Stream, all_finite, borrow, checksum, numeric, same_length,
 };
 
-/// A variational family with one distribution per datum, `q_lambda(z_i | x_i)`: the counterpart of [`Family`] for a
-/// target of independent blocks.
+/// A variational family with one distribution per datum, `q_lambda(z_i | x_i) = q_{mu_i}(z_i)`: the counterpart of [`Family`] for a
+/// target of independent blocks. Each `mu_i` is a function of lambda.
 ///
 /// An implementation may share lambda among the data (an amortised family) or give each datum its own part of lambda; its
-/// documentation says which.
+/// documentation says which. [`work_len`](Parametric::work_len) is the length that [`BlocksAt::new`] needs: at least that of the
+/// family of a datum for one column, and twice its number of parameters.
 pub trait BlockFamily: Parametric {
+    /// The family of a single datum.
+    type Datum: Family;
+
+    /// The family of a single datum.
+    fn datum(&self) -> &Self::Datum;
+
     /// The number of data.
     fn num_blocks(&self) -> usize;
 
-    /// `log q_lambda(z_k | x_i)` of each column `k`, with the datum `i = rows[k]`, written to `log_q`.
+    /// Parameters `mu_i` of datum `row`, written to `own`.
     ///
     /// # Panics
-    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
-    fn log_blocks(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        z: MatRef<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    );
+    /// If the lengths differ, or datum `row` does not exist.
+    fn params_of(&self, params: &[f64], row: usize, own: &mut [f64]);
 
-    /// Draws column `k` of `z` from `q_lambda(. | x_i)`, `i = rows[k]`, with lane `k`, and writes its log density to `log_q`.
+    /// `gradient += (d mu_i / d lambda)^T score` at datum `row`.
     ///
     /// # Panics
-    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
-    fn sample_blocks_into(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        lanes: &mut [Stream],
-        z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    );
-
-    /// Weighted sum of scores, `gradient += sum_k weights[k] * d/dlambda log q_lambda(z_k | x_{rows[k]})`, added in the order of
-    /// `k`.
-    ///
-    /// # Panics
-    /// If the shapes differ, or an entry of `rows` is not less than [`num_blocks`](Self::num_blocks).
-    fn add_block_scores(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        z: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    );
+    /// If the lengths differ, or datum `row` does not exist.
+    fn add_score_of(&self, row: usize, score: &[f64], gradient: &mut [f64]);
 }
 
 /// Proposal distributions of blocks, `q_lambda(z_i | x_i)` at a fixed lambda, evaluated for many data in one batch.
+///
+/// # Panics
+/// Its methods panic if the shapes differ, or an entry of `rows` is not less than [`num_blocks`](BlockFamily::num_blocks).
 pub struct BlocksAt<'a, F: ?Sized> {
     family: &'a F,
     params: &'a [f64],
+    own: &'a mut [f64],
+    score: &'a mut [f64],
     work: &'a mut [f64],
 }
 
@@ -70,32 +52,48 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
     ///
     /// # Errors
     /// If the params fail [`Parametric::check`], or `work` is shorter than `family.work_len(columns)`.
-    pub fn new(family: &'a F, params: &'a [f64], columns: usize, work: &'a mut [f64]) -> Result<Self, Error> {
+    pub fn new(
+        family: &'a F,
+        params: &'a [f64],
+        columns: usize,
+        mut work: &'a mut [f64],
+    ) -> Result<Self, Error> {
         family.check(params)?;
         let needed = family.work_len(columns);
         if work.len() < needed {
             same_length("work", needed, work.len())?;
         }
-        Ok(Self { family, params, work })
+        let [own, score] = [(); 2].map(|()| borrow(&mut work, family.datum().num_params()));
+        Ok(Self { family, params, own, score, work })
     }
 
-    /// [`BlockFamily::log_blocks`] at the lambda of this proposal.
+    /// `log q_lambda(z_k | x_i)` of each column `k`, with the datum `i = rows[k]`, written to `log_q`.
     pub fn log_blocks(&mut self, rows: &[usize], z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        self.family.log_blocks(self.params, rows, z, log_q, self.work);
+        assert_eq!((z.ncols(), log_q.len()), (rows.len(), rows.len()), "a column and a density per row");
+        for (k, &row) in rows.iter().enumerate() {
+            self.family.params_of(self.params, row, self.own);
+            self.family.datum().log_probs(self.own, z.subcols(k, 1), &mut log_q[k..=k], self.work);
+        }
     }
 
-    /// [`BlockFamily::sample_blocks_into`] at the lambda of this proposal.
+    /// Draws column `k` of `z` from `q_lambda(. | x_i)`, `i = rows[k]`, with lane `k`, and writes its log density to `log_q`.
     pub fn sample_blocks_into(
         &mut self,
         rows: &[usize],
         lanes: &mut [Stream],
-        z: MatMut<'_, f64>,
+        mut z: MatMut<'_, f64>,
         log_q: &mut [f64],
     ) {
-        self.family.sample_blocks_into(self.params, rows, lanes, z, log_q, self.work);
+        assert_eq!((z.ncols(), lanes.len()), (rows.len(), rows.len()), "a column and a lane per row");
+        for (k, &row) in rows.iter().enumerate() {
+            self.family.params_of(self.params, row, self.own);
+            let (lane, column) = (&mut lanes[k..=k], z.rb_mut().subcols_mut(k, 1));
+            self.family.datum().sample_into(self.own, lane, column, &mut log_q[k..=k], self.work);
+        }
     }
 
-    /// [`BlockFamily::add_block_scores`] at the lambda of this proposal.
+    /// Weighted sum of scores, `gradient += sum_k weights[k] * d/dlambda log q_lambda(z_k | x_{rows[k]})`, added in the order of
+    /// `k`.
     pub fn add_block_scores(
         &mut self,
         rows: &[usize],
@@ -103,7 +101,14 @@ impl<'a, F: BlockFamily + ?Sized> BlocksAt<'a, F> {
         weights: &[f64],
         gradient: &mut [f64],
     ) {
-        self.family.add_block_scores(self.params, rows, z, weights, gradient, self.work);
+        assert_eq!((z.ncols(), weights.len()), (rows.len(), rows.len()), "a column and a weight per row");
+        for (k, &row) in rows.iter().enumerate() {
+            self.family.params_of(self.params, row, self.own);
+            self.score.fill(0.0);
+            let (z, weight) = (z.subcols(k, 1), &weights[k..=k]);
+            self.family.datum().add_scores(self.own, z, weight, self.score, self.work);
+            self.family.add_score_of(row, self.score, gradient);
+        }
     }
 }
 
@@ -147,7 +152,7 @@ impl<F: Family> Parametric for PerDatum<F> {
     }
 
     fn work_len(&self, _: usize) -> usize {
-        self.family.work_len(1)
+        2 * self.family.num_params() + self.family.work_len(1)
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
@@ -161,55 +166,22 @@ impl<F: Family> Parametric for PerDatum<F> {
 }
 
 impl<F: Family> BlockFamily for PerDatum<F> {
+    type Datum = F;
+
+    fn datum(&self) -> &F {
+        &self.family
+    }
+
     fn num_blocks(&self) -> usize {
         self.data
     }
 
-    fn log_blocks(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        z: MatRef<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    ) {
-        assert_eq!((z.ncols(), log_q.len()), (rows.len(), rows.len()), "a column and a density per row");
-        for (k, &row) in rows.iter().enumerate() {
-            self.family.log_probs(&params[self.part(row)], z.subcols(k, 1), &mut log_q[k..=k], work);
-        }
+    fn params_of(&self, params: &[f64], row: usize, own: &mut [f64]) {
+        own.copy_from_slice(&params[self.part(row)]);
     }
 
-    fn sample_blocks_into(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        lanes: &mut [Stream],
-        mut z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    ) {
-        assert_eq!((z.ncols(), lanes.len()), (rows.len(), rows.len()), "a column and a lane per row");
-        for (k, &row) in rows.iter().enumerate() {
-            let (lane, column) = (&mut lanes[k..=k], z.rb_mut().subcols_mut(k, 1));
-            self.family.sample_into(&params[self.part(row)], lane, column, &mut log_q[k..=k], work);
-        }
-    }
-
-    fn add_block_scores(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        z: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) {
-        assert_eq!((z.ncols(), weights.len()), (rows.len(), rows.len()), "a column and a weight per row");
-        for (k, &row) in rows.iter().enumerate() {
-            let part = self.part(row);
-            let (params, gradient) = (&params[part.clone()], &mut gradient[part]);
-            self.family.add_scores(params, z.subcols(k, 1), &weights[k..=k], gradient, work);
-        }
+    fn add_score_of(&self, row: usize, score: &[f64], gradient: &mut [f64]) {
+        numeric::axpy(1.0, score, &mut gradient[self.part(row)]);
     }
 }
 
@@ -249,11 +221,6 @@ impl<F: Family> Amortised<F> {
         Ok(Self { family, features })
     }
 
-    /// The family of a single datum.
-    pub fn family(&self) -> &F {
-        &self.family
-    }
-
     /// Lambda at which every datum has the same family parameters: `b = params`, `B = 0`.
     ///
     /// # Errors
@@ -263,18 +230,6 @@ impl<F: Family> Amortised<F> {
         let mut lambda = params.to_vec();
         lambda.resize(self.num_params(), 0.0);
         Ok(lambda)
-    }
-
-    /// Family parameters of datum `row`, `mu_i = b + B x_i`, written to `out`.
-    ///
-    /// # Panics
-    /// If the lengths differ, or datum `row` does not exist.
-    pub fn params_of(&self, params: &[f64], row: usize, out: &mut [f64]) {
-        let k = self.family.num_params();
-        out.copy_from_slice(&params[..k]);
-        for (column, &x) in params[k..].chunks_exact(k).zip(self.features.col_as_slice(row)) {
-            numeric::axpy(x, column, out);
-        }
     }
 }
 
@@ -308,65 +263,29 @@ impl<F: Family> Parametric for Amortised<F> {
 }
 
 impl<F: Family> BlockFamily for Amortised<F> {
+    type Datum = F;
+
+    fn datum(&self) -> &F {
+        &self.family
+    }
+
     fn num_blocks(&self) -> usize {
         self.features.ncols()
     }
 
-    fn log_blocks(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        z: MatRef<'_, f64>,
-        log_q: &mut [f64],
-        mut work: &mut [f64],
-    ) {
-        assert_eq!((z.ncols(), log_q.len()), (rows.len(), rows.len()), "a column and a density per row");
-        let own = borrow(&mut work, self.family.num_params());
-        for (k, &row) in rows.iter().enumerate() {
-            self.params_of(params, row, own);
-            self.family.log_probs(own, z.subcols(k, 1), &mut log_q[k..=k], work);
+    fn params_of(&self, params: &[f64], row: usize, own: &mut [f64]) {
+        let size = own.len();
+        own.copy_from_slice(&params[..size]);
+        for (column, &x) in params[size..].chunks_exact(size).zip(self.features.col_as_slice(row)) {
+            numeric::axpy(x, column, own);
         }
     }
 
-    fn sample_blocks_into(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        lanes: &mut [Stream],
-        mut z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-        mut work: &mut [f64],
-    ) {
-        assert_eq!((z.ncols(), lanes.len()), (rows.len(), rows.len()), "a column and a lane per row");
-        let own = borrow(&mut work, self.family.num_params());
-        for (k, &row) in rows.iter().enumerate() {
-            self.params_of(params, row, own);
-            let (lane, column) = (&mut lanes[k..=k], z.rb_mut().subcols_mut(k, 1));
-            self.family.sample_into(own, lane, column, &mut log_q[k..=k], work);
-        }
-    }
-
-    fn add_block_scores(
-        &self,
-        params: &[f64],
-        rows: &[usize],
-        z: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        mut work: &mut [f64],
-    ) {
-        assert_eq!((z.ncols(), weights.len()), (rows.len(), rows.len()), "a column and a weight per row");
-        let size = self.family.num_params();
-        let (own, score) = (borrow(&mut work, size), borrow(&mut work, size));
-        let (d_offset, d_slope) = gradient.split_at_mut(size);
-        for (k, &row) in rows.iter().enumerate() {
-            self.params_of(params, row, own);
-            score.fill(0.0);
-            self.family.add_scores(own, z.subcols(k, 1), &weights[k..=k], score, work);
-            numeric::axpy(1.0, score, d_offset);
-            for (column, &x) in d_slope.chunks_exact_mut(size).zip(self.features.col_as_slice(row)) {
-                numeric::axpy(x, score, column);
-            }
+    fn add_score_of(&self, row: usize, score: &[f64], gradient: &mut [f64]) {
+        let (d_offset, d_slope) = gradient.split_at_mut(score.len());
+        numeric::axpy(1.0, score, d_offset);
+        for (column, &x) in d_slope.chunks_exact_mut(score.len()).zip(self.features.col_as_slice(row)) {
+            numeric::axpy(x, score, column);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Standard Student t distribution: log density, score terms, entropy, draws, and the ratios of gamma functions in them.
 
-use mcsa_core::{Error, Stream, numeric};
+use faer::MatRef;
+use mcsa_core::{Columns, Error, Stream, numeric};
 use rand_distr::{Distribution, Gamma};
 use std::f64::consts::PI;
 
@@ -73,6 +74,14 @@ impl Student {
         total
     }
 
+    /// Twice the decrease of the log density of the product at each column of `z`, whose standardised coordinates are `u(i, z_i)`.
+    pub(crate) fn total_falls(self, z: MatRef<'_, f64>, falls: &mut [f64], u: impl Fn(usize, f64) -> f64) {
+        for (j, fall) in falls.iter_mut().enumerate() {
+            let z = z.column(j);
+            *fall = (self.dof + 1.0) * self.total_fall(z.len(), |i| u(i, z[i]));
+        }
+    }
+
     /// `(dof + n) / (dof + radius^2)`, the weight of a point in the score relative to a Gaussian.
     pub(crate) fn weight(self, n: usize, radius: f64) -> f64 {
         let t = radius / self.dof.sqrt();
@@ -120,13 +129,6 @@ impl Student {
     pub(crate) fn stretch(self, stream: &mut Stream) -> f64 {
         // Checked parameters have valid degrees of freedom; others give NaN, which kernels reject.
         self.chi_squared.map_or(f64::NAN, |chi_squared| (self.dof / chi_squared.sample(stream)).sqrt())
-    }
-
-    /// A draw from the standard multivariate t: independent normals times one common stretch.
-    pub(crate) fn draw_vector(self, stream: &mut Stream, eps: &mut [f64]) {
-        stream.normals_into(eps);
-        let stretch = self.stretch(stream);
-        eps.iter_mut().for_each(|eps| *eps *= stretch);
     }
 
     /// A draw from the standard t on the line.

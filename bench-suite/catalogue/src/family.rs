@@ -8,8 +8,8 @@ use mcsa_annealed::dais::{Annealed, Shape, Slope};
 use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
 use mcsa_core::{Counted, Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Separable, Stream};
 use mcsa_families::{
-    Activation, Affine, Bnaf, Coupling, CouplingMap, Drawn, Fixed, FixedBase, Flow, FullRank, Gauss,
-    GaussianFamily, Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
+    Affine, Bnaf, Coupling, CouplingMap, Drawn, Fixed, Flow, FullRank, Gauss, GaussianFamily, KnownLaw,
+    Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
 };
 use serde::{Deserialize, Serialize};
 
@@ -244,8 +244,7 @@ fn flow(
     freedom: Option<f64>,
     dim: usize,
 ) -> Result<BuiltFamily, Error> {
-    let coupling =
-        |mask| Layer::Coupling(Coupling { mask, hidden: vec![width], activation: Activation::Tanh, map });
+    let coupling = |mask| Layer::Coupling(Coupling { mask, hidden: vec![width], map });
     let masks = Mask::alternating(dim).take(couplings);
     let layers: Vec<Layer> = masks.map(coupling).chain([Layer::Linear]).collect();
     match freedom {
@@ -254,7 +253,7 @@ fn flow(
     }
 }
 
-fn of_flow<B: FixedBase + 'static>(flow: Flow<B>) -> BuiltFamily {
+fn of_flow<B: KnownLaw + 'static>(flow: Flow<B>) -> BuiltFamily {
     let (family, pushforward) = (Box::new(flow.clone()), Box::new(flow.clone()));
     let start =
         move |mean: &[f64], deviations: &[f64], stream: &mut Stream| flow.start_at(mean, deviations, stream);

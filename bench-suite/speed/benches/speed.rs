@@ -18,8 +18,8 @@ use mcsa_estimators::{
     snis,
 };
 use mcsa_families::{
-    Atoms, Defence, Flow, FullRank, Gauss, GaussianFamily, GaussianMixture, Link, LowRank, MeanField,
-    MomentMatched, MultivariateT, Spline, Start, StudentT, Tail,
+    Atoms, Defence, Flow, FullRank, Gauss, GaussianFamily, Link, LowRank, MeanField, Mixture, MomentMatched,
+    MultivariateT, Spline, Start, StudentT, Tail,
 };
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
 use mcsa_models::{
@@ -163,25 +163,25 @@ fn started<G: GaussianFamily>(q: G, stream: &mut Stream) -> Result<(G, Vec<f64>)
 }
 
 fn families(c: &mut Criterion) {
-    let jittered = Start::jittered();
     family(c, "mean_field", |dim, stream| started(MeanField::new(dim), stream));
     family(c, "low_rank_5", |dim, stream| started(LowRank::new(dim, 5), stream));
     family(c, "full_rank", |dim, stream| started(FullRank::new(dim), stream));
     family(c, "student_t", |dim, stream| {
-        let q = StudentT::fixed(dim, 5.0)?;
-        q.start(&jittered, stream).map(|params| (q, params))
+        Ok((StudentT::fixed(dim, 5.0)?, started(MeanField::new(dim), stream)?.1))
     });
     family(c, "student_t_learned", |dim, stream| {
-        let q = StudentT::learned(dim, 1.0)?;
-        q.start(&jittered, 5.0, stream).map(|params| (q, params))
+        let (q, mut params) = (StudentT::learned(dim, 1.0)?, started(MeanField::new(dim), stream)?.1);
+        params.push(q.law.param(5.0)?);
+        Ok((q, params))
     });
     family(c, "multivariate_t", |dim, stream| {
-        let q = MultivariateT::fixed(dim, 5.0)?;
-        q.start(&jittered, stream).map(|params| (q, params))
+        Ok((MultivariateT::fixed(dim, 5.0)?, started(FullRank::new(dim), stream)?.1))
     });
     family(c, "mixture_of_3", |dim, stream| {
-        let q = GaussianMixture::new(dim, 3)?;
-        q.start(&jittered, stream).map(|params| (q, params))
+        let q = Mixture::new(MeanField::new(dim), 3)?;
+        let mut part = || started(MeanField::new(dim), stream).map(|(_, params)| params);
+        let params = q.at(&[1.0; 3], &[part()?, part()?, part()?])?;
+        Ok((q, params))
     });
     family(c, "atoms_8", |dim, stream| {
         let mut points = Mat::zeros(dim, 8);
@@ -374,9 +374,9 @@ fn steps(c: &mut Criterion) {
     moments(c, "multivariate_t", &t, t.at(&[0.0; 11], half.as_ref(), 8.0).expect(GOOD));
     let (low, factor) = (LowRank::new(11, 2), Mat::from_fn(11, 2, |i, k| (i + k) as f64 / 11.0));
     moments(c, "low_rank_2", &low, low.at(&[0.0; 11], &[0.5; 11], factor.as_ref()).expect(GOOD));
-    let mixture = GaussianMixture::new(11, 2).expect(GOOD);
-    let (means, scales) = (Mat::from_fn(11, 2, |_, k| k as f64), Mat::full(11, 2, 0.5));
-    let start = mixture.at(&[0.5; 2], means.as_ref(), scales.as_ref()).expect(GOOD);
+    let mixture = Mixture::new(MeanField::new(11), 2).expect(GOOD);
+    let parts = [0.0, 1.0].map(|mean| mixture.component().at(&[mean; 11], &[0.5; 11]).expect(GOOD));
+    let start = mixture.at(&[0.5; 2], &parts).expect(GOOD);
     moments(c, "mixture_2", &mixture, start);
 }
 

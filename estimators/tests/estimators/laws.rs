@@ -8,8 +8,8 @@ use mcsa_estimators::{
     Moments, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa, pmcsa_rb, rws, single, snis,
 };
 use mcsa_families::{
-    Amortised, Defence, Drawn, FullRank, GaussianMixture, LowRank, MeanField, MomentMatched, MultivariateT,
-    PerDatum, StudentT, Tail,
+    Amortised, Defence, Drawn, FullRank, LowRank, MeanField, Mixture, MomentMatched, MultivariateT, PerDatum,
+    StudentT, Tail,
 };
 use mcsa_kernels::{Cycle, Hmc, Imh, Repeat};
 use mcsa_models::{FactorAnalysis, Gaussian, Learnable};
@@ -144,9 +144,10 @@ fn running_moments_of_families() {
     all(&family, &family.at(&[0.5; 3], identity.as_ref(), 8.0).unwrap());
     let family = StudentT::learned(3, 2.0).unwrap();
     all(&family, &family.at(&[0.5; 3], &[1.5; 3], 8.0).unwrap());
-    let family = GaussianMixture::new(3, 2).unwrap();
+    let family = Mixture::new(MeanField::new(3), 2).unwrap();
     let means = Mat::from_fn(3, 2, |i, k| (i + k) as f64 - 1.0);
-    all(&family, &family.at(&[0.3, 0.7], means.as_ref(), Mat::full(3, 2, 1.5).as_ref()).unwrap());
+    let parts = [0, 1].map(|k| family.component().at(means.col_as_slice(k), &[1.5; 3]).unwrap());
+    all(&family, &family.at(&[0.3, 0.7], &parts).unwrap());
     let family = LowRank::new(3, 2);
     all(&family, &family.at(&[0.5; 3], &[1.5; 3], means.as_ref()).unwrap());
 }

@@ -9,7 +9,7 @@ use mcsa_estimators::{
     pmcsa_rb, single,
 };
 use mcsa_families::{
-    FullRank, GaussianFamily, GaussianMixture, LowRank, MeanField, MomentMatched, MultivariateT, StudentT,
+    FullRank, GaussianFamily, LowRank, MeanField, Mixture, MomentMatched, MultivariateT, StudentT,
 };
 use mcsa_kernels::Rwm;
 use mcsa_models::Gaussian;
@@ -356,10 +356,11 @@ fn the_expected_step_is_that_with_the_target_itself() {
     rates_hold(&t, &t.at(&[0.5, 1.5], factor.as_ref()).unwrap(), 300);
     let t = StudentT::fixed(2, 4.0).unwrap();
     rates_hold(&t, &t.at(&[0.5, 1.5], &[1.0, 2.0]).unwrap(), 300);
-    let mixture = GaussianMixture::new(2, 2).unwrap();
-    let (means, scales) = (mat![[0.2, 2.5], [0.0, 1.0]], mat![[1.0, 2.0], [2.0, 1.0]]);
+    let mixture = Mixture::new(MeanField::new(2), 2).unwrap();
+    let parts = [([0.2, 0.0], [1.0, 2.0]), ([2.5, 1.0], [2.0, 1.0])];
+    let parts = parts.map(|(mean, scales)| mixture.component().at(&mean, &scales).unwrap());
     // On three atoms, steps of gain one lead out of the other families.
-    rates_hold(&mixture, &mixture.at(&[0.6, 0.4], means.as_ref(), scales.as_ref()).unwrap(), 0);
+    rates_hold(&mixture, &mixture.at(&[0.6, 0.4], &parts).unwrap(), 0);
     let low = LowRank::new(2, 1);
     rates_hold(&low, &low.at(&[0.5, 1.5], &[1.0, 2.0], mat![[0.5], [1.0]].as_ref()).unwrap(), 0);
     let learned = MultivariateT::learned(2, 2.0).unwrap();

@@ -7,7 +7,7 @@ use mcsa_numeric::linear::staircase::Staircase;
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use super::layer::{At, Bijection, Direction, Sweep, gradient_or_spare};
+use super::layer::{At, Bijection, Block, Direction, Sweep};
 use super::network::check_hidden;
 
 /// Masked autoregressive affine layer, of MAF (Papamakarios, Pavlakou & Murray 2017, eq. 3-5), or its inverse, of IAF (Kingma,
@@ -127,7 +127,7 @@ impl Bijection for MaskedAffine {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        (self.made.tape_len() + 2) * columns + self.num_params()
+        (self.made.tape_len() + 2) * columns
     }
 
     fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
@@ -140,12 +140,10 @@ impl Bijection for MaskedAffine {
         &self,
         at: At<'_>,
         direction: Direction,
-        points: &mut [f64],
-        log_det: &mut [f64],
-        tape: &mut [f64],
-        mut work: &mut [f64],
+        Block { x: points, log_det, tape, mut work }: Block<'_>,
     ) {
         let (n, params, way) = (log_det.len(), at.params, self.way(direction));
+        let [all, hidden, last] = self.made.layers();
         let mut coordinate = Coordinate { tanh: borrow(&mut work, n), scale: borrow(&mut work, n) };
         let (x, tape) = tape.split_at_mut(points.len());
         if way.expands {
@@ -153,11 +151,11 @@ impl Bijection for MaskedAffine {
         }
         if way.reads_input {
             self.read(points, tape, n);
-            self.made.forward(params, tape, n);
+            self.made.forward(all, None, params, tape, n);
         }
         for place in 0..self.dim {
             if !way.reads_input {
-                self.made.evaluate_output(place, params, tape, n);
+                self.made.forward(last.clone(), Some(place), params, tape, n);
             }
             let output = self.made.output(tape, n);
             self.bend(way, place, output, &mut coordinate);
@@ -172,7 +170,7 @@ impl Bijection for MaskedAffine {
                 for j in 0..n {
                     input[j * self.dim + place] = points[j * self.dim + self.at(place)];
                 }
-                self.made.evaluate_hidden(place, params, tape, n);
+                self.made.forward(hidden.clone(), Some(place), params, tape, n);
             }
         }
         if !way.expands {
@@ -180,23 +178,16 @@ impl Bijection for MaskedAffine {
         }
     }
 
-    fn backward(
-        &self,
-        at: At<'_>,
-        sweep: Sweep<'_>,
-        cotangents: &mut [f64],
-        gradient: Option<&mut [f64]>,
-        mut work: &mut [f64],
-    ) {
-        let (n, dim, params, way) = (sweep.weights.len(), self.dim, at.params, self.way(sweep.direction));
+    fn backward(&self, sweep: Sweep<'_>, cotangents: &mut [f64], gradient: &mut [f64], mut work: &mut [f64]) {
+        let (n, dim, params) = (sweep.weights.len(), self.dim, sweep.at.params);
+        let (way, [all, hidden, last]) = (self.way(sweep.direction), self.made.layers());
         let mut coordinate = Coordinate { tanh: borrow(&mut work, n), scale: borrow(&mut work, n) };
         let d = borrow(&mut work, self.made.tape_len() * n);
         d.fill(0.0);
-        let gradient = gradient_or_spare(gradient, self.num_params(), &mut work);
         let (x, tape) = sweep.tape.split_at(dim * n);
         for place in (0..dim).rev() {
             if !way.reads_input {
-                self.made.pull_hidden(place, params, (tape, d), gradient, n);
+                self.made.backward(hidden.clone(), Some(place), params, (tape, d), gradient, n);
                 let d_input = self.made.input(d, n);
                 for j in 0..n {
                     cotangents[j * dim + self.at(place)] += d_input[j * dim + place];
@@ -215,11 +206,11 @@ impl Bijection for MaskedAffine {
                 cotangents[k] = c * scale;
             }
             if !way.reads_input {
-                self.made.pull_output(place, params, (tape, d), gradient, n);
+                self.made.backward(last.clone(), Some(place), params, (tape, d), gradient, n);
             }
         }
         if way.reads_input {
-            self.made.backward(params, tape, d, gradient, n);
+            self.made.backward(all, None, params, (tape, d), gradient, n);
             let rows = self.made.input(d, n).chunks_exact(dim);
             for (row, cotangent) in rows.zip(cotangents.chunks_exact_mut(dim)) {
                 row.iter().enumerate().for_each(|(place, d)| cotangent[self.at(place)] += d);
@@ -242,7 +233,7 @@ impl Bijection for MaskedAffine {
 ///
 /// Parameters are `[W_1; b_1; ..; W; b]`. The tape holds `h_0, .., h_L` and the outputs, each for all points.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Made {
+struct Made {
     dim: usize,
     stairs: Vec<Staircase>,
     /// Index at which the parameters of each matrix begin, and at the end their number.
@@ -252,7 +243,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    pub(super) fn new(dim: usize, hidden: &[usize]) -> Result<Self, Error> {
+    fn new(dim: usize, hidden: &[usize]) -> Result<Self, Error> {
         check_hidden(hidden)?;
         let degrees = dim.saturating_sub(1);
         // Number of units of at most this degree; zero if the only coordinate has none before it.
@@ -276,17 +267,17 @@ impl Made {
         Ok(Self { dim, stairs, params, blocks })
     }
 
-    pub(super) fn num_params(&self) -> usize {
+    fn num_params(&self) -> usize {
         self.params[self.stairs.len()]
     }
 
     /// Length of the tape per point.
-    pub(super) fn tape_len(&self) -> usize {
+    fn tape_len(&self) -> usize {
         self.blocks[self.stairs.len() + 1]
     }
 
     /// Parameters at which the outputs are 0 for any input: hidden weights `N(0, 1 / inputs)`, all others 0.
-    pub(super) fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
+    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) {
         for (layer, stairs) in self.stairs.iter().enumerate() {
             for tread in stairs.treads() {
                 let scale = if self.is_hidden(layer) { 1.0 / (tread.width as f64).sqrt() } else { 0.0 };
@@ -309,129 +300,97 @@ impl Made {
     }
 
     /// The input on a tape of `columns` points.
-    pub(super) fn input<'t>(&self, tape: &'t mut [f64], columns: usize) -> &'t mut [f64] {
+    fn input<'t>(&self, tape: &'t mut [f64], columns: usize) -> &'t mut [f64] {
         &mut tape[..self.dim * columns]
     }
 
     /// The outputs on a tape of `columns` points: `(m_i, a_i)` for each coordinate, point by point.
-    pub(super) fn output<'t>(&self, tape: &'t mut [f64], columns: usize) -> &'t mut [f64] {
+    fn output<'t>(&self, tape: &'t mut [f64], columns: usize) -> &'t mut [f64] {
         &mut tape[self.blocks[self.stairs.len()] * columns..]
     }
 
     /// The outputs on a tape that is only read.
-    pub(super) fn read_output<'t>(&self, tape: &'t [f64], columns: usize) -> &'t [f64] {
+    fn read_output<'t>(&self, tape: &'t [f64], columns: usize) -> &'t [f64] {
         &tape[self.blocks[self.stairs.len()] * columns..]
     }
 
-    /// Computes some treads (degrees) of a layer from the previous block of the tape.
-    fn advance(&self, layer: usize, treads: Range<usize>, params: &[f64], tape: &mut [f64], columns: usize) {
-        let stairs = &self.stairs[layer];
-        let (weights, biases) = self.split(layer, params);
-        let (before, after) = tape.split_at_mut(self.blocks[layer + 1] * columns);
-        let (x, y) = (&before[self.blocks[layer] * columns..], &mut after[..stairs.rows() * columns]);
-        if y.is_empty() || treads.is_empty() {
-            return;
-        }
-        stairs.multiply(treads.clone(), weights, biases, x, y);
-        if self.is_hidden(layer) {
-            let rows = stairs.treads()[treads.start].rows.start..stairs.treads()[treads.end - 1].rows.end;
-            y.chunks_exact_mut(stairs.rows()).for_each(|y| numeric::tanh(&mut y[rows.clone()]));
-        }
+    /// All layers, the hidden ones, and the last, which gives the outputs.
+    fn layers(&self) -> [Range<usize>; 3] {
+        let last = self.stairs.len() - 1;
+        [0..last + 1, 0..last, last..last + 1]
     }
 
-    /// Full pass from a complete input.
-    pub(super) fn forward(&self, params: &[f64], tape: &mut [f64], columns: usize) {
-        for (layer, stairs) in self.stairs.iter().enumerate() {
-            self.advance(layer, 0..stairs.treads().len(), params, tape, columns);
-        }
+    /// Treads of a layer: all, or the one that depends on coordinate `place` and on none after it, if there is one.
+    fn treads(&self, layer: usize, place: Option<usize>) -> Range<usize> {
+        let count = self.stairs[layer].treads().len();
+        place.map_or(0..count, |place| place..count.min(place + 1))
     }
 
-    /// Computes the outputs of coordinate `i`, from units of degrees up to `i`.
-    pub(super) fn evaluate_output(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
-        self.advance(self.stairs.len() - 1, i..i + 1, params, tape, columns);
+    /// The rows of some treads of a hidden layer.
+    fn rows(stairs: &Staircase, treads: &Range<usize>) -> Range<usize> {
+        stairs.treads()[treads.start].rows.start..stairs.treads()[treads.end - 1].rows.end
     }
 
-    /// Computes the hidden units that depend on coordinate `i` and on none after it.
-    pub(super) fn evaluate_hidden(&self, i: usize, params: &[f64], tape: &mut [f64], columns: usize) {
-        if i + 1 < self.dim {
-            (0..self.stairs.len() - 1).for_each(|layer| self.advance(layer, i..i + 1, params, tape, columns));
-        }
-    }
-
-    /// Reverse-mode derivative of [`advance`](Self::advance); the cotangents `d` have the layout of the tape.
-    fn retreat(
+    /// Computes some layers from the block of the tape before them: the whole layers, or the treads of one coordinate.
+    fn forward(
         &self,
-        (layer, treads): (usize, Range<usize>),
+        layers: Range<usize>,
+        place: Option<usize>,
         params: &[f64],
-        (tape, d): (&[f64], &mut [f64]),
-        gradient: &mut [f64],
+        tape: &mut [f64],
         columns: usize,
     ) {
-        let stairs = &self.stairs[layer];
-        let height = stairs.rows();
-        if height * columns == 0 || treads.is_empty() {
-            return;
-        }
-        let [from, to] = [self.blocks[layer] * columns, self.blocks[layer + 1] * columns];
-        let (before, after) = d.split_at_mut(to);
-        let (d_x, d_y) = (&mut before[from..], &mut after[..height * columns]);
-        if self.is_hidden(layer) {
-            let rows = stairs.treads()[treads.start].rows.start..stairs.treads()[treads.end - 1].rows.end;
-            let values = tape[to..to + height * columns].chunks_exact(height);
-            let pairs = d_y.chunks_exact_mut(height).zip(values);
-            Arch::new().dispatch(|| {
-                for (d, h) in pairs {
-                    for (d, h) in d[rows.clone()].iter_mut().zip(&h[rows.clone()]) {
-                        *d *= 1.0 - h * h;
-                    }
-                }
-            });
-        }
-        let (weights, _) = self.split(layer, params);
-        let own = &mut gradient[self.params[layer]..self.params[layer + 1]];
-        let (d_weights, d_biases) = own.split_at_mut(stairs.num_weights());
-        stairs.pull(treads, weights, &tape[from..to], d_y, d_x, d_weights, d_biases);
-    }
-
-    /// Reverse-mode derivative of [`forward`](Self::forward).
-    pub(super) fn backward(
-        &self,
-        params: &[f64],
-        tape: &[f64],
-        d: &mut [f64],
-        gradient: &mut [f64],
-        columns: usize,
-    ) {
-        for (layer, stairs) in self.stairs.iter().enumerate().rev() {
-            self.retreat((layer, 0..stairs.treads().len()), params, (tape, d), gradient, columns);
-        }
-    }
-
-    /// Reverse-mode derivative of [`evaluate_output`](Self::evaluate_output).
-    pub(super) fn pull_output(
-        &self,
-        i: usize,
-        params: &[f64],
-        (tape, d): (&[f64], &mut [f64]),
-        gradient: &mut [f64],
-        columns: usize,
-    ) {
-        self.retreat((self.stairs.len() - 1, i..i + 1), params, (tape, d), gradient, columns);
-    }
-
-    /// Reverse-mode derivative of [`evaluate_hidden`](Self::evaluate_hidden); after it the cotangent of coordinate `i` is complete.
-    pub(super) fn pull_hidden(
-        &self,
-        i: usize,
-        params: &[f64],
-        (tape, d): (&[f64], &mut [f64]),
-        gradient: &mut [f64],
-        columns: usize,
-    ) {
-        if i + 1 < self.dim {
-            for layer in (0..self.stairs.len() - 1).rev() {
-                self.retreat((layer, i..i + 1), params, (tape, d), gradient, columns);
+        for layer in layers {
+            let (stairs, treads) = (&self.stairs[layer], self.treads(layer, place));
+            let (weights, biases) = self.split(layer, params);
+            let (before, after) = tape.split_at_mut(self.blocks[layer + 1] * columns);
+            let (x, y) = (&before[self.blocks[layer] * columns..], &mut after[..stairs.rows() * columns]);
+            if y.is_empty() || treads.is_empty() {
+                continue;
             }
+            stairs.multiply(treads.clone(), weights, biases, x, y);
+            if self.is_hidden(layer) {
+                let rows = Self::rows(stairs, &treads);
+                y.chunks_exact_mut(stairs.rows()).for_each(|y| numeric::tanh(&mut y[rows.clone()]));
+            }
+        }
+    }
+
+    /// Reverse-mode derivative of [`forward`](Self::forward); the cotangents `d` have the layout of the tape.
+    fn backward(
+        &self,
+        layers: Range<usize>,
+        place: Option<usize>,
+        params: &[f64],
+        (tape, d): (&[f64], &mut [f64]),
+        gradient: &mut [f64],
+        columns: usize,
+    ) {
+        for layer in layers.rev() {
+            let (stairs, treads) = (&self.stairs[layer], self.treads(layer, place));
+            let height = stairs.rows();
+            if height * columns == 0 || treads.is_empty() {
+                continue;
+            }
+            let [from, to] = [self.blocks[layer] * columns, self.blocks[layer + 1] * columns];
+            let (before, after) = d.split_at_mut(to);
+            let (d_x, d_y) = (&mut before[from..], &mut after[..height * columns]);
+            if self.is_hidden(layer) {
+                let rows = Self::rows(stairs, &treads);
+                let values = tape[to..to + height * columns].chunks_exact(height);
+                let pairs = d_y.chunks_exact_mut(height).zip(values);
+                Arch::new().dispatch(|| {
+                    for (d, h) in pairs {
+                        for (d, h) in d[rows.clone()].iter_mut().zip(&h[rows.clone()]) {
+                            *d *= 1.0 - h * h;
+                        }
+                    }
+                });
+            }
+            let (weights, _) = self.split(layer, params);
+            let own = &mut gradient[self.params[layer]..self.params[layer + 1]];
+            let (d_weights, d_biases) = own.split_at_mut(stairs.num_weights());
+            stairs.pull(treads, weights, &tape[from..to], d_y, d_x, d_weights, d_biases);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use mcsa_core::{Error, Stream, borrow, numeric};
 use mcsa_numeric::linear::staircase::Staircase;
-use pulp::{Arch, NullaryFnOnce};
+use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use super::layer::{At, Bijection, Direction, Sweep, gradient_or_spare};
+use super::layer::{At, Bijection, Block, Direction, Sweep};
 use super::network::check_hidden;
 use crate::Link;
 
@@ -166,7 +166,7 @@ impl Bijection for BlockLayer {
 
     /// Four batches of the size of the widest layer.
     fn work_len(&self, columns: usize) -> usize {
-        4 * self.widest() * columns + self.num_params()
+        4 * self.widest() * columns
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
@@ -218,15 +218,7 @@ impl Bijection for BlockLayer {
         }
     }
 
-    fn pass(
-        &self,
-        at: At<'_>,
-        direction: Direction,
-        x: &mut [f64],
-        log_det: &mut [f64],
-        tape: &mut [f64],
-        work: &mut [f64],
-    ) {
+    fn pass(&self, at: At<'_>, direction: Direction, Block { x, log_det, tape, work }: Block<'_>) {
         assert_eq!(
             direction,
             Direction::Forward,
@@ -254,18 +246,11 @@ impl Bijection for BlockLayer {
         }
     }
 
-    fn backward(
-        &self,
-        at: At<'_>,
-        sweep: Sweep<'_>,
-        cotangents: &mut [f64],
-        gradient: Option<&mut [f64]>,
-        mut work: &mut [f64],
-    ) {
+    fn backward(&self, sweep: Sweep<'_>, cotangents: &mut [f64], gradient: &mut [f64], mut work: &mut [f64]) {
+        let at = sweep.at;
         let (n, dim) = (sweep.weights.len(), self.dim);
         let [d_value, mut d_slope, d_x, mut d_before] =
             [(); 4].map(|()| borrow(&mut work, self.widest() * n));
-        let gradient = gradient_or_spare(gradient, self.num_params(), &mut work);
         let (input, mut tape) = sweep.tape.split_at(dim * n);
         let trace = self.end(n, tape);
         let (p, [g, rest]) = self.gate(at.params);
@@ -533,57 +518,38 @@ impl Blocks {
         weights: &Weights<&[f64]>,
         trace: &Trace<&[f64]>,
         x: &[f64],
+        d_out: [&[f64]; 2],
+        d_in: [&mut [f64]; 2],
+        gradient: &mut [f64],
+    ) {
+        Arch::new().dispatch(|| self.pull_here(weights, trace, x, d_out, d_in, gradient));
+    }
+
+    /// Body of [`pull`](Self::pull). With `c` the cotangent of a row's value, `s` of its log slope, `F = e^ws / |w|` and
+    /// `P = B x`:
+    ///
+    /// ```text
+    /// d w_k = F c x_k - (c P + s) w_k / |w|^2,   d ws = c P + s,   d b = c,   d x_k = F c w_k
+    /// d W_u = w_u d w_u + s share_u,   d before_u = s share_u      (own coordinate)
+    /// ```
+    #[inline(always)]
+    fn pull_here(
+        &self,
+        weights: &Weights<&[f64]>,
+        trace: &Trace<&[f64]>,
+        x: &[f64],
         [d_value, d_slope]: [&[f64]; 2],
         [d_x, d_before]: [&mut [f64]; 2],
         gradient: &mut [f64],
     ) {
-        Arch::new().dispatch(Pull {
-            blocks: self,
-            weights,
-            trace,
-            x,
-            d_value,
-            d_slope,
-            d_x,
-            d_before,
-            gradient,
-        });
-    }
-}
-
-/// Vectorised body of [`Blocks::pull`]. With `c` the cotangent of a row's value, `s` of its log slope, `F = e^ws / |w|` and
-/// `P = B x`:
-///
-/// ```text
-/// d w_k = F c x_k - (c P + s) w_k / |w|^2,   d ws = c P + s,   d b = c,   d x_k = F c w_k
-/// d W_u = w_u d w_u + s share_u,   d before_u = s share_u      (own coordinate)
-/// ```
-struct Pull<'a> {
-    blocks: &'a Blocks,
-    weights: &'a Weights<&'a [f64]>,
-    trace: &'a Trace<&'a [f64]>,
-    x: &'a [f64],
-    d_value: &'a [f64],
-    d_slope: &'a [f64],
-    d_x: &'a mut [f64],
-    d_before: &'a mut [f64],
-    gradient: &'a mut [f64],
-}
-
-impl NullaryFnOnce for Pull<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { blocks, weights, trace, x, d_value, d_slope, d_x, d_before, gradient } = self;
-        let (inputs, rows, treads) = (blocks.inputs, blocks.rows(), blocks.stairs.treads());
+        let (inputs, rows, treads) = (self.inputs, self.rows(), self.stairs.treads());
         let (width, columns) = (treads.len() * inputs, d_value.len() / rows);
-        let (d_weights, d_rest) = gradient.split_at_mut(blocks.stairs.num_weights());
+        let (d_weights, d_rest) = gradient.split_at_mut(self.stairs.num_weights());
         let (d_ws, d_biases) = d_rest.split_at_mut(rows);
         for tread in treads {
             let own = tread.width - inputs;
             for row in tread.rows.clone() {
-                let stored = blocks.stairs.row(tread, row);
+                let stored = self.stairs.row(tread, row);
                 let (w, d_w) = (&weights.raw[stored.clone()], &mut d_weights[stored]);
                 let ((w, own_w), (d_w, d_own)) = (w.split_at(own), d_w.split_at_mut(own));
                 for j in 0..columns {

@@ -1,11 +1,10 @@
 //! Coupling layers of a flow: masks, monotone maps of the line, and the affine map.
 
-use mcsa_core::{Error, Seed, Stream, borrow, numeric};
+use mcsa_core::{Error, Stream, borrow, numeric};
 use serde::{Deserialize, Serialize};
 
-use super::layer::{At, Bijection, Direction, Sweep};
-use super::linear::shuffled;
-use super::network::{Activation, Network};
+use super::layer::{At, Bijection, Block, Direction, Sweep};
+use super::network::Network;
 use super::spline::Spline;
 
 /// Set of coordinates that a coupling moves; the others stay and are the input of its network (Dinh et al. 2017, section 3.4).
@@ -16,11 +15,6 @@ pub enum Mask {
     Even,
     /// Coordinates 1, 3, 5, ..; none in dimension one.
     Odd,
-    /// A random half, the larger one if the dimension is odd.
-    Random {
-        /// Seed of the random half.
-        seed: u64,
-    },
 }
 
 impl Mask {
@@ -31,17 +25,7 @@ impl Mask {
 
     /// The coordinates that stay, and those that move, each in ascending order.
     pub fn split(self, dim: usize) -> (Vec<usize>, Vec<usize>) {
-        let moves: Vec<bool> = match self {
-            Self::Even => (0..dim).map(|i| i.is_multiple_of(2)).collect(),
-            Self::Odd => (0..dim).map(|i| !i.is_multiple_of(2)).collect(),
-            Self::Random { seed } => {
-                let mut moves = vec![false; dim];
-                let order = shuffled(dim, &mut Seed::new(seed).named("mask").stream(0, 0));
-                order[..dim.div_ceil(2)].iter().for_each(|&i| moves[i] = true);
-                moves
-            }
-        };
-        (0..dim).partition(|&i| !moves[i])
+        (0..dim).partition(|i| i.is_multiple_of(2) != (self == Self::Even))
     }
 }
 
@@ -57,11 +41,8 @@ impl Mask {
 pub struct Coupling {
     /// The coordinates that move.
     pub mask: Mask,
-    /// The number of units of each hidden layer of the network.
+    /// The number of tanh units of each hidden layer of the network.
     pub hidden: Vec<usize>,
-    /// Activation of the hidden layers.
-    #[serde(default)]
-    pub activation: Activation,
     /// The map of each moving coordinate.
     pub map: Map,
 }
@@ -102,7 +83,7 @@ impl CouplingLayer {
         }
         monotone(&coupling.map).check()?;
         let outputs = monotone(&coupling.map).num_raw() * moved.len();
-        let network = Network::new(stay.len(), &coupling.hidden, outputs, coupling.activation)?;
+        let network = Network::new(stay.len(), &coupling.hidden, outputs)?;
         Ok(Self { dim, stay, moved, network, map: coupling.map })
     }
 
@@ -167,15 +148,7 @@ impl Bijection for CouplingLayer {
     }
 
     /// Evaluates the network and moves the coordinates of every point in one direction.
-    fn pass(
-        &self,
-        at: At<'_>,
-        direction: Direction,
-        points: &mut [f64],
-        log_det: &mut [f64],
-        tape: &mut [f64],
-        work: &mut [f64],
-    ) {
+    fn pass(&self, at: At<'_>, direction: Direction, Block { x: points, log_det, tape, work }: Block<'_>) {
         let (map, width, columns) = (monotone(&self.map), self.moved.len(), log_det.len());
         let Tape { stay, network, kept, moved } = self.split_tape(tape);
         for (point, stay) in points.chunks_exact(self.dim).zip(stay.chunks_exact_mut(self.stay.len().max(1)))
@@ -197,14 +170,8 @@ impl Bijection for CouplingLayer {
         }
     }
 
-    fn backward(
-        &self,
-        at: At<'_>,
-        sweep: Sweep<'_>,
-        d: &mut [f64],
-        gradient: Option<&mut [f64]>,
-        mut work: &mut [f64],
-    ) {
+    fn backward(&self, sweep: Sweep<'_>, d: &mut [f64], gradient: &mut [f64], mut work: &mut [f64]) {
+        let at = sweep.at;
         let (map, width, columns) = (monotone(&self.map), self.moved.len(), sweep.weights.len());
         let (stay, tape) = sweep.tape.split_at(self.stay.len() * columns);
         let (network, tape) = tape.split_at(self.network.tape_len() * columns);
@@ -364,16 +331,6 @@ mod tests {
         assert_eq!(Mask::Even.split(5), (vec![1, 3], vec![0, 2, 4]));
         assert_eq!(Mask::Odd.split(5), (vec![0, 2, 4], vec![1, 3]));
         assert_eq!(Mask::Even.split(1), (vec![], vec![0]));
-        for seed in 0..20 {
-            let (stay, moved) = Mask::Random { seed }.split(7);
-            assert_eq!((stay.len(), moved.len()), (3, 4));
-            let mut all = [stay, moved].concat();
-            all.sort_unstable();
-            assert_eq!(all, (0..7).collect::<Vec<_>>());
-        }
-        let different =
-            (0..20).map(|seed| Mask::Random { seed }.split(7)).collect::<std::collections::HashSet<_>>();
-        assert!(different.len() > 5);
         assert_eq!(Mask::alternating(1).take(2).collect::<Vec<_>>(), [Mask::Even, Mask::Even]);
         assert_eq!(Mask::alternating(2).take(2).collect::<Vec<_>>(), [Mask::Even, Mask::Odd]);
     }

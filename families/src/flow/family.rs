@@ -3,22 +3,22 @@
 use faer::reborrow::Reborrow;
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Pushforward, Stream, borrow};
-use mcsa_numeric::linear::standard;
 
-use super::base::Noise;
-use super::layer::{At, Direction, Sweep};
+use super::Flow;
+use super::layer::{At, Block, Direction, Sweep};
 use super::model::Placed;
-use super::{Base, FixedBase, Flow};
+use crate::KnownLaw;
+use crate::law::Radial;
 
 /// The log density; `-inf` instead of NaN where `z` has no NaN but is so far away that a number overflowed.
 fn decided(log_q: f64, z: &[f64]) -> f64 {
     if log_q.is_nan() && !z.iter().any(|z| z.is_nan()) { f64::NEG_INFINITY } else { log_q }
 }
 
-impl<B: Base> Family for Flow<B> {
+impl<B: KnownLaw> Family for Flow<B> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
-        let noise = self.base.noise(self.base_params(params));
+        let noise = self.noise();
         let peak = noise.log_peak(self.dim);
         let mut room = self.room(params, z.ncols(), false, work);
         for (b, log_q) in log_q.chunks_mut(BLOCK).enumerate() {
@@ -39,7 +39,7 @@ impl<B: Base> Family for Flow<B> {
         work: &mut [f64],
     ) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
-        let noise = self.base.noise(self.base_params(params));
+        let noise = self.noise();
         noise.sample_into(lanes, z.as_mut());
         self.push_in_place(params, z, log_q, work);
     }
@@ -54,51 +54,17 @@ impl<B: Base> Family for Flow<B> {
     ) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, weights.len()), "a weight per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let base_params = self.base_params(params);
-        let (noise, dof_slope) = (self.base.noise(base_params), self.base.dof_slope(base_params));
-        let peak_slope = if B::NUM_PARAMS > 0 { noise.log_peak_slope(self.dim) } else { 0.0 };
-        let (gradient, of_base) = gradient.split_at_mut(params.len() - B::NUM_PARAMS);
+        let noise = self.noise();
         let mut room = self.room(params, z.ncols(), true, work);
         for (b, weights) in weights.chunks(BLOCK).enumerate() {
-            let passed = room.pass(self, params, Direction::Inverse, z, b * BLOCK, true);
-            if let [of_base] = &mut *of_base {
-                for (eps, weight) in passed.x.chunks_exact(self.dim).zip(weights) {
-                    *of_base += weight * (noise.dof_score(peak_slope, eps) * dof_slope);
-                }
-            }
+            room.pass(self, params, Direction::Inverse, z, b * BLOCK, true);
             room.begin_at_noise(noise, self.dim, weights);
-            room.back(self, params, Direction::Inverse, weights, Some(&mut *gradient));
+            room.back(self, params, Direction::Inverse, weights, gradient);
         }
     }
 }
 
-impl<B: Base> Flow<B> {
-    /// Adds `weight * d/dz log q(z_j)` to column `j` of `slopes`; `work` as for the methods of [`Family`].
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    pub fn add_slopes(
-        &self,
-        params: &[f64],
-        z: MatRef<'_, f64>,
-        weight: f64,
-        mut slopes: MatMut<'_, f64>,
-        work: &mut [f64],
-    ) {
-        standard::assert_slopes(self.dim, z, slopes.as_ref());
-        let noise = self.base.noise(self.base_params(params));
-        let mut room = self.room(params, z.ncols(), true, work);
-        for first in (0..z.ncols()).step_by(BLOCK) {
-            let n = room.pass(self, params, Direction::Inverse, z, first, true).log_det.len();
-            let weights = &[weight; BLOCK][..n];
-            room.begin_at_noise(noise, self.dim, weights);
-            let d = room.back(self, params, Direction::Inverse, weights, None);
-            for (k, d) in d.chunks_exact(self.dim).enumerate() {
-                slopes.column_mut(first + k).iter_mut().zip(d).for_each(|(slope, d)| *slope += d);
-            }
-        }
-    }
-
+impl<B: KnownLaw> Flow<B> {
     /// Noise of each point, `eps_j = t^-1(z_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
     ///
     /// # Panics
@@ -115,7 +81,7 @@ impl<B: Base> Flow<B> {
     }
 }
 
-impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// Point of each noise, `z_j = t(eps_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
     ///
     /// # Panics
@@ -142,7 +108,6 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     ) {
         assert_eq!((from.nrows(), from.ncols()), (self.dim, log_det.len()), "a determinant per column");
         assert_eq!((to.nrows(), to.ncols()), (self.dim, from.ncols()), "an image per column");
-        assert_eq!(params.len(), self.num_params(), "the params of every layer, and of the base");
         let mut room = self.room(params, from.ncols(), false, work);
         for (b, log_det) in log_det.chunks_mut(BLOCK).enumerate() {
             let passed = room.pass(self, params, direction, from, b * BLOCK, false);
@@ -161,7 +126,7 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
         log_q: &mut [f64],
         work: &mut [f64],
     ) {
-        let noise = self.base.noise(self.base_params(params));
+        let noise = self.noise();
         let peak = noise.log_peak(self.dim);
         let mut room = self.room(params, z.ncols(), false, work);
         for (b, log_q) in log_q.chunks_mut(BLOCK).enumerate() {
@@ -178,10 +143,10 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     }
 }
 
-impl<B: FixedBase, const INVERTIBLE: bool> Pushforward for Flow<B, INVERTIBLE> {
+impl<B: KnownLaw, const INVERTIBLE: bool> Pushforward for Flow<B, INVERTIBLE> {
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
         assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
-        self.base.noise(&[]).sample_into(lanes, noise);
+        self.noise().sample_into(lanes, noise);
     }
 
     fn push(
@@ -218,7 +183,7 @@ impl<B: FixedBase, const INVERTIBLE: bool> Pushforward for Flow<B, INVERTIBLE> {
             let first = b * BLOCK;
             room.pass(self, params, Direction::Forward, noise, first, true);
             room.begin_at_points(cotangents, first, weights.len());
-            room.back(self, params, Direction::Forward, weights, Some(&mut *gradient));
+            room.back(self, params, Direction::Forward, weights, gradient);
         }
     }
 }
@@ -234,14 +199,6 @@ pub(super) struct Room<'a> {
     d: &'a mut [f64],
 }
 
-/// Memory of a block of points.
-struct Block<'a> {
-    x: &'a mut [f64],
-    log_det: &'a mut [f64],
-    tape: &'a mut [f64],
-    work: &'a mut [f64],
-}
-
 /// Output of a block that has passed all layers.
 pub(super) struct Passed<'a> {
     /// Output points, one after the other.
@@ -250,7 +207,7 @@ pub(super) struct Passed<'a> {
     pub(super) log_det: &'a mut [f64],
 }
 
-impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// Length of `work` for batches of `columns` columns.
     pub(super) fn room_len(&self, columns: usize) -> usize {
         let n = columns.min(BLOCK);
@@ -260,7 +217,7 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     }
 
     fn layer_work_len(&self, columns: usize) -> usize {
-        let each = self.parts.iter().map(|placed| placed.part.bijection().work_len(columns));
+        let each = self.parts.iter().map(|placed| placed.bijection.work_len(columns));
         each.max().unwrap_or(0)
     }
 
@@ -272,6 +229,7 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
         backward: bool,
         mut work: &'a mut [f64],
     ) -> Room<'a> {
+        assert_eq!(params.len(), self.num_params(), "the params of every layer");
         let n = columns.min(BLOCK);
         let (prepared, tape) = self.parts.last().map_or((0, 0), |last| (last.prepared.end, last.tape.end));
         let room = Room {
@@ -287,7 +245,7 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
         };
         for placed in &self.parts {
             let prepared = &mut room.prepared[placed.prepared.clone()];
-            placed.part.bijection().prepare(&params[placed.params.clone()], prepared, backward);
+            placed.bijection.prepare(&params[placed.params.clone()], prepared, backward);
         }
         room
     }
@@ -296,7 +254,7 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
 impl Room<'_> {
     /// Passes a block of columns, starting at `first`, through all layers in one direction. The tape is kept for a backward sweep
     /// if `taped`.
-    pub(super) fn pass<B: Base, const INVERTIBLE: bool>(
+    pub(super) fn pass<B: KnownLaw, const INVERTIBLE: bool>(
         &mut self,
         flow: &Flow<B, INVERTIBLE>,
         params: &[f64],
@@ -317,7 +275,7 @@ impl Room<'_> {
             // Without a backward sweep every layer writes to the beginning of the tape, which stays in the cache.
             let start = if taped { placed.tape.start * n } else { 0 };
             let tape = &mut tape[start..start + placed.tape.len() * n];
-            placed.part.bijection().pass(at, direction, x, log_det, tape, work);
+            placed.bijection.pass(at, direction, Block { x, log_det, tape, work });
         };
         match direction {
             Direction::Forward => flow.parts.iter().for_each(&mut through),
@@ -326,39 +284,39 @@ impl Room<'_> {
         Passed { x, log_det }
     }
 
-    /// Backward sweep over the block of the last [`pass`](Self::pass), which was `taped`, with output cotangents in `self.d`;
-    /// returns the cotangents of the input points. `weights` are those of log densities, in which the log-determinant has a minus
+    /// Backward sweep over the block of the last [`pass`](Self::pass), which was `taped`, with output cotangents in `self.d`.
+    /// `weights` are those of log densities, in which the log-determinant has a minus
     /// sign.
-    pub(super) fn back<B: Base, const INVERTIBLE: bool>(
+    pub(super) fn back<B: KnownLaw, const INVERTIBLE: bool>(
         &mut self,
         flow: &Flow<B, INVERTIBLE>,
         params: &[f64],
         direction: Direction,
         weights: &[f64],
-        mut gradient: Option<&mut [f64]>,
-    ) -> &[f64] {
+        gradient: &mut [f64],
+    ) {
         let n = weights.len();
         let negated = &mut self.weights[..n];
         negated.iter_mut().zip(weights).for_each(|(negated, weight)| *negated = -weight);
         let (d, Block { tape, work, .. }) = (&mut self.d[..n * flow.dim], &mut self.block);
         let mut through = |placed: &Placed| {
             let tape = &tape[placed.tape.start * n..placed.tape.end * n];
-            let gradient = gradient.as_deref_mut().map(|gradient| &mut gradient[placed.params.clone()]);
-            let sweep = Sweep { direction, tape, weights: negated };
-            placed.part.bijection().backward(placed.at(params, self.prepared), sweep, d, gradient, work);
+            let gradient = &mut gradient[placed.params.clone()];
+            let sweep = Sweep { at: placed.at(params, self.prepared), direction, tape, weights: negated };
+            placed.bijection.backward(sweep, d, gradient, work);
         };
         match direction {
             Direction::Forward => flow.parts.iter().rev().for_each(&mut through),
             Direction::Inverse => flow.parts.iter().for_each(&mut through),
         }
-        d
     }
 
     /// Initial cotangents of a backward sweep from the noise: weighted gradients of the base log density.
-    pub(super) fn begin_at_noise(&mut self, noise: Noise, dim: usize, weights: &[f64]) {
+    pub(super) fn begin_at_noise(&mut self, noise: Radial, dim: usize, weights: &[f64]) {
         let points = self.block.x.chunks_exact(dim).zip(self.d.chunks_exact_mut(dim));
         for ((eps, d), &weight) in points.zip(weights) {
-            noise.slope_into(eps, weight, d);
+            let pull = noise.weight(eps);
+            d.iter_mut().zip(eps).for_each(|(d, eps)| *d = -weight * pull * eps);
         }
     }
 

@@ -1,12 +1,15 @@
 //! Layers of a flow: configuration, and the bijection of each in a given dimension.
 
-use mcsa_core::{Error, Stream, borrow};
+use std::sync::Arc;
+
+use faer::MatRef;
+use mcsa_core::{Error, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::autoregressive::{Autoregressive, MaskedAffine};
 use super::block_neural::{BlockLayer, BlockNeural};
 use super::coupling::{Coupling, CouplingLayer};
-use super::linear::{ActNorm, Linear, Order, Permutation};
+use super::linear::{ActNorm, Linear};
 
 /// Layer of a flow: a bijection whose Jacobian determinant is cheap.
 ///
@@ -14,7 +17,6 @@ use super::linear::{ActNorm, Linear, Order, Permutation};
 /// |---|---|---|
 /// | `Coupling` | each moving coordinate by a monotone map whose parameters depend on the others | those of its network |
 /// | `Autoregressive` | each coordinate scaled and shifted depending on those before it | those of its network |
-/// | `Permutation` | the coordinates in another order | none |
 /// | `Linear` | `b + L U x` | `d + d^2`: `[b; L; U]` |
 /// | `ActNorm` | `b + s x` | `2 d`: `[b; rho]`, `s = ln(1 + e^rho)` |
 /// | `BlockNeural` | a network that is monotone in each coordinate; no inverse | those of its network |
@@ -25,8 +27,6 @@ pub enum Layer {
     Coupling(Coupling),
     /// Masked autoregressive affine map, or its inverse.
     Autoregressive(Autoregressive),
-    /// Permutation of the coordinates.
-    Permutation(Permutation),
     /// Invertible matrix by its triangular factors, and a shift (Kingma & Dhariwal 2018): `L` lower triangular by columns, packed
     /// as in [`FullRank`](crate::FullRank); `U` upper triangular by rows, without its diagonal of ones.
     Linear,
@@ -41,52 +41,16 @@ impl Layer {
     pub fn has_inverse(&self) -> bool {
         !matches!(self, Self::BlockNeural(_))
     }
-}
 
-/// A layer in a given dimension.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Part {
-    Coupling(CouplingLayer),
-    Autoregressive(MaskedAffine),
-    Permutation(Order),
-    Linear(Linear),
-    ActNorm(ActNorm),
-    BlockNeural(BlockLayer),
-}
-
-impl Part {
-    pub(super) fn new(layer: &Layer, dim: usize) -> Result<Self, Error> {
-        Ok(match layer {
-            Layer::Coupling(coupling) => Self::Coupling(CouplingLayer::new(coupling, dim)?),
-            Layer::Autoregressive(config) => Self::Autoregressive(MaskedAffine::new(config, dim)?),
-            Layer::Permutation(permutation) => Self::Permutation(Order { sources: permutation.sources(dim) }),
-            Layer::Linear => Self::Linear(Linear { dim }),
-            Layer::ActNorm => Self::ActNorm(ActNorm { dim }),
-            Layer::BlockNeural(config) => Self::BlockNeural(BlockLayer::new(config, dim)?),
+    /// The bijection in dimension `dim`.
+    pub(super) fn bijection(&self, dim: usize) -> Result<Arc<dyn Bijection>, Error> {
+        Ok(match self {
+            Self::Coupling(coupling) => Arc::new(CouplingLayer::new(coupling, dim)?),
+            Self::Autoregressive(config) => Arc::new(MaskedAffine::new(config, dim)?),
+            Self::Linear => Arc::new(Linear { dim }),
+            Self::ActNorm => Arc::new(ActNorm { dim }),
+            Self::BlockNeural(config) => Arc::new(BlockLayer::new(config, dim)?),
         })
-    }
-
-    pub(super) fn bijection(&self) -> &dyn Bijection {
-        match self {
-            Self::Coupling(coupling) => coupling,
-            Self::Autoregressive(masked) => masked,
-            Self::Permutation(order) => order,
-            Self::Linear(linear) => linear,
-            Self::ActNorm(norm) => norm,
-            Self::BlockNeural(block) => block,
-        }
-    }
-
-    /// Sets `params` such that the layer is `y = location + scales x`.
-    pub(super) fn place(&self, location: &[f64], scales: &[f64], params: &mut [f64]) -> Result<(), Error> {
-        match self {
-            Self::ActNorm(norm) => norm.place(location, scales, params),
-            Self::Linear(linear) => {
-                let diagonal = |i, j| if i == j { scales[i] } else { 0.0 };
-                linear.place(location, faer::Mat::from_fn(linear.dim, linear.dim, diagonal).as_ref(), params)
-            }
-            _ => Err(Error::invalid("the last layer has no location and scale: end with ActNorm or Linear")),
-        }
     }
 }
 
@@ -106,9 +70,20 @@ pub(super) enum Direction {
     Inverse,
 }
 
+/// A block of points on its way through the layers, and lent memory.
+pub(super) struct Block<'a> {
+    /// The points, one after the other.
+    pub(super) x: &'a mut [f64],
+    /// `ln |det df/dx|` of each point, summed over the layers.
+    pub(super) log_det: &'a mut [f64],
+    pub(super) tape: &'a mut [f64],
+    pub(super) work: &'a mut [f64],
+}
+
 /// Record of a sweep that a reverse sweep reads.
 #[derive(Clone, Copy)]
 pub(super) struct Sweep<'a> {
+    pub(super) at: At<'a>,
     pub(super) direction: Direction,
     pub(super) tape: &'a [f64],
     /// Cotangent of `ln |det df/dx|` of each point, for either direction.
@@ -117,7 +92,7 @@ pub(super) struct Sweep<'a> {
 
 /// Bijection `y = f(x)` on batches, points one after the other in a slice. The arithmetic of one point does not depend on the
 /// others.
-pub(super) trait Bijection {
+pub(super) trait Bijection: std::fmt::Debug + Send + Sync {
     fn num_params(&self) -> usize {
         0
     }
@@ -156,15 +131,7 @@ pub(super) trait Bijection {
 
     /// `x <- f(x)` or `x <- f^-1(x)`, and `log_det += ln |det df/dx|` at the argument of `f`. Only flows all of whose layers
     /// [have an inverse](Layer::has_inverse) pass them inversely.
-    fn pass(
-        &self,
-        at: At<'_>,
-        direction: Direction,
-        x: &mut [f64],
-        log_det: &mut [f64],
-        tape: &mut [f64],
-        work: &mut [f64],
-    );
+    fn pass(&self, at: At<'_>, direction: Direction, block: Block<'_>);
 
     /// Reverse-mode derivative: replaces cotangents of a sweep's output by those of its input; `gradient += ..` in the order of
     /// points.
@@ -172,24 +139,15 @@ pub(super) trait Bijection {
     /// With `l = ln |det df/dx|` of cotangent `v`: after a forward pass it is `dx = f_x^T dy + v l_x` and
     /// `dlambda = f_lambda^T dy + v l_lambda`. After an inverse pass, `l` is still a function of `x`, which is then the output: with
     /// `g = dx + v l_x` it is `dy = f_x^-T g` and `dlambda = -f_lambda^T dy + v l_lambda`.
-    fn backward(
-        &self,
-        at: At<'_>,
-        sweep: Sweep<'_>,
-        d: &mut [f64],
-        gradient: Option<&mut [f64]>,
-        work: &mut [f64],
-    );
-}
+    fn backward(&self, sweep: Sweep<'_>, d: &mut [f64], gradient: &mut [f64], work: &mut [f64]);
 
-/// The gradient that a backward sweep adds to, or lent memory that nobody reads if none was asked for.
-pub(super) fn gradient_or_spare<'o, 'g: 'o, 'w: 'o>(
-    gradient: Option<&'g mut [f64]>,
-    len: usize,
-    work: &mut &'w mut [f64],
-) -> &'o mut [f64] {
-    match gradient {
-        Some(gradient) => gradient,
-        None => borrow(work, len),
+    /// Sets `params` such that the layer is `y = location + scales x`.
+    fn place(&self, _location: &[f64], _scales: &[f64], _params: &mut [f64]) -> Result<(), Error> {
+        Err(Error::invalid("the last layer has no location and scale: end with ActNorm or Linear"))
+    }
+
+    /// Sets `params` such that the layer is `y = location + factor x`, with a lower triangular factor.
+    fn place_factor(&self, _: &[f64], _factor: MatRef<'_, f64>, _params: &mut [f64]) -> Result<(), Error> {
+        Err(Error::invalid("the last layer has no matrix: end with Linear"))
     }
 }

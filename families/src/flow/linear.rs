@@ -1,95 +1,18 @@
-//! Layers that are linear in the point: permutations, location and scale of each coordinate (ActNorm), and LU factors.
+//! Layers that are linear in the point: location and scale of each coordinate (ActNorm), and LU factors.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Error, Seed, Stream, borrow};
+use mcsa_core::{Error, Stream, borrow};
 use mcsa_numeric::linear::{packed, standard};
 use pulp::Arch;
-use serde::{Deserialize, Serialize};
 
-use super::layer::{At, Bijection, Direction, Sweep};
+use super::layer::{At, Bijection, Block, Direction, Sweep};
 use crate::{FullRank, Link};
 
-/// Permutation of coordinates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Permutation {
-    /// Reversed order.
-    Reverse,
-    /// Random order, all permutations equally likely.
-    Random {
-        /// Seed of the permutation.
-        seed: u64,
-    },
-}
-
-impl Permutation {
-    /// Indices `source` such that `y_i = x_source[i]`.
-    pub fn sources(self, dim: usize) -> Vec<usize> {
-        match self {
-            Self::Reverse => (0..dim).rev().collect(),
-            Self::Random { seed } => shuffled(dim, &mut Seed::new(seed).named("permutation").stream(0, 0)),
-        }
-    }
-}
-
-/// Random permutation of `0..count` (Fisher & Yates).
-pub(super) fn shuffled(count: usize, stream: &mut Stream) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        let chosen = stream.index(last + 1).expect("there is something to choose from");
-        order.swap(last, chosen);
-    }
-    order
-}
-
-/// Permutation of a given dimension: `y_i = x_source[i]`.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Order {
-    /// Indices as [`Permutation::sources`] gives them.
-    pub(super) sources: Vec<usize>,
-}
-
-impl Order {
-    /// `x_i <- x_source[i]` of each point, or the inverse.
-    fn apply(&self, direction: Direction, points: &mut [f64], work: &mut [f64]) {
-        let dim = self.sources.len();
-        for x in points.chunks_exact_mut(dim) {
-            let before = &mut work[..dim];
-            before.copy_from_slice(x);
-            for (i, &source) in self.sources.iter().enumerate() {
-                match direction {
-                    Direction::Forward => x[i] = before[source],
-                    Direction::Inverse => x[source] = before[i],
-                }
-            }
-        }
-    }
-}
-
-impl Bijection for Order {
-    fn work_len(&self, _: usize) -> usize {
-        self.sources.len()
-    }
-
-    fn pass(
-        &self,
-        _: At<'_>,
-        direction: Direction,
-        x: &mut [f64],
-        _: &mut [f64],
-        _: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.apply(direction, x, work);
-    }
-
-    fn backward(&self, _: At<'_>, sweep: Sweep<'_>, d: &mut [f64], _: Option<&mut [f64]>, work: &mut [f64]) {
-        let back = match sweep.direction {
-            Direction::Forward => Direction::Inverse,
-            Direction::Inverse => Direction::Forward,
-        };
-        self.apply(back, d, work);
-    }
+/// Appends parameters at which the layer is the identity.
+fn start_placed(layer: &dyn Bijection, dim: usize, params: &mut Vec<f64>) -> Result<(), Error> {
+    let begin = params.len();
+    params.resize(begin + layer.num_params(), 0.0);
+    layer.place(&vec![0.0; dim], &vec![1.0; dim], &mut params[begin..])
 }
 
 /// ActNorm layer `y = b + s x`, `s = ln(1 + e^rho)`, coordinate by coordinate (Kingma & Dhariwal 2018, section 3.1).
@@ -98,15 +21,6 @@ impl Bijection for Order {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ActNorm {
     pub(super) dim: usize,
-}
-
-impl ActNorm {
-    /// Sets `params` such that the layer is `y = location + scales x`.
-    pub(super) fn place(&self, location: &[f64], scales: &[f64], params: &mut [f64]) -> Result<(), Error> {
-        let (b, rho) = params.split_at_mut(self.dim);
-        b.copy_from_slice(location);
-        LINK.inverses_into(scales, rho)
-    }
 }
 
 impl Bijection for ActNorm {
@@ -127,10 +41,14 @@ impl Bijection for ActNorm {
         LINK.check(&params[self.dim..])
     }
 
+    fn place(&self, location: &[f64], scales: &[f64], params: &mut [f64]) -> Result<(), Error> {
+        let (b, rho) = params.split_at_mut(self.dim);
+        b.copy_from_slice(location);
+        LINK.inverses_into(scales, rho)
+    }
+
     fn start(&self, _: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
-        let begin = params.len();
-        params.resize(begin + self.num_params(), 0.0);
-        self.place(&vec![0.0; self.dim], &vec![1.0; self.dim], &mut params[begin..])
+        start_placed(self, self.dim, params)
     }
 
     fn prepare(&self, params: &[f64], mut prepared: &mut [f64], _: bool) {
@@ -141,15 +59,7 @@ impl Bijection for ActNorm {
         LINK.derivatives_into(rho, slopes);
     }
 
-    fn pass(
-        &self,
-        at: At<'_>,
-        direction: Direction,
-        x: &mut [f64],
-        log_det: &mut [f64],
-        tape: &mut [f64],
-        _: &mut [f64],
-    ) {
+    fn pass(&self, at: At<'_>, direction: Direction, Block { x, log_det, tape, .. }: Block<'_>) {
         let (b, scales) = (&at.params[..self.dim], &at.prepared[..self.dim]);
         if direction == Direction::Forward {
             tape.copy_from_slice(x);
@@ -168,27 +78,19 @@ impl Bijection for ActNorm {
         log_det.iter_mut().for_each(|log_det| *log_det += at.prepared[2 * self.dim]);
     }
 
-    fn backward(
-        &self,
-        at: At<'_>,
-        sweep: Sweep<'_>,
-        d: &mut [f64],
-        gradient: Option<&mut [f64]>,
-        _: &mut [f64],
-    ) {
+    fn backward(&self, sweep: Sweep<'_>, d: &mut [f64], gradient: &mut [f64], _: &mut [f64]) {
+        let at = sweep.at;
         let dim = self.dim;
         let (scales, slopes) = (&at.prepared[..dim], &at.prepared[dim..2 * dim]);
-        let mut gradient = gradient.map(|gradient| gradient.split_at_mut(dim));
+        let (d_b, d_rho) = gradient.split_at_mut(dim);
         for ((d, x), v) in d.chunks_exact_mut(dim).zip(sweep.tape.chunks_exact(dim)).zip(sweep.weights) {
             for i in 0..dim {
                 let pull = match sweep.direction {
                     Direction::Forward => d[i],
                     Direction::Inverse => -d[i] / scales[i],
                 };
-                if let Some((d_b, d_rho)) = &mut gradient {
-                    d_b[i] += pull;
-                    d_rho[i] += (pull * x[i] + v / scales[i]) * slopes[i];
-                }
+                d_b[i] += pull;
+                d_rho[i] += (pull * x[i] + v / scales[i]) * slopes[i];
                 d[i] = match sweep.direction {
                     Direction::Forward => d[i] * scales[i],
                     Direction::Inverse => -pull,
@@ -204,8 +106,7 @@ impl Bijection for ActNorm {
 /// ```text
 /// ln |det L U| = sum_k ln L_kk
 /// ```
-/// Either direction costs `d^2` per point. Every matrix whose leading minors are positive is such a product; other invertible
-/// matrices need a permutation before the layer. Packing: `[b; L column by column; U row by row]`: parameters as in [`FullRank`],
+/// Either direction costs `d^2` per point. Every matrix whose leading minors are positive is such a product. Packing: `[b; L column by column; U row by row]`: parameters as in [`FullRank`],
 /// then `U` without its diagonal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Linear {
@@ -292,20 +193,6 @@ const fn strip_start(dim: usize, k: usize) -> usize {
 }
 
 impl Linear {
-    /// Sets `params` such that the layer is `y = b + L x`, with `b = location` and `L = factor`.
-    pub(super) fn place(
-        &self,
-        location: &[f64],
-        factor: MatRef<'_, f64>,
-        params: &mut [f64],
-    ) -> Result<(), Error> {
-        let frame = FullRank::new(self.dim).at(location, factor)?;
-        let (head, upper) = params.split_at_mut(frame.len());
-        head.copy_from_slice(&frame);
-        upper.fill(0.0);
-        Ok(())
-    }
-
     /// `L` and `U^T`.
     fn factors<'a>(&self, at: At<'a>) -> [Strips<'a>; 2] {
         let (lower, upper) = at.params[self.dim..].split_at(packed::len(self.dim));
@@ -343,10 +230,26 @@ impl Bijection for Linear {
         Ok(())
     }
 
+    fn place(&self, location: &[f64], scales: &[f64], params: &mut [f64]) -> Result<(), Error> {
+        let diagonal = |i, k| if i == k { scales[i] } else { 0.0 };
+        self.place_factor(location, Mat::from_fn(self.dim, self.dim, diagonal).as_ref(), params)
+    }
+
+    fn place_factor(
+        &self,
+        location: &[f64],
+        factor: MatRef<'_, f64>,
+        params: &mut [f64],
+    ) -> Result<(), Error> {
+        let frame = FullRank::new(self.dim).at(location, factor)?;
+        let (head, upper) = params.split_at_mut(frame.len());
+        head.copy_from_slice(&frame);
+        upper.fill(0.0);
+        Ok(())
+    }
+
     fn start(&self, _: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
-        let begin = params.len();
-        params.resize(begin + self.num_params(), 0.0);
-        self.place(&vec![0.0; self.dim], Mat::identity(self.dim, self.dim).as_ref(), &mut params[begin..])
+        start_placed(self, self.dim, params)
     }
 
     fn prepare(&self, params: &[f64], mut prepared: &mut [f64], _: bool) {
@@ -360,15 +263,7 @@ impl Bijection for Linear {
         ones.fill(1.0);
     }
 
-    fn pass(
-        &self,
-        at: At<'_>,
-        direction: Direction,
-        x: &mut [f64],
-        log_det: &mut [f64],
-        tape: &mut [f64],
-        _: &mut [f64],
-    ) {
+    fn pass(&self, at: At<'_>, direction: Direction, Block { x, log_det, tape, .. }: Block<'_>) {
         let [lower, upper] = self.factors(at);
         let (tape_x, tape_v) = tape.split_at_mut(x.len());
         match direction {
@@ -395,14 +290,8 @@ impl Bijection for Linear {
     }
 
     /// With `g = df` the cotangent of `y` at a fixed `x` and `h = L^T g`: `db += g`, `dL_ik += g_i (U x)_k`, `dU_ki += h_k x_i`.
-    fn backward(
-        &self,
-        at: At<'_>,
-        sweep: Sweep<'_>,
-        d: &mut [f64],
-        gradient: Option<&mut [f64]>,
-        work: &mut [f64],
-    ) {
+    fn backward(&self, sweep: Sweep<'_>, d: &mut [f64], gradient: &mut [f64], work: &mut [f64]) {
+        let at = sweep.at;
         let dim = self.dim;
         let [lower, upper] = self.factors(at);
         // `outer` is the cotangent of y, `inner` that of U x; d is the sweep's output cotangent, and ends as that of its input.
@@ -420,52 +309,34 @@ impl Bijection for Linear {
                 (&*d, &*inner)
             }
         };
-        if let Some(gradient) = gradient {
-            let sign = if sweep.direction == Direction::Forward { 1.0 } else { -1.0 };
-            let (tape_x, tape_v) = sweep.tape.split_at(outer.len());
-            let slopes = &at.prepared[dim..2 * dim];
-            let (d_b, d_matrix) = gradient.split_at_mut(dim);
-            let (d_lower, d_upper) = d_matrix.split_at_mut(packed::len(dim));
-            Arch::new().dispatch(|| {
-                for (j, &v) in sweep.weights.iter().enumerate() {
-                    let at = j * dim..(j + 1) * dim;
-                    let (outer, inner) = (&outer[at.clone()], &inner[at.clone()]);
-                    let (x, u) = (&tape_x[at.clone()], &tape_v[at]);
-                    for k in 0..dim {
-                        d_b[k] += sign * outer[k];
-                        let column = &mut d_lower[packed::start(dim, k)..packed::start(dim, k) + dim - k];
-                        column[0] += (sign * outer[k] * u[k] + v / lower.diagonal[k]) * slopes[k];
-                        let pull = sign * u[k];
-                        column[1..]
-                            .iter_mut()
-                            .zip(&outer[k + 1..])
-                            .for_each(|(entry, outer)| *entry += outer * pull);
-                        let row = &mut d_upper[strip_start(dim, k)..strip_start(dim, k) + dim - 1 - k];
-                        let pull = sign * inner[k];
-                        row.iter_mut().zip(&x[k + 1..]).for_each(|(entry, x)| *entry += x * pull);
-                    }
+        let sign = if sweep.direction == Direction::Forward { 1.0 } else { -1.0 };
+        let (tape_x, tape_v) = sweep.tape.split_at(outer.len());
+        let slopes = &at.prepared[dim..2 * dim];
+        let (d_b, d_matrix) = gradient.split_at_mut(dim);
+        let (d_lower, d_upper) = d_matrix.split_at_mut(packed::len(dim));
+        Arch::new().dispatch(|| {
+            for (j, &v) in sweep.weights.iter().enumerate() {
+                let at = j * dim..(j + 1) * dim;
+                let (outer, inner) = (&outer[at.clone()], &inner[at.clone()]);
+                let (x, u) = (&tape_x[at.clone()], &tape_v[at]);
+                for k in 0..dim {
+                    d_b[k] += sign * outer[k];
+                    let column = &mut d_lower[packed::start(dim, k)..packed::start(dim, k) + dim - k];
+                    column[0] += (sign * outer[k] * u[k] + v / lower.diagonal[k]) * slopes[k];
+                    let pull = sign * u[k];
+                    column[1..]
+                        .iter_mut()
+                        .zip(&outer[k + 1..])
+                        .for_each(|(entry, outer)| *entry += outer * pull);
+                    let row = &mut d_upper[strip_start(dim, k)..strip_start(dim, k) + dim - 1 - k];
+                    let pull = sign * inner[k];
+                    row.iter_mut().zip(&x[k + 1..]).for_each(|(entry, x)| *entry += x * pull);
                 }
-            });
-        }
+            }
+        });
         if sweep.direction == Direction::Forward {
             d.copy_from_slice(&work[..d.len()]);
             upper.multiply(d);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn orders_are_permutations_and_functions_of_their_seed() {
-        assert_eq!(Permutation::Reverse.sources(3), [2, 1, 0]);
-        for seed in 0..10 {
-            let mut order = Permutation::Random { seed }.sources(9);
-            assert_eq!(order, Permutation::Random { seed }.sources(9));
-            order.sort_unstable();
-            assert_eq!(order, (0..9).collect::<Vec<_>>());
         }
     }
 }

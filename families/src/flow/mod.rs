@@ -1,7 +1,6 @@
 //! Normalizing flows: [`Flow`], its layers and its base distributions.
 
 mod autoregressive;
-mod base;
 mod block_neural;
 mod coupling;
 mod family;
@@ -12,11 +11,8 @@ mod network;
 mod spline;
 
 pub use autoregressive::Autoregressive;
-pub use base::{Base, BaseConfig, FixedBase, Gauss};
 pub use block_neural::BlockNeural;
 pub use coupling::{Affine, Coupling, Map as CouplingMap, Mask};
 pub use layer::Layer;
-pub use linear::Permutation;
 pub use model::{Bnaf, Flow, FlowConfig};
-pub use network::Activation;
 pub use spline::Spline;

@@ -1,26 +1,25 @@
 //! Normalizing flow: layers on a base distribution, initial parameters, and flows saved as text (JSON) bit for bit.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use faer::MatRef;
-use mcsa_core::{Columns, Error, Parametric, Stream, all_finite, same_length};
+use mcsa_core::{Error, Parametric, Stream, all_finite, same_length};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::layer::{At, Direction, Part};
-use super::{
-    Activation, Affine, Autoregressive, Base, BaseConfig, BlockNeural, Coupling, CouplingMap, Gauss, Layer,
-    Mask, Spline,
-};
-use crate::Learned;
+use super::layer::Bijection;
+use super::{Affine, Autoregressive, BlockNeural, Coupling, CouplingMap, Layer, Mask, Spline};
+use crate::law::Radial;
+use crate::{BaseConfig, Gauss, KnownLaw};
 
 /// Normalizing flow: noise transformed by layers whose Jacobian determinants, and inverses if `INVERTIBLE`, are exact and cheap.
 ///
 /// ```text
 /// z = f_K(.. f_1(eps) ..),   eps ~ base,   log q(z) = log r(eps) - sum_k ln |det df_k|
 /// ```
-/// With an inverse it is a [`Family`](mcsa_core::Family), whose scores are needed at points that it did not draw, and on a
-/// [`FixedBase`](super::FixedBase) every flow is a [`Pushforward`](mcsa_core::Pushforward). It is not
+/// With an inverse it is a [`Family`](mcsa_core::Family), whose scores are needed at points that it did not draw; every flow is a
+/// [`Pushforward`](mcsa_core::Pushforward). It is not
 /// [`Reparameterised`](mcsa_core::Reparameterised): its entropy has no closed form. Scores are hand-written reverse sweeps.
 ///
 /// | constructor | draws of `d` coordinates | density at a point that it did not draw |
@@ -30,11 +29,11 @@ use crate::Learned;
 /// | [`inverse_autoregressive`](Flow::inverse_autoregressive) | one pass | `d` short steps, in all one pass |
 /// | [`block_neural`](Flow::block_neural), a [`Bnaf`] | one pass | none |
 ///
-/// Lambda is `[parameters of layer 1; ..; parameters of layer K; parameter of the base, if it is learned]`, see [`Layer`] and
+/// Lambda is `[parameters of layer 1; ..; parameters of layer K]`, see [`Layer`] and
 /// [`layout`](Flow::layout). At the parameters of [`start_at`](Flow::start_at) the flow is exactly a Gaussian, or a t.
 ///
 /// Its tails are those of the base up to bounded scales: log scales are bounded and splines end. On a Gaussian base a target with
-/// heavier tails has an infinite w* (supremum of p/q); a [`Fixed`](crate::Fixed) or [`Learned`](crate::Learned) t keeps it finite.
+/// heavier tails has an infinite w* (supremum of p/q); a t ([`Fixed`](crate::Fixed)) keeps it finite.
 ///
 /// Numerics: log density and score are finite at `|z| = 1e6` and beyond; where a square overflows the log density is `-inf`. The
 /// network's products may overflow at parameters that no fit reaches; the log density is then `-inf` or NaN, which kernels reject.
@@ -48,7 +47,7 @@ use crate::Learned;
 /// assert!((log_q + (2.0 * std::f64::consts::PI).ln()).abs() < 1e-12);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Flow<B = Gauss, const INVERTIBLE: bool = true> {
     pub(super) dim: usize,
     pub(super) base: B,
@@ -79,10 +78,16 @@ pub struct Flow<B = Gauss, const INVERTIBLE: bool = true> {
 /// ```
 pub type Bnaf<B = Gauss> = Flow<B, false>;
 
+impl<B: KnownLaw, const INVERTIBLE: bool> PartialEq for Flow<B, INVERTIBLE> {
+    fn eq(&self, other: &Self) -> bool {
+        self.config() == other.config()
+    }
+}
+
 /// A layer, and the ranges of its parameters, prepared quantities and tape.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct Placed {
-    pub(super) part: Part,
+    pub(super) bijection: Arc<dyn Bijection>,
     pub(super) params: Range<usize>,
     pub(super) prepared: Range<usize>,
     /// Range per point.
@@ -101,7 +106,7 @@ pub struct FlowConfig {
     pub layers: Vec<Layer>,
 }
 
-impl<B: Base> Flow<B> {
+impl<B: KnownLaw> Flow<B> {
     /// Flow in `dim` dimensions; layers from the base outwards.
     ///
     /// # Errors
@@ -141,9 +146,7 @@ impl<B: Base> Flow<B> {
         hidden: &[usize],
         map: CouplingMap,
     ) -> Result<Self, Error> {
-        let coupling = |mask| {
-            Layer::Coupling(Coupling { mask, hidden: hidden.to_vec(), activation: Activation::Tanh, map })
-        };
+        let coupling = |mask| Layer::Coupling(Coupling { mask, hidden: hidden.to_vec(), map });
         let layers = Mask::alternating(dim).take(couplings).map(coupling);
         Self::new(dim, base, layers.chain([Layer::ActNorm]).collect())
     }
@@ -153,16 +156,6 @@ impl<B: Base> Flow<B> {
     ///
     /// Score climbing needs densities and scores at the states of chains, one pass each, and draws. A draw takes `dim` sequential
     /// steps, each for all points of the batch, with the arithmetic of one pass in all.
-    ///
-    /// ```
-    /// use mcsa_core::{Family, Parametric, Seed};
-    /// use mcsa_families::{Flow, Gauss};
-    /// let q = Flow::masked_autoregressive(3, Gauss, 2, &[8])?;
-    /// let params = q.start_at(&[0.0; 3], &[1.0; 3], &mut Seed::new(1).stream(0, 0))?;
-    /// let log_q = q.log_prob(&params, &[0.0; 3], &mut vec![0.0; q.work_len(1)]);
-    /// assert!((log_q + 1.5 * (2.0 * std::f64::consts::PI).ln()).abs() < 1e-12);
-    /// # Ok::<(), mcsa_core::Error>(())
-    /// ```
     ///
     /// # Errors
     /// If `dim` is 0, or a hidden layer has no units.
@@ -205,7 +198,7 @@ impl<B: Base> Flow<B> {
     }
 }
 
-impl<B: Base> Bnaf<B> {
+impl<B: KnownLaw> Bnaf<B> {
     /// Block neural autoregressive flow (De Cao, Titov & Aziz 2019): `networks` networks, each with `hidden` units per coordinate in
     /// its hidden layers, then location and scale. All but the last network have a gate; every second one orders the coordinates
     /// from the last to the first.
@@ -221,7 +214,7 @@ impl<B: Base> Bnaf<B> {
     }
 }
 
-impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     fn of(dim: usize, base: B, layers: Vec<Layer>) -> Result<Self, Error> {
         if dim == 0 {
             return Err(Error::parameter("dimension of a flow", 0.0, "at least 1"));
@@ -233,15 +226,15 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
                 let reason = "it has no inverse: only a Bnaf, a flow that is no Family, can have it";
                 return Err(within(Error::invalid(reason)));
             }
-            let part = Part::new(layer, dim).map_err(within)?;
+            let bijection = layer.bijection(dim).map_err(within)?;
             let after = |end: Option<usize>, len: usize| end.unwrap_or(0)..end.unwrap_or(0) + len;
-            let (last, bijection) = (parts.last(), part.bijection());
+            let last = parts.last();
             let params = after(last.map(|last| last.params.end), bijection.num_params());
             let prepared = after(last.map(|last| last.prepared.end), bijection.prepared_len());
             let tape = after(last.map(|last| last.tape.end), bijection.tape_len());
-            parts.push(Placed { part, params, prepared, tape });
+            parts.push(Placed { bijection, params, prepared, tape });
         }
-        let num_params = parts.last().map_or(0, |last| last.params.end) + B::NUM_PARAMS;
+        let num_params = parts.last().map_or(0, |last| last.params.end);
         Ok(Self { dim, base, layers, parts, num_params })
     }
 
@@ -259,29 +252,23 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
         FlowConfig { dim: self.dim, base: self.base.config(), layers: self.layers.clone() }
     }
 
-    /// The base.
-    pub fn base(&self) -> B {
-        self.base
-    }
-
     /// The layers, from the base outwards.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// Range of the parameters of each layer, from the base outwards; the parameter of a learned base follows.
+    /// Range of the parameters of each layer, from the base outwards.
     pub fn layout(&self) -> Vec<(&Layer, Range<usize>)> {
         self.layers.iter().zip(self.parts.iter().map(|placed| placed.params.clone())).collect()
     }
 
-    /// The parameters of the base.
-    pub(super) fn base_params<'a>(&self, params: &'a [f64]) -> &'a [f64] {
-        assert_eq!(params.len(), self.num_params, "the params of every layer, and of the base");
-        &params[self.num_params - B::NUM_PARAMS..]
+    /// The law of the noise.
+    pub(super) fn noise(&self) -> Radial {
+        self.base.at(&[])
     }
 }
 
-impl<B: Base, const INVERTIBLE: bool> Parametric for Flow<B, INVERTIBLE> {
+impl<B: KnownLaw, const INVERTIBLE: bool> Parametric for Flow<B, INVERTIBLE> {
     fn config(&self) -> String {
         format!("{:?}", Flow::config(self))
     }
@@ -302,31 +289,29 @@ impl<B: Base, const INVERTIBLE: bool> Parametric for Flow<B, INVERTIBLE> {
         mcsa_core::same_length("params", self.num_params, params.len())?;
         mcsa_core::all_finite("params", params)?;
         for (k, placed) in self.parts.iter().enumerate() {
-            let checked = placed.part.bijection().check(&params[placed.params.clone()]);
+            let checked = placed.bijection.check(&params[placed.params.clone()]);
             checked.map_err(|error| error.within(format!("layer {k} of a flow")))?;
         }
-        self.base.check(self.base_params(params))
+        Ok(())
     }
 }
 
-impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// Initial parameters at which the flow is its base: every layer is the identity, up to the order of coordinates (block neural
-    /// layers: nearly). Hidden weights are drawn from `N(0, 1 / inputs)`, so that the first scores differ between units; the
-    /// parameter of a learned base is 0.
+    /// layers: nearly). Hidden weights are drawn from `N(0, 1 / inputs)`, so that the first scores differ between units.
     ///
     /// # Errors
     /// If an initial layer is refused, which does not happen for a flow that could be built.
     pub fn start(&self, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let mut params = Vec::with_capacity(self.num_params());
         for placed in &self.parts {
-            placed.part.bijection().start(stream, &mut params)?;
+            placed.bijection.start(stream, &mut params)?;
         }
-        params.resize(self.num_params(), 0.0);
         Ok(params)
     }
 
     /// Initial parameters at which the flow is its base with this location and these scales (exactly, without block neural layers): on
-    /// [`Gauss`](super::Gauss) the Gaussian of a [`MeanField`](crate::MeanField).
+    /// [`Gauss`] the Gaussian of a [`MeanField`](crate::MeanField).
     ///
     /// # Errors
     /// If the last layer is neither `ActNorm` nor `Linear`, a length differs, or a number is not finite or a scale not positive.
@@ -336,12 +321,12 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
         all_finite("location", location)?;
         let mut params = self.start(stream)?;
         let last = self.last()?;
-        last.part.place(location, scales, &mut params[last.params.clone()])?;
+        last.bijection.place(location, scales, &mut params[last.params.clone()])?;
         Ok(params)
     }
 
     /// Initial parameters at which the flow is exactly its base with this location and this lower triangular `factor`: on
-    /// [`Gauss`](super::Gauss) the Gaussian of covariance `L L^T` of a [`FullRank`](crate::FullRank), for example a Laplace
+    /// [`Gauss`] the Gaussian of covariance `L L^T` of a [`FullRank`](crate::FullRank), for example a Laplace
     /// approximation.
     ///
     /// # Errors
@@ -354,10 +339,7 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     ) -> Result<Vec<f64>, Error> {
         let mut params = self.start(stream)?;
         let last = self.last()?;
-        match &last.part {
-            Part::Linear(linear) => linear.place(location, factor, &mut params[last.params.clone()])?,
-            _ => return Err(Error::invalid("the last layer has no matrix: end with Linear")),
-        }
+        last.bijection.place_factor(location, factor, &mut params[last.params.clone()])?;
         Ok(params)
     }
 
@@ -366,64 +348,6 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
             .last()
             .ok_or_else(|| Error::invalid("a flow of no layers cannot be placed: end with ActNorm or Linear"))
     }
-}
-
-impl<B: Base> Flow<B> {
-    /// Data-dependent initialisation (Kingma & Dhariwal 2018, section 3.1): sets every `ActNorm` such that these points, on their
-    /// way to the noise, leave it with mean 0 and variance 1. Other parameters are not changed.
-    ///
-    /// # Errors
-    /// If `params` are invalid, the points have another dimension, are fewer than two or not finite, or a coordinate does not
-    /// vary; `params` is then unchanged.
-    pub fn normalise(&self, params: &mut [f64], points: MatRef<'_, f64>) -> Result<(), Error> {
-        self.check(params)?;
-        same_length("a point", self.dim, points.nrows())?;
-        if points.ncols() < 2 {
-            return Err(Error::parameter("number of points", points.ncols() as f64, "at least 2"));
-        }
-        let n = points.ncols();
-        let mut x: Vec<f64> = (0..n).flat_map(|j| points.column(j)).copied().collect();
-        all_finite("points", &x)?;
-        let mut changed = params.to_vec();
-        for (k, placed) in self.parts.iter().enumerate().rev() {
-            let (bijection, own) = (placed.part.bijection(), &mut changed[placed.params.clone()]);
-            if let Part::ActNorm(norm) = &placed.part {
-                let (mean, deviation) = moments(self.dim, &x);
-                let set = norm.place(&mean, &deviation, own);
-                set.map_err(|error| error.within(format!("layer {k} of a flow, set by points")))?;
-            }
-            let mut prepared = vec![0.0; bijection.prepared_len()];
-            bijection.prepare(own, &mut prepared, false);
-            let at = At { params: own, prepared: &prepared };
-            let (mut tape, mut work) =
-                (vec![0.0; n * bijection.tape_len()], vec![0.0; bijection.work_len(n)]);
-            bijection.pass(at, Direction::Inverse, &mut x, &mut vec![0.0; n], &mut tape, &mut work);
-        }
-        params.copy_from_slice(&changed);
-        Ok(())
-    }
-}
-
-impl<const INVERTIBLE: bool> Flow<Learned, INVERTIBLE> {
-    /// Sets the degrees of freedom of the base to `dof`.
-    ///
-    /// # Errors
-    /// If `params` has another length, or `dof` is not finite and above the floor.
-    pub fn set_dof(&self, params: &mut [f64], dof: f64) -> Result<(), Error> {
-        same_length("params", self.num_params(), params.len())?;
-        params[self.num_params() - 1] = self.base.param(dof)?;
-        Ok(())
-    }
-}
-
-/// Mean and standard deviation of each coordinate.
-fn moments(dim: usize, points: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let n = (points.len() / dim) as f64;
-    let column = |i: usize| points.iter().skip(i).step_by(dim);
-    let mean: Vec<f64> = (0..dim).map(|i| column(i).sum::<f64>() / n).collect();
-    let square = |i: usize| column(i).map(|x| (x - mean[i]) * (x - mean[i])).sum::<f64>();
-    let deviation = (0..dim).map(|i| (square(i) / n).sqrt()).collect();
-    (mean, deviation)
 }
 
 /// Value of `format` in every file.
@@ -444,13 +368,6 @@ struct File {
     checksum: String,
 }
 
-/// Fields of every version, read first.
-#[derive(Deserialize)]
-struct Header {
-    format: String,
-    version: u64,
-}
-
 fn checksum(flow: &FlowConfig, params: &[f64]) -> Result<String, Error> {
     let text = serde_json::to_string(flow)
         .map_err(|error| Error::invalid(format!("a flow cannot be written: {error}")))?;
@@ -460,7 +377,7 @@ fn checksum(flow: &FlowConfig, params: &[f64]) -> Result<String, Error> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// The flow and these parameters as text (JSON): format, version, config, every bit of every parameter, checksum.
     ///
     /// # Errors
@@ -480,35 +397,33 @@ impl<B: Base, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// If the text is cut off, of another format or version, changed, of a flow that cannot be built or on another base; the
     /// message names the reason.
     pub fn load(text: &str) -> Result<(Self, Vec<f64>), Error> {
-        let refuse = |error: Error| error.within("reading a flow");
-        let cannot = |error: serde_json::Error| {
+        Self::read(text).map_err(|error| error.within("reading a flow"))
+    }
+
+    fn read(text: &str) -> Result<(Self, Vec<f64>), Error> {
+        let unread = |error: serde_json::Error| {
             let advice = if error.is_eof() { ": the text is cut off, save it again" } else { "" };
-            refuse(Error::invalid(format!("{error}{advice}")))
+            Error::invalid(format!("{error}{advice}"))
         };
-        let value: serde_json::Value = serde_json::from_str(text).map_err(cannot)?;
-        let header = Header::deserialize(&value).map_err(|_| {
-            refuse(Error::invalid(format!(
-                "the text has no format and version, expected those of {FORMAT:?}"
-            )))
-        })?;
-        if header.format != FORMAT {
-            return Err(refuse(Error::invalid(format!(
-                "the format is {:?}, expected {FORMAT:?}",
-                header.format
-            ))));
+        let value: serde_json::Value = serde_json::from_str(text).map_err(unread)?;
+        let wrong = match (value["format"].as_str(), value["version"].as_u64()) {
+            (Some(FORMAT), Some(VERSION)) => None,
+            (Some(FORMAT), Some(version)) => {
+                Some(format!("the version is {version}, and this code reads version {VERSION}"))
+            }
+            (Some(format), Some(_)) => Some(format!("the format is {format:?}, expected {FORMAT:?}")),
+            _ => Some(format!("the text has no format and version, expected those of {FORMAT:?}")),
+        };
+        if let Some(wrong) = wrong {
+            return Err(Error::invalid(wrong));
         }
-        if header.version != VERSION {
-            let versions =
-                format!("the version is {}, and this code reads version {VERSION}", header.version);
-            return Err(refuse(Error::invalid(versions)));
-        }
-        let File { flow, params, checksum: written, .. } = File::deserialize(&value).map_err(cannot)?;
+        let File { flow, params, checksum: written, .. } = File::deserialize(&value).map_err(unread)?;
         if checksum(&flow, &params)? != written {
             let changed = "the checksum does not match: the text was changed after it was saved";
-            return Err(refuse(Error::invalid(changed)));
+            return Err(Error::invalid(changed));
         }
-        let flow = Self::from_config(flow).map_err(refuse)?;
-        flow.check(&params).map_err(refuse)?;
+        let flow = Self::from_config(flow)?;
+        flow.check(&params)?;
         Ok((flow, params))
     }
 }

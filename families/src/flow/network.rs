@@ -2,59 +2,10 @@
 
 use mcsa_core::{Error, Stream, borrow, numeric};
 use pulp::Arch;
-use serde::{Deserialize, Serialize};
 
 use mcsa_numeric::linear::product::{add_outers, add_product, transpose_into};
 
-/// Activation function of hidden layers.
-///
-/// ```text
-/// Tanh: tanh x      Elu: x if x > 0, else e^x - 1      Relu: max(x, 0)
-/// ```
-/// `Tanh` is bounded and smooth. `Elu` has a continuous first derivative, `Relu` does not: at its kink the score is the
-/// left derivative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Activation {
-    /// The hyperbolic tangent.
-    #[default]
-    Tanh,
-    /// The exponential linear unit.
-    Elu,
-    /// The rectifier.
-    Relu,
-}
-
-impl Activation {
-    /// `x <- h(x)`.
-    fn apply(self, x: &mut [f64]) {
-        match self {
-            Self::Tanh => numeric::tanh(x),
-            Self::Elu => {
-                let mut block = [0.0; 128];
-                for x in x.chunks_mut(block.len()) {
-                    let left = &mut block[..x.len()];
-                    left.iter_mut().zip(&*x).for_each(|(left, &x)| *left = if x > 0.0 { 0.0 } else { x });
-                    numeric::expm1(left);
-                    x.iter_mut().zip(&*left).for_each(|(x, &left)| *x = if *x > 0.0 { *x } else { left });
-                }
-            }
-            Self::Relu => Arch::new().dispatch(|| x.iter_mut().for_each(|x| *x = x.max(0.0))),
-        }
-    }
-
-    /// `d <- d h'(x)`, with the derivative computed from the value `h(x)`.
-    fn chain(self, value: &[f64], d: &mut [f64]) {
-        let pairs = d.iter_mut().zip(value);
-        Arch::new().dispatch(|| match self {
-            Self::Tanh => pairs.for_each(|(d, h)| *d *= 1.0 - h * h),
-            Self::Elu => pairs.for_each(|(d, &h)| *d *= if h > 0.0 { 1.0 } else { 1.0 + h }),
-            Self::Relu => pairs.for_each(|(d, &h)| *d *= if h > 0.0 { 1.0 } else { 0.0 }),
-        });
-    }
-}
-
-/// Multilayer perceptron `W_n h(.. h(W_1 x + b_1) ..) + b_n`.
+/// Multilayer perceptron `W_n h(.. h(W_1 x + b_1) ..) + b_n` with `h = tanh`.
 ///
 /// Packing: `[W_1; b_1; ..; W_n; b_n]`, each `W` column by column: the weights of one input are contiguous. Batches are lent as
 /// slices, one point after the other. A network may have no hidden layer (then it is linear), and no input (then the output is
@@ -64,20 +15,14 @@ impl Activation {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Network {
     sizes: Vec<usize>,
-    activation: Activation,
 }
 
 impl Network {
     /// Network with `inputs` inputs, `hidden` units layer by layer, and `outputs` outputs.
-    pub(crate) fn new(
-        inputs: usize,
-        hidden: &[usize],
-        outputs: usize,
-        activation: Activation,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(inputs: usize, hidden: &[usize], outputs: usize) -> Result<Self, Error> {
         check_hidden(hidden)?;
         let sizes = std::iter::once(inputs).chain(hidden.iter().copied()).chain([outputs]).collect();
-        Ok(Self { sizes, activation })
+        Ok(Self { sizes })
     }
 
     /// Numbers of inputs and outputs of each layer.
@@ -139,7 +84,7 @@ impl Network {
             y.chunks_exact_mut(outputs.max(1)).for_each(|y| y.copy_from_slice(biases));
             add_product(outputs, inputs, weights, x, y);
             if layer < last {
-                self.activation.apply(y);
+                numeric::tanh(y);
             }
             x = y;
         }
@@ -151,7 +96,7 @@ impl Network {
         &mut tape[start..start + self.outputs() * columns]
     }
 
-    /// Backpropagation from cotangents `d_output` of the outputs: `d_x += ..` and, if given, `gradient += ..` in the order of
+    /// Backpropagation from cotangents `d_output` of the outputs: `d_x += ..` and `gradient += ..` in the order of
     /// points.
     #[expect(clippy::too_many_arguments, reason = "a sweep reads all that the forward sweep wrote")]
     pub(crate) fn backward(
@@ -162,7 +107,7 @@ impl Network {
         columns: usize,
         d_output: &[f64],
         d_x: &mut [f64],
-        mut gradient: Option<&mut [f64]>,
+        gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
         let widest = self.work_len(columns) / 2;
@@ -176,12 +121,10 @@ impl Network {
             matrix -= inputs * outputs;
             let from = if layer == 0 { x } else { &tape[end - inputs * columns..end] };
             let d_out = &d_y[..outputs * columns];
-            if let Some(gradient) = gradient.as_deref_mut() {
-                let (d_weights, d_biases) =
-                    gradient[param..param + (inputs + 1) * outputs].split_at_mut(inputs * outputs);
-                add_outers(outputs, inputs, d_out, from, d_weights);
-                add_points(d_out, d_biases);
-            }
+            let (d_weights, d_biases) =
+                gradient[param..param + (inputs + 1) * outputs].split_at_mut(inputs * outputs);
+            add_outers(outputs, inputs, d_out, from, d_weights);
+            add_points(d_out, d_biases);
             let weights = &transposed[matrix..matrix + inputs * outputs];
             if layer == 0 {
                 add_product(inputs, outputs, weights, d_out, d_x);
@@ -189,7 +132,8 @@ impl Network {
                 let d_in = &mut d_h[..inputs * columns];
                 d_in.fill(0.0);
                 add_product(inputs, outputs, weights, d_out, d_in);
-                self.activation.chain(from, d_in);
+                let pairs = d_in.iter_mut().zip(from);
+                Arch::new().dispatch(|| pairs.for_each(|(d, h)| *d *= 1.0 - h * h));
                 std::mem::swap(&mut d_y, &mut d_h);
                 end -= inputs * columns;
             }
@@ -224,7 +168,7 @@ mod tests {
 
     #[test]
     fn it_starts_at_zero_and_refuses_empty_layers() {
-        let network = Network::new(3, &[8, 8], 4, Activation::Elu).unwrap();
+        let network = Network::new(3, &[8, 8], 4).unwrap();
         let mut params = vec![];
         network.start(&mut Seed::new(1).stream(0, 0), &mut params);
         assert_eq!(params.len(), network.num_params());
@@ -232,7 +176,7 @@ mod tests {
         network.forward(&params, &[0.6, -0.3, 0.1, 0.2, 0.5, -0.4], 2, &mut tape);
         assert!(network.output(&mut tape, 2).iter().all(|&y| y == 0.0));
         assert!(params.iter().any(|&w| w != 0.0));
-        let error = Network::new(3, &[8, 0], 4, Activation::Tanh).unwrap_err().to_string();
+        let error = Network::new(3, &[8, 0], 4).unwrap_err().to_string();
         assert_eq!(error, "hidden layer 1 has no units, expected at least 1");
     }
 }

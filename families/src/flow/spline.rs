@@ -13,10 +13,10 @@ use super::layer::Direction;
 /// g(x)  = y_k + h_k (s xi^2 + d_k xi (1 - xi)) / D,      D = s + (d_{k+1} + d_k - 2 s) xi (1 - xi)
 /// g'(x) = s^2 (d_{k+1} xi^2 + 2 s xi (1 - xi) + d_k (1 - xi)^2) / D^2
 /// ```
-/// Widths and heights are softmaxes, each bin at least `least_width` or `least_height` of the interval; the slope at an inner knot
-/// is `least_slope` plus a softplus, at the two outer knots 1. The network's output is
+/// Widths and heights are softmaxes, each bin at least a thousandth of the interval; the slope at an inner knot
+/// is a thousandth plus a softplus, at the two outer knots 1. The network's output is
 /// `[widths, K of each moving coordinate; heights; slopes, K - 1 of each]`; zeros give the identity, because the softplus is
-/// shifted to start at `1 - least_slope`.
+/// shifted to start at 0.999.
 ///
 /// The density is continuous and has kinks at knots, where `g'` has no continuous derivative. Its tails are those of the base.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -26,27 +26,18 @@ pub struct Spline {
     pub bins: usize,
     /// Bound `B` of the interval.
     pub bound: f64,
-    /// The least width of a bin, as a fraction of the interval.
-    #[serde(default = "thousandth")]
-    pub least_width: f64,
-    /// The least height of a bin, as a fraction of the interval.
-    #[serde(default = "thousandth")]
-    pub least_height: f64,
-    /// The least slope at an inner knot.
-    #[serde(default = "thousandth")]
-    pub least_slope: f64,
-}
-
-fn thousandth() -> f64 {
-    1e-3
 }
 
 impl Default for Spline {
-    /// Eight bins on `[-5, 5]`; least sizes as in the published code of Durkan et al.
+    /// Eight bins on `[-5, 5]`.
     fn default() -> Self {
-        Self { bins: 8, bound: 5.0, least_width: 1e-3, least_height: 1e-3, least_slope: 1e-3 }
+        Self { bins: 8, bound: 5.0 }
     }
 }
+
+/// Least width and height of a bin, as a fraction of the interval, and least slope at an inner knot, as in the published code of
+/// Durkan et al.
+const LEAST: f64 = 1e-3;
 
 /// Bin of the spline, with its position, size and slopes; or the cotangents of these.
 struct Bin {
@@ -112,21 +103,21 @@ impl Spline {
         [&raw[i * bins..][..bins], &raw[all + i * bins..][..bins], &raw[2 * all + i * inner..][..inner]]
     }
 
-    /// Size of a bin whose softmax is `share`, with the least fraction `least`.
-    fn size(&self, least: f64, share: f64) -> f64 {
-        2.0 * self.bound * (least + (1.0 - least * self.bins as f64) * share)
+    /// Size of a bin whose softmax is `share`.
+    fn size(&self, share: f64) -> f64 {
+        2.0 * self.bound * (LEAST + (1.0 - LEAST * self.bins as f64) * share)
     }
 
     /// Bin that contains `at` on its x side (`by = 0`) or its y side (`by = 1`).
     fn bin(&self, [widths, heights, slopes]: [&[f64]; 3], by: usize, at: f64) -> Bin {
         let slope = |knot: usize| {
-            if knot == 0 || knot == self.bins { 1.0 } else { self.least_slope + slopes[knot - 1] }
+            if knot == 0 || knot == self.bins { 1.0 } else { LEAST + slopes[knot - 1] }
         };
         let (mut x, mut y) = (-self.bound, -self.bound);
         let mut k = 0;
         loop {
-            let width = self.size(self.least_width, widths[k]);
-            let height = self.size(self.least_height, heights[k]);
+            let width = self.size(widths[k]);
+            let height = self.size(heights[k]);
             let end = if by == 0 { x + width } else { y + height };
             if at < end || k + 1 == self.bins {
                 return Bin { k, x, width, y, height, slopes: [slope(k), slope(k + 1)] };
@@ -159,16 +150,8 @@ impl Monotone for Spline {
         if !(self.bound > 0.0 && self.bound <= 1e6) {
             return Err(Error::parameter("bound of the spline", self.bound, "positive and at most 1e6"));
         }
-        if !(1..=1024).contains(&self.bins) {
-            return Err(Error::parameter("bins of the spline", self.bins as f64, "1 to 1024"));
-        }
-        for (name, share) in [("least_width", self.least_width), ("least_height", self.least_height)] {
-            if !(share >= 1e-9 && share * (self.bins as f64) < 1.0) {
-                return Err(Error::parameter(name, share, "at least 1e-9, and less than 1 / bins"));
-            }
-        }
-        if !(self.least_slope >= 1e-9 && self.least_slope < 1.0) {
-            return Err(Error::parameter("least_slope", self.least_slope, "at least 1e-9 and less than 1"));
+        if !(1..1000).contains(&self.bins) {
+            return Err(Error::parameter("bins of the spline", self.bins as f64, "1 to 999"));
         }
         Ok(())
     }
@@ -182,8 +165,8 @@ impl Monotone for Spline {
     }
 
     fn bend(&self, width: usize, raw: &mut [f64], _: &mut [f64]) {
-        // ln(1 + e^shift) = 1 - least_slope
-        let shift = (1.0 - self.least_slope).exp_m1().ln();
+        // ln(1 + e^shift) = 1 - LEAST
+        let shift = (1.0 - LEAST).exp_m1().ln();
         for raw in raw.chunks_exact_mut(self.num_raw() * width) {
             let (shares, slopes) = raw.split_at_mut(2 * self.bins * width);
             softmax(self.bins, shares);
@@ -241,8 +224,8 @@ impl Monotone for Spline {
             let d_bin = bin.backward(direction, v, x[i], &mut d[i]);
             cumulate(bin.k, d_bin.x, d_bin.width, d_widths);
             cumulate(bin.k, d_bin.y, d_bin.height, d_heights);
-            self.back_through_softmax(self.least_width, parts[0], d_widths);
-            self.back_through_softmax(self.least_height, parts[1], d_heights);
+            self.back_through_softmax(parts[0], d_widths);
+            self.back_through_softmax(parts[1], d_heights);
             for (knot, d_slope) in [bin.k, bin.k + 1].into_iter().zip(d_bin.slopes) {
                 if knot > 0 && knot < self.bins {
                     // Derivative of the softplus, the logistic function, from its value: 1 - e^-softplus.
@@ -263,8 +246,8 @@ fn cumulate(k: usize, d_start: f64, d_size: f64, d_sizes: &mut [f64]) {
 
 impl Spline {
     /// Replaces cotangents of sizes by those of logits.
-    fn back_through_softmax(&self, least: f64, shares: &[f64], d: &mut [f64]) {
-        let slope = 2.0 * self.bound * (1.0 - least * self.bins as f64);
+    fn back_through_softmax(&self, shares: &[f64], d: &mut [f64]) {
+        let slope = 2.0 * self.bound * (1.0 - LEAST * self.bins as f64);
         let mean: f64 = shares.iter().zip(&*d).map(|(share, d)| share * d).sum();
         d.iter_mut().zip(shares).for_each(|(d, share)| *d = slope * share * (*d - mean));
     }

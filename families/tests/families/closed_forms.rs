@@ -1,8 +1,9 @@
 //! Closed forms compared with quadrature, with each other, and with calculations by hand.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, Family, Parametric, Reparameterised, Seed};
+use mcsa_core::{Columns, Family, Parametric, Reparameterised, Seed, batch_mut, one};
 use mcsa_families::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal, kl_gaussian};
+use proptest::prelude::*;
 
 fn log_prob(q: &impl Family, params: &[f64], z: &[f64]) -> f64 {
     q.log_prob(params, z, &mut vec![f64::NAN; q.work_len(1)])
@@ -156,7 +157,7 @@ fn dimension_zero_is_a_point_mass() {
         q.sample_into(
             &params,
             &mut Seed::new(1).streams(3, 0),
-            mcsa_core::batch_mut(&mut [], 0, 3),
+            batch_mut(&mut [], 0, 3),
             &mut log_q,
             &mut work,
         );
@@ -219,5 +220,55 @@ fn agree(q: &impl Family, params: &[f64], z: &Mat<f64>, expected: &dyn Fn(usize)
     q.log_probs(params, z.as_ref(), &mut log_q, &mut vec![f64::NAN; q.work_len(2)]);
     for (j, &found) in log_q.iter().enumerate() {
         assert!((found / expected(j) - 1.0).abs() < 1e-12, "{found} {}", expected(j));
+    }
+}
+
+/// `log q(t(eps)) = log q(m) - |eps|^2 / 2` if the noise has the dimension of the point.
+#[test]
+fn noise_is_whitened() {
+    fn check<F: Reparameterised>(q: &F) {
+        let (dim, params) = (q.dim(), (0..q.num_params()).map(|k| 2.0 * (k as f64 * 1.7).sin()));
+        let (params, mut work) = (params.collect::<Vec<f64>>(), vec![f64::NAN; q.work_len(1)]);
+        let (mut eps, mut z) = (vec![0.0; dim], vec![0.0; dim]);
+        q.sample_noise_into(&mut [Seed::new(7).stream(0, 0)], batch_mut(&mut eps, dim, 1));
+        q.transport(&params, one(&eps), batch_mut(&mut z, dim, 1), &mut work);
+        let expected = log_prob(q, &params, &params[..dim]) - 0.5 * eps.iter().map(|x| x * x).sum::<f64>();
+        let found = log_prob(q, &params, &z);
+        assert!((found - expected).abs() <= 1e-9 * (1.0 + expected.abs()), "{found} {expected}");
+    }
+    for (dim, link) in (0..6).flat_map(|dim| [(dim, Link::Softplus), (dim, Link::Exp)]) {
+        check(&MeanField::new(dim).with_link(link));
+        check(&FullRank::new(dim).with_link(link));
+    }
+}
+
+proptest! {
+    /// At parameters that `check` admits a log density is never NaN, at any admitted scale and any finite point.
+    #[test]
+    fn no_nan_at_extreme_scales(
+        rho in -708.0..709.0f64,
+        mean in -1e9..1e9f64,
+        z in -1e9..1e9f64,
+        link in prop_oneof![Just(Link::Softplus), Just(Link::Exp)],
+    ) {
+        let mean_field = MeanField::new(1).with_link(link);
+        let low_rank = LowRank::new(1, 1).with_link(link);
+        let full_rank = FullRank::new(1).with_link(link);
+        for (q, params) in [
+            (&mean_field as &dyn Family, vec![mean, rho]),
+            (&full_rank, vec![mean, rho]),
+            (&low_rank, vec![mean, rho, link.scale(rho)]),
+        ] {
+            prop_assert!(q.check(&params).is_ok());
+            let mut work = vec![f64::NAN; q.work_len(1)];
+            for point in [z, mean] {
+                let log_q = q.log_prob(&params, &[point], &mut work);
+                prop_assert!(!log_q.is_nan() && log_q < f64::INFINITY, "{log_q}");
+                let mut score = vec![0.0; params.len()];
+                q.add_score(&params, &[point], 1.0, &mut score, &mut work);
+                // If the density is zero in double precision, the score need not be finite.
+                prop_assert!(log_q == f64::NEG_INFINITY || score.iter().all(|s| !s.is_nan()), "{score:?}");
+            }
+        }
     }
 }

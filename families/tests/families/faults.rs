@@ -1,10 +1,10 @@
 //! Negative controls of the laws: families with one fault, and the law that must detect it; and faults too small for laws of a few
-//! thousand draws, with a correct family whose score has a kink.
+//! thousand draws.
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Stream};
 use mcsa_families::{
-    Drawn, Flow, FullRank, Gauss, GaussianMixture, Link, LowRank, MeanField, MultivariateT, StudentT,
+    Drawn, Flow, FullRank, Gauss, Link, LowRank, MeanField, Mixture, MultivariateT, StudentT,
 };
 use mcsa_testing::family::{Case, Failure, Map};
 
@@ -46,7 +46,8 @@ enum Fault {
     TransportNeighbours,
     StaleWork,
     Allocates,
-    TooWide,
+    /// Draws are too wide by this factor about the first `d` parameters.
+    Wide(f64),
     NoiseTooWide,
     Misjudged,
     Lopsided,
@@ -55,6 +56,10 @@ enum Fault {
     LongCheck,
     MirrorOffCentre,
     EntropyConstant,
+    /// A constant in `log q`.
+    Constant(f64),
+    /// Less memory is claimed than is used.
+    Short,
 }
 use Fault::*;
 
@@ -75,6 +80,7 @@ impl Fault {
                 LogDeterminantSign => 2.0 * log_det,
                 Neighbours if j > 0 => 1e-15 * points[(0, j - 1)],
                 Lopsided => 1e-4 * points.column(j).iter().sum::<f64>(),
+                Constant(constant) => constant,
                 _ => continue,
             };
         }
@@ -82,6 +88,9 @@ impl Fault {
 }
 
 impl<F> Alteration<F> for Fault {
+    fn claimed(&self, len: usize) -> usize {
+        len.saturating_sub(usize::from(*self == Short))
+    }
     fn examined<'p>(&self, params: &'p [f64], num_params: usize) -> Option<&'p [f64]> {
         match self {
             LaxCheck if params.len() == num_params => None,
@@ -97,22 +106,23 @@ impl<F> Alteration<F> for Fault {
     }
     fn pushed(&self, _: &F, params: &[f64], noise: MatRef<'_, f64>, log_q: &mut [f64]) {
         self.change(params, noise, log_q);
-        self.drawn_too(log_q);
+        Alteration::<F>::drawn(self, log_q);
     }
     fn draws(&self, params: &[f64], mut z: MatMut<'_, f64>) -> bool {
         for j in 0..z.ncols() {
             match self {
-                TooWide => {
-                    z.column_mut(j).iter_mut().zip(params).for_each(|(z, mean)| *z += 0.1 * (*z - mean));
+                Wide(factor) => {
+                    let moves = z.column_mut(j).iter_mut().zip(params);
+                    moves.for_each(|(z, centre)| *z = centre + factor * (*z - centre));
                 }
                 TransportNeighbours if j > 0 => z[(0, j)] += 1e-14 * z[(0, j - 1)],
                 _ => {}
             }
         }
-        matches!(self, TooWide | NoLogDeterminant)
+        matches!(self, Wide(_) | Constant(_) | NoLogDeterminant)
     }
     fn drawn(&self, log_q: &mut [f64]) {
-        self.drawn_too(log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q += if *self == Misjudged { 1e-8 } else { 0.0 });
     }
     fn lanes(&self, lanes: &mut [Stream]) {
         if *self == LanesReversed {
@@ -154,181 +164,94 @@ impl<F> Alteration<F> for Fault {
     }
 }
 
-impl Fault {
-    fn drawn_too(self, log_q: &mut [f64]) {
-        if self == Misjudged {
-            log_q.iter_mut().for_each(|log_q| *log_q += 1e-8);
-        }
-    }
-}
+type Twin<F> = Altered<F, Fault>;
+type Row<F> = (Fault, fn(&Case<Twin<F>>) -> Result<(), Failure>, &'static str);
 
-type Broken<F, A> = Case<Altered<F, A>>;
-type Row<F, A> = (A, fn(&Broken<F, A>) -> Result<(), Failure>, &'static str);
-
-/// Rows `fault: the laws that detect it;`.
+/// Rows `fault => the laws that detect it;`.
 macro_rules! table {
-    ($($fault:ident: $($law:ident)+;)+) => { vec![$($(($fault, laws::$law, stringify!($law)),)+)+] };
+    ($($fault:expr => $($law:ident)+;)+) => { vec![$($(($fault, laws::$law, stringify!($law)),)+)+] };
 }
 
-fn of_family() -> Vec<Row<MeanField, Fault>> {
+fn of_family() -> Vec<Row<MeanField>> {
     table! {
-        Factor: score_is_gradient pullback_is_gradient slope_is_gradient entropy_gradient_is_gradient;
-        Replaces: batch_equals_columns slope_is_gradient;
-        WrongLinkDerivative: score_is_gradient;
-        ShiftedScore: scores_have_mean_zero;
-        NoLogDeterminant: density_integrates_to_one score_is_gradient;
-        Neighbours: batch_equals_columns;
-        TransportNeighbours: transport_batch_equals_columns;
-        StaleWork: batch_equals_columns draws_know_their_density;
-        Allocates: allocates_nothing transport_allocates_nothing;
-        TooWide: draws_follow_the_density transport_follows_the_density;
-        Misjudged: draws_know_their_density;
-        LanesReversed: lanes_draw_their_columns;
-        LaxCheck: bad_params_are_refused;
-        LongCheck: bad_params_are_refused;
-        MirrorOffCentre: reflection_keeps_the_density;
-        EntropyConstant: entropy_is_mean_surprise;
+        Factor => score_is_gradient pullback_is_gradient slope_is_gradient entropy_gradient_is_gradient;
+        Replaces => batch_equals_columns slope_is_gradient;
+        WrongLinkDerivative => score_is_gradient;
+        ShiftedScore => scores_have_mean_zero;
+        NoLogDeterminant => density_integrates_to_one score_is_gradient;
+        Neighbours => batch_equals_columns;
+        TransportNeighbours => transport_batch_equals_columns;
+        StaleWork => batch_equals_columns draws_know_their_density;
+        Allocates => allocates_nothing transport_allocates_nothing;
+        Wide(1.1) => draws_follow_the_density transport_follows_the_density;
+        Misjudged => draws_know_their_density;
+        LanesReversed => lanes_draw_their_columns;
+        LaxCheck => bad_params_are_refused;
+        LongCheck => bad_params_are_refused;
+        MirrorOffCentre => reflection_keeps_the_density;
+        EntropyConstant => entropy_is_mean_surprise;
     }
 }
 
-fn of_pushforward() -> Vec<Row<Drawn<MeanField>, Fault>> {
+fn of_pushforward() -> Vec<Row<Drawn<MeanField>>> {
     table! {
-        LogDeterminantSign: push_follows_the_density;
-        NoLogDeterminant: push_follows_the_density;
-        NoiseTooWide: push_follows_the_density;
-        Lopsided: push_follows_the_density;
-        ForgottenTerm: push_gradient_is_gradient;
-        Factor: push_gradient_is_gradient;
-        Replaces: push_batch_equals_columns;
-        Neighbours: push_batch_equals_columns;
-        StaleWork: push_batch_equals_columns;
-        LanesReversed: push_batch_equals_columns;
-        Allocates: push_allocates_nothing;
+        LogDeterminantSign => push_follows_the_density;
+        NoLogDeterminant => push_follows_the_density;
+        NoiseTooWide => push_follows_the_density;
+        Lopsided => push_follows_the_density;
+        ForgottenTerm => push_gradient_is_gradient;
+        Factor => push_gradient_is_gradient;
+        Replaces => push_batch_equals_columns;
+        Neighbours => push_batch_equals_columns;
+        StaleWork => push_batch_equals_columns;
+        LanesReversed => push_batch_equals_columns;
+        Allocates => push_allocates_nothing;
     }
 }
 
-/// Faults of a flow.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum OfFlow {
-    Right,
-    /// The log-determinant is added instead of subtracted.
-    DeterminantSign,
-    /// A pushed point has another density than the family.
-    PushMisjudged,
-}
-use OfFlow::{DeterminantSign, PushMisjudged, Right};
-
-impl Alteration<Flow> for OfFlow {
-    fn densities(&self, q: &Flow, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        if *self == DeterminantSign {
-            let (mut noise, mut log_det) = (z.to_owned(), vec![0.0; z.ncols()]);
-            q.invert(params, z, noise.as_mut(), &mut log_det, &mut vec![0.0; q.work_len(z.ncols())]);
-            log_q.iter_mut().zip(log_det).for_each(|(log_q, log_det)| *log_q += 2.0 * log_det);
-        }
-    }
-    fn pushed(&self, q: &Flow, params: &[f64], noise: MatRef<'_, f64>, log_q: &mut [f64]) {
-        let (mut z, mut log_det) = (noise.to_owned(), vec![0.0; noise.ncols()]);
-        q.transport(params, noise, z.as_mut(), &mut log_det, &mut vec![0.0; q.work_len(noise.ncols())]);
-        for (log_q, log_det) in log_q.iter_mut().zip(log_det) {
-            *log_q += match self {
-                Right => 0.0,
-                DeterminantSign => 2.0 * log_det,
-                PushMisjudged => 1e-8,
-            };
-        }
-    }
-}
-
-fn of_flow() -> Vec<Row<Flow, OfFlow>> {
-    table! {
-        DeterminantSign: density_integrates_to_one score_is_gradient draws_know_their_density
-            push_follows_the_density push_gradient_is_gradient;
-        PushMisjudged: push_knows_its_density;
-    }
+fn of_both() -> Vec<Row<Flow>> {
+    table! { Misjudged => push_knows_its_density; }
 }
 
 /// Every fault is detected by its law; without a fault the laws of the table hold.
-fn are_detected<F: Parametric + Clone, A: Copy + PartialEq + std::fmt::Debug + Alteration<F>>(
-    rows: Vec<Row<F, A>>,
-    right: A,
-    family: &F,
-) {
+fn are_detected<F: Parametric + Clone>(rows: Vec<Row<F>>, family: &F) {
     let params: Vec<f64> = (0..family.num_params()).map(|k| 0.3 + (k as f64).sin()).collect();
     let dim = family.dim();
     let case = |by| Case::new(Altered { family: family.clone(), by }, params.clone());
     for (fault, law, name) in rows {
         let failure = law(&case(fault)).expect_err(&format!("{fault:?} passes {name} in dimension {dim}"));
         assert_eq!(failure.law, name, "{failure}");
-        assert_eq!(law(&case(right)), Ok(()), "{name} in dimension {dim}");
+        assert_eq!(law(&case(Faultless)), Ok(()), "{name} in dimension {dim}");
     }
 }
 
 #[test]
 fn every_fault_is_found_by_its_law() {
-    [1, 2].into_iter().for_each(|dim| are_detected(of_family(), Faultless, &MeanField::new(dim)));
-    [1, 2, 5]
-        .into_iter()
-        .for_each(|dim| are_detected(of_pushforward(), Faultless, &Drawn(MeanField::new(dim))));
-    are_detected(of_flow(), Right, &Flow::real_nvp(2, Gauss, 2, &[3]).expect("a flow"));
-}
-
-/// A score whose mean is 1e-8 is measured by quadrature, without differences.
-#[test]
-fn a_shifted_score_has_a_mean() {
-    let case = Case::new(Altered { family: MeanField::new(1), by: ShiftedScore }, vec![0.2, 0.4]);
-    let failure = laws::scores_have_mean_zero(&case).expect_err("the mean is 1e-8");
-    assert!((failure.found.parse::<f64>().unwrap() - 1e-8).abs() < 1e-12, "{failure}");
-}
-
-/// Small faults: draws too wide by a factor about the first `d` parameters, a wrong constant in `log q`, memory claimed too short.
-#[derive(Debug, Clone)]
-struct Small {
-    scale: f64,
-    constant: f64,
-    short: usize,
-}
-
-type Twin<F> = Altered<F, Small>;
-
-impl<F> Alteration<F> for Small {
-    fn claimed(&self, len: usize) -> usize {
-        len.saturating_sub(self.short)
-    }
-    fn densities(&self, _: &F, _: &[f64], _: MatRef<'_, f64>, log_q: &mut [f64]) {
-        log_q.iter_mut().for_each(|log_q| *log_q += self.constant);
-    }
-    fn draws(&self, params: &[f64], mut z: MatMut<'_, f64>) -> bool {
-        for j in 0..z.ncols() {
-            let moves = z.column_mut(j).iter_mut().zip(params);
-            moves.for_each(|(z, centre)| *z = centre + self.scale * (*z - centre));
-        }
-        true
-    }
+    [1, 2].into_iter().for_each(|dim| are_detected(of_family(), &MeanField::new(dim)));
+    [1, 2, 5].into_iter().for_each(|dim| are_detected(of_pushforward(), &Drawn(MeanField::new(dim))));
+    are_detected(of_both(), &Flow::real_nvp(2, Gauss, 2, &[3]).expect("a flow"));
 }
 
 fn params(count: usize, size: f64) -> Vec<f64> {
     (0..count).map(|k| size * (k as f64 * 1.3).sin()).collect()
 }
 
-const RIGHT: Small = Small { scale: 1.0, constant: 0.0, short: 0 };
-
 fn case<F: Family>(family: F, map: Map) -> Case<Twin<F>> {
     let size = 1.0 / (family.dim() as f64).sqrt();
     let params = params(family.num_params(), size);
-    Case::new(Altered { family, by: RIGHT }, params).with_map(map)
+    Case::new(Altered { family, by: Faultless }, params).with_map(map)
 }
 
-fn twin<F: Family + Clone>(case: &Case<Twin<F>>, change: impl FnOnce(&mut Small)) -> Case<Twin<F>> {
-    let mut twin = case.family.clone();
-    change(&mut twin.by);
-    Case { family: twin, params: case.params.clone(), left_out: case.left_out.clone(), ..*case }
+fn twin<F: Family + Clone>(case: &Case<Twin<F>>, by: Fault) -> Case<Twin<F>> {
+    let family = Altered { family: case.family.family.clone(), by };
+    Case { family, params: case.params.clone(), left_out: case.left_out.clone(), ..*case }
 }
 
 /// An error of one per cent in the scale of draws is detected; without it the law holds and states its power.
 fn sees_the_scale<F: Family + Clone>(right: &Case<Twin<F>>) {
     let power = laws::draws_have_their_scale(right).expect("right").expect("some dimension");
     assert!(power.size <= 0.009, "{power}");
-    let failure = laws::draws_have_their_scale(&twin(right, |twin| twin.scale = 1.01)).expect_err("too wide");
+    let failure = laws::draws_have_their_scale(&twin(right, Wide(1.01))).expect_err("too wide");
     assert_eq!(failure.law, "draws_have_their_scale");
 }
 
@@ -337,8 +260,7 @@ fn sees_the_constant<F: Family + Clone>(right: &Case<Twin<F>>) {
     let power = laws::density_is_normalised(right).expect("right").expect("always");
     assert!(power.size <= 1.05e-3, "{power}");
     for constant in [1e-3, -1e-3] {
-        let failure =
-            laws::density_is_normalised(&twin(right, |twin| twin.constant = constant)).expect_err("off");
+        let failure = laws::density_is_normalised(&twin(right, Constant(constant))).expect_err("off");
         assert_eq!(failure.law, "density_is_normalised");
     }
 }
@@ -348,23 +270,10 @@ fn one_per_cent_in_the_scale_of_draws_is_seen() {
     [1, 3, 20].into_iter().for_each(|dim| sees_the_scale(&case(MeanField::new(dim), Map::Sinh)));
     sees_the_scale(&case(FullRank::new(10), Map::Sinh));
     sees_the_scale(&case(LowRank::new(7, 2), Map::Sinh));
-    sees_the_scale(&case(GaussianMixture::new(5, 1).expect("a component"), Map::Sinh));
+    sees_the_scale(&case(Mixture::new(MeanField::new(5), 1).expect("a component"), Map::Sinh));
     sees_the_scale(&case(StudentT::fixed(10, 3.0).expect("degrees"), Map::SinhSinh));
     sees_the_scale(&case(MultivariateT::learned(4, 2.0).expect("degrees"), Map::SinhSinh));
     sees_the_scale(&case(Flow::real_nvp(4, Gauss, 2, &[5]).expect("a flow"), Map::Sinh));
-    sees_the_scale(&case(Laplace(8), Map::Sinh));
-}
-
-/// Heavy tails on the line carry little information about a scale: a Cauchy needs a million draws.
-#[test]
-fn the_scale_of_a_cauchy_needs_a_million_draws() {
-    let right = case(StudentT::fixed(1, 1.0).expect("degrees"), Map::SinhSinh);
-    let power = |draws| {
-        laws::draws_have_their_scale(&right.clone().with_draws(draws)).expect("right").expect("d = 1")
-    };
-    assert!(power(1 << 16).size > 0.02);
-    let wide = twin(&right, |twin| twin.scale = 1.01).with_draws(1 << 21);
-    assert!(laws::draws_have_their_scale(&wide).is_err());
 }
 
 /// An error in the scale of transported noise alone is detected.
@@ -373,8 +282,7 @@ fn one_per_cent_in_the_scale_of_transport_is_seen() {
     for dim in [1, 6] {
         let right = case(MeanField::new(dim), Map::Sinh);
         assert!(laws::transport_has_its_scale(&right).is_ok());
-        let failure =
-            laws::transport_has_its_scale(&twin(&right, |twin| twin.scale = 1.01)).expect_err("too wide");
+        let failure = laws::transport_has_its_scale(&twin(&right, Wide(1.01))).expect_err("too wide");
         assert_eq!(failure.law, "transport_has_its_scale");
     }
 }
@@ -395,7 +303,6 @@ fn a_thousandth_in_the_normaliser_is_seen() {
     [3, 9].into_iter().for_each(|dim| {
         sees_the_constant(&case(MultivariateT::learned(dim, 1.0).expect("degrees"), Map::SinhSinh))
     });
-    [3, 8].into_iter().for_each(|dim| sees_the_constant(&case(Laplace(dim), Map::Sinh)));
 }
 
 /// Flows have no close reference density: the law detects larger errors only, and its power says so.
@@ -404,7 +311,7 @@ fn a_flow_states_what_it_cannot_see() {
     let right = case(Flow::real_nvp(4, Gauss, 4, &[5]).expect("a flow"), Map::Sinh);
     let power = laws::density_is_normalised(&right).expect("right").expect("always");
     assert!(power.size > 1e-3 && power.size < 0.1, "{power}");
-    let wrong = twin(&right, |twin| twin.constant = 1.5 * power.size);
+    let wrong = twin(&right, Constant(1.5 * power.size));
     assert!(laws::density_is_normalised(&wrong).is_err());
 }
 
@@ -412,7 +319,7 @@ fn a_flow_states_what_it_cannot_see() {
 fn memory_claimed_short_is_a_failure() {
     let right = case(MeanField::new(3), Map::Sinh);
     assert!(laws::work_is_enough(&right).is_ok() && laws::transport_work_is_enough(&right).is_ok());
-    let short = twin(&right, |twin| twin.short = 1);
+    let short = twin(&right, Short);
     for failure in
         [laws::check(&short), laws::work_is_enough(&short)].map(|verdict| verdict.expect_err("short"))
     {
@@ -431,18 +338,15 @@ fn memory_claimed_short_is_a_failure() {
 fn memory_claimed_short_by_a_pushforward_is_a_failure() {
     let flow = Flow::real_nvp(2, Gauss, 2, &[5]).expect("a flow");
     let params = params(flow.num_params(), 0.5);
-    let failure = laws::check_pushforward(&Case::new(
-        Altered { family: flow, by: Small { short: 1, ..RIGHT } },
-        params,
-    ))
-    .expect_err("short");
+    let failure =
+        laws::check_pushforward(&Case::new(Altered { family: flow, by: Short }, params)).expect_err("short");
     assert_eq!(failure.law, "push_work_is_enough");
 }
 
 #[test]
 fn laws_left_out_are_reported_with_their_reasons() {
     let right = case(MeanField::new(1), Map::Sinh);
-    let wrong = twin(&right, |twin| twin.scale = 1.01);
+    let wrong = twin(&right, Wide(1.01));
     assert_eq!(laws::check(&wrong).expect_err("too wide").law, "draws_have_their_scale");
     let unknown = right.without("draws_have_the_scale", "misspelt").expect_err("no such law").to_string();
     assert!(
@@ -453,86 +357,4 @@ fn laws_left_out_are_reported_with_their_reasons() {
     assert!(report.holds() && !report.on("draws_have_their_scale").unwrap().holds());
     let said = "  left out draws_have_their_scale   the twin draws wide\n";
     assert!(report.to_string().contains(said), "{report}");
-}
-
-/// Independent double exponentials: `q(z) = prod_i e^(-|z_i - m_i| / b_i) / 2 b_i`, lambda = `[m; ln b]`. The score jumps at the centre.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Laplace(pub(crate) usize);
-
-impl Parametric for Laplace {
-    fn dim(&self) -> usize {
-        self.0
-    }
-    fn num_params(&self) -> usize {
-        2 * self.0
-    }
-}
-
-impl Family for Laplace {
-    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], _: &mut [f64]) {
-        let (centre, log_scale) = params.split_at(self.0);
-        for (j, log_q) in log_q.iter_mut().enumerate() {
-            let term = |i: usize| {
-                -(z[(i, j)] - centre[i]).abs() / log_scale[i].exp() - log_scale[i] - std::f64::consts::LN_2
-            };
-            *log_q = (0..self.0).map(term).sum();
-        }
-    }
-    fn sample_into(
-        &self,
-        params: &[f64],
-        lanes: &mut [Stream],
-        mut z: MatMut<'_, f64>,
-        log_q: &mut [f64],
-        work: &mut [f64],
-    ) {
-        let per_lane = (z.ncols() / lanes.len()).max(1);
-        for j in 0..z.ncols() {
-            for (i, z) in z.column_mut(j).iter_mut().enumerate() {
-                let u = 2.0 * lanes[j / per_lane].uniform() - 1.0;
-                *z = params[i] - params[self.0 + i].exp() * u.signum() * (-u.abs()).ln_1p();
-            }
-        }
-        self.log_probs(params, z.as_ref(), log_q, work);
-    }
-    fn add_scores(
-        &self,
-        params: &[f64],
-        z: MatRef<'_, f64>,
-        weights: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-    ) {
-        for (j, weight) in weights.iter().enumerate() {
-            for i in 0..self.0 {
-                let eps = (z[(i, j)] - params[i]) / params[self.0 + i].exp();
-                gradient[i] += weight * eps.signum() / params[self.0 + i].exp();
-                gradient[self.0 + i] += weight * (eps.abs() - 1.0);
-            }
-        }
-    }
-    fn reflect(&self, params: &[f64], z: &mut [f64]) -> bool {
-        z.iter_mut().zip(params).for_each(|(z, centre)| *z = 2.0 * centre - *z);
-        true
-    }
-}
-
-fn laplaces() -> Vec<Case<Laplace>> {
-    let case = |dim: usize| {
-        Case::new(Laplace(dim), params(2 * dim, 1.0)).with_knots(|_, params, _, i| vec![params[i]])
-    };
-    [0, 1, 2, 3, 8].map(case).into()
-}
-
-mcsa_testing::family_suite!(laplace, laplaces(), meter);
-
-/// Without knots the trapezoidal rule meets the kink in the middle of a cell.
-#[test]
-fn a_kink_needs_a_knot() {
-    for case in laplaces().into_iter().filter(|case| matches!(case.family.0, 1 | 2)) {
-        let blind = Case { knots: None, ..case };
-        assert!(
-            laws::scores_have_mean_zero(&blind).is_err() || laws::density_integrates_to_one(&blind).is_err()
-        );
-    }
 }

@@ -3,17 +3,16 @@
 use faer::{Mat, mat};
 use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, Stream};
 use mcsa_families::{
-    Activation, Affine, Autoregressive, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer,
-    Learned, Mask, MeanField, MultivariateT, Permutation, Spline,
+    Affine, Autoregressive, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, KnownLaw, Layer, Mask,
+    MeanField, MultivariateT, Spline,
 };
-use proptest::prelude::*;
 
 fn stream() -> Stream {
     Seed::new(5).stream(0, 0)
 }
 
-fn coupling(mask: Mask, activation: Activation, map: CouplingMap) -> Layer {
-    Layer::Coupling(Coupling { mask, hidden: vec![7, 6], activation, map })
+fn coupling(mask: Mask, map: CouplingMap) -> Layer {
+    Layer::Coupling(Coupling { mask, hidden: vec![7, 6], map })
 }
 
 fn autoregressive(inverse: bool) -> Layer {
@@ -21,26 +20,25 @@ fn autoregressive(inverse: bool) -> Layer {
     Layer::Autoregressive(config)
 }
 
-/// A flow with every kind of layer that has an inverse, and every activation.
-fn everything<B: Base>(dim: usize, base: B) -> Flow<B> {
+/// A flow with every kind of layer that has an inverse.
+fn everything<B: KnownLaw>(dim: usize, base: B) -> Flow<B> {
     let (affine, spline) = (CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default()));
+    let other = Mask::alternating(dim).nth(1).expect("masks without end");
     let layers = vec![
-        coupling(Mask::Even, Activation::Tanh, spline),
-        Layer::Permutation(Permutation::Random { seed: 8 }),
-        coupling(Mask::Even, Activation::Elu, affine),
+        coupling(Mask::Even, spline),
+        coupling(other, affine),
         Layer::Linear,
-        coupling(Mask::Random { seed: 2 }, Activation::Relu, affine),
+        coupling(Mask::Even, affine),
         Layer::ActNorm,
-        Layer::Permutation(Permutation::Reverse),
         autoregressive(false),
         autoregressive(true),
-        coupling(Mask::Even, Activation::Tanh, spline),
+        coupling(other, spline),
         Layer::Linear,
     ];
     Flow::new(dim, base, layers).expect("a flow")
 }
 
-fn somewhere<B: Base>(flow: &Flow<B>) -> Vec<f64> {
+fn somewhere<B: KnownLaw>(flow: &Flow<B>) -> Vec<f64> {
     (0..flow.num_params()).map(|k| 0.4 * (1.3 * k as f64 + 0.4).sin()).collect()
 }
 
@@ -49,7 +47,7 @@ fn noise(dim: usize, columns: usize) -> Mat<f64> {
     Mat::from_fn(dim, columns, |_, _| 1.5 * stream.normal())
 }
 
-fn memory<B: Base>(flow: &Flow<B>, columns: usize) -> Vec<f64> {
+fn memory<B: KnownLaw>(flow: &Flow<B>, columns: usize) -> Vec<f64> {
     vec![f64::NAN; flow.work_len(columns)]
 }
 
@@ -88,55 +86,6 @@ fn the_inverse_is_the_inverse() {
     }
 }
 
-proptest! {
-    /// For any dimension, masks, networks and parameters.
-    #[test]
-    fn any_flow_inverts_and_knows_its_density(
-        dim in 1..7_usize,
-        seed in 0..1000_u64,
-        units in 1..20_usize,
-        size in 0.0..1.5_f64,
-        columns in 0..60_usize,
-    ) {
-        let maps = [CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default())];
-        let activations = [Activation::Tanh, Activation::Elu, Activation::Relu];
-        let mut layers: Vec<_> = (0..4)
-            .map(|k| {
-                let (map, activation) = (maps[(seed as usize >> k) % 2], activations[(seed as usize + k) % 3]);
-                let mask = Mask::Random { seed: seed + k as u64 };
-                Layer::Coupling(Coupling { mask, hidden: vec![units; k % 3], activation, map })
-            })
-            .collect();
-        layers.insert(2, Layer::Permutation(Permutation::Random { seed }));
-        layers.push(Layer::ActNorm);
-        let flow = Flow::new(dim, Gauss, layers).unwrap();
-        let params: Vec<f64> = somewhere(&flow).iter().map(|param| size * param).collect();
-        let eps = noise(dim, columns);
-        let (mut z, mut log_q) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
-        flow.push(&params, eps.as_ref(), z.as_mut(), &mut log_q, &mut memory(&flow, columns));
-        let (mut back, mut log_det) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
-        flow.invert(&params, z.as_ref(), back.as_mut(), &mut log_det, &mut memory(&flow, columns));
-        // Change of the noise if z moves by some last places: where a map is steep, the inverse loses this accuracy.
-        let (mut near, moved) = (Mat::zeros(dim, columns), &z * faer::Scale(1.0 + 1e-14));
-        flow.invert(&params, moved.as_ref(), near.as_mut(), &mut log_det, &mut memory(&flow, columns));
-        for j in 0..columns {
-            for i in 0..dim {
-                let gap = (back[(i, j)] - eps[(i, j)]).abs();
-                let steep = (0..dim).map(|i| (near[(i, j)] - back[(i, j)]).abs()).fold(0.0, f64::max);
-                prop_assert!(gap < 1e-10 + 30.0 * steep, "point {}: {:e}, steep {:e}", j, gap, steep);
-            }
-        }
-        let (mut told, mut nearby) = (vec![f64::NAN; columns], vec![f64::NAN; columns]);
-        flow.log_probs(&params, z.as_ref(), &mut told, &mut memory(&flow, columns));
-        flow.log_probs(&params, moved.as_ref(), &mut nearby, &mut memory(&flow, columns));
-        for ((log_q, told), nearby) in log_q.iter().zip(told).zip(nearby) {
-            let steep = (nearby - told).abs();
-            let gap = (log_q - told).abs();
-            prop_assert!(gap < 1e-9 * (1.0 + told.abs()) + 100.0 * steep, "{} {}, steep {}", log_q, told, steep);
-        }
-    }
-}
-
 /// A batch of more than two blocks has the bits of its points alone; so have sums of scores.
 #[test]
 fn blocks_are_not_seen() {
@@ -161,7 +110,7 @@ fn blocks_are_not_seen() {
 }
 
 /// Compares the flow with a closed form at draws of the closed form.
-fn same_density<B: Base, F: Family>(flow: &Flow<B>, params: &[f64], closed: &F, closed_params: &[f64]) {
+fn same_density<B: KnownLaw, F: Family>(flow: &Flow<B>, params: &[f64], closed: &F, closed_params: &[f64]) {
     let (dim, columns) = (closed.dim(), 60);
     let (mut z, mut expected, mut found) = (Mat::zeros(dim, columns), vec![0.0; columns], vec![0.0; columns]);
     let mut work = vec![f64::NAN; closed.work_len(columns)];
@@ -194,23 +143,16 @@ fn a_flow_begins_as_the_gaussian_it_is_given() {
     let flow = everything(4, Gauss);
     let params = flow.start_at_factor(&mean, factor.as_ref(), &mut stream()).unwrap();
     same_density(&flow, &params, &full, &full.at(&mean, factor.as_ref()).unwrap());
-    let flow = everything(4, t.dof);
+    let flow = everything(4, t.law);
     let params = flow.start_at_factor(&mean, factor.as_ref(), &mut stream()).unwrap();
     same_density(&flow, &params, &t, &t.at(&mean, factor.as_ref()).unwrap());
-
-    let learned = MultivariateT::learned(4, 1.0).unwrap();
-    let flow = everything(4, Learned::above(1.0).unwrap());
-    let mut params = flow.start_at_factor(&mean, factor.as_ref(), &mut stream()).unwrap();
-    flow.set_dof(&mut params, 3.5).unwrap();
-    same_density(&flow, &params, &learned, &learned.at(&mean, factor.as_ref(), 3.5).unwrap());
-    assert!(flow.set_dof(&mut params, 0.5).is_err());
 }
 
 /// At a distance of a million, in all directions, at extreme parameters: log densities and scores are finite, or the density is
 /// zero.
 #[test]
 fn far_away_nothing_is_nan() {
-    fn far<B: Base>(flow: &Flow<B>, size: f64, distance: f64) -> (Vec<f64>, Vec<f64>) {
+    fn far<B: KnownLaw>(flow: &Flow<B>, size: f64, distance: f64) -> (Vec<f64>, Vec<f64>) {
         let params: Vec<f64> = somewhere(flow).iter().map(|param| size * param).collect();
         let z = Mat::from_fn(5, 16, |i, j| distance * if (j >> (i % 4)) & 1 == 0 { 1.0 } else { -1.0 });
         let (mut log_q, mut score) = (vec![0.0; 16], vec![0.0; params.len()]);
@@ -220,114 +162,47 @@ fn far_away_nothing_is_nan() {
     }
     let t = Fixed::new(2.0).unwrap();
     for size in [1.0, 10.0] {
-        for activation in [Activation::Tanh, Activation::Elu, Activation::Relu] {
-            let layers = || {
-                let maps = [CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default())];
-                let mut layers: Vec<_> = Mask::alternating(5)
-                    .take(6)
-                    .enumerate()
-                    .map(|(k, mask)| coupling(mask, activation, maps[k / 2 % 2]))
-                    .collect();
-                layers.push(Layer::ActNorm);
-                layers
-            };
-            let found = [
-                far(&Flow::new(5, Gauss, layers()).unwrap(), size, 1e6),
-                far(&Flow::new(5, t, layers()).unwrap(), size, 1e6),
-            ];
-            for (log_q, score) in found {
-                assert!(log_q.iter().all(|x| x.is_finite()), "{activation:?} {size}: {log_q:?}");
-                assert!(score.iter().all(|x| x.is_finite()), "{activation:?} {size}");
-            }
-            let (log_q, _) = far(&Flow::new(5, Gauss, layers()).unwrap(), size, 1e200);
-            assert!(log_q.iter().all(|&x| x == f64::NEG_INFINITY), "{log_q:?}");
+        let layers = || {
+            let maps = [CouplingMap::Affine(Affine::default()), CouplingMap::Spline(Spline::default())];
+            let masks = Mask::alternating(5).take(6).enumerate();
+            masks.map(|(k, mask)| coupling(mask, maps[k / 2 % 2])).chain([Layer::ActNorm]).collect()
+        };
+        let found = [
+            far(&Flow::new(5, Gauss, layers()).unwrap(), size, 1e6),
+            far(&Flow::new(5, t, layers()).unwrap(), size, 1e6),
+        ];
+        for (log_q, score) in found {
+            assert!(log_q.iter().all(|x| x.is_finite()), "{size}: {log_q:?}");
+            assert!(score.iter().all(|x| x.is_finite()), "{size}");
         }
+        let (log_q, _) = far(&Flow::new(5, Gauss, layers()).unwrap(), size, 1e200);
+        assert!(log_q.iter().all(|&x| x == f64::NEG_INFINITY), "{log_q:?}");
     }
-}
-
-/// Central differences of step 1e-5, errors below 1e-7.
-#[test]
-fn slopes_are_those_of_the_log_density() {
-    let flow = everything(5, Learned::above(2.0).unwrap());
-    let params = somewhere(&flow);
-    let z = noise(5, 60);
-    let mut slopes = Mat::full(5, 60, 1.0);
-    flow.add_slopes(&params, z.as_ref(), 2.0, slopes.as_mut(), &mut memory(&flow, 60));
-    for j in 0..60 {
-        for i in 0..5 {
-            let at = |step: f64| {
-                let mut z = z.as_ref().column(j).to_vec();
-                z[i] += step;
-                flow.log_prob(&params, &z, &mut memory(&flow, 1))
-            };
-            let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
-            let found = 0.5 * (slopes[(i, j)] - 1.0);
-            assert!((found - expected).abs() < 1e-6 * (1.0 + expected.abs()), "{i} {j}: {found} {expected}");
-        }
-    }
-}
-
-#[test]
-fn points_set_the_norms() {
-    let flow = Flow::new(
-        3,
-        Gauss,
-        vec![
-            Layer::ActNorm,
-            coupling(Mask::Even, Activation::Tanh, CouplingMap::Affine(Affine::default())),
-            Layer::ActNorm,
-        ],
-    )
-    .unwrap();
-    let mut params = somewhere(&flow);
-    let points =
-        Mat::from_fn(3, 50, |i, j| 5.0 + i as f64 * ((3 * i + 7 * j) as f64).sin() + (j as f64 * 1.7).cos());
-    flow.normalise(&mut params, points.as_ref()).unwrap();
-    let (mut eps, mut log_det) = (Mat::zeros(3, 50), vec![0.0; 50]);
-    flow.invert(&params, points.as_ref(), eps.as_mut(), &mut log_det, &mut memory(&flow, 50));
-    for i in 0..3 {
-        let mean = (0..50).map(|j| eps[(i, j)]).sum::<f64>() / 50.0;
-        let variance = (0..50).map(|j| (eps[(i, j)] - mean).powi(2)).sum::<f64>() / 50.0;
-        assert!(mean.abs() < 1e-12 && (variance - 1.0).abs() < 1e-12, "coordinate {i}: {mean} {variance}");
-    }
-    let before = params.clone();
-    assert!(flow.normalise(&mut params, Mat::full(3, 9, 1.0).as_ref()).is_err(), "nothing varies");
-    assert!(flow.normalise(&mut params, points.as_ref().subcols(0, 1)).is_err());
-    assert!(flow.normalise(&mut params, Mat::full(2, 9, 1.0).as_ref()).is_err());
-    assert!(flow.normalise(&mut params, Mat::full(3, 9, f64::NAN).as_ref()).is_err());
-    assert_eq!(params, before);
 }
 
 #[test]
 fn what_cannot_be_built_is_refused() {
     let affine = |bound| CouplingMap::Affine(Affine { bound });
-    let spline = |spline| coupling(Mask::Even, Activation::Tanh, CouplingMap::Spline(spline));
+    let spline = |spline| coupling(Mask::Even, CouplingMap::Spline(spline));
     let good = Spline::default();
     let bad = [
-        coupling(Mask::Even, Activation::Tanh, affine(0.0)),
-        coupling(Mask::Even, Activation::Tanh, affine(f64::NAN)),
-        coupling(Mask::Even, Activation::Tanh, affine(1e3)),
-        Layer::Coupling(Coupling {
-            mask: Mask::Even,
-            hidden: vec![0],
-            activation: Activation::Elu,
-            map: affine(1.0),
-        }),
+        coupling(Mask::Even, affine(0.0)),
+        coupling(Mask::Even, affine(f64::NAN)),
+        coupling(Mask::Even, affine(1e3)),
+        Layer::Coupling(Coupling { mask: Mask::Even, hidden: vec![0], map: affine(1.0) }),
         spline(Spline { bins: 0, ..good }),
         spline(Spline { bound: -1.0, ..good }),
-        spline(Spline { least_width: 0.2, ..good }),
-        spline(Spline { least_height: 0.0, ..good }),
-        spline(Spline { least_slope: 1.0, ..good }),
+        spline(Spline { bins: 1000, ..good }),
     ];
     for layer in bad {
         assert!(Flow::new(2, Gauss, vec![layer.clone()]).is_err(), "{layer:?}");
     }
-    let odd = coupling(Mask::Odd, Activation::Tanh, affine(1.0));
+    let odd = coupling(Mask::Odd, affine(1.0));
     let error = Flow::new(1, Gauss, vec![odd]).unwrap_err().to_string();
     assert_eq!(error, "layer 0 of a flow: Odd moves nothing in dimension 1");
     assert!(Flow::new(0, Gauss, vec![]).is_err());
 
-    let flow = Flow::new(2, Gauss, vec![Layer::Linear, Layer::Permutation(Permutation::Reverse)]).unwrap();
+    let flow = Flow::new(2, Gauss, vec![Layer::Linear, autoregressive(false)]).unwrap();
     assert!(flow.start_at(&[0.0; 2], &[1.0; 2], &mut stream()).is_err());
     assert!(Flow::new(2, Gauss, vec![]).unwrap().start_at(&[0.0; 2], &[1.0; 2], &mut stream()).is_err());
     let flow = Flow::real_nvp(2, Gauss, 2, &[3]).unwrap();

@@ -1,10 +1,9 @@
 //! Conformance of flows, as families and as pushforwards: couplings, splines (densities have kinks at knots, and scores jump there),
 //! and the checks of every kind of flow.
 
-use mcsa_core::{Family, Parametric, Pushforward, Seed, batch, batch_mut};
+use mcsa_core::{Family, Parametric, Pushforward, Seed, batch, batch_mut, one};
 use mcsa_families::{
-    Activation, Affine, Base, Coupling, CouplingMap, Fixed, Flow, Gauss, Layer, Learned, Mask, MeanField,
-    Permutation, Spline,
+    Affine, Coupling, CouplingMap, Fixed, Flow, Gauss, KnownLaw, Layer, Mask, MeanField, Spline,
 };
 use mcsa_testing::family::{
     Case, Map, batch_equals_columns, push_knows_its_density, score_is_gradient, scores_have_mean_zero,
@@ -12,65 +11,44 @@ use mcsa_testing::family::{
 
 use crate::altered::meter;
 
-fn affine(mask: Mask, hidden: &[usize], activation: Activation) -> Layer {
+fn affine(mask: Mask, hidden: &[usize]) -> Layer {
     let map = CouplingMap::Affine(Affine { bound: 1.5 });
-    Layer::Coupling(Coupling { mask, hidden: hidden.to_vec(), activation, map })
+    Layer::Coupling(Coupling { mask, hidden: hidden.to_vec(), map })
 }
 
 fn spline(mask: Mask, hidden: &[usize]) -> Layer {
-    let map = CouplingMap::Spline(Spline { bins: 4, bound: 3.0, ..Spline::default() });
-    Layer::Coupling(Coupling { mask, hidden: hidden.to_vec(), activation: Activation::Tanh, map })
+    let map = CouplingMap::Spline(Spline { bins: 4, bound: 3.0 });
+    Layer::Coupling(Coupling { mask, hidden: hidden.to_vec(), map })
 }
 
 /// Case at parameters far from the start.
-fn case<B: Base>(flow: Flow<B>) -> Case<Flow<B>> {
+fn case<B: KnownLaw>(flow: Flow<B>) -> Case<Flow<B>> {
     let len = flow.num_params();
     let params = (0..len).map(|k| 0.5 * (1.3 * k as f64 + 0.4).sin()).collect();
     Case::new(flow, params).with_draws(1 << 15)
 }
 
-fn flow<B: Base>(dim: usize, base: B, layers: Vec<Layer>) -> Case<Flow<B>> {
+fn flow<B: KnownLaw>(dim: usize, base: B, layers: Vec<Layer>) -> Case<Flow<B>> {
     case(Flow::new(dim, base, layers).expect("a flow"))
 }
 
-fn real_nvp<B: Base>(dim: usize, base: B) -> Case<Flow<B>> {
+fn real_nvp<B: KnownLaw>(dim: usize, base: B) -> Case<Flow<B>> {
     case(Flow::real_nvp(dim, base, 2 * dim.min(2), &[5]).expect("a flow"))
 }
 
 fn gaussian() -> Vec<Case<Flow>> {
-    let shuffled = Layer::Permutation(Permutation::Random { seed: 3 });
-    let reversed = Layer::Permutation(Permutation::Reverse);
-    let two = || affine(Mask::Even, &[4], Activation::Tanh);
+    let two = || affine(Mask::Even, &[4]);
+    let five = [(Mask::Even, &[6, 7][..]), (Mask::Odd, &[]), (Mask::Odd, &[17])];
+    let [first, second, third] = five.map(|(mask, hidden)| affine(mask, hidden));
+    let (bent, other) = (spline(Mask::Even, &[6]), spline(Mask::Odd, &[6]));
     vec![
         real_nvp(1, Gauss),
         real_nvp(2, Gauss),
         real_nvp(5, Gauss),
         flow(1, Gauss, vec![]),
-        flow(2, Gauss, vec![Layer::ActNorm, two(), Layer::Linear, two(), reversed.clone(), Layer::ActNorm]),
-        flow(
-            5,
-            Gauss,
-            vec![
-                Layer::ActNorm,
-                affine(Mask::Random { seed: 1 }, &[6, 7], Activation::Elu),
-                Layer::Linear,
-                shuffled,
-                affine(Mask::Random { seed: 2 }, &[], Activation::Relu),
-                affine(Mask::Odd, &[17], Activation::Relu),
-                reversed,
-                Layer::Linear,
-            ],
-        ),
-        flow(
-            5,
-            Gauss,
-            vec![
-                spline(Mask::Even, &[6]),
-                affine(Mask::Odd, &[9], Activation::Tanh),
-                spline(Mask::Odd, &[6]),
-                Layer::Linear,
-            ],
-        ),
+        flow(2, Gauss, vec![Layer::ActNorm, two(), Layer::Linear, two(), Layer::ActNorm]),
+        flow(5, Gauss, vec![Layer::ActNorm, first, Layer::Linear, second, third, Layer::Linear]),
+        flow(5, Gauss, vec![bent, affine(Mask::Odd, &[9]), other, Layer::Linear]),
     ]
 }
 
@@ -80,18 +58,12 @@ fn student() -> Vec<Case<Flow<Fixed>>> {
     cases.into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
 }
 
-fn learned() -> Vec<Case<Flow<Learned>>> {
-    let dof = Learned::above(2.0).expect("a floor");
-    let cases = vec![real_nvp(1, dof), real_nvp(2, dof), real_nvp(5, dof)];
-    cases.into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
-}
-
 /// Spline flows in dimensions where quadrature is not used: their densities have kinks at knots, between which [`with_knots`]
 /// integrate.
 fn splines() -> Vec<Case<Flow>> {
     vec![
         flow(5, Gauss, vec![spline(Mask::Even, &[6]), spline(Mask::Odd, &[6]), Layer::ActNorm]),
-        flow(3, Gauss, vec![spline(Mask::Random { seed: 4 }, &[]), Layer::Linear, spline(Mask::Odd, &[6])]),
+        flow(3, Gauss, vec![spline(Mask::Even, &[]), Layer::Linear, spline(Mask::Odd, &[6])]),
     ]
 }
 
@@ -99,7 +71,6 @@ mcsa_testing::family_suite!(of_splines, splines(), meter);
 mcsa_testing::family_suite!(of_splines_pushed, splines(), meter, pushforward);
 mcsa_testing::family_suite!(on_a_gaussian, gaussian(), meter);
 mcsa_testing::family_suite!(on_a_student, student(), meter);
-mcsa_testing::family_suite!(on_a_learned_student, learned(), meter);
 mcsa_testing::family_suite!(pushed_from_a_gaussian, gaussian(), meter, pushforward);
 mcsa_testing::family_suite!(pushed_from_a_student, student(), meter, pushforward);
 
@@ -114,8 +85,8 @@ const BOUND: f64 = 3.0;
 
 /// A spline flow whose network is linear, without hidden layers.
 fn linear_spline(dim: usize) -> (Flow, Vec<f64>) {
-    let map = CouplingMap::Spline(Spline { bins: BINS, bound: BOUND, ..Spline::default() });
-    let coupling = Coupling { mask: Mask::Even, hidden: vec![], activation: Activation::Tanh, map };
+    let map = CouplingMap::Spline(Spline { bins: BINS, bound: BOUND });
+    let coupling = Coupling { mask: Mask::Even, hidden: vec![], map };
     let flow = Flow::new(dim, Gauss, vec![Layer::Coupling(coupling)]).expect("a flow");
     let params = (0..flow.num_params()).map(|k| (1.3 * k as f64 + 0.4).sin()).collect();
     (flow, params)
@@ -160,9 +131,8 @@ fn knots_are_where_the_formula_puts_them() {
 #[test]
 fn unusual_splines_are_splines() {
     for (bins, bound, size) in [(1, 2.0, 1.0), (40, 8.0, 1.0), (8, 5.0, 8.0), (3, 1e-3, 1.0), (3, 1e5, 1.0)] {
-        let spline = Spline { bins, bound, ..Spline::default() };
-        let map = CouplingMap::Spline(spline);
-        let coupling = Coupling { mask: Mask::Even, hidden: vec![3], activation: Activation::Tanh, map };
+        let map = CouplingMap::Spline(Spline { bins, bound });
+        let coupling = Coupling { mask: Mask::Even, hidden: vec![3], map };
         let flow = Flow::new(3, Gauss, vec![Layer::Coupling(coupling), Layer::ActNorm]).expect("a flow");
         let params: Vec<f64> = (0..flow.num_params()).map(|k| size * (1.3 * k as f64 + 0.4).sin()).collect();
         let case = Case::new(flow.clone(), params.clone()).with_seed(Seed::new(bins as u64));
@@ -174,20 +144,8 @@ fn unusual_splines_are_splines() {
         for k in 0..=40 {
             let eps = [bound * (0.05 * f64::from(k) - 1.0), 0.7, bound * (1.0 - 0.04 * f64::from(k))];
             let (mut z, mut back, mut log_det, mut again) = ([0.0; 3], [0.0; 3], [0.0], [0.0]);
-            flow.transport(
-                &params,
-                mcsa_core::one(&eps),
-                mcsa_core::batch_mut(&mut z, 3, 1),
-                &mut log_det,
-                &mut work,
-            );
-            flow.invert(
-                &params,
-                mcsa_core::one(&z),
-                mcsa_core::batch_mut(&mut back, 3, 1),
-                &mut again,
-                &mut work,
-            );
+            flow.transport(&params, one(&eps), batch_mut(&mut z, 3, 1), &mut log_det, &mut work);
+            flow.invert(&params, one(&z), batch_mut(&mut back, 3, 1), &mut again, &mut work);
             // A steep end of a spline loses as many digits as its slope has.
             let tolerance = 1e-10 * bound.max(1.0) * size;
             for (eps, back) in eps.iter().zip(back) {
@@ -199,7 +157,7 @@ fn unusual_splines_are_splines() {
 }
 
 /// Parameters at the start of a fit to a Gaussian with unequal means and scales.
-pub(crate) fn begin<B: Base, const INVERTIBLE: bool>(q: &Flow<B, INVERTIBLE>) -> Vec<f64> {
+pub(crate) fn begin<B: KnownLaw, const INVERTIBLE: bool>(q: &Flow<B, INVERTIBLE>) -> Vec<f64> {
     let dim = Parametric::dim(q);
     let (mean, scales): (Vec<f64>, Vec<f64>) =
         (0..dim).map(|i| (0.3 * i as f64 - 0.2, 0.7 + 0.2 * i as f64)).unzip();

@@ -13,5 +13,3 @@ mod flows;
 mod mixture;
 mod moments;
 mod moments_t;
-mod properties;
-mod proposals;

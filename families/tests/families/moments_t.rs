@@ -1,11 +1,11 @@
-//! Running moments of the Student t families: formula, natural gradient, exact inclusive optimum, ascent.
+//! Running moments of the Student t families: formula, exact inclusive optimum, ascent.
 
 use faer::{Mat, MatRef, mat};
 use mcsa_core::numeric::quadrature::integrate;
-use mcsa_core::{Columns, Family, Parametric};
-use mcsa_families::{Dof, FullRank, GaussianFamily, Learned, Link, MomentMatched, MultivariateT, StudentT};
+use mcsa_core::{Columns, Parametric};
+use mcsa_families::{FullRank, GaussianFamily, Learned, Link, MomentMatched, MultivariateT, StudentT};
 
-use crate::moments::{Atomic, WEIGHTS, climb, drift, gap, points, slope, step};
+use crate::moments::{Atomic, WEIGHTS, climb, drift, gap, points, step};
 
 const LOCATION: [f64; 2] = [0.7, 0.3];
 
@@ -159,60 +159,6 @@ fn coordinates_are_moved_as_the_t_on_the_line() {
             let alone = step(&line, &params, gain, z.subrows(i, 1), &WEIGHTS).unwrap();
             assert_eq!(alone, [both[i], both[2 + i]]);
         }
-    }
-}
-
-/// `F d lambda / d gain - (nu + d)/(nu + d + 2) sum_i w_i score(z_i)`, the largest entry relative to the largest score; the Fisher
-/// matrix F by quadrature in the radius and equal angles.
-fn natural<D: Dof>(family: &MultivariateT<D>, params: &[f64], slope: &[f64]) -> f64 {
-    let (dim, count, nu) = (family.dim(), params.len(), family.dof_at(params));
-    let mut work = vec![f64::NAN; family.work_len(4)];
-    let mut expected = vec![0.0; count];
-    family.add_scores(params, points(dim).as_ref(), &WEIGHTS, &mut expected, &mut work);
-    let length = (nu + dim as f64) / (nu + dim as f64 + 2.0);
-    let angles = if dim == 1 { 2 } else { 16 };
-    let mut product = vec![0.0; count];
-    let (mut total, factor) = (0.0, factor(dim));
-    for t in -300..=300 {
-        let x = f64::from(t) * 0.2;
-        let b = 1.0 / (1.0 + (-x).exp());
-        let mass = (-0.5 * nu * (-x).exp().ln_1p() - 0.5 * dim as f64 * x.exp().ln_1p()).exp();
-        let radius = (nu * (-x).exp()).sqrt();
-        if b == 0.0 {
-            continue;
-        }
-        for angle in 0..angles {
-            let (sine, cosine) = (std::f64::consts::TAU * f64::from(angle) / f64::from(angles)).sin_cos();
-            let eps = [radius * cosine, radius * sine];
-            let z: Vec<f64> = (0..dim)
-                .map(|i| LOCATION[i] + (0..=i).map(|k| factor[(i, k)] * eps[k]).sum::<f64>())
-                .collect();
-            let mut score = vec![0.0; count];
-            family.add_score(params, &z, 1.0, &mut score, &mut work);
-            let along: f64 = score.iter().zip(slope).map(|(s, x)| s * x).sum();
-            product.iter_mut().zip(&score).for_each(|(sum, s)| *sum += mass * along * s);
-            total += mass;
-        }
-    }
-    let largest = expected.iter().fold(0.0_f64, |top, e| top.max(e.abs()));
-    let entry = |(f, e): (&f64, &f64)| (f / total - length * e).abs() / largest;
-    product.iter().zip(&expected).map(entry).fold(0.0, f64::max)
-}
-
-#[test]
-fn the_step_is_the_natural_gradient() {
-    for (dim, nu) in [(1, 2.5), (1, 8.0), (2, 2.5), (2, 8.0), (2, 20.0)] {
-        let (family, params) = learned(dim, nu);
-        let moved = slope(&family, &params);
-        let found = natural(&family, &params, &moved);
-        assert!(found < 1e-6, "learned {dim} {nu}: {found}");
-        let fixed = MultivariateT::fixed(dim, nu).unwrap();
-        let found = natural(&fixed, &params[..params.len() - 1], &slope(&fixed, &params[..params.len() - 1]));
-        assert!(found < 1e-6, "fixed {dim} {nu}: {found}");
-        // Twins: degrees of freedom that stay, and the scales not moved with them.
-        let mut still = moved.clone();
-        still[params.len() - 1] = 0.0;
-        assert!(natural(&family, &params, &still) > 1e-3, "{dim} {nu}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{AffineMap, Error, Family, Optimizer, Parametric, Seed, Stream};
-use mcsa_families::{Activation, Affine, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, MomentMatched};
+use mcsa_families::{Affine, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, MomentMatched};
 use mcsa_optim::deterministic::Gaussian;
 use mcsa_optim::{Adam, AdamState, Schedule};
 
@@ -103,7 +103,7 @@ const RATE: (f64, f64) = (0.01, 2_000.0);
 pub(crate) fn flow(dim: usize) -> Result<Flow, Error> {
     let coupling = |mask| {
         let map = CouplingMap::Affine(Affine::default());
-        Layer::Coupling(Coupling { mask, hidden: vec![UNITS], activation: Activation::Tanh, map })
+        Layer::Coupling(Coupling { mask, hidden: vec![UNITS], map })
     };
     let layers = Mask::alternating(dim).take(COUPLINGS).map(coupling);
     Flow::new(dim, Gauss, layers.chain([Layer::ActNorm, Layer::Linear]).collect())

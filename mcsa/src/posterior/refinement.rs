@@ -215,7 +215,7 @@ impl Refinement {
         let mut round = Round::of(0, &self.draws(target, &*family, seed, LOOK, goes_on)?);
         if self.shape == Shape::StudentT {
             let mut start = self.start.clone();
-            start[family.num_params() - 1] = Shape::student_t(dim)?.dof.param(LIGHT)?;
+            start[family.num_params() - 1] = Shape::student_t(dim)?.law.param(LIGHT)?;
             let other = Self::new(self.number, self.shape, start);
             let found = Round::of(0, &other.draws(target, &*family, seed, LOOK, goes_on)?);
             if goes_on() && found.share > round.share {
