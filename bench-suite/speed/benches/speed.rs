@@ -178,7 +178,7 @@ fn families(c: &mut Criterion) {
         Ok((MultivariateT::fixed(dim, 5.0)?, started(FullRank::new(dim), stream)?.1))
     });
     family(c, "mixture_of_3", |dim, stream| {
-        let q = Mixture::new(MeanField::new(dim), 3)?;
+        let q = mcsa_families::Mixture::new(MeanField::new(dim), 3)?;
         let mut part = || started(MeanField::new(dim), stream).map(|(_, params)| params);
         let params = q.at(&[1.0; 3], &[part()?, part()?, part()?])?;
         Ok((q, params))
@@ -374,7 +374,7 @@ fn steps(c: &mut Criterion) {
     moments(c, "multivariate_t", &t, t.at(&[0.0; 11], half.as_ref(), 8.0).expect(GOOD));
     let (low, factor) = (LowRank::new(11, 2), Mat::from_fn(11, 2, |i, k| (i + k) as f64 / 11.0));
     moments(c, "low_rank_2", &low, low.at(&[0.0; 11], &[0.5; 11], factor.as_ref()).expect(GOOD));
-    let mixture = Mixture::new(MeanField::new(11), 2).expect(GOOD);
+    let mixture = mcsa_families::Mixture::new(MeanField::new(11), 2).expect(GOOD);
     let parts = [0.0, 1.0].map(|mean| mixture.component().at(&[mean; 11], &[0.5; 11]).expect(GOOD));
     let start = mixture.at(&[0.5; 2], &parts).expect(GOOD);
     moments(c, "mixture_2", &mixture, start);
