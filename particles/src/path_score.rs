@@ -47,7 +47,7 @@ impl<P: GaussianDynamics, K: PathKernel> Estimator<P, Twisted> for PathScore<K> 
     type Info = K::Info;
 
     fn config(&self) -> String {
-        format!("PathScore {{ smc: {}, lanes: {} }}", self.smc.config(), self.lanes)
+        format!("{self:?}")
     }
 
     fn num_params(&self, target: &P, family: &Twisted) -> usize {
@@ -133,7 +133,7 @@ where
     type Info = K::Info;
 
     fn config(&self) -> String {
-        format!("JointPaths {{ smc: {}, lanes: {} }}", self.climb.smc.config(), self.climb.lanes)
+        format!("{self:?}")
     }
 
     fn num_params(&self, target: &M, family: &Twisted) -> usize {

@@ -1,7 +1,7 @@
 //! Sequential Monte Carlo, and the kernels of paths made of it: conditional, and without a retained path.
 
 use faer::Mat;
-use mcsa_core::{Columns, Error, Metric, Record, Stream, all_finite, bits, same_length, type_name};
+use mcsa_core::{Columns, Error, Metric, Record, Stream, all_finite, bits, same_length};
 use serde::{Deserialize, Serialize};
 
 use crate::swarm::Rules;
@@ -39,14 +39,9 @@ impl Paths {
 ///
 /// Not a [`Kernel`](mcsa_core::Kernel), because it proposes state by state: it needs the model's transition and observation
 /// densities and the proposal's steps. Each path is driven by its own stream.
-pub trait PathKernel: Send + Sync {
+pub trait PathKernel: std::fmt::Debug + Send + Sync {
     /// Metrics of one step.
     type Info: Record + Default + Send;
-
-    /// The configuration as text, as [`Kernel::config`](mcsa_core::Kernel::config).
-    fn config(&self) -> String {
-        type_name::<Self>()
-    }
 
     /// Length of the memory to be lent to a step.
     fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize;
@@ -248,10 +243,6 @@ impl ConditionalSmc {
 impl PathKernel for ConditionalSmc {
     type Info = ConditionalSmcInfo;
 
-    fn config(&self) -> String {
-        format!("{self:?}")
-    }
-
     fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
         target.dim() + self.rules().work_len(target)
     }
@@ -321,10 +312,6 @@ impl Record for FreshPathsInfo {
 
 impl PathKernel for FreshPaths {
     type Info = FreshPathsInfo;
-
-    fn config(&self) -> String {
-        format!("{self:?}")
-    }
 
     fn work_len<P: StateSpace + ?Sized>(&self, target: &P) -> usize {
         self.smc.path_work_len(target)

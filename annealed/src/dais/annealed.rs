@@ -34,7 +34,7 @@ const LOGIT: f64 = 15.0;
 /// lambda = [base; u; kappa; w; log M; b; psi]
 /// eta_0 = eta_max / (1 + e^-u),   gamma = 1 / (1 + e^-w),   beta_k = sum_{j<=k} e^{b_j} / sum_j e^{b_j}
 /// ```
-/// `base` is the lambda of [`MeanField`] or [`FullRank`], psi that of the surrogate. `|w|` is cut at 15.
+/// `base` is the lambda of [`MeanField`] or [`FullRank`] with the exponential link, psi that of the surrogate. `|w|` is cut at 15.
 ///
 /// A step size at its clip has no derivative. If all of them are zero the path stands still for ever and the fit is that of the base:
 /// [`step_sizes`](Pushforward::step_sizes) counts them, every step of a fit records the counts, and so does the outcome of a run that ends there.
@@ -44,8 +44,6 @@ pub struct Annealed<S> {
     pub surrogate: S,
     /// Form of the base: the lambda of [`MeanField`] or of [`FullRank`].
     pub shape: Shape,
-    /// Map from `rho` to the scales of the base.
-    pub link: Link,
     /// Number K of steps.
     pub steps: usize,
     /// `eta_max`, the largest step size.
@@ -57,10 +55,10 @@ pub struct Annealed<S> {
 }
 
 impl<S: Surrogate> Annealed<S> {
-    /// Family of `steps` steps with a base of this form, the exponential link and `eta_max = 0.25`.
+    /// Family of `steps` steps with a base of this form and `eta_max = 0.25`.
     pub const fn new(surrogate: S, shape: Shape, steps: usize) -> Self {
         let (longest, law, slope) = (0.25, Mass::Variance, Slope::Plain);
-        Self { surrogate, shape, link: Link::Exp, steps, longest, law, slope }
+        Self { surrogate, shape, steps, longest, law, slope }
     }
 
     /// Parameters at the start of a fit: this lambda of the base, the step size `eta_0` with `kappa = 0`, `gamma = 0.9`, unit mass,
@@ -112,7 +110,7 @@ impl<S: Surrogate> Annealed<S> {
 
     /// Constrained values at `params`, in lent memory.
     fn constrained<'a, 'w: 'a>(&self, params: &'a [f64], work: &mut &'w mut [f64]) -> Constrained<'a> {
-        let &Self { shape, link, longest, law, slope, .. } = self;
+        let &Self { shape, longest, law, slope, .. } = self;
         let layout = self.layout();
         let mut memory = borrow(work, layout.constrained_len());
         let d = layout.dim;
@@ -121,8 +119,8 @@ impl<S: Surrogate> Annealed<S> {
         for i in 0..d {
             inverse[i] = params[d + rho_at(shape, d, i)];
         }
-        link.scales_into(inverse, scales);
-        link.derivatives_into(inverse, derivatives);
+        Link::Exp.scales_into(inverse, scales);
+        Link::Exp.derivatives_into(inverse, derivatives);
         inverse.iter_mut().zip(&*scales).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
 
         numeric::exp_into(&params[layout.mass()..layout.betas()], precision);
@@ -259,11 +257,9 @@ impl<S: Surrogate> Annealed<S> {
 
 impl<S: Surrogate> Parametric for Annealed<S> {
     fn config(&self) -> String {
-        let Self { surrogate, shape, link, steps, longest, law, slope } = self;
+        let Self { surrogate, shape, steps, longest, law, slope } = self;
         let surrogate = surrogate.config();
-        format!(
-            "Annealed {{ {surrogate}, {shape:?}, {link:?}, {steps} steps up to {longest:?}, {law:?}, {slope:?} }}"
-        )
+        format!("Annealed {{ {surrogate}, {shape:?}, {steps} steps up to {longest:?}, {law:?}, {slope:?} }}")
     }
 
     fn dim(&self) -> usize {
@@ -290,8 +286,8 @@ impl<S: Surrogate> Parametric for Annealed<S> {
         all_finite("params", params)?;
         let base = &params[..layout.base];
         match self.shape {
-            Shape::Diagonal => MeanField::new(layout.dim).with_link(self.link).check(base)?,
-            Shape::Lower => FullRank::new(layout.dim).with_link(self.link).check(base)?,
+            Shape::Diagonal => MeanField::new(layout.dim).with_link(Link::Exp).check(base)?,
+            Shape::Lower => FullRank::new(layout.dim).with_link(Link::Exp).check(base)?,
         }
         Link::Exp
             .check(&params[layout.mass()..layout.psi()])

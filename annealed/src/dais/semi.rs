@@ -107,7 +107,7 @@ impl<M: LocalLatents> SemiAnnealed<M> {
     fn local(&self, row: usize) -> Annealed<Local<'_, M>> {
         let &Self { ref model, steps, longest, law, slope, .. } = self;
         let surrogate = Local { model, row };
-        Annealed { surrogate, shape: Shape::Diagonal, link: Link::Exp, steps, longest, law, slope }
+        Annealed { surrogate, shape: Shape::Diagonal, steps, longest, law, slope }
     }
 
     /// Length of base and chain of one datum.

@@ -140,32 +140,6 @@ fn mean_weights_are_the_evidence() {
     assert!((log_mean_reciprocal(&dais, &posterior, &other) + evidence).abs() > 0.01);
 }
 
-/// A path drawn backward from the end of another one, with the momenta of that one, is the same path.
-#[test]
-fn forward_and_backward_are_inverse() {
-    let (dais, guide) = (Dais { gamma: 0.0, ..chain(3, Mass::Variance) }, Quadratic::surrogate().guide());
-    // Without correlation of momenta the backward noise is the momentum after each kick.
-    let forward = dais.path(&guide, &guide.initial(), &NOISE);
-    let mut noise = vec![0.0; 6];
-    let (mut point, fresh) = (forward.points[0].clone(), &NOISE[2..]);
-    for k in 0..3 {
-        let eta = dais.step_size + dais.kappa * dais.betas[k];
-        for i in 0..2 {
-            // z_k = z_{k-1} + eta/2 (v + v^) / M gives v^.
-            let v = dais.mass[i].sqrt() * fresh[2 * k + i];
-            let after = (forward.points[k + 1][i] - point[i]) * 2.0 / eta * dais.mass[i] - v;
-            noise[2 * k + i] = after / dais.mass[i].sqrt();
-        }
-        point.clone_from(&forward.points[k + 1]);
-    }
-    let back = dais.path_back(&guide, &guide.initial(), forward.end(), &noise);
-    let gap = |k: usize| (0..2).map(|i| (back.points[k][i] - forward.points[k][i]).abs()).fold(0.0, f64::max);
-    assert!((0..4).all(|k| gap(k) < 1e-12), "{back:?} {forward:?}");
-    assert!((back.log_q - forward.log_q).abs() < 1e-12);
-}
-
-const NOISE: [f64; 8] = [0.3, -0.7, 1.1, 0.2, -0.5, 0.9, 0.4, -1.3];
-
 #[test]
 fn parameters_out_of_range_are_errors() {
     let base = |shape, scale: &[f64]| Base::new(vec![0.0, 0.0], shape, scale.to_vec());

@@ -111,43 +111,6 @@ fn annealed_families_conform() {
     families().iter().for_each(conforms);
 }
 
-/// Both sweeps in one call give the bits of two calls, and a pull that returns false leaves the gradient alone.
-#[test]
-fn both_sweeps_at_once_have_the_same_bits() {
-    for Case { family, params, .. } in families() {
-        let (noise, n) = (noise_of(&family, 8, 1, 5), 5);
-        let eps = batch(&noise, family.noise_dim(), n);
-        let mut work = vec![f64::NAN; family.work_len(n)];
-        let cotangents = Mat::from_fn(2, n, |i, j| 0.3 * i as f64 - 0.2 * j as f64);
-        let weights = [-1.0, 0.5, 0.0, 2.0, -0.3];
-        let (mut z, mut log_q, mut apart) = (Mat::zeros(2, n), vec![0.0; n], vec![0.1; params.len()]);
-        family.push(&params, eps, z.as_mut(), &mut log_q, &mut work);
-        family.add_push_gradients(&params, eps, cotangents.as_ref(), &weights, &mut apart, &mut work);
-        for goes_on in [true, false] {
-            let (mut points, mut mixed, mut slopes) = (Mat::zeros(2, n), vec![0.0; n], Mat::zeros(2, n));
-            let mut together = vec![0.1; params.len()];
-            let mut pull = |_: faer::MatRef<'_, f64>, log_q: &mut [f64], mut out: faer::MatMut<'_, f64>| {
-                log_q.copy_from_slice(&weights);
-                out.copy_from(&cotangents);
-                goes_on
-            };
-            let (z_out, cots) = (points.as_mut(), slopes.as_mut());
-            family.push_and_add_gradients(
-                &params,
-                eps,
-                z_out,
-                &mut mixed,
-                cots,
-                &mut pull,
-                &mut together,
-                &mut work,
-            );
-            assert_eq!(points, z);
-            assert_eq!(together, if goes_on { apart.clone() } else { vec![0.1; params.len()] });
-        }
-    }
-}
-
 const DATA: usize = 12;
 
 fn data() -> (Mat<f64>, Vec<f64>) {

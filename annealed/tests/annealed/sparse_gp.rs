@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess, SparseMinibatch, SparsePosterior};
 use mcsa_core::numeric::quadrature::{Axis, Map, log_integral};
 use mcsa_core::numeric::scalar::log_sigmoid;
-use mcsa_core::{Gradient, LogDensity, Minibatch, Seed, Separable};
+use mcsa_core::{LogDensity, Minibatch, Seed, Separable};
 use mcsa_models::Gaussian;
 use mcsa_testing::model::Case;
 
@@ -51,12 +51,6 @@ impl Fixture {
         let mut memory = vec![0.0; process.memory_len(rows.len())];
         process.prepare_into(&theta, &rows, &mut memory).expect("a factor");
         Self { process, theta, rows, memory }
-    }
-
-    fn moved(&self, k: usize, t: f64) -> Self {
-        let mut theta = self.theta.clone();
-        theta[k] += t;
-        Self::at(self.process.clone(), theta, self.rows.clone())
     }
 
     fn posterior(&self) -> SparsePosterior<'_> {
@@ -183,26 +177,6 @@ fn value_by_dense_algebra_and_integrals() {
     }
 }
 
-/// With inducing points at the inputs the process is the full one: `log N(u; 0, K) + sum log sigmoid(+-u_n)`, up to the jitter.
-#[test]
-fn inducing_points_at_the_inputs_are_the_full_process() {
-    let (x, n) = (normals(9, 2, 0, 2.0), 9);
-    let labels: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 3 == 0))).collect();
-    let process = SparseGaussianProcess::classification(x.as_ref(), &labels, n).unwrap();
-    let theta = process.theta(0.3, &[-0.5, -0.2], &[], x.as_ref()).unwrap();
-    let fixture = Fixture::at(process, theta, (0..n).collect());
-    let (posterior, u) = (fixture.posterior(), point(n, 3));
-    let prior = Gaussian::new(vec![0.0; n], posterior.covariance().as_ref()).unwrap();
-    let signed = |i: usize| if labels[i] == 1.0 { u[i] } else { -u[i] };
-    let likelihood: f64 = (0..n).map(|i| log_sigmoid(signed(i))).sum();
-    let full = prior.log_density(&u, &mut vec![0.0; 2 * n]) + likelihood;
-    let found = posterior.log_density(&u, &mut vec![0.0; n]);
-    assert!((found - full).abs() < 1e-4, "{found} {full}");
-    assert!((0..n).all(|i| posterior.variance(i) < 1e-5));
-    let far = fixture.moved(3, 0.5);
-    assert!((far.posterior().log_density(&u, &mut vec![0.0; n]) - full).abs() > 1e-3);
-}
-
 /// `log p(e) = log p(L e) + log det L`.
 #[test]
 fn whitening_is_a_change_of_variables() {
@@ -217,25 +191,6 @@ fn whitening_is_a_change_of_variables() {
         let (found, expected) =
             (white.log_density(&e, &mut work), plain.log_density(&u, &mut work) + log_det);
         assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} {expected}");
-    }
-}
-
-#[test]
-fn chosen_rows_are_prepared_alone() {
-    for fixture in fixtures() {
-        let u = point(5, 3);
-        let some = Fixture::at(fixture.process.clone(), fixture.theta.clone(), BATCH.to_vec());
-        let (all, some) = (fixture.posterior(), some.posterior());
-        let mut work = vec![0.0; 5];
-        let expected = all.log_likelihood_at(&BATCH, &u, &mut work);
-        let found = some.log_likelihood_at(&[0, 1, 2, 3, 4, 5], &u, &mut work);
-        assert!((found - expected).abs() < 1e-12 * expected.abs());
-        assert_eq!(some.weights(2), all.weights(3));
-        let batch = Minibatch::new(&all, &BATCH).expect("known rows");
-        let mut gradient = vec![0.0; 5];
-        let value = batch.gradient_into(&u, &mut gradient, &mut work);
-        let expected = all.log_prior(&u, &mut [0.0; 5]) + 3.0 * expected;
-        assert!((value - expected).abs() < 1e-11 * expected.abs());
     }
 }
 

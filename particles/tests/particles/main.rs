@@ -2,6 +2,5 @@
 
 mod enumeration;
 mod paths;
-mod sketch;
 mod smc;
 mod state_space;

@@ -1,9 +1,7 @@
 //! Edge cases of particle methods: extreme weights, models with NaN, memory, and pinned first values.
 
-use std::collections::BTreeMap;
-
 use faer::Mat;
-use mcsa_core::{LogDensity, Seed, Stream, enumerate};
+use mcsa_core::{LogDensity, Seed, Stream};
 use mcsa_particles::{
     Bootstrap, ConditionalSmc, FxVolatility, Lineage, PathKernel, Resampling, Smc, StateSpace, Theta,
 };
@@ -184,102 +182,6 @@ fn the_first_numbers_are_pinned() {
 }
 
 const PINNED: [f64; 2] = [-8.275756309593032, -14.3963609685049];
-
-/// Law of the numbers of descendants, over all branches of `draw`.
-fn law(draw: impl Fn(&mut Stream, &mut [usize])) -> BTreeMap<[u32; 4], f64> {
-    let branches = enumerate(1, 100_000, |lanes: &mut [Stream]| {
-        let mut ancestors = [usize::MAX; 4];
-        draw(&mut lanes[0], &mut ancestors);
-        let mut numbers = [0; 4];
-        ancestors.iter().for_each(|&ancestor| numbers[ancestor] += 1);
-        numbers
-    });
-    let mut law = BTreeMap::new();
-    for branch in branches.unwrap() {
-        *law.entry(branch.outcome).or_insert(0.0) += branch.probability;
-    }
-    law
-}
-
-/// Given an ancestor r of one slot, numbers of descendants have their law weighted by `n_r / (S W_r)`, exactly.
-#[test]
-fn given_an_ancestor_numbers_are_weighted_by_its_own() {
-    let weights = [0.5, 0.8, 1.1, 1.6];
-    for rule in Resampling::ALL {
-        let free = law(|stream, ancestors| rule.ancestors_into(stream, &weights, ancestors, &mut [0.0; 4]));
-        for retained in 0..4 {
-            let given = law(|stream, ancestors| {
-                rule.ancestors_given_into(stream, &weights, retained, ancestors, &mut [0.0; 4]);
-            });
-            for (numbers, probability) in &free {
-                let expected = probability * f64::from(numbers[retained]) / weights[retained];
-                let found = given.get(numbers).copied().unwrap_or(0.0);
-                assert!((found - expected).abs() < 1e-12, "{rule:?} {numbers:?}: {found} {expected}");
-            }
-        }
-    }
-}
-
-/// States that never move after the first, weighted by `exp(-z^2)` at each time.
-struct Frozen(usize);
-
-impl LogDensity for Frozen {
-    fn dim(&self) -> usize {
-        self.0
-    }
-    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        self.log_path(z)
-    }
-}
-
-impl StateSpace for Frozen {
-    fn num_states(&self) -> usize {
-        self.0
-    }
-    fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
-        if t == 0 { z.iter_mut().for_each(|z| *z = stream.normal()) } else { z.copy_from_slice(previous) }
-    }
-    fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]) {
-        for (k, out) in out.iter_mut().enumerate() {
-            *out = if t == 0 || previous[k] == z[k] { 0.0 } else { f64::NEG_INFINITY };
-        }
-    }
-    fn log_observations(&self, _: usize, z: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(z).for_each(|(out, z)| *out = -z * z);
-    }
-}
-
-/// The past of a state that never moved is that state, by every rule for it.
-#[test]
-fn a_drawn_path_has_its_own_past() {
-    for lineage in LINEAGES {
-        let (target, kernel) = (Frozen(4), ConditionalSmc { lineage, ..ConditionalSmc::with_particles(5) });
-        let mut moves = 0;
-        for steps in 1..30 {
-            let (path, _) = moved(&kernel, &target, Mat::zeros(4, 1), (2, 0), 0..steps);
-            let path = path.col_as_slice(0);
-            assert!(path.iter().all(|z| *z == path[0]), "{lineage:?} {path:?}");
-            moves += u32::from(path[0] != 0.0);
-        }
-        assert!(moves > 0, "{lineage:?}");
-    }
-}
-
-/// An evidence is the same whether the states of all times are kept or those of two.
-#[test]
-fn an_evidence_needs_two_states() {
-    let returns = (0..6).map(|t| (f64::from(t) * 1.7).sin()).collect();
-    let model = FxVolatility::new(returns, Default::default()).unwrap();
-    let target = model.states();
-    let smc = Smc::new(8, Resampling::Systematic, 0.7).unwrap();
-    let (mut few, mut all) = (vec![0.0; smc.work_len(&target)], vec![0.0; smc.path_work_len(&target)]);
-    let stream = || Seed::new(4).stream(0, 0);
-    let found = smc.log_evidence(&target, &mut Bootstrap(&target), &mut stream(), &mut few);
-    let path = &mut vec![0.0; target.dim()];
-    let kept = smc.draw_path_into(&target, &mut Bootstrap(&target), &mut stream(), path, &mut all);
-    assert!(few.len() < all.len());
-    assert_eq!(found.to_bits(), kept.to_bits());
-}
 
 /// A configuration on file has the defaults of the documentation.
 #[test]
