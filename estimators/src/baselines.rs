@@ -1,6 +1,6 @@
 //! Estimators by importance sampling, alone or in turns with chains.
 
-use crate::{ChainScore, Controllable, Guard, single};
+use crate::{ChainScore, Controllable, DynInfo, Guard, single};
 use mcsa_core::{
     Ensemble, Error, Estimator, Family, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
     fits_in_memory,
@@ -288,31 +288,6 @@ pub struct InterleavedState<A, B> {
     step: u64,
 }
 
-/// Metrics of the estimator that made the step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum InterleavedInfo<A, B> {
-    /// A step of `often`.
-    Often(A),
-    /// A step of `seldom`.
-    Seldom(B),
-}
-
-impl<A: Default, B> Default for InterleavedInfo<A, B> {
-    fn default() -> Self {
-        Self::Often(A::default())
-    }
-}
-
-impl<A: Record, B: Record> Record for InterleavedInfo<A, B> {
-    /// Metrics of the estimator that made the step.
-    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
-        match self {
-            Self::Often(info) => info.record(sink),
-            Self::Seldom(info) => info.record(sink),
-        }
-    }
-}
-
 /// Reweighted wake-sleep as the papers reinterpret it: self-normalised importance sampling in every iteration, and in every
 /// fifth iteration a further step along the score at the state of a Hamiltonian chain (CW).
 pub fn rws(samples: usize, hmc: Hmc) -> Interleaved<ScoreWeights, ChainScore<Hmc>> {
@@ -327,7 +302,8 @@ where
     B: Estimator<P, F>,
 {
     type State = InterleavedState<A::State, B::State>;
-    type Info = InterleavedInfo<A::Info, B::Info>;
+    /// Metrics of the estimator that made the step.
+    type Info = DynInfo;
 
     fn config(&self) -> String {
         let (often, seldom) = (self.often.config(), self.seldom.config());
@@ -402,11 +378,11 @@ where
             let state = &mut state.seldom;
             let info =
                 self.seldom.ascent_direction(target, family, params, state, second, direction, work)?;
-            return Ok(InterleavedInfo::Seldom(info));
+            return Ok(DynInfo::of(info));
         }
-        let info =
-            self.often.ascent_direction(target, family, params, &mut state.often, first, direction, work)?;
-        Ok(InterleavedInfo::Often(info))
+        let state = &mut state.often;
+        let info = self.often.ascent_direction(target, family, params, state, first, direction, work)?;
+        Ok(DynInfo::of(info))
     }
 }
 

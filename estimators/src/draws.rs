@@ -369,7 +369,7 @@ pub(crate) fn normalised(mut log_weights: Vec<f64>) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use mcsa_core::Seed;
+    use mcsa_core::{Seed, from_fn};
     use mcsa_families::MeanField;
     use mcsa_models::Gaussian;
     use mcsa_optim::Adam;
@@ -397,16 +397,9 @@ mod tests {
     /// five of these; the draws without their weights are off by 0.4 and 0.69. The log densities are exact.
     #[test]
     fn weights_turn_draws_of_q_into_draws_of_p() {
-        struct Raised(Gaussian);
-        impl LogDensity for Raised {
-            fn dim(&self) -> usize {
-                self.0.dim()
-            }
-            fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-                self.0.log_density(z, work) + 5.0
-            }
-        }
-        let draws = draws_at(&Raised(Gaussian::standard(1)), &[0.4], &[1.3], 5_000);
+        let normal = Gaussian::standard(1);
+        let raised = from_fn(1, |z| normal.log_density(z, &mut [0.0; 1]) + 5.0);
+        let draws = draws_at(&raised, &[0.4], &[1.3], 5_000);
         let (mean, variance) = draws.moments();
         assert!(mean[0].abs() < 0.1 && (variance[0] - 1.0).abs() < 0.1, "{mean:?} {variance:?}");
         let plain = draws.points.row(0).iter().sum::<f64>() / 5_000.0;
@@ -440,21 +433,13 @@ mod tests {
     /// NaN on one side: these draws have weight zero and are counted. NaN everywhere: nothing is left, and it is said.
     #[test]
     fn draws_without_a_density_have_no_weight() {
-        struct Holed(f64);
-        impl LogDensity for Holed {
-            fn dim(&self) -> usize {
-                1
-            }
-            fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-                if z[0] > self.0 { f64::NAN } else { -0.5 * z[0] * z[0] }
-            }
-        }
-        let draws = draws_at(&Holed(0.5), &[0.0], &[1.0], 1_500);
+        let holed = |hole: f64| from_fn(1, move |z| if z[0] > hole { f64::NAN } else { -0.5 * z[0] * z[0] });
+        let draws = draws_at(&holed(0.5), &[0.0], &[1.0], 1_500);
         let beyond = (0..1_500).filter(|&j| draws.points[(0, j)] > 0.5).count();
         assert!(beyond > 300 && draws.non_finite == beyond);
         let resampled = draws.resampled(100, &mut Seed::new(1).stream(0, 0)).unwrap();
         assert!(resampled.row(0).iter().all(|z| *z <= 0.5));
-        let draws = draws_at(&Holed(f64::NEG_INFINITY), &[0.0], &[1.0], 50);
+        let draws = draws_at(&holed(f64::NEG_INFINITY), &[0.0], &[1.0], 50);
         assert_eq!(draws.non_finite, 50);
         assert!(draws.moments().0[0].is_nan());
         let error = draws.resampled(5, &mut Seed::new(1).stream(0, 0)).unwrap_err().to_string();

@@ -253,7 +253,7 @@ impl<'de> Deserialize<'de> for DynState {
 /// Most metrics of a step; the number of further ones is recorded as [`Metric::UNTOLD`].
 const ROOM: usize = 32;
 
-/// Metrics of a step of a [`DynEstimator`].
+/// Metrics of a step of an estimator of any type.
 #[derive(Debug, Clone, Copy)]
 pub struct DynInfo {
     metrics: [(Metric, f64); ROOM],
@@ -268,7 +268,7 @@ impl Default for DynInfo {
 }
 
 impl DynInfo {
-    fn of(info: impl Record) -> Self {
+    pub(crate) fn of(info: impl Record) -> Self {
         let mut all = Self::default();
         info.record(&mut |metric, value| match all.metrics.get_mut(all.len) {
             Some(place) => {

@@ -414,11 +414,6 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// The average that the optimiser keeps, also if that optimiser is wrapped in others; `None` if there is none yet.
-    pub fn average<'f>(&self, fit: &'f AscentState<E::State, O::State>) -> Option<&'f [f64]> {
-        self.optimizer.average(fit.optimizer())
-    }
-
     /// The recommended lambda and its origin, of a fit that belongs to this ascent.
     pub(crate) fn judged<'f>(
         &self,
@@ -436,7 +431,7 @@ where
         if let Some((window, average)) = fit.stated().filter(|(_, average)| sound(average)) {
             return (ParamsOrigin::RuleAverage { window }, average);
         }
-        match self.average(fit).filter(|average| sound(average)) {
+        match self.optimizer.average(fit.optimizer()).filter(|average| sound(average)) {
             Some(average) => (ParamsOrigin::OptimizerAverage, average),
             None => (ParamsOrigin::LastIterate, fit.params()),
         }

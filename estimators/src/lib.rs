@@ -35,9 +35,7 @@ mod statistics;
 mod stopping;
 
 pub use ascent::{Ascent, AscentState, Observer, Run, View};
-pub use baselines::{
-    Interleaved, InterleavedInfo, InterleavedState, ScoreWeights, ScoreWeightsInfo, Weighting, rws, snis,
-};
+pub use baselines::{Interleaved, InterleavedState, ScoreWeights, ScoreWeightsInfo, Weighting, rws, snis};
 pub use batch_match::{BatchMatch, BatchMatchInfo, BatchMatchState};
 pub use bound::{Elbo, ElboInfo, Entropy, FlowElbo};
 pub use chain_score::{

@@ -1,7 +1,7 @@
 //! Batch and match: Gaussian targets and faults.
 
 use faer::Mat;
-use mcsa_core::{Counted, Estimator, Gradient, LogDensity, Parametric, Reparameterised, Seed};
+use mcsa_core::{Counted, Estimator, Gradient, LogDensity, Parametric, Reparameterised, Seed, from_fn};
 use mcsa_estimators::BatchMatch;
 use mcsa_families::{FullRank, GaussianFamily};
 use mcsa_models::{Gaussian, GroundTruth, SkewNormal};
@@ -32,29 +32,6 @@ fn error_after<P: Gradient>(target: &P, truth: &Gaussian, estimator: BatchMatch,
     (&covariance - truth.covariance()).norm_max().max(of_mean)
 }
 
-/// Gradients with their sign turned.
-struct Turned(Gaussian);
-
-impl LogDensity for Turned {
-    fn dim(&self) -> usize {
-        self.0.dim()
-    }
-    fn work_len(&self, columns: usize) -> usize {
-        self.0.work_len(columns)
-    }
-    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        self.0.log_density(z, work)
-    }
-}
-
-impl Gradient for Turned {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        let value = self.0.gradient_into(z, gradient, work);
-        gradient.iter_mut().for_each(|g| *g = -*g);
-        value
-    }
-}
-
 /// With a constant weight the error of a Gaussian fit falls geometrically, whatever the draws, to rounding.
 #[test]
 fn a_gaussian_target_is_found_to_rounding() {
@@ -62,7 +39,11 @@ fn a_gaussian_target_is_found_to_rounding() {
     let error = |steps| error_after(&target, &target, constant.clone(), steps);
     assert!(error(5) < 0.5 * error(2) && error(40) < 1e-9, "{} {} {}", error(2), error(5), error(40));
     // Negative control: gradients of the wrong sign.
-    assert!(error_after(&Turned(target.clone()), &target, constant, 40) > 1.0);
+    let turned = from_fn(3, |z| target.log_density(z, &mut [0.0; 8])).with_gradient(|z, gradient| {
+        target.gradient_into(z, gradient, &mut [0.0; 8]);
+        gradient.iter_mut().for_each(|g| *g = -*g);
+    });
+    assert!(error_after(&turned, &target, constant, 40) > 1.0);
 }
 
 /// The Gaussian nearest to a skew normal has other moments, but not by much; one gradient per draw is counted.
@@ -79,24 +60,11 @@ fn a_skewed_target_is_approached() {
 /// A target that is NaN on a half line, and one that is NaN everywhere.
 #[test]
 fn faults_are_left_out_and_counted() {
-    struct Holed(f64);
-    impl LogDensity for Holed {
-        fn dim(&self) -> usize {
-            1
-        }
-        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-            if z[0] > self.0 { f64::NAN } else { -0.5 * z[0] * z[0] }
-        }
-    }
-    impl Gradient for Holed {
-        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-            gradient[0] = -z[0];
-            self.log_density(z, work)
-        }
-    }
     let family = FullRank::new(1);
     let step = |hole: f64| {
-        let (target, estimator) = (Holed(hole), BatchMatch::new(50));
+        let density = move |z: &[f64]| if z[0] > hole { f64::NAN } else { -0.5 * z[0] * z[0] };
+        let target = from_fn(1, density).with_gradient(|z, gradient| gradient[0] = -z[0]);
+        let estimator = BatchMatch::new(50);
         let params = family.at(&[1.0], faer::mat![[0.7]].as_ref()).unwrap();
         let mut lanes = [Seed::new(1).stream(0, 0)];
         let mut state = estimator.init(&target, &family, &params, &mut lanes).unwrap();
@@ -113,24 +81,10 @@ fn faults_are_left_out_and_counted() {
 /// Gradients so large that their squares overflow: the step is refused.
 #[test]
 fn a_match_that_is_not_finite_is_refused() {
-    struct Steep;
-    impl LogDensity for Steep {
-        fn dim(&self) -> usize {
-            1
-        }
-        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-            z[0]
-        }
-    }
-    impl Gradient for Steep {
-        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-            gradient.copy_from_slice(&[1e300 * z[0]]);
-            z[0]
-        }
-    }
+    let steep = from_fn(1, |z| z[0]).with_gradient(|z, gradient| gradient[0] = 1e300 * z[0]);
     let family = FullRank::new(1);
     let parts = (BatchMatch::new(5), Sgd::new(1.0).unwrap(), 1);
-    assert_eq!(fitted((&Steep, &family), parts, start(&family), 3).1, start(&family));
+    assert_eq!(fitted((&steep, &family), parts, start(&family), 3).1, start(&family));
 }
 
 #[test]

@@ -8,21 +8,12 @@ use mcsa_kernels::{ImhState, Rwm};
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, AdamState, Averaged, Averaging, Sgd, SgdState};
 
-use super::step;
+use super::{ascent, step};
 
 const START: [f64; 4] = [0.0, 0.0, 0.5, 0.5];
 
 fn at(mean: f64) -> Gaussian {
     Gaussian::new(vec![mean; 2], Mat::identity(2, 2).as_ref()).unwrap()
-}
-
-fn ascent<'a, P: LogDensity, E, O>(
-    target: &'a P,
-    family: &'a MeanField,
-    estimator: E,
-    optimizer: O,
-) -> Ascent<'a, P, MeanField, E, O> {
-    Ascent { target, family, estimator, optimizer, seed: Seed::new(1) }
 }
 
 /// A fit after `steps` steps, serialised.

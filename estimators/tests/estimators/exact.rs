@@ -128,26 +128,6 @@ fn chains_elsewhere_are_biased() {
     }
 }
 
-/// From the atom of largest weight, `n` transitions leave the fraction `r^n`, `r = 1 - 1/w*`, of the error of the start, so
-/// the error of `jsa` is the mean of `r, r^2, .., r^n` and that of `pmcsa` is `r`.
-#[test]
-fn the_bias_from_the_worst_start_is_the_closed_form() {
-    let q = proposal_probabilities();
-    let weights: Vec<f64> = TARGET.iter().zip(q).map(|(p, q)| p / q).collect();
-    let worst = (0..3).max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap();
-    let r = 1.0 - 1.0 / weights[worst];
-    let mut start = [0.0; 3];
-    start[worst] = 1.0;
-    let biased = |share: f64| {
-        let (exact, there) = (mean(TARGET), score(worst));
-        std::array::from_fn(|k| exact[k] + share * (there[k] - exact[k]))
-    };
-    assert!(close(from_law(&pmcsa(1), start), biased(r)));
-    assert!(close(from_law(&pmcsa(3), start), biased(r)));
-    assert!(close(from_law(&jsa(3), start), biased((r + r * r + r * r * r) / 3.0)));
-    assert!(!close(from_law(&jsa(3), start), biased(r)));
-}
-
 #[test]
 fn a_guard_keeps_the_target_and_the_family() {
     // The tail is continuous and cannot be enumerated; with share 0 it is never drawn.

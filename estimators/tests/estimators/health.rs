@@ -11,6 +11,8 @@ use mcsa_families::MeanField;
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, AdamState, Averaged, Averaging};
 
+use super::ascent;
+
 /// Health after `steps` steps at a vanishing learning rate under a proposal of this scale, for a standard normal times `e^2`.
 fn health(scale: f64, steps: u64, seed: u64) -> Health {
     let inner = Gaussian::standard(2);
@@ -83,7 +85,7 @@ fn a_guide_that_misses_mass_is_reported() {
 fn without_chains_there_is_no_age() {
     let (target, family) = (Gaussian::standard(2), MeanField::new(2));
     let (estimator, optimizer) = (Elbo::closed(4), Adam::new(0.01).unwrap());
-    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(1) };
+    let ascent = ascent(&target, &family, estimator, optimizer);
     let mut fit = ascent.start(vec![0.1; 4]).unwrap();
     ascent.run(&mut fit, 10).unwrap();
     let health = ascent.health(&fit).unwrap();
@@ -104,8 +106,7 @@ fn without_chains_there_is_no_age() {
 fn the_recommended_lambda_is_judged() {
     let (target, family) = (Gaussian::standard(30), MeanField::new(30));
     let optimizer = Adam::new(0.15).unwrap();
-    let ascent =
-        Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
+    let ascent = ascent(&target, &family, pmcsa(10), optimizer);
     let mut fit = ascent.start(family.at(&[0.0; 30], &[1.0; 30]).unwrap()).unwrap();
     let rule = Stationary::to(0.6).unwrap();
     let outcome = ascent.run(&mut fit, Run::of(10_000).until(rule)).unwrap();
@@ -117,7 +118,7 @@ fn the_recommended_lambda_is_judged() {
     assert!(health.to_string().contains(&said), "{health}");
     ascent.run(&mut fit, 1).unwrap();
     let last = ascent.health(&fit).unwrap();
-    assert_eq!((last.judged, ascent.average(&fit)), (ParamsOrigin::LastIterate, None));
+    assert_eq!(last.judged, ParamsOrigin::LastIterate);
     assert!(last.to_string().contains("last iterate"), "{last}");
     assert!(health.has_light_tails() && !last.has_light_tails(), "{health}\n{last}");
     assert!(last.shape > health.shape + 0.3, "{health}\n{last}");
@@ -128,8 +129,7 @@ fn the_recommended_lambda_is_judged() {
 fn the_optimisers_average_is_judged() {
     let (target, family) = (Gaussian::standard(2), MeanField::new(2));
     let optimizer = Averaged { averaging: Averaging::tail(11).unwrap(), optimizer: Adam::new(0.05).unwrap() };
-    let ascent =
-        Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
+    let ascent = ascent(&target, &family, pmcsa(10), optimizer);
     let mut fit = ascent.start(family.at(&[0.0; 2], &[1.0; 2]).unwrap()).unwrap();
     ascent.run(&mut fit, 10).unwrap();
     assert_eq!(ascent.recommended(&fit), (ParamsOrigin::LastIterate, fit.params()));
@@ -138,7 +138,7 @@ fn the_optimisers_average_is_judged() {
         ascent.run(&mut fit, 1).unwrap();
         sum.iter_mut().zip(fit.params()).for_each(|(sum, p)| *sum += p / 20.0);
     }
-    let average = ascent.average(&fit).unwrap();
+    let average = fit.optimizer().average().unwrap();
     assert!(average.iter().zip(sum).all(|(a, b)| (a - b).abs() < 1e-14), "{average:?} {sum:?}");
     assert_eq!(ascent.recommended(&fit), (ParamsOrigin::OptimizerAverage, average));
     let health = ascent.health(&fit).unwrap();

@@ -4,7 +4,7 @@ use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Error, Estimator, Parametric, Seed, Stream, enumerate};
 use mcsa_estimators::{Joint, ScanScore, ScanState, jsa_scan};
 use mcsa_families::{Amortised, Atoms, BlocksAt, MeanField, PerDatum};
-use mcsa_models::{Blocks, FactorAnalysis};
+use mcsa_models::{Blocks, FactorAnalysis, Learnable};
 use mcsa_optim::{Adam, Schedule};
 
 use super::{fitted, step};
@@ -67,11 +67,13 @@ fn minibatches_stand_for_all_data() {
     assert!(mean(&jsa_scan(1)).iter().zip(&exact).any(|(found, exact)| (0.5 * found - exact).abs() > 1e-2));
 }
 
+const DATA: usize = 60;
+
 fn factor_model() -> (FactorAnalysis, Vec<f64>) {
     let mut stream = Seed::new(8).stream(0, 0);
     let loadings = [1.0, -0.6, 0.4];
-    let mut data = Mat::<f64>::zeros(3, 60);
-    for j in 0..60 {
+    let mut data = Mat::<f64>::zeros(3, DATA);
+    for j in 0..DATA {
         let z = stream.normal();
         for i in 0..3 {
             data[(i, j)] = 0.3 + loadings[i] * z + 0.5 * stream.normal();
@@ -118,46 +120,29 @@ fn shapes_that_do_not_fit_are_errors() {
     assert!(told(refused).starts_with("Joint: lambda and theta"));
 }
 
-const DATA: usize = 5;
-
-/// A unit normal around a location of each datum.
-struct Around;
-
-impl Blocks for Around {
-    fn num_blocks(&self) -> usize {
-        DATA
-    }
-    fn block_dim(&self) -> usize {
-        1
-    }
-    fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], _: &mut [f64]) {
-        for (k, &row) in rows.iter().enumerate() {
-            out[k] = -0.5 * (z.column(k)[0] - row as f64).powi(2);
-        }
-    }
-}
-
-/// One step from normals of standard deviation two around the same locations.
+/// One step of a scan of the data of a factor model.
 fn scan(scan: &ScanScore, state: &mut ScanState, step: u64) {
+    let (model, theta) = factor_model();
     let family = PerDatum { family: MeanField::new(1), data: DATA };
-    let normal = |row| MeanField::new(1).at(&[row as f64], &[2.0]).unwrap();
-    let params: Vec<f64> = (0..DATA).flat_map(normal).collect();
-    let mut memory = vec![0.0; family.work_len(scan.batch)];
+    let params = MeanField::new(1).at(&[0.0], &[2.0]).unwrap().repeat(DATA);
+    let (mut memory, target) = (vec![0.0; family.work_len(scan.batch)], model.at(&theta));
     let mut proposal = BlocksAt::new(&family, &params, scan.batch, &mut memory).unwrap();
     let mut lanes = Seed::new(1).streams(scan.batch, step);
-    scan.scan(&Around, &mut proposal, state, &mut lanes, &mut vec![0.0; scan.scan_len(&Around)]);
+    scan.scan(&target, &mut proposal, state, &mut lanes, &mut vec![0.0; scan.scan_len(&target)]);
 }
 
 #[test]
 fn ages_count_from_the_last_visit() {
+    let (model, theta) = factor_model();
+    let given = model.at(&theta);
     let all = jsa_scan(DATA);
-    let mut state = all.chains_at(&Around, Mat::zeros(1, DATA)).unwrap();
+    let mut state = all.chains_at(&given, Mat::zeros(1, DATA)).unwrap();
     scan(&all, &mut state, 1);
     let mut rows = state.rows().to_vec();
     rows.sort_unstable();
-    assert_eq!(rows, [0, 1, 2, 3, 4]);
+    assert!(rows.into_iter().eq(0..DATA));
     let two = jsa_scan(2);
-    let mut state = two.chains_at(&Around, Mat::zeros(1, DATA)).unwrap();
+    let mut state = two.chains_at(&given, Mat::zeros(1, DATA)).unwrap();
     let mut last = [0_u64; DATA];
     for step in 1..40 {
         scan(&two, &mut state, step);
@@ -169,11 +154,11 @@ fn ages_count_from_the_last_visit() {
     // The state is that of a scan of two.
     let family = PerDatum { family: MeanField::new(1), data: DATA };
     assert!(
-        two.check(&Around, &family, &state).is_ok() && jsa_scan(3).check(&Around, &family, &state).is_err()
+        two.check(&given, &family, &state).is_ok() && jsa_scan(3).check(&given, &family, &state).is_err()
     );
-    for batch in [0, 6] {
-        assert!(jsa_scan(batch).chains_at(&Around, Mat::zeros(1, DATA)).is_err());
+    for batch in [0, DATA + 1] {
+        assert!(jsa_scan(batch).chains_at(&given, Mat::zeros(1, DATA)).is_err());
     }
-    let error = two.chains_at(&Around, Mat::zeros(1, 4)).unwrap_err().to_string();
-    assert_eq!(error, "ScanScore: chains has length 4, expected 5");
+    let error = two.chains_at(&given, Mat::zeros(1, 4)).unwrap_err().to_string();
+    assert_eq!(error, "ScanScore: chains has length 4, expected 60");
 }

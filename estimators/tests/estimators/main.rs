@@ -32,6 +32,16 @@ fn step<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
     (direction, info)
 }
 
+/// An ascent with the seed of most tests.
+fn ascent<'a, P: ?Sized, F: ?Sized, E, O>(
+    target: &'a P,
+    family: &'a F,
+    estimator: E,
+    optimizer: O,
+) -> Ascent<'a, P, F, E, O> {
+    Ascent { target, family, estimator, optimizer, seed: Seed::new(1) }
+}
+
 /// Outcome and lambda of a fit after at most `steps` steps from `start`.
 fn fitted<P: ?Sized, F: ?Sized, E: Estimator<P, F>, O: Optimizer>(
     (target, family): (&P, &F),

@@ -4,19 +4,18 @@ use std::ops::ControlFlow;
 
 use faer::Mat;
 use mcsa_core::{
-    Ensemble, Error, Estimator, Gradient, Kernel, LogDensity, Optimizer, Parametric, Proposal, Seed, Stream,
-    from_fn,
+    Ensemble, Error, Estimator, FromFn, Kernel, LogDensity, Optimizer, Parametric, Proposal, Stream, from_fn,
 };
 use mcsa_estimators::{
-    Ascent, AscentState, Average, ChainScore, Controlled, Elbo, Interleaved, Obstacle, Outcome, Run,
-    Stationary, View, jsa, msc, msc_rb, pmcsa, rws, single, snis,
+    AscentState, Average, ChainScore, Controlled, Elbo, Interleaved, Obstacle, Outcome, Run, Stationary,
+    View, jsa, msc, msc_rb, pmcsa, rws, single, snis,
 };
 use mcsa_families::MeanField;
 use mcsa_kernels::{Hmc, ImhState};
 use mcsa_models::Gaussian;
 use mcsa_optim::{Adam, AdamState, Sgd};
 
-use super::fitted;
+use super::{ascent, fitted};
 
 /// An optimiser whose n-th step moves the first parameter to a function of n and its value.
 struct Moves(fn(u64, f64) -> f64);
@@ -33,15 +32,6 @@ impl Optimizer for Moves {
         *steps += 1;
         params[0] = self.0(*steps, params[0]);
     }
-}
-
-fn ascent<'a, E, O>(
-    target: &'a Gaussian,
-    family: &'a MeanField,
-    estimator: E,
-    optimizer: O,
-) -> Ascent<'a, Gaussian, MeanField, E, O> {
-    Ascent { target, family, estimator, optimizer, seed: Seed::new(1) }
 }
 
 #[test]
@@ -248,13 +238,7 @@ fn a_rule_allocates_nothing_per_step() {
 fn sizes_beyond_memory_are_refused() {
     fn refusal<E: Estimator<Gaussian, MeanField>>(estimator: E) -> String {
         let (target, family) = (Gaussian::standard(8), MeanField::new(8));
-        let ascent = Ascent {
-            target: &target,
-            family: &family,
-            estimator,
-            optimizer: Adam::new(0.1).unwrap(),
-            seed: Seed::new(1),
-        };
+        let ascent = ascent(&target, &family, estimator, Adam::new(0.1).unwrap());
         ascent.start(vec![0.0; 16]).err().expect("refused").to_string()
     }
     for huge in [1 << 28, usize::MAX / 2, usize::MAX] {
@@ -321,30 +305,19 @@ fn slow_and_badly_scaled_fits_have_not_diverged() {
     }
 }
 
+type Everywhere = FromFn<Box<dyn Fn(&[f64]) -> f64 + Send + Sync>, fn(&[f64], &mut [f64])>;
+
 /// A target with a constant log density.
-struct Everywhere(f64);
-
-impl LogDensity for Everywhere {
-    fn dim(&self) -> usize {
-        2
-    }
-    fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 {
-        self.0
-    }
-}
-
-impl Gradient for Everywhere {
-    fn gradient_into(&self, _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-        gradient.fill(0.0);
-        self.0
-    }
+fn everywhere(value: f64) -> Everywhere {
+    let density: Box<dyn Fn(&[f64]) -> f64 + Send + Sync> = Box::new(move |_| value);
+    from_fn(2, density).with_gradient(|_, gradient| gradient.fill(0.0))
 }
 
 #[test]
 fn a_target_that_is_finite_nowhere_is_named() {
     fn check<E: Estimator<Everywhere, MeanField>>(name: &str, make: impl Fn() -> E, nan: f64) {
         for (value, faults) in [(f64::NAN, nan), (f64::NEG_INFINITY, 0.0)] {
-            let target = Everywhere(value);
+            let target = everywhere(value);
             let (outcome, _) =
                 fit(&target, make(), Adam::new(0.01).unwrap(), vec![0.0, 0.0, 0.5, 0.5], 5_000);
             let Outcome::NothingFinite { step: 256, steps: 256, non_finite } = outcome else {
@@ -370,10 +343,8 @@ fn a_target_that_is_finite_nowhere_is_named() {
 /// Under a stopping rule too the run ends at the same step, for every number of interruptions.
 #[test]
 fn nothing_finite_is_noticed_under_a_rule_and_across_interruptions() {
-    let (target, family) = (Everywhere(f64::NAN), MeanField::new(2));
-    let optimizer = Adam::new(0.01).unwrap();
-    let ascent =
-        Ascent { target: &target, family: &family, estimator: pmcsa(4), optimizer, seed: Seed::new(1) };
+    let (target, family) = (everywhere(f64::NAN), MeanField::new(2));
+    let ascent = ascent(&target, &family, pmcsa(4), Adam::new(0.01).unwrap());
     let rule = Stationary::to(0.1).unwrap();
     let mut fit = ascent.start(vec![0.0, 0.0, 0.5, 0.5]).unwrap();
     let outcome = ascent.run(&mut fit, Run::of(5_000).until(rule)).unwrap();

@@ -51,11 +51,6 @@ impl Quadrature {
     pub fn mean(&self, mut f: impl FnMut(&[f64]) -> f64) -> f64 {
         self.weights.iter().enumerate().map(|(j, weight)| weight * f(self.nodes.as_ref().column(j))).sum()
     }
-
-    /// The dimension of the nodes.
-    pub fn dim(&self) -> usize {
-        self.nodes.nrows()
-    }
 }
 
 /// Minimiser of the inclusive divergence within a family, for ground truth.
@@ -88,7 +83,7 @@ pub fn inclusive_optimum<F: Family + ?Sized>(
     start: &[f64],
 ) -> Result<Maximum, Error> {
     let within = |error: Error| error.within("inclusive_optimum");
-    same_length("nodes", family.dim(), p.dim()).map_err(within)?;
+    same_length("nodes", family.dim(), p.nodes.nrows()).map_err(within)?;
     family.check(start).map_err(within)?;
     let nodes = p.nodes.as_ref();
     let mut log_q = vec![0.0; p.weights.len()];
