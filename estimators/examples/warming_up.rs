@@ -30,14 +30,14 @@ const TEMPERED: [Stage; 3] = [
     Stage { steps: 2000, power: 1.0, defence: 0.1 },
 ];
 
-fn flow() -> Result<Flow<Gauss>, Error> {
+fn flow() -> Result<Flow, Error> {
     let map = CouplingMap::Affine(Affine::default());
     let bend = |mask| Layer::Coupling(Coupling { mask, hidden: vec![32], map });
     Flow::new(DIM, Gauss, Mask::alternating(DIM).take(6).map(bend).chain([Layer::Linear]).collect())
 }
 
 /// Share of draws on the side of the second mode.
-fn share(flow: &Flow<Gauss>, params: &[f64]) -> f64 {
+fn share(flow: &Flow, params: &[f64]) -> f64 {
     let n = 2000;
     let (mut z, mut log_q) = (vec![0.0; DIM * n], vec![0.0; n]);
     let mut lane = [Seed::new(9).stream(0, 0)];

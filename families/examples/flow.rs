@@ -12,7 +12,7 @@ use mcsa_optim::Adam;
 const POINTS: usize = 256;
 
 /// `KL(p || q)`, estimated from draws of the target.
-fn divergence(target: &Banana, q: &Flow<Fixed>, params: &[f64], z: &Mat<f64>) -> f64 {
+fn divergence(target: &Banana, q: &Flow, params: &[f64], z: &Mat<f64>) -> f64 {
     let (mut log_q, mut work) = (vec![0.0; z.ncols()], vec![0.0; q.work_len(z.ncols())]);
     q.log_probs(params, z.as_ref(), &mut log_q, &mut work);
     let terms = (0..z.ncols()).map(|j| target.log_density(z.col_as_slice(j), &mut []) - log_q[j]);
@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
     }
 
     let text = q.save(&params)?;
-    let (again, loaded) = <Flow<Fixed>>::load(&text)?;
+    let (again, loaded) = <Flow>::load(&text)?;
     println!(
         "{} params in {} bytes of text; every bit came back: {}",
         loaded.len(),

@@ -120,7 +120,7 @@ impl sealed::Shape for Triangle {
     }
 
     fn log_det(link: Link, dim: usize, triangle: &[f64], mut work: &mut [f64]) -> f64 {
-        let Diagonal { scales, room, .. } = Diagonal::of(link, dim, triangle, &mut work);
+        let Scales { scales, room, .. } = Scales::of(link, dim, triangle, &mut work);
         standard::sum_of_logs(scales, room)
     }
 
@@ -158,14 +158,14 @@ impl<D: Dof> MultivariateT<D> {
     }
 }
 
-/// Diagonal of the factor: scales and `rho`, and room for a third vector of length `d`.
-pub(crate) struct Diagonal<'a> {
+/// Scales of the factor: scales and `rho`, and room for a third vector of length `d`.
+pub(crate) struct Scales<'a> {
     pub(crate) scales: &'a mut [f64],
     pub(crate) rho: &'a mut [f64],
     pub(crate) room: &'a mut [f64],
 }
 
-impl<'a> Diagonal<'a> {
+impl<'a> Scales<'a> {
     fn of(link: Link, dim: usize, triangle: &[f64], work: &mut &'a mut [f64]) -> Self {
         let [scales, rho, room] = [(); 3].map(|()| borrow(work, dim));
         packed::take_diagonal(triangle, rho);
@@ -191,8 +191,8 @@ impl Placed<'_> {
         self.mean.len()
     }
 
-    pub(crate) fn diagonal<'w>(&self, work: &mut &'w mut [f64]) -> Diagonal<'w> {
-        Diagonal::of(self.link, self.dim(), self.triangle, work)
+    pub(crate) fn diagonal<'w>(&self, work: &mut &'w mut [f64]) -> Scales<'w> {
+        Scales::of(self.link, self.dim(), self.triangle, work)
     }
 
     /// Log density at the mean.
@@ -278,7 +278,7 @@ impl<L: Law> Family for LocationScale<Triangle, L> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let (at, law) = self.placed(params);
-        let Diagonal { scales, room, .. } = at.diagonal(&mut work);
+        let Scales { scales, room, .. } = at.diagonal(&mut work);
         let log_normalizer = at.log_normalizer(law, scales, room);
         invert(scales);
         at.squares(scales, z, log_q, work);
@@ -298,7 +298,7 @@ impl<L: Law> Family for LocationScale<Triangle, L> {
     ) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
         let (at, law) = self.placed(params);
-        let Diagonal { scales, room, .. } = at.diagonal(&mut work);
+        let Scales { scales, room, .. } = at.diagonal(&mut work);
         let log_normalizer = at.log_normalizer(law, scales, room);
         let eps = borrow(&mut work, self.dim * z.ncols());
         law.sample_into(lanes, batch_mut(eps, self.dim, z.ncols()));
@@ -332,7 +332,7 @@ impl<L: Law> Family for LocationScale<Triangle, L> {
         let [eps, places] = [(); 2].map(|()| borrow(&mut work, PLACED * dim));
         for k in 0..members.len() / self.num_params() {
             let ((at, _), mut work) = (member(k), &mut *work);
-            let Diagonal { scales, .. } = at.diagonal(&mut work);
+            let Scales { scales, .. } = at.diagonal(&mut work);
             let mut own = (0..columns).filter(|&j| picked[j] == k as f64);
             loop {
                 let (mut group, mut count) = ([0; PLACED], 0);
@@ -369,7 +369,7 @@ impl<L: Law> Family for LocationScale<Triangle, L> {
             return;
         }
         let (at, law) = self.placed(params);
-        let Diagonal { scales: inverse, rho, room: slope } = at.diagonal(&mut work);
+        let Scales { scales: inverse, rho, room: slope } = at.diagonal(&mut work);
         self.link.derivatives_into(rho, slope);
         invert(inverse);
         let [eps, y] = at.whiten_twice(inverse, z, &mut work);
@@ -377,7 +377,7 @@ impl<L: Law> Family for LocationScale<Triangle, L> {
         let (d_triangle, d_dof) = rest.split_at_mut(packed::len(dim));
         let peak_slope = law.log_peak_slope(dim);
         let dof_slope = self.law.slope(&params[params.len() - L::NUM_PARAMS..]);
-        // Diagonal entries are scattered over the packed triangle: they are gathered once per batch, not once per point.
+        // Scales entries are scattered over the packed triangle: they are gathered once per batch, not once per point.
         let d_rho = rho;
         packed::take_diagonal(d_triangle, d_rho);
         for ((eps, y), &weight) in eps.chunks_exact_mut(dim).zip(y.chunks_exact(dim)).zip(weights) {
@@ -411,7 +411,7 @@ impl<L: KnownLaw> Reparameterised for LocationScale<Triangle, L> {
         assert_eq!((noise.nrows(), noise.ncols()), (self.dim, z.ncols()), "a noise per column");
         assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");
         let (at, _) = self.placed(params);
-        let Diagonal { scales, .. } = at.diagonal(&mut work);
+        let Scales { scales, .. } = at.diagonal(&mut work);
         let eps = borrow(&mut work, self.dim * z.ncols());
         for j in 0..noise.ncols() {
             eps[j * self.dim..][..self.dim].copy_from_slice(noise.column(j));
@@ -434,7 +434,7 @@ impl<L: KnownLaw> Reparameterised for LocationScale<Triangle, L> {
         if dim == 0 {
             return;
         }
-        let Diagonal { rho, room: slope, .. } = self.placed(params).0.diagonal(&mut work);
+        let Scales { rho, room: slope, .. } = self.placed(params).0.diagonal(&mut work);
         self.link.derivatives_into(rho, slope);
         let [eps, rows] = [(); 2].map(|()| borrow(&mut work, dim * noise.ncols()));
         let (d_mean, d_triangle) = gradient.split_at_mut(dim);
@@ -463,7 +463,7 @@ impl<L: KnownLaw> Reparameterised for LocationScale<Triangle, L> {
             return;
         }
         let (at, law) = self.placed(params);
-        let Diagonal { scales: inverse, .. } = at.diagonal(&mut work);
+        let Scales { scales: inverse, .. } = at.diagonal(&mut work);
         invert(inverse);
         let [eps, y] = at.whiten_twice(inverse, z, &mut work);
         for (j, (eps, y)) in eps.chunks_exact(self.dim).zip(y.chunks_exact(self.dim)).enumerate() {
@@ -477,7 +477,7 @@ impl<L: KnownLaw> Reparameterised for LocationScale<Triangle, L> {
 
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let Diagonal { scales, rho, room: slope } = self.placed(params).0.diagonal(&mut work);
+        let Scales { scales, rho, room: slope } = self.placed(params).0.diagonal(&mut work);
         self.link.log_derivatives_into(rho, scales, slope);
         for (k, slope) in slope.iter().enumerate() {
             gradient[self.dim + start(self.dim, k)] += weight * slope;

@@ -5,7 +5,6 @@ use std::fmt;
 use faer::MatMut;
 use mcsa_core::{Error, Stream, each_column};
 use mcsa_numeric::linear::standard;
-use serde::{Deserialize, Serialize};
 
 use crate::Link;
 use crate::gaussian::LN_SQRT_2PI;
@@ -21,17 +20,8 @@ pub trait Law: fmt::Debug + Copy + PartialEq + Send + Sync + sealed::Law {
 
 /// Law that does not depend on lambda: a family with it is [`Reparameterised`](mcsa_core::Reparameterised).
 ///
-/// It can be the base of a [`Flow`](crate::Flow), where a t is the multivariate one: all bases are isotropic.
-pub trait KnownLaw: Law {
-    /// The base of a flow as it is written to a file.
-    fn config(&self) -> BaseConfig;
-
-    /// The base read from a file.
-    ///
-    /// # Errors
-    /// If the file holds another base, or a number that is out of range.
-    fn from_config(config: BaseConfig) -> Result<Self, Error>;
-}
+/// Sealed: [`Gauss`] or [`Fixed`].
+pub trait KnownLaw: Law {}
 
 /// Degrees of freedom of a Student t family, fixed or part of lambda; the type decides which.
 ///
@@ -62,27 +52,6 @@ pub(crate) mod sealed {
         fn write(&self, _: f64, _: &mut [f64]) -> bool {
             true
         }
-    }
-}
-
-/// File format of the base of a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum BaseConfig {
-    /// The base [`Gauss`].
-    Gauss,
-    /// The base [`Fixed`].
-    Student {
-        /// The degrees of freedom.
-        dof: f64,
-    },
-}
-
-impl BaseConfig {
-    fn is_not<T>(self, wanted: &str) -> Result<T, Error> {
-        Err(Error::invalid(format!(
-            "the base is {self:?}, and a flow on {wanted} was asked for: name the right type"
-        )))
     }
 }
 
@@ -169,28 +138,9 @@ impl Law for Learned {
     const NUM_PARAMS: usize = 1;
 }
 
-impl KnownLaw for Gauss {
-    fn config(&self) -> BaseConfig {
-        BaseConfig::Gauss
-    }
+impl KnownLaw for Gauss {}
 
-    fn from_config(config: BaseConfig) -> Result<Self, Error> {
-        if config == BaseConfig::Gauss { Ok(Self) } else { config.is_not("Gauss") }
-    }
-}
-
-impl KnownLaw for Fixed {
-    fn config(&self) -> BaseConfig {
-        BaseConfig::Student { dof: self.0 }
-    }
-
-    fn from_config(config: BaseConfig) -> Result<Self, Error> {
-        match config {
-            BaseConfig::Student { dof } => Self::new(dof),
-            other => other.is_not("Fixed degrees of freedom"),
-        }
-    }
-}
+impl KnownLaw for Fixed {}
 
 impl sealed::Law for Gauss {
     fn at(&self, _: &[f64]) -> Radial {

@@ -16,9 +16,8 @@
 //! | [`Bnaf`] | those of its networks | no score: log q is known at its own draws alone | - |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
 //!
-//! Flows with couplings, splines, autoregressive and block neural layers are one type, [`Flow`]. On a Gaussian or a
-//! t with fixed degrees of freedom they are [`Pushforward`](mcsa_core::Pushforward)s and can be fitted to the exclusive divergence
-//! KL(q || p), as can any reparameterised family wrapped in [`Drawn`]. Inclusive training evaluates the proposal density at the chain's state: a [`Family`](mcsa_core::Family)
+//! Flows with couplings, splines, autoregressive and block neural layers are one type, [`Flow`], on a Gaussian or a t. They
+//! are [`Pushforward`](mcsa_core::Pushforward)s and can be fitted to the exclusive divergence KL(q || p), as can any reparameterised family wrapped in [`Drawn`]. Inclusive training evaluates the proposal density at the chain's state: a [`Family`](mcsa_core::Family)
 //! provides it, a type that is only a `Pushforward` does not, and using one there does not compile.
 //!
 //! [`Defence`] mixes a heavy-tailed [`Tail`] into the proposal of a kernel, so that importance weights are bounded. A family
@@ -56,11 +55,12 @@ mod student;
 pub use atoms::Atoms;
 pub use defensive::{Defence, Defensive, Tail};
 pub use flow::{
-    Affine, Autoregressive, BlockNeural, Bnaf, Coupling, CouplingMap, Flow, FlowConfig, Layer, Mask, Spline,
+    Affine, Autoregressive, Base, BlockNeural, Bnaf, Coupling, CouplingMap, Flow, FlowConfig, Layer, Mask,
+    Spline,
 };
 pub use full_rank::{FullRank, MultivariateT, Triangle};
 pub use gaussian::{GaussianFamily, Normal, kl_gaussian};
-pub use law::{BaseConfig, Dof, Fixed, Gauss, KnownLaw, Law, Learned};
+pub use law::{Dof, Fixed, Gauss, KnownLaw, Law, Learned};
 pub use link::Link;
 pub use location_scale::{LocationScale, Shape};
 pub use low_rank::LowRank;

@@ -5,7 +5,7 @@ use mcsa_core::{Columns, Family, Parametric, borrow, numeric};
 use mcsa_numeric::linear::packed::{self, PANEL, start};
 use pulp::Arch;
 
-use crate::full_rank::{Diagonal, invert};
+use crate::full_rank::{Scales, invert};
 use crate::student::Student;
 use crate::{Dof, FullRank, MeanField, MultivariateT, StudentT};
 
@@ -265,7 +265,7 @@ impl<D: Dof> MomentMatched for MultivariateT<D> {
         let (mut pull, mut fall) = (0.0, 0.0);
         {
             let mut work = &mut *work;
-            let Diagonal { scales: inverse, .. } = at.diagonal(&mut work);
+            let Scales { scales: inverse, .. } = at.diagonal(&mut work);
             invert(inverse);
             at.squares(inverse, points, pulls, work);
             let falls = &mut work[..weights.len()];

@@ -8,8 +8,8 @@ use mcsa_annealed::dais::{Annealed, Shape, Slope};
 use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
 use mcsa_core::{Counted, Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Separable, Stream};
 use mcsa_families::{
-    Affine, Bnaf, Coupling, CouplingMap, Drawn, Fixed, Flow, FullRank, Gauss, GaussianFamily, KnownLaw,
-    Layer, Link, LowRank, Mask, MeanField, MultivariateT, Spline,
+    Affine, Bnaf, Coupling, CouplingMap, Drawn, Fixed, Flow, FullRank, Gauss, GaussianFamily, Layer, Link,
+    LowRank, Mask, MeanField, MultivariateT, Spline,
 };
 use serde::{Deserialize, Serialize};
 
@@ -253,7 +253,7 @@ fn flow(
     }
 }
 
-fn of_flow<B: KnownLaw + 'static>(flow: Flow<B>) -> BuiltFamily {
+fn of_flow(flow: Flow) -> BuiltFamily {
     let (family, pushforward) = (Box::new(flow.clone()), Box::new(flow.clone()));
     let start =
         move |mean: &[f64], deviations: &[f64], stream: &mut Stream| flow.start_at(mean, deviations, stream);

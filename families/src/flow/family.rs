@@ -7,7 +7,6 @@ use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Pushforward, Stream, bo
 use super::Flow;
 use super::layer::{At, Block, Direction, Sweep};
 use super::model::Placed;
-use crate::KnownLaw;
 use crate::law::Radial;
 
 /// The log density; `-inf` instead of NaN where `z` has no NaN but is so far away that a number overflowed.
@@ -15,15 +14,15 @@ fn decided(log_q: f64, z: &[f64]) -> f64 {
     if log_q.is_nan() && !z.iter().any(|z| z.is_nan()) { f64::NEG_INFINITY } else { log_q }
 }
 
-impl<B: KnownLaw> Family for Flow<B> {
+impl Family for Flow {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
-        let noise = self.noise();
+        let noise = self.base.law();
         let peak = noise.log_peak(self.dim);
         let mut room = self.room(params, z.ncols(), false, work);
         for (b, log_q) in log_q.chunks_mut(BLOCK).enumerate() {
-            let passed = room.pass(self, params, Direction::Inverse, z, b * BLOCK, false);
-            let points = passed.x.chunks_exact(self.dim).zip(passed.log_det);
+            let (x, log_det) = room.pass(self, params, Direction::Inverse, z, b * BLOCK, false);
+            let points = x.chunks_exact(self.dim).zip(log_det);
             for (j, (log_q, (eps, log_det))) in log_q.iter_mut().zip(points).enumerate() {
                 *log_q = decided(peak - noise.fallen(eps) - *log_det, z.column(b * BLOCK + j));
             }
@@ -39,7 +38,7 @@ impl<B: KnownLaw> Family for Flow<B> {
         work: &mut [f64],
     ) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
-        let noise = self.noise();
+        let noise = self.base.law();
         noise.sample_into(lanes, z.as_mut());
         self.push_in_place(params, z, log_q, work);
     }
@@ -54,7 +53,7 @@ impl<B: KnownLaw> Family for Flow<B> {
     ) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, weights.len()), "a weight per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let noise = self.noise();
+        let noise = self.base.law();
         let mut room = self.room(params, z.ncols(), true, work);
         for (b, weights) in weights.chunks(BLOCK).enumerate() {
             room.pass(self, params, Direction::Inverse, z, b * BLOCK, true);
@@ -64,7 +63,7 @@ impl<B: KnownLaw> Family for Flow<B> {
     }
 }
 
-impl<B: KnownLaw> Flow<B> {
+impl Flow {
     /// Noise of each point, `eps_j = t^-1(z_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
     ///
     /// # Panics
@@ -81,7 +80,7 @@ impl<B: KnownLaw> Flow<B> {
     }
 }
 
-impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
     /// Point of each noise, `z_j = t(eps_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
     ///
     /// # Panics
@@ -110,9 +109,9 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
         assert_eq!((to.nrows(), to.ncols()), (self.dim, from.ncols()), "an image per column");
         let mut room = self.room(params, from.ncols(), false, work);
         for (b, log_det) in log_det.chunks_mut(BLOCK).enumerate() {
-            let passed = room.pass(self, params, direction, from, b * BLOCK, false);
-            log_det.copy_from_slice(passed.log_det);
-            for (k, x) in passed.x.chunks_exact(self.dim).enumerate() {
+            let (x, passed) = room.pass(self, params, direction, from, b * BLOCK, false);
+            log_det.copy_from_slice(passed);
+            for (k, x) in x.chunks_exact(self.dim).enumerate() {
                 to.column_mut(b * BLOCK + k).copy_from_slice(x);
             }
         }
@@ -126,7 +125,7 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
         log_q: &mut [f64],
         work: &mut [f64],
     ) {
-        let noise = self.noise();
+        let noise = self.base.law();
         let peak = noise.log_peak(self.dim);
         let mut room = self.room(params, z.ncols(), false, work);
         for (b, log_q) in log_q.chunks_mut(BLOCK).enumerate() {
@@ -134,8 +133,8 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
             for (k, log_q) in log_q.iter_mut().enumerate() {
                 *log_q = peak - noise.fallen(z.rb().column(first + k));
             }
-            let passed = room.pass(self, params, Direction::Forward, z.rb(), first, false);
-            for (k, (x, log_det)) in passed.x.chunks_exact(self.dim).zip(passed.log_det).enumerate() {
+            let (x, log_det) = room.pass(self, params, Direction::Forward, z.rb(), first, false);
+            for (k, (x, log_det)) in x.chunks_exact(self.dim).zip(log_det).enumerate() {
                 log_q[k] -= *log_det;
                 z.column_mut(first + k).copy_from_slice(x);
             }
@@ -143,10 +142,10 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     }
 }
 
-impl<B: KnownLaw, const INVERTIBLE: bool> Pushforward for Flow<B, INVERTIBLE> {
+impl<const INVERTIBLE: bool> Pushforward for Flow<INVERTIBLE> {
     fn sample_noise_into(&self, lanes: &mut [Stream], noise: MatMut<'_, f64>) {
         assert_eq!(noise.nrows(), self.dim, "noise has the dimension of z");
-        self.noise().sample_into(lanes, noise);
+        self.base.law().sample_into(lanes, noise);
     }
 
     fn push(
@@ -199,15 +198,7 @@ pub(super) struct Room<'a> {
     d: &'a mut [f64],
 }
 
-/// Output of a block that has passed all layers.
-pub(super) struct Passed<'a> {
-    /// Output points, one after the other.
-    pub(super) x: &'a mut [f64],
-    /// `sum_k ln |det df_k|` of each point.
-    pub(super) log_det: &'a mut [f64],
-}
-
-impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
     /// Length of `work` for batches of `columns` columns.
     pub(super) fn room_len(&self, columns: usize) -> usize {
         let n = columns.min(BLOCK);
@@ -252,17 +243,17 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
 }
 
 impl Room<'_> {
-    /// Passes a block of columns, starting at `first`, through all layers in one direction. The tape is kept for a backward sweep
-    /// if `taped`.
-    pub(super) fn pass<B: KnownLaw, const INVERTIBLE: bool>(
+    /// Passes a block of columns, starting at `first`, through all layers in one direction. Returns the points and
+    /// `sum_k ln |det df_k|` of each. The tape is kept for a backward sweep if `taped`.
+    pub(super) fn pass<const INVERTIBLE: bool>(
         &mut self,
-        flow: &Flow<B, INVERTIBLE>,
+        flow: &Flow<INVERTIBLE>,
         params: &[f64],
         direction: Direction,
         points: MatRef<'_, f64>,
         first: usize,
         taped: bool,
-    ) -> Passed<'_> {
+    ) -> (&[f64], &[f64]) {
         let n = (points.ncols() - first).min(BLOCK);
         let Block { x, log_det, tape, work } = &mut self.block;
         let (x, log_det) = (&mut x[..n * flow.dim], &mut log_det[..n]);
@@ -281,15 +272,15 @@ impl Room<'_> {
             Direction::Forward => flow.parts.iter().for_each(&mut through),
             Direction::Inverse => flow.parts.iter().rev().for_each(&mut through),
         }
-        Passed { x, log_det }
+        (x, log_det)
     }
 
     /// Backward sweep over the block of the last [`pass`](Self::pass), which was `taped`, with output cotangents in `self.d`.
     /// `weights` are those of log densities, in which the log-determinant has a minus
     /// sign.
-    pub(super) fn back<B: KnownLaw, const INVERTIBLE: bool>(
+    pub(super) fn back<const INVERTIBLE: bool>(
         &mut self,
-        flow: &Flow<B, INVERTIBLE>,
+        flow: &Flow<INVERTIBLE>,
         params: &[f64],
         direction: Direction,
         weights: &[f64],

@@ -14,5 +14,5 @@ pub use autoregressive::Autoregressive;
 pub use block_neural::BlockNeural;
 pub use coupling::{Affine, Coupling, Map as CouplingMap, Mask};
 pub use layer::Layer;
-pub use model::{Bnaf, Flow, FlowConfig};
+pub use model::{Base, Bnaf, Flow, FlowConfig};
 pub use spline::Spline;

@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use super::layer::Bijection;
 use super::{Affine, Autoregressive, BlockNeural, Coupling, CouplingMap, Layer, Mask, Spline};
 use crate::law::Radial;
-use crate::{BaseConfig, Gauss, KnownLaw};
+use crate::student::Student;
+use crate::{Fixed, Gauss};
 
 /// Normalizing flow: noise transformed by layers whose Jacobian determinants, and inverses if `INVERTIBLE`, are exact and cheap.
 ///
@@ -48,9 +49,9 @@ use crate::{BaseConfig, Gauss, KnownLaw};
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Flow<B = Gauss, const INVERTIBLE: bool = true> {
+pub struct Flow<const INVERTIBLE: bool = true> {
     pub(super) dim: usize,
-    pub(super) base: B,
+    pub(super) base: Base,
     layers: Vec<Layer>,
     pub(super) parts: Vec<Placed>,
     num_params: usize,
@@ -76,11 +77,45 @@ pub struct Flow<B = Gauss, const INVERTIBLE: bool = true> {
 /// assert_eq!(q.num_params(), (24 + 2 * 16) + (192 + 2 * 16) + (24 + 2 * 2) + 4);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-pub type Bnaf<B = Gauss> = Flow<B, false>;
+pub type Bnaf = Flow<false>;
 
-impl<B: KnownLaw, const INVERTIBLE: bool> PartialEq for Flow<B, INVERTIBLE> {
+impl<const INVERTIBLE: bool> PartialEq for Flow<INVERTIBLE> {
     fn eq(&self, other: &Self) -> bool {
         self.config() == other.config()
+    }
+}
+
+/// Base distribution of a flow, isotropic; [`Gauss`] and [`Fixed`] degrees of freedom convert into it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Base {
+    /// The standard Gaussian.
+    Gauss,
+    /// The standard multivariate Student t.
+    Student {
+        /// The degrees of freedom.
+        dof: f64,
+    },
+}
+
+impl From<Gauss> for Base {
+    fn from(_: Gauss) -> Self {
+        Self::Gauss
+    }
+}
+
+impl From<Fixed> for Base {
+    fn from(dof: Fixed) -> Self {
+        Self::Student { dof: dof.value() }
+    }
+}
+
+impl Base {
+    pub(super) fn law(self) -> Radial {
+        Radial(match self {
+            Self::Gauss => None,
+            Self::Student { dof } => Some(Student::new(dof)),
+        })
     }
 }
 
@@ -101,19 +136,19 @@ pub struct FlowConfig {
     /// The dimension of a point.
     pub dim: usize,
     /// The base distribution.
-    pub base: BaseConfig,
+    pub base: Base,
     /// The layers, from the base outwards.
     pub layers: Vec<Layer>,
 }
 
-impl<B: KnownLaw> Flow<B> {
+impl Flow {
     /// Flow in `dim` dimensions; layers from the base outwards.
     ///
     /// # Errors
     /// If `dim` is 0, or a layer cannot be built: its mask moves nothing, a hidden layer has no units, a bound is out of range, or it
     /// has no inverse.
-    pub fn new(dim: usize, base: B, layers: Vec<Layer>) -> Result<Self, Error> {
-        Self::of(dim, base, layers)
+    pub fn new(dim: usize, base: impl Into<Base>, layers: Vec<Layer>) -> Result<Self, Error> {
+        Self::of(dim, base.into(), layers)
     }
 
     /// RealNVP (Dinh et al. 2017): affine couplings with alternating masks, then location and scale. Networks have `hidden` layers
@@ -121,7 +156,12 @@ impl<B: KnownLaw> Flow<B> {
     ///
     /// # Errors
     /// If `dim` is 0, or a hidden layer has no units.
-    pub fn real_nvp(dim: usize, base: B, couplings: usize, hidden: &[usize]) -> Result<Self, Error> {
+    pub fn real_nvp(
+        dim: usize,
+        base: impl Into<Base>,
+        couplings: usize,
+        hidden: &[usize],
+    ) -> Result<Self, Error> {
         Self::alternating(dim, base, couplings, hidden, CouplingMap::Affine(Affine::default()))
     }
 
@@ -131,7 +171,7 @@ impl<B: KnownLaw> Flow<B> {
     /// If `dim` is 0, a hidden layer has no units, or a number of `spline` is out of range.
     pub fn neural_spline(
         dim: usize,
-        base: B,
+        base: impl Into<Base>,
         couplings: usize,
         hidden: &[usize],
         spline: Spline,
@@ -141,7 +181,7 @@ impl<B: KnownLaw> Flow<B> {
 
     fn alternating(
         dim: usize,
-        base: B,
+        base: impl Into<Base>,
         couplings: usize,
         hidden: &[usize],
         map: CouplingMap,
@@ -161,7 +201,7 @@ impl<B: KnownLaw> Flow<B> {
     /// If `dim` is 0, or a hidden layer has no units.
     pub fn masked_autoregressive(
         dim: usize,
-        base: B,
+        base: impl Into<Base>,
         layers: usize,
         hidden: &[usize],
     ) -> Result<Self, Error> {
@@ -178,7 +218,7 @@ impl<B: KnownLaw> Flow<B> {
     /// If `dim` is 0, or a hidden layer has no units.
     pub fn inverse_autoregressive(
         dim: usize,
-        base: B,
+        base: impl Into<Base>,
         layers: usize,
         hidden: &[usize],
     ) -> Result<Self, Error> {
@@ -187,7 +227,7 @@ impl<B: KnownLaw> Flow<B> {
 
     fn autoregressive(
         dim: usize,
-        base: B,
+        base: impl Into<Base>,
         layers: usize,
         hidden: &[usize],
         inverse: bool,
@@ -198,27 +238,33 @@ impl<B: KnownLaw> Flow<B> {
     }
 }
 
-impl<B: KnownLaw> Bnaf<B> {
+impl Bnaf {
     /// Block neural autoregressive flow (De Cao, Titov & Aziz 2019): `networks` networks, each with `hidden` units per coordinate in
     /// its hidden layers, then location and scale. All but the last network have a gate; every second one orders the coordinates
     /// from the last to the first.
     ///
     /// # Errors
     /// If `dim` is 0, or a hidden layer has no units.
-    pub fn block_neural(dim: usize, base: B, networks: usize, hidden: &[usize]) -> Result<Self, Error> {
+    pub fn block_neural(
+        dim: usize,
+        base: impl Into<Base>,
+        networks: usize,
+        hidden: &[usize],
+    ) -> Result<Self, Error> {
         let layer = |k| {
             let (gated, reversed) = (k + 1 < networks, k % 2 == 1);
             Layer::BlockNeural(BlockNeural { hidden: hidden.to_vec(), gated, reversed })
         };
-        Self::of(dim, base, (0..networks).map(layer).chain([Layer::ActNorm]).collect())
+        Self::of(dim, base.into(), (0..networks).map(layer).chain([Layer::ActNorm]).collect())
     }
 }
 
-impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
-    fn of(dim: usize, base: B, layers: Vec<Layer>) -> Result<Self, Error> {
+impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
+    fn of(dim: usize, base: Base, layers: Vec<Layer>) -> Result<Self, Error> {
         if dim == 0 {
             return Err(Error::parameter("dimension of a flow", 0.0, "at least 1"));
         }
+        base.law().check()?;
         let mut parts = Vec::<Placed>::with_capacity(layers.len());
         for (k, layer) in layers.iter().enumerate() {
             let within = |error: Error| error.within(format!("layer {k} of a flow"));
@@ -241,15 +287,15 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// Flow with this config.
     ///
     /// # Errors
-    /// If `dim` is 0, a layer cannot be built, or has no inverse although the flow is `INVERTIBLE`, or the base of `config` is not of
-    /// type `B`.
+    /// If `dim` is 0, the degrees of freedom are out of range, or a layer cannot be built, or has no inverse although the flow is
+    /// `INVERTIBLE`.
     pub fn from_config(config: FlowConfig) -> Result<Self, Error> {
-        Self::of(config.dim, B::from_config(config.base)?, config.layers)
+        Self::of(config.dim, config.base, config.layers)
     }
 
     /// The config from which [`from_config`](Self::from_config) builds this flow.
     pub fn config(&self) -> FlowConfig {
-        FlowConfig { dim: self.dim, base: self.base.config(), layers: self.layers.clone() }
+        FlowConfig { dim: self.dim, base: self.base, layers: self.layers.clone() }
     }
 
     /// The layers, from the base outwards.
@@ -261,14 +307,9 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     pub fn layout(&self) -> Vec<(&Layer, Range<usize>)> {
         self.layers.iter().zip(self.parts.iter().map(|placed| placed.params.clone())).collect()
     }
-
-    /// The law of the noise.
-    pub(super) fn noise(&self) -> Radial {
-        self.base.at(&[])
-    }
 }
 
-impl<B: KnownLaw, const INVERTIBLE: bool> Parametric for Flow<B, INVERTIBLE> {
+impl<const INVERTIBLE: bool> Parametric for Flow<INVERTIBLE> {
     fn config(&self) -> String {
         format!("{:?}", Flow::config(self))
     }
@@ -296,7 +337,7 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Parametric for Flow<B, INVERTIBLE> {
     }
 }
 
-impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
     /// Initial parameters at which the flow is its base: every layer is the identity, up to the order of coordinates (block neural
     /// layers: nearly). Hidden weights are drawn from `N(0, 1 / inputs)`, so that the first scores differ between units.
     ///
@@ -377,7 +418,7 @@ fn checksum(flow: &FlowConfig, params: &[f64]) -> Result<String, Error> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
+impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
     /// The flow and these parameters as text (JSON): format, version, config, every bit of every parameter, checksum.
     ///
     /// # Errors
@@ -394,8 +435,8 @@ impl<B: KnownLaw, const INVERTIBLE: bool> Flow<B, INVERTIBLE> {
     /// Flow and parameters from the text that [`save`](Self::save) wrote.
     ///
     /// # Errors
-    /// If the text is cut off, of another format or version, changed, of a flow that cannot be built or on another base; the
-    /// message names the reason.
+    /// If the text is cut off, of another format or version, changed, of a flow that cannot be built; the message
+    /// names the reason.
     pub fn load(text: &str) -> Result<(Self, Vec<f64>), Error> {
         Self::read(text).map_err(|error| error.within("reading a flow"))
     }

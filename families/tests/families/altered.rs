@@ -54,8 +54,6 @@ pub(crate) trait Alteration<F>: Send + Sync {
     fn noise(&self, _noise: MatMut<'_, f64>) {}
     /// Changes a sum of scores at `z`.
     fn scores(&self, _z: MatRef<'_, f64>, _weights: &[f64], _gradient: &mut [f64]) {}
-    /// Changes the gradient of `push`.
-    fn push_gradients(&self, _params: &[f64], _gradient: &mut [f64]) {}
     /// Changes `log_q` of `push`.
     fn pushed(&self, _: &F, _params: &[f64], _noise: MatRef<'_, f64>, _log_q: &mut [f64]) {}
 }
@@ -230,6 +228,5 @@ impl<F: Pushforward, A: Alteration<F>> Pushforward for Altered<F, A> {
         self.sum(params, gradient, |sum| {
             self.family.add_push_gradients(params, noise, cotangents, weights, sum, work);
         });
-        self.by.push_gradients(params, gradient);
     }
 }

@@ -1,7 +1,7 @@
 //! Flows saved as text.
 
 use mcsa_core::{Parametric, Seed};
-use mcsa_families::{Fixed, Flow, FlowConfig, Gauss, KnownLaw, Layer, Spline};
+use mcsa_families::{Base, Fixed, Flow, FlowConfig, Gauss, Layer, Spline};
 
 fn trained() -> (Flow, Vec<f64>) {
     let flow = Flow::neural_spline(3, Gauss, 2, &[4], Spline::default()).unwrap();
@@ -25,19 +25,19 @@ fn a_flow_comes_back_with_every_bit() {
     let layers = vec![Layer::Linear, Layer::ActNorm];
     let student = Flow::new(2, Fixed::new(0.1 + 2.2).unwrap(), layers).unwrap();
     let params = vec![0.3; student.num_params()];
-    assert_eq!(<Flow<Fixed>>::load(&student.save(&params).unwrap()).unwrap(), (student, params));
+    assert_eq!(<Flow>::load(&student.save(&params).unwrap()).unwrap(), (student, params));
 }
 
 /// Every constructor, on a Gaussian and on a t; a flow without an inverse comes back as one.
 #[test]
 fn every_kind_of_flow_can_be_saved() {
-    fn check<B: KnownLaw, const I: bool>(flow: Flow<B, I>) -> String {
+    fn check<const I: bool>(flow: Flow<I>) -> String {
         let params = flow.start(&mut Seed::new(2).stream(0, 0)).unwrap();
         let text = flow.save(&params).unwrap();
-        assert_eq!(<Flow<B, I>>::load(&text).unwrap(), (flow, params));
+        assert_eq!(<Flow<I>>::load(&text).unwrap(), (flow, params));
         text
     }
-    fn on<B: KnownLaw>(base: B) {
+    fn on(base: impl Into<Base> + Copy) {
         check(Flow::masked_autoregressive(3, base, 2, &[4]).unwrap());
         check(Flow::inverse_autoregressive(3, base, 2, &[4]).unwrap());
         check(Flow::block_neural(3, base, 2, &[4]).unwrap());
@@ -78,8 +78,6 @@ fn what_is_no_saved_flow_is_refused_with_a_reason() {
     let place = text.find("\"params\": \"").unwrap() + 14;
     let digit = if &text[place..=place] == "0" { "1" } else { "0" };
     refused(&format!("{}{digit}{}", &text[..place], &text[place + 1..]), "the checksum does not match");
-    let student = Flow::real_nvp(3, Fixed::new(3.0).unwrap(), 2, &[4]).unwrap();
-    refused(&student.save(&vec![0.1; student.num_params()]).unwrap(), "a flow on Gauss was asked for");
     params[0] = f64::NAN;
     assert!(flow.save(&params).is_err() && flow.save(&params[1..]).is_err());
 }
@@ -93,10 +91,10 @@ fn configs_are_files_and_know_their_fields() {
         {"coupling": {"mask": "even", "hidden": [8], "map": {"affine": {"bound": 1.0}}}},
         "linear", "act-norm"]}"#;
     let config: FlowConfig = serde_json::from_str(text).unwrap();
-    assert_eq!(<Flow<Fixed>>::from_config(config).unwrap().layers().len(), 3);
+    assert_eq!(<Flow>::from_config(config).unwrap().layers().len(), 3);
     for (good, bad) in [("\"bound\"", "\"bond\""), ("\"hidden\"", "\"hiden\""), ("\"dof\"", "\"nu\"")] {
         assert!(serde_json::from_str::<FlowConfig>(&text.replace(good, bad)).is_err(), "{bad}");
     }
     let bad: FlowConfig = serde_json::from_str(&text.replace("4.0", "-4.0")).unwrap();
-    assert!(<Flow<Fixed>>::from_config(bad).is_err());
+    assert!(<Flow>::from_config(bad).is_err());
 }
