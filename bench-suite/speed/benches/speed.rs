@@ -18,7 +18,7 @@ use mcsa_estimators::{
     snis,
 };
 use mcsa_families::{
-    Atoms, Defence, Flow, FullRank, Gauss, GaussianFamily, Link, LowRank, MeanField, Mixture, MomentMatched,
+    Atoms, Defence, Flow, FullRank, Gauss, GaussianFamily, Link, LowRank, MeanField, MomentMatched,
     MultivariateT, Spline, Start, StudentT, Tail,
 };
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
