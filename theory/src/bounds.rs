@@ -253,17 +253,6 @@ pub mod pmcsa {
         second_moment(norm * norm / n + covariance, bias, mean)
     }
 
-    /// Printed bound `L^2 (1/2 + 3 / (2 N)) + C_cov + |mu|^2` without its remainder in `1 / w*` (pMCSA, Thm. 3). Not a bound given
-    /// the previous state: the bias does not decay.
-    pub fn sequential_second_moment_as_printed(norm: f64, mean: f64, covariance: f64, samples: usize) -> f64 {
-        norm * norm * (0.5 + 1.5 / samples as f64) + covariance + mean * mean
-    }
-
-    /// Distance of `N` chains from independent draws of the target after `k` updates: `N r^k` (pMCSA, Thm. 4).
-    pub fn parallel_distance(w_star: f64, chains: usize, k: usize) -> f64 {
-        chains as f64 * rate(w_star).powi(k as i32)
-    }
-
     /// Variance bound of parallel chains given their states, `L^2 / N`; the bound of pMCSA, Thm. 4 is larger by a factor `1 + r`.
     pub fn parallel_variance(norm: f64, chains: usize) -> f64 {
         norm * norm / chains as f64
@@ -320,11 +309,6 @@ pub mod cw {
         w / (w + fresh as f64)
     }
 
-    /// Lower bound on the rejection probability of independent Metropolis-Hastings at weight `w`: `1 - 1 / w` (CW, Prop. 4).
-    pub fn imh_rejection(w: f64) -> f64 {
-        1.0 - 1.0 / w
-    }
-
     /// Printed lower bound on the variance of the selected candidate (CW, Thm. 3): `N^4 / (w + N)^4 V[f_IS]`. Does not hold.
     pub fn cis_variance_as_printed(w: f64, fresh: usize, importance_variance: f64) -> f64 {
         (1.0 - cis_rejection(w, fresh)).powi(4) * importance_variance
@@ -345,11 +329,6 @@ pub mod cw {
         fresh as f64 * spread / (w * w)
     }
 
-    /// Variance of the selected candidate's value, to leading order in `N / w_0`: `(N / w_0) E_q[w (f - f_0)^2]`.
-    pub fn selected_variance(w: f64, fresh: usize, square: f64) -> f64 {
-        fresh as f64 * square / w
-    }
-
     /// Lower bound on the mean probability that a point is kept, `1 / (1 + N / e^KL) - gap` (CW, Thm. 4), where the gap is
     /// [`jensen_gap`] or the exact one.
     pub fn mean_rejection(kl: f64, fresh: usize, gap: f64) -> f64 {
@@ -359,11 +338,6 @@ pub mod cw {
     /// Bound on the Jensen gap: `h(E_p w) - E_p h(w)` with `h(w) = w / (w + N)` is at most `V_p[w] / (E_p w + N)^2`.
     pub fn jensen_gap(mean_weight: f64, variance: f64, fresh: usize) -> f64 {
         variance / (mean_weight + fresh as f64).powi(2)
-    }
-
-    /// Bound on the Jensen gap from the largest weight alone, by `V_p[w] <= (w* - E_p w) E_p w`.
-    pub fn jensen_gap_by_largest(mean_weight: f64, w_star: f64, fresh: usize) -> f64 {
-        jensen_gap(mean_weight, (w_star - mean_weight) * mean_weight, fresh)
     }
 
     /// Printed bound on the Jensen gap, `w* / e^(2 KL)` (CW, Thm. 4). Does not hold.

@@ -15,10 +15,8 @@ pub mod dais;
 pub mod fixed_point;
 mod instance;
 mod number;
-mod pair;
 mod square;
 
 pub use instance::{Conditional, Instance, Moments, Parts, SelfNormalised};
 pub use number::{Number, Rational, dot, rational, total};
-pub use pair::Pair;
-pub use square::{Spectrum, Square, decay, mixing_time, total_variation};
+pub use square::{Spectrum, Square, decay, total_variation};

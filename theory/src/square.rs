@@ -168,11 +168,6 @@ impl Spectrum {
     pub fn second(&self) -> f64 {
         self.moduli.get(1).copied().unwrap_or(0.0)
     }
-
-    /// Spectral gap, `1 - second`: 0 if the chain does not converge.
-    pub fn gap(&self) -> f64 {
-        1.0 - self.second()
-    }
 }
 
 /// Total variation distance to the target after `0..=steps` steps from `start`.
@@ -187,17 +182,6 @@ pub fn decay(matrix: &Mat<f64>, target: &[f64], start: usize, steps: usize) -> V
         distances.push(total_variation(&law, target));
     }
     distances
-}
-
-/// Mixing time: the least number of steps, at most `limit`, after which every start in the support is within `distance` of
-/// the target in total variation.
-///
-/// # Panics
-/// If the shapes differ.
-pub fn mixing_time(matrix: &Mat<f64>, target: &[f64], distance: f64, limit: usize) -> Option<usize> {
-    let starts = (0..target.len()).filter(|&z| target[z] > 0.0);
-    let times = starts.map(|z| decay(matrix, target, z, limit).iter().position(|d| *d <= distance));
-    times.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten()
 }
 
 #[cfg(test)]
@@ -223,9 +207,8 @@ mod tests {
     fn a_rotation_has_no_gap_and_is_not_reversible() {
         let cycle = Mat::from_fn(3, 3, |z, y| f64::from(u8::from(y == (z + 1) % 3)));
         let spectrum = Spectrum::new(&cycle, &[1.0 / 3.0; 3]).unwrap();
-        assert!(!spectrum.reversible && spectrum.gap().abs() < 1e-12);
+        assert!(!spectrum.reversible && (spectrum.second() - 1.0).abs() < 1e-12);
         assert_eq!((spectrum.minorisation, spectrum.doeblin), (0.0, 0.0));
-        assert_eq!(mixing_time(&cycle, &[1.0 / 3.0; 3], 0.25, 50), None);
     }
 
     /// From the mode, `K^n(z*, .) = (1 - r^n) pi + r^n delta_{z*}` exactly.
@@ -236,7 +219,6 @@ mod tests {
         for (n, found) in distances.iter().enumerate() {
             assert!((found - 0.5_f64.powi(n as i32) * 0.8).abs() < 1e-14, "{n}");
         }
-        assert_eq!(mixing_time(&closed::imh(&p, &q), &p, 0.25, 20), Some(2));
     }
 
     #[test]

@@ -51,8 +51,7 @@ pub struct Command {
     /// reject_index is the probability that the retained index is kept, tv1 and tv2 are after one step and two, rb_ is the
     /// weighted average, full_ the selected candidate, snis_ as many independent draws; avg_: mean under pi; estimators: for
     /// each N, from pi (stationary) or from an atom (fixed), of one chain (seq), N chains (par) or N candidates (cis), var =
-    /// diag + cov; bounds: for each N and claim, with L = 2 max |s| in 000 and 003 and L = max |s| in 001. Null means
-    /// infinite, or too many terms to sum.
+    /// diag + cov. Null means infinite, or too many terms to sum.
     ///
     /// Exact in fractions up to 64 transitions and 2000 vectors of counts, in doubles beyond; printed with 15 digits.
     #[arg(long, value_name = "FILE", exclusive = true)]

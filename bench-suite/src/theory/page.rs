@@ -10,18 +10,16 @@ const STYLE: &str = include_str!("page.css");
 const STANDINGS: [Standing; 4] =
     [Standing::Violated, Standing::Tight, Standing::Holds, Standing::NotCheckable];
 
-fn class(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Holds => "holds",
-        Standing::Tight => "tight",
-        Standing::Violated => "violated",
-        Standing::NotCheckable => "not-checkable",
-    }
+fn word(standing: Standing) -> String {
+    standing.to_string().to_lowercase()
+}
+
+fn class(standing: Standing) -> String {
+    word(standing).replace(' ', "-")
 }
 
 fn badge(standing: Standing) -> String {
-    let word = standing.to_string().to_lowercase();
-    format!("<span class=\"badge\">{word}</span>")
+    format!("<span class=\"badge\">{}</span>", word(standing))
 }
 
 /// The page, in light or dark colours as set in the reader's system, without scripts.
@@ -53,8 +51,7 @@ fn counts(judgements: &[Judgement]) -> String {
     };
     let mut tiles = tile("all", "claims", judgements.len(), " checked");
     for standing in STANDINGS {
-        let word = standing.to_string().to_lowercase();
-        tiles += &tile(class(standing), &word, count(judgements, standing), "");
+        tiles += &tile(&class(standing), &word(standing), count(judgements, standing), "");
     }
     format!("<fieldset class=\"counts\" aria-label=\"Show\">\n{tiles}</fieldset>\n")
 }
@@ -151,15 +148,12 @@ fn details(judgement: &Judgement) -> String {
             text += &format!("<p>Made too strong ({}): {fate}.</p>\n", typeset(&twin.formula));
         }
     }
-    if text.is_empty() {
-        text
-    } else {
-        format!("<details><summary>How it was tried</summary>\n{text}</details>\n")
-    }
+    let details = format!("<details><summary>How it was tried</summary>\n{text}</details>\n");
+    if text.is_empty() { text } else { details }
 }
 
-/// Words in formulas, with the signs that replace them.
-const SIGNS: [(&str, &str); 13] = [
+/// Words in formulas, with the signs that replace them; between letters they are parts of other words.
+const SIGNS: [(&str, &str); 18] = [
     ("<=", "\u{2264}"),
     (">=", "\u{2265}"),
     ("||", "\u{2225}"),
@@ -173,11 +167,12 @@ const SIGNS: [(&str, &str); 13] = [
     ("lambda", "\u{3bb}"),
     ("sigma", "\u{3c3}"),
     ("inf", "\u{221e}"),
+    ("chi", "\u{3c7}"),
+    ("mu", "\u{3bc}"),
+    ("eta", "\u{3b7}"),
+    ("eps", "\u{3b5}"),
+    ("gamma", "\u{3b3}"),
 ];
-
-/// Greek letters whose names are also endings of other words.
-const LETTERS: [(&str, &str); 5] =
-    [("chi", "\u{3c7}"), ("mu", "\u{3bc}"), ("eta", "\u{3b7}"), ("eps", "\u{3b5}"), ("gamma", "\u{3b3}")];
 
 /// Converts a formula such as `x_i^2 <= sum_{j} y_j`, with sub- and superscripts and signs.
 pub(super) fn typeset(formula: &str) -> String {
@@ -185,7 +180,7 @@ pub(super) fn typeset(formula: &str) -> String {
     let mut rest = formula;
     while let Some(first) = rest.chars().next() {
         let after_word = html.ends_with(|c: char| c.is_alphabetic());
-        let sign = SIGNS.iter().chain(&LETTERS).find(|(word, _)| {
+        let sign = SIGNS.iter().find(|(word, _)| {
             let is_word = word.starts_with(char::is_alphabetic);
             let after = rest.strip_prefix(word);
             after.is_some_and(|rest| !is_word || !(after_word || rest.starts_with(char::is_alphabetic)))
@@ -208,12 +203,9 @@ pub(super) fn typeset(formula: &str) -> String {
 
 /// Operand of a `^` or `_` without its brackets, and the remaining text.
 fn script(rest: &str) -> (&str, &str) {
-    let pair = match rest.chars().next() {
-        Some('(') => Some(('(', ')')),
-        Some('{') => Some(('{', '}')),
-        _ => None,
-    };
-    if let Some((open, close)) = pair {
+    if let Some((open, close)) =
+        [('(', ')'), ('{', '}')].into_iter().find(|(open, _)| rest.starts_with(*open))
+    {
         let mut depth = 0;
         for (at, c) in rest.char_indices() {
             depth += i32::from(c == open) - i32::from(c == close);

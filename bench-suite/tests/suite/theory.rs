@@ -83,42 +83,16 @@ const SMALL: &str =
 #[test]
 fn every_key_is_there() {
     let answer = answered(SMALL);
-    let expected = [
-        "w",
-        "wstar",
-        "r",
-        "kl",
-        "chi2_pearson",
-        "chi2_neyman",
-        "mu",
-        "sigma2",
-        "imh",
-        "barker",
-        "cis",
-        "estimators",
-        "bounds",
-    ];
-    let mut expected: Vec<&str> = expected.to_vec();
-    expected.sort_unstable();
+    let expected = "barker chi2_neyman chi2_pearson cis estimators imh kl mu r sigma2 w wstar";
+    let expected: Vec<&str> = expected.split(' ').collect();
     assert_eq!(keys(&answer), expected);
     assert_eq!(keys(&answer["imh"]), ["avg_reject", "n", "reject", "transition"]);
     assert_eq!(keys(&answer["imh"]["n"]), ["1", "2", "3"]);
     assert_eq!(keys(&answer["imh"]["n"]["2"]), ["kn_s", "lambda_n", "t", "tv"]);
     assert_eq!(keys(&answer["barker"]), ["avg_reject", "reject", "transition"]);
     assert_eq!(keys(&answer["cis"]), ["2", "3"]);
-    let cis = [
-        "avg_reject",
-        "full_var",
-        "rate",
-        "rb_mean",
-        "rb_var",
-        "reject_index",
-        "snis_mean",
-        "snis_var",
-        "transition",
-        "tv1",
-        "tv2",
-    ];
+    let cis = "avg_reject full_var rate rb_mean rb_var reject_index snis_mean snis_var transition tv1 tv2";
+    let cis: Vec<&str> = cis.split(' ').collect();
     assert_eq!(keys(&answer["cis"]["2"]), cis);
     let estimators = ["par_fixed", "par_stationary_var", "seq_fixed", "seq_stationary", "single_cis_fixed"];
     assert_eq!(keys(&answer["estimators"]["2"]), estimators);
@@ -126,7 +100,6 @@ fn every_key_is_there() {
     assert_eq!(keys(&answer["estimators"]["2"]["seq_stationary"]), ["cov", "diag", "var"]);
     assert_eq!(keys(&answer["estimators"]["2"]["par_fixed"]), ["bias", "second_moment", "var"]);
     assert_eq!(keys(&answer["estimators"]["2"]["single_cis_fixed"]), ["bias", "var"]);
-    assert_eq!(keys(&answer["bounds"]), ["1", "2", "3"]);
 }
 
 /// Fractions known from the papers' counterexamples.
@@ -146,9 +119,6 @@ fn values_are_the_known_fractions() {
     assert_eq!(answer["estimators"]["1"]["single_cis_fixed"]["var"], serde_json::json!([0.0, 0.0]));
     assert_eq!(answer["cis"]["2"]["transition"], answer["barker"]["transition"]);
     assert!(near(&answer["cis"]["2"]["rate"], 0.75) && near(&answer["cis"]["3"]["rate"], 0.6));
-    let bounds = &answer["bounds"]["3"]["000-T1"];
-    assert!(near(&bounds["printed"], 2.0 * (1.0 - 3.0 / 4.0)) && near(&bounds["corrected"], 2.0 / 3.0));
-    assert_eq!(answer["bounds"]["2"]["003-P3"]["printed"][0], 0.5);
 }
 
 /// Counterexample: the fixed-start value is not the stationary one; conversion to doubles is only the last step.
@@ -177,45 +147,4 @@ fn what_is_infinite_is_null() {
     assert!(answer["chi2_neyman"].is_null());
     assert!(answer["imh"]["n"]["1"]["t"][1].is_null());
     assert_eq!(answer["wstar"], 2.0);
-}
-
-/// Every bound marked as valid holds at these instances; some printed one does not.
-#[test]
-fn corrected_bounds_hold_where_they_are_shown() {
-    let question =
-        r#"{"pi": [0.5, 0.3, 0.2], "q": [0.2, 0.3, 0.5], "s": [1, 0, -2], "n": [2, 4], "candidates": [2]}"#;
-    let answer = answered(question);
-    let worst = |value: &Value| {
-        value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap().abs()).fold(0.0, f64::max)
-    };
-    let mut printed_fails = 0;
-    for n in ["2", "4"] {
-        let (found, bounds) = (&answer["estimators"][n], &answer["bounds"][n]);
-        let after = &answer["imh"]["n"][n];
-        for (id, value) in [
-            ("000-T1", worst(&found["seq_fixed"]["bias"])),
-            ("000-T1-EQ29", worst(&found["seq_fixed"]["bias"])),
-            ("000-T2", worst(&found["par_fixed"]["bias"])),
-            ("000-T3", worst(&found["single_cis_fixed"]["bias"])),
-            ("000-T4", worst(&found["par_fixed"]["bias"])),
-            ("003-T1", worst(&found["seq_fixed"]["bias"])),
-            ("001-T-pMCSA-VAR", worst(&found["par_fixed"]["var"])),
-            ("001-T-pMCSA-MOMENT", worst(&found["par_fixed"]["second_moment"])),
-        ] {
-            let bound = |kind: &str| bounds[id][kind].as_f64().unwrap();
-            assert!(
-                value <= bound("corrected") * (1.0 + 1e-12),
-                "{id} {n}: {value} > {}",
-                bound("corrected")
-            );
-            printed_fails += usize::from(value > bound("printed") * (1.0 + 1e-12));
-        }
-        for z in 0..3 {
-            let t = after["t"][z].as_f64().unwrap();
-            assert!(t <= bounds["001-L2"]["corrected"][z].as_f64().unwrap() * (1.0 + 1e-12));
-            printed_fails +=
-                usize::from(t > bounds["001-L2"]["printed"][z].as_f64().unwrap() * (1.0 + 1e-12));
-        }
-    }
-    assert!(printed_fails > 0);
 }

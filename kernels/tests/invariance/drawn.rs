@@ -27,7 +27,7 @@ fn quick() -> Invariance {
 }
 
 fn long() -> Invariance {
-    split().draws(8_192).steps(16)
+    Invariance { draws: 8_192, steps: 16, ..split() }
 }
 
 fn holds(report: &Report) {
@@ -139,7 +139,9 @@ fn the_wrong_target_is_caught() {
         assert!(report.on("moves").unwrap().holds());
     }
     let target = Narrow(Gaussian::standard(2), 1.3);
-    assert!(long().seed(Seed::new(4)).of(&hmc(0.4, Selection::Multinomial), &target).fails());
+    assert!(
+        Invariance { seed: Seed::new(4), ..long() }.of(&hmc(0.4, Selection::Multinomial), &target).fails()
+    );
     assert!(long().of(&Elliptical::new(GaussianPrior::standard(2)), &target).fails());
     assert!(long().of(&Nuts::new(0.4).unwrap(), &target).fails());
 }

@@ -1,7 +1,8 @@
 //! Transition matrices of common kernels on finitely many atoms in closed form, for comparison with enumerated code.
 //!
 //! Arguments are weights of the target and of the proposal on common atoms; they need not be normalised.
-//! `w = p / q` is the importance weight, 0 where `p` is 0 and `+inf` where only `q` is 0.
+//! `w = p / q` is the importance weight, 0 where `p` is 0 and `+inf` where only `q` is 0. A function panics if the lengths differ, or
+//! if there is no candidate.
 
 use faer::Mat;
 
@@ -18,9 +19,6 @@ fn weights(p: &[f64], q: &[f64]) -> (Vec<f64>, Vec<f64>) {
 
 /// Largest importance weight `w* = max p(z) / q(z)`, at least 1, on which every convergence rate of independent
 /// Metropolis-Hastings depends (pMCSA, Table 1).
-///
-/// # Panics
-/// If the lengths differ.
 pub fn largest_weight(p: &[f64], q: &[f64]) -> f64 {
     weights(p, q).0.into_iter().fold(0.0, f64::max)
 }
@@ -62,18 +60,12 @@ fn rejection(p: &[f64], q: &[f64], accepts: fn(f64, f64) -> f64) -> Vec<f64> {
 }
 
 /// Independent Metropolis-Hastings: `K(z, y) = q(y) min(1, w(y) / w(z))` for `y != z` (pMCSA, Alg. 1).
-///
-/// # Panics
-/// If the lengths differ.
 pub fn imh(p: &[f64], q: &[f64]) -> Mat<f64> {
     let (w, q) = weights(p, q);
     staying(q.len(), |z, y| q[y] * metropolis(w[z], w[y]))
 }
 
 /// Barker's rule: `K(z, y) = q(y) w(y) / (w(z) + w(y))` for `y != z`; equals [`cis`] with two candidates.
-///
-/// # Panics
-/// If the lengths differ.
 pub fn barker(p: &[f64], q: &[f64]) -> Mat<f64> {
     let (w, q) = weights(p, q);
     staying(q.len(), |z, y| q[y] * barker_accepts(w[z], w[y]))
@@ -83,17 +75,11 @@ pub fn barker(p: &[f64], q: &[f64]) -> Mat<f64> {
 /// equal to the current atom counts as accepted, so this is less than `K(z, z)`.
 ///
 /// Unlike the paper, the integral is over q: pMCSA, eq. 6 prints the target, a misprint.
-///
-/// # Panics
-/// If the lengths differ.
 pub fn imh_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
     rejection(p, q, metropolis)
 }
 
 /// Rejection probability of Barker's rule, from each atom.
-///
-/// # Panics
-/// If the lengths differ.
 pub fn barker_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
     rejection(p, q, barker_accepts)
 }
@@ -103,9 +89,6 @@ pub fn barker_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
 /// ```text
 /// K(z, y) = E[(c_y w_y + [y = z] w_z) / (w_z + sum_j c_j w_j)],   c ~ Multinomial(candidates - 1, q)
 /// ```
-///
-/// # Panics
-/// If the lengths differ, or `candidates` is 0.
 pub fn cis(p: &[f64], q: &[f64], candidates: usize) -> Mat<f64> {
     let (w, q) = weights(p, q);
     let mut matrix = Mat::zeros(q.len(), q.len());
@@ -120,9 +103,6 @@ pub fn cis(p: &[f64], q: &[f64], candidates: usize) -> Mat<f64> {
 }
 
 /// Probability that [`cis`] selects the retained point, from each atom.
-///
-/// # Panics
-/// If the lengths differ, or `candidates` is 0.
 pub fn cis_rejection(p: &[f64], q: &[f64], candidates: usize) -> Vec<f64> {
     let (w, q) = weights(p, q);
     let mut rejection = vec![0.0; q.len()];
@@ -175,9 +155,6 @@ fn for_counts(q: &[f64], draws: usize, visit: &mut impl FnMut(&[usize], f64)) {
 }
 
 /// Matrix power `K^n`: `n` steps of the kernel.
-///
-/// # Panics
-/// If the matrix is not square.
 pub fn power(matrix: &Mat<f64>, n: usize) -> Mat<f64> {
     (0..n).fold(Mat::identity(matrix.nrows(), matrix.nrows()), |power, _| power * matrix)
 }

@@ -5,7 +5,8 @@ use mcsa_core::{
     ChainState, Columns, Error, Kernel, LogDensity, Proposal, Record, Script, Stream, same_length,
 };
 
-use crate::kernel::finite::{normalised, position};
+use super::finite::{normalised, position};
+use super::largest;
 use crate::{Check, Report};
 
 /// Exact transition matrix of a kernel on finitely many points, with its cloud and metrics.
@@ -198,13 +199,11 @@ fn cloud_weights<S: ChainState>(state: &S, atoms: MatRef<'_, f64>, weights: &mut
 
 fn staleness<P: LogDensity + ?Sized, S: ChainState>(target: &P, state: &S, work: &mut [f64]) -> f64 {
     let chains = state.chains();
-    (0..chains.len()).fold(0.0, |worst: f64, j| {
+    // A difference of infinities is NaN: as stale as possible.
+    largest(chains.log_p.iter().enumerate().map(|(j, stored)| {
         let fresh = target.log_density(chains.positions.as_ref().column(j), work);
-        let same = fresh.to_bits() == chains.log_p[j].to_bits();
-        let error = if same { 0.0 } else { (fresh - chains.log_p[j]).abs() };
-        // A difference of infinities is NaN: as stale as possible.
-        worst.max(if error.is_nan() { f64::INFINITY } else { error })
-    })
+        if fresh.to_bits() == stored.to_bits() { 0.0 } else { (fresh - stored).abs() }
+    }))
 }
 
 fn add_record(

@@ -42,9 +42,6 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// `Ok` if `found` and `expected` differ by at most `tolerance`. A NaN in either is a failure.
-///
-/// # Errors
-/// If they differ by more.
 pub fn near(
     law: &'static str,
     place: impl FnOnce() -> String,
@@ -61,9 +58,6 @@ pub fn near(
 /// `Ok` if the two slices are bit-identical and hold no NaN; `place` names the place of an index.
 ///
 /// NaN is a failure even where both slices have it, because two calls may both return the NaN of memory that neither has written.
-///
-/// # Errors
-/// If the lengths or a bit differ, or a number is NaN.
 pub fn same_bits(
     law: &'static str,
     place: impl Fn(usize) -> String,
@@ -81,9 +75,6 @@ pub fn same_bits(
 }
 
 /// `Ok` if the columns of two batches are bit-identical and hold no NaN; `place` names the batches.
-///
-/// # Errors
-/// If a bit differs or a number is NaN; the failure names the coordinate and the column.
 pub fn same_columns(
     law: &'static str,
     place: &str,
@@ -104,9 +95,6 @@ pub fn same_columns(
 pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
 
 /// `Ok` if the second call of `call` allocates nothing; `verb` is the name of the method.
-///
-/// # Errors
-/// If it allocates; the failure holds the number of allocations.
 pub fn allocates_nothing(
     law: &'static str,
     verb: &'static str,
@@ -121,9 +109,6 @@ pub fn allocates_nothing(
 }
 
 /// Result of `code`, with a panic turned into an error.
-///
-/// # Errors
-/// If `code` panics; the error is the panic's message.
 pub fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -131,11 +116,8 @@ pub fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// `Ok` if `code` runs without panic on lent memory of the `claimed` length; `verb` names the call.
-///
-/// # Errors
-/// If it panics. The failure names the claimed length and a longer one that is enough; or it holds the panic's message, if no
-/// length up to 64 times the claim plus 4096 is enough.
+/// `Ok` if `code` runs without panic on lent memory of the `claimed` length; `verb` names the call. The failure holds a longer length
+/// that is enough, or the panic's message if none up to 64 times the claim plus 4096 is.
 pub fn memory_is_enough(
     law: &'static str,
     verb: impl Into<String>,
@@ -156,9 +138,6 @@ pub fn memory_is_enough(
 pub type Run<'r> = &'r mut dyn FnMut(&'static str, &mut dyn FnMut(&mut [f64])) -> Result<(), Failure>;
 
 /// `Ok` if the calls that `calls` makes run on lent memory of the `claimed` length, for each number of columns or rows in `sizes`.
-///
-/// # Errors
-/// As [`memory_is_enough`].
 pub fn claims_are_enough(
     law: &'static str,
     sizes: &[usize],
@@ -173,9 +152,6 @@ pub fn claims_are_enough(
 }
 
 /// `Ok` if the calls that `calls` makes allocate nothing, on this lent memory and after a first call.
-///
-/// # Errors
-/// As [`allocates_nothing`].
 pub fn calls_are_silent(
     law: &'static str,
     meter: Meter<'_>,

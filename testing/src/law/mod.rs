@@ -2,15 +2,8 @@
 //!
 //! A law is a function of a test case that returns `Ok(())`, or a [`Failure`] that names the place and the numbers. A statistical
 //! law returns the [`Power`] of its test. The suites for targets ([`model`](crate::model)) and families
-//! ([`family`](crate::family)) and the tests of kernels are written with these parts, and so may be a suite of your own:
-//!
-//! * Comparisons: [`near`], [`same_bits`], [`same_columns`].
-//! * Derivatives by extrapolated differences: [`is_slope`], [`is_slope_in_the_tails`], [`slopes`], along the [`directions`] of a space.
-//! * Memory: [`claims_are_enough`] for lent memory, [`calls_are_silent`] with a [`Meter`], both for calls by name ([`Run`]).
-//! * Results: [`Check`]s of single laws in a [`Report`]; laws that are [`LeftOut`].
-//! * One `#[test]` per law: [`law_tests!`](crate::law_tests).
-//!
-//! Integrals are in [`quadrature`](mcsa_core::numeric::quadrature).
+//! ([`family`](crate::family)) and the tests of kernels are written with these parts, and so may be a suite of your own; its tests, one
+//! per law, are written by [`law_tests!`](crate::law_tests).
 //!
 //! ```
 //! use mcsa_testing::law::{Failure, LeftOut, Report, near};

@@ -79,9 +79,6 @@ pub fn slope(rounding: f64, mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
 ///
 /// The tolerance is ten times the error estimate of the differences plus 1e-9, relative to slopes above one. Differences with an
 /// error above 1e-6 decide nothing, which is a failure.
-///
-/// # Errors
-/// If the slopes differ, or a number is NaN; the failure holds both.
 pub fn is_slope(
     law: &'static str,
     place: impl FnOnce() -> String,
@@ -102,9 +99,6 @@ pub fn is_slope(
 ///
 /// The tolerance is 1e-6 of the `size` of the terms that make up `found` (at least that of the slope, plus one), plus ten times the
 /// error estimate. Differences with a relative error above 1e-3 decide nothing, which is `Ok` unless `found` is NaN.
-///
-/// # Errors
-/// If the slopes differ, or `found` is NaN; the failure holds both.
 pub fn is_slope_in_the_tails(
     law: &'static str,
     place: impl FnOnce() -> String,

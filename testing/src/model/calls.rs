@@ -11,9 +11,6 @@ const BATCHES: [usize; 9] = [0, 1, 2, 3, 4, 5, 8, 13, 17];
 
 /// `log_densities` is bit-identical to `log_density`, column by column, for batches of 0 to 17 columns with padding
 /// between them; and a column keeps its bits when its neighbours become infinite.
-///
-/// # Errors
-/// If a column differs; the failure names the batch size and the column.
 pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "batch_equals_columns";
     for columns in BATCHES {
@@ -32,9 +29,6 @@ pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Result<(), Failure
 }
 
 /// `gradients_into` is bit-identical to `gradient_into`, values and gradients, column by column, for batches of 0 to 17 columns.
-///
-/// # Errors
-/// If an entry differs; the failure names the batch size, the column and the coordinate.
 pub fn gradient_batch_equals_columns<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "gradient_batch_equals_columns";
     let (target, dim) = (&case.target, case.target.dim());
@@ -56,9 +50,6 @@ pub fn gradient_batch_equals_columns<P: Gradient>(case: &Case<P>) -> Result<(), 
 }
 
 /// `constrain` appends to the list, gives every parameter a distinct name and a finite value, and repeats the values bit by bit.
-///
-/// # Errors
-/// If a name is not distinct or a value not finite or not repeated; the failure gives the name.
 pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "names_are_distinct";
     let points = case.points(1);
@@ -139,18 +130,12 @@ fn row_calls<P: Subsampled>(case: &Case<P>, rows: usize, run: Run<'_>) -> Result
 macro_rules! laws_of_memory {
     ($($bound:ident, $methods:literal, $claim:ident, $sizes:expr, $calls:ident => $enough:ident, $silent:ident;)*) => { $(
         #[doc = concat!($methods, " need at most the lent memory that `", stringify!($claim), "` claims, for 0 to 13 columns or rows.")]
-        ///
-        /// # Errors
-        /// If it is too little; the failure names the method, the length claimed and one that is enough.
         pub fn $enough<P: $bound>(case: &Case<P>) -> Result<(), Failure> {
             let claimed = |size| case.target.$claim(size);
             claims_are_enough(stringify!($enough), $sizes, claimed, |size, run| $calls(case, size, run))
         }
 
         #[doc = concat!($methods, " allocate nothing, given lent memory.")]
-        ///
-        /// # Errors
-        /// If a method allocates; the failure names the method and the number of allocations.
         pub fn $silent<P: $bound>(case: &Case<P>, meter: Meter<'_>) -> Result<(), Failure> {
             let (law, mut work) = (stringify!($silent), vec![f64::NAN; case.target.$claim(SIZES[4])]);
             calls_are_silent(law, meter, &mut work, |run| $calls(case, SIZES[4], run))

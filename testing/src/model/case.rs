@@ -112,12 +112,6 @@ impl<P: LogDensity> Case<P> {
         Self { map, ..self }
     }
 
-    /// Sets the seed of the test points.
-    #[must_use]
-    pub fn with_seed(self, seed: Seed) -> Self {
-        Self { seed, ..self }
-    }
-
     /// Sets the distribution functions for [`draws_follow_the_law`](super::draws_follow_the_law).
     #[must_use]
     pub fn with_uniforms(self, uniforms: Uniforms<P>) -> Self {

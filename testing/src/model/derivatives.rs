@@ -13,9 +13,6 @@ const POINTS: usize = 4;
 /// Central differences with steps 1/8, 1/16, .., 2^-14 of the spread, extrapolated; the tolerance is ten times the
 /// extrapolation's own error estimate plus 1e-9, relative to slopes above one. With more than 48 coordinates,
 /// 24 of them and 3 directions that mix all coordinates are tested.
-///
-/// # Errors
-/// If a slope differs; the failure names the direction and the slope found by differences.
 pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     let z = case.points(POINTS);
     let mut gradient = vec![f64::NAN; case.target.dim()];
@@ -37,9 +34,6 @@ pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> 
 }
 
 /// `gradient_into` returns `log_density`, within 1e-12 (relative above one).
-///
-/// # Errors
-/// If a value differs; the failure names the point.
 pub fn gradient_returns_the_density<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     let z = case.points(8);
     let mut gradient = vec![f64::NAN; case.target.dim()];
@@ -55,9 +49,6 @@ pub fn gradient_returns_the_density<P: Gradient>(case: &Case<P>) -> Result<(), F
 
 /// `hessian_vector_into` writes the derivative of the gradient along a vector, tested at four points with the differences and
 /// the tolerance of [`gradient_is_gradient`].
-///
-/// # Errors
-/// If a slope differs; the failure names the direction and the slope found by differences.
 pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Result<(), Failure> {
     let (z, dim) = (case.points(POINTS), case.target.dim());
     let (mut product, mut gradient, mut moved) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
@@ -84,9 +75,6 @@ pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Result<(), 
 /// The log density equals that of an oracle, within 1e-10 (relative above one), at eight points.
 ///
 /// The oracle is a second implementation: a textbook formula, or a probabilistic program.
-///
-/// # Errors
-/// If a value differs; the failure names the point.
 pub fn density_equals<P: LogDensity>(case: &Case<P>, oracle: &dyn Fn(&[f64]) -> f64) -> Result<(), Failure> {
     let z = case.points(8);
     for j in 0..z.ncols() {
@@ -116,9 +104,6 @@ const BATCH: usize = 64;
 /// * `n / 256` rays from the centre in random directions and their opposites, 16 points on each from 6.5 to 1000 spreads.
 ///
 /// A smaller region between the probes is not found.
-///
-/// # Errors
-/// If a value is NaN or `+inf`; the failure names the probe.
 pub fn density_is_never_nan<P: LogDensity>(case: &Case<P>) -> Result<Option<Power>, Failure> {
     let dim = case.target.dim();
     if dim == 0 {
@@ -178,9 +163,6 @@ const LAW: &str = "density_is_never_nan";
 /// either side, on `n / 1024` lines (`n` for [`Case::probes`]), alternately in a random direction and along an axis. At each point
 /// the slopes along the line and in another random direction are compared with differences by [`is_slope_in_the_tails`]. Points
 /// where the log density is `-inf` are skipped.
-///
-/// # Errors
-/// If a slope differs; the failure names the point and the slope found by differences.
 pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "gradient_holds_in_the_tails";
     let dim = case.target.dim();
@@ -236,9 +218,6 @@ const FAR: [f64; 6] = [1e3, 1e8, 1e154, 1e200, 1e306, f64::MAX];
 ///
 /// Tested with all coordinates far at once, and with one far coordinate (16 of them, if there are more) and the others at the
 /// centre.
-///
-/// # Errors
-/// If a value breaks the law; the failure names the coordinate and its value.
 pub fn far_points_are_decided<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "far_points_are_decided";
     let dim = case.target.dim();

@@ -1,8 +1,7 @@
 //! Conformance suite for targets: tests of the properties (laws) that every model has to satisfy.
 //!
 //! A [`LogDensity`] of your own is tested as those of `mcsa-models` are: put it into a [`Case`] and call
-//! [`check`], or let [`model_suite!`](crate::model_suite) write one test per law. A law returns [`Failure`] instead of panicking, so that a
-//! test can also demand that a wrong model fails.
+//! [`check`], or let [`model_suite!`](crate::model_suite) write one test per law.
 //!
 //! ```
 //! use mcsa_models::Gaussian; use mcsa_testing::model;
@@ -11,27 +10,8 @@
 //! assert_eq!(model::gradient_is_gradient(&case), Ok(()));
 //! ```
 //!
-//! | law | for | method | tolerance |
-//! |---|---|---|---|
-//! | [`batch_equals_columns`], [`gradient_batch_equals_columns`] | all, `Gradient` | batches against single columns | bit-identical |
-//! | [`far_points_are_decided`] | all | points up to the largest double | never NaN, never `+inf` |
-//! | [`density_is_never_nan`] | all | random points, a grid, axes and rays | finds NaN on 1e-4 of the probes' mass |
-//! | [`gradient_holds_in_the_tails`] | `Gradient` | differences, 6.5 to 1000 spreads out | 1e-6, + ten times their own error estimate |
-//! | [`work_is_enough`] and similar | all | each method on exactly the memory that `work_len` claims | no panic |
-//! | [`gradient_returns_the_density`] | `Gradient` | the value returned with the gradient | 1e-12 |
-//! | [`gradient_is_gradient`], [`hessian_vector_is_derivative`] | `Gradient`, `Curvature` | extrapolated differences | ten times their own error estimate, + 1e-9 |
-//! | [`terms_add_up`] | `Separable` | subsets of the rows | 1e-10 |
-//! | [`row_gradients_add_up`], [`row_curvatures_add_up`] | `Subsampled` | prior and subsets of the rows | 1e-10 |
-//! | [`minibatch_derivatives_are_derivatives`] | `Subsampled` | extrapolated differences | as above |
-//! | [`minibatches_average_to_the_target`] | `Subsampled` | average over all subsets of a size | 1e-10 |
-//! | [`names_are_distinct`] | all | two calls | bit-identical |
-//! | [`draws_follow_the_law`] | `ExactDraws` | one-sample Kolmogorov-Smirnov | false alarm 3e-6 per case, 1e-4 in total |
-//! | [`normaliser_is_integral`], [`moments_are_integrals`] | a [`Truth`] | quadrature, d <= 3 | 1e-8, 1e-6 |
-//! | [`density_equals`] | all | an oracle of the caller, such as a paper's formula | 1e-10 |
-//! | [`density_allocates_nothing`] and similar | all | an allocation counter, which only a binary can install | 0 |
-//!
-//! [`report`] also returns the size of the defect that the probes find with probability 0.9, which depends on
-//! [`Case::probes`]. A law that a model cannot satisfy is left out by name and with a reason, [`Case::without`].
+//! A law is a function that returns a [`Failure`], with the place, the number found and the number expected. One that a model cannot
+//! satisfy is left out by name and with a reason, [`Case::without`]. The oracle of [`density_equals`] is the caller's.
 //!
 //! What no law can see: density and gradient that agree with each other but are not those of the model that you mean, such as a row of
 //! data that is skipped, a wrong prior, or a wrong constant. Three kinds of knowledge from outside reveal such errors. Rows that add up
@@ -107,17 +87,11 @@ pub fn report_gradient<P: Gradient>(case: &Case<P>) -> Report {
 }
 
 /// `Ok` if [`report`] finds no failure.
-///
-/// # Errors
-/// The first law that fails.
 pub fn check<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     report(case).first_failure()
 }
 
 /// `Ok` if [`report_gradient`] finds no failure.
-///
-/// # Errors
-/// The first law that fails.
 pub fn check_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
     report_gradient(case).first_failure()
 }

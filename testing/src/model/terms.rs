@@ -10,9 +10,6 @@ use crate::law::near;
 
 /// `log_density = log_prior + log_likelihood_at(all rows)`, and likelihoods are sums over rows: they add over any split of the
 /// rows, an empty list gives zero, a row listed twice counts twice, and the order does not matter. Within 1e-10 of the sizes added.
-///
-/// # Errors
-/// If a sum differs; the failure names the subset and the point.
 pub fn terms_add_up<P: Separable>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "terms_add_up";
     let (target, data) = (&case.target, case.target.num_data());
@@ -104,9 +101,6 @@ fn sums_over_rows<P: Separable>(
 /// `gradient = prior gradient + gradient of all rows`; the gradients of rows are added to what is there, with their factor, and are
 /// sums over the rows; the values returned with them are `log_prior` and `log_likelihood_at`, not scaled. Within 1e-10 of the sizes
 /// added.
-///
-/// # Errors
-/// If a value or an entry differs; the failure names the rows, the point and the coordinate.
 pub fn row_gradients_add_up<P: Subsampled + Gradient>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "row_gradients_add_up";
     let (target, dim, points) = (&case.target, case.target.dim(), case.points(4));
@@ -128,9 +122,6 @@ pub fn row_gradients_add_up<P: Subsampled + Gradient>(case: &Case<P>) -> Result<
 }
 
 /// The products with the Hessian of prior and rows add up to those of the target, as gradients do in [`row_gradients_add_up`].
-///
-/// # Errors
-/// If an entry differs; the failure names the rows, the point and the coordinate.
 pub fn row_curvatures_add_up<P: Subsampled + Curvature>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "row_curvatures_add_up";
     let (target, dim, points) = (&case.target, case.target.dim(), case.points(5));
@@ -164,9 +155,6 @@ fn minibatch<'a, P: Subsampled>(
 
 /// The derivatives of a minibatch are those of its value, found by differences as in [`gradient_is_gradient`] and
 /// [`hessian_vector_is_derivative`]; its rows are a third of the data, at least one.
-///
-/// # Errors
-/// If a slope differs; the failure names the direction and the slope found by differences.
 pub fn minibatch_derivatives_are_derivatives<P: Subsampled>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "minibatch_derivatives_are_derivatives";
     let rows: Vec<usize> = (0..case.target.num_data()).step_by(3).collect();
@@ -186,9 +174,6 @@ pub fn minibatch_derivatives_are_derivatives<P: Subsampled>(case: &Case<P>) -> R
 
 /// A minibatch averaged over all pairs of rows (over all single rows, if there are 2 data or more than 48) is the target: value, gradient
 /// and product with the Hessian, within 1e-10 of their sizes.
-///
-/// # Errors
-/// If an average differs; the failure names it, and the coordinate.
 pub fn minibatches_average_to_the_target<P: Subsampled + Curvature>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "minibatches_average_to_the_target";
     let (target, dim, data) = (&case.target, case.target.dim(), case.target.num_data());

@@ -12,9 +12,6 @@ fn axes<P: LogDensity>(case: &Case<P>) -> Vec<Axis> {
 }
 
 /// The normaliser of [`Truth`](super::Truth) is `log int p`, within 1e-8, in at most three dimensions; not tested in more.
-///
-/// # Errors
-/// If it differs, or the case has no truth; the failure gives the integral found.
 pub fn normaliser_is_integral<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "normaliser_is_integral";
     let truth = case.truth(LAW)?;
@@ -29,9 +26,6 @@ pub fn normaliser_is_integral<P: LogDensity>(case: &Case<P>) -> Result<(), Failu
 
 /// The moments of [`Truth`](super::Truth) are those of the density, within 1e-6 of the spreads, in at most three dimensions. Not tested in
 /// more dimensions, nor where a moment is absent.
-///
-/// # Errors
-/// If a moment differs, or the case has no truth; the failure names the coordinates and the moment found.
 pub fn moments_are_integrals<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "moments_are_integrals";
     let (truth, dim) = (case.truth(LAW)?, case.target.dim());
@@ -93,10 +87,6 @@ fn distance_from_uniform(values: &mut [f64]) -> f64 {
 /// Exact draws follow the target: the case's distribution functions map them to uniforms, coordinate by coordinate, and they
 /// lie in the support. One-sample Kolmogorov-Smirnov tests over 16,384 draws; false alarm 3e-6 for all coordinates of a case
 /// together, 1e-4 for thirty-two cases.
-///
-/// # Errors
-/// If a coordinate's distance is too large (the failure names both), a draw is outside the support, or the case has no
-/// distribution functions.
 pub fn draws_follow_the_law<P: ExactDraws>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "draws_follow_the_law";
     let Some(uniforms) = case.uniforms else {

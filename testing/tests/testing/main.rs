@@ -27,7 +27,7 @@ fn holds(report: &Report) {
 #[test]
 fn the_false_alarm_probability_is_kept() {
     let alarm = |seed: &u64| {
-        let judge = judge(0.05).draws(512).steps(4).seed(Seed::new(8).child(*seed));
+        let judge = Invariance { draws: 512, steps: 4, seed: Seed::new(8).child(*seed), ..judge(0.05) };
         judge.of(&Imh::default(), &Gaussian::standard(1)).fails()
     };
     let alarms = (0..200).filter(alarm).count();
@@ -75,8 +75,8 @@ fn a_checkpoint_that_loses_densities_is_caught() {
 fn what_cannot_be_judged_is_refused() {
     let target = Gaussian::standard(2);
     let silent = |report: Report| !report.holds() && !report.fails();
-    assert!(silent(judge(1e-4).draws(100).of(&Imh::default(), &target)));
-    assert!(silent(judge(1e-4).steps(0).of(&Imh::default(), &target)));
+    assert!(silent(Invariance { draws: 100, ..judge(1e-4) }.of(&Imh::default(), &target)));
+    assert!(silent(Invariance { steps: 0, ..judge(1e-4) }.of(&Imh::default(), &target)));
     assert!(silent(judge(1e-4).of_guided(&Imh::default(), &target, &mut [])));
     let report = judge(1e-4).of(&Cis { candidates: 1 }, &target);
     assert!(!report.holds() && report.to_string().contains("candidates is 1"), "{report}");
@@ -96,7 +96,7 @@ fn standing_still_is_seen() {
 
 #[test]
 fn checks_do_not_change_between_runs() {
-    let report = || split().seed(Seed::new(9)).of(&Imh::default(), &banana());
+    let report = || Invariance { seed: Seed::new(9), ..split() }.of(&Imh::default(), &banana());
     assert_eq!(report(), report());
     holds(&report());
 }

@@ -1,11 +1,12 @@
 //! Cases on which claims are tested: atoms, atoms and a weight, guides that depend on the state, and numbers.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcsa_core::Stream;
 
-use super::{Bound, Measure};
-use crate::{Instance, Square, dot};
+use super::{Bound, Sides};
+use crate::{Instance, Square, dot, total_variation};
 
 /// Case of a claim, for which both sides can be computed: drawn at random, moved by a search, and printed.
 ///
@@ -24,9 +25,21 @@ pub trait Searchable: Clone + fmt::Display + Send + Sync + 'static {
     /// The case at other coordinates.
     fn at(&self, coordinates: &[f64]) -> Self;
 
-    /// A formula about cases of these settings; `measure` computes its sides.
-    fn bound(formula: &str, settings: Vec<Self::Setting>, measure: Measure<Self>) -> Bound<Self> {
-        Bound::new(formula, settings, measure)
+    /// A formula about cases of these settings. `measure` computes its sides; `None` where the formula does not apply to a case, or
+    /// rounding would decide.
+    fn bound<S: Into<Option<Sides>>>(
+        formula: &str,
+        settings: &[Self::Setting],
+        measure: impl Fn(&Self) -> S + Send + Sync + 'static,
+    ) -> Bound<Self> {
+        Bound {
+            formula: formula.into(),
+            method: "enumeration",
+            settings: settings.to_vec(),
+            examples: Vec::new(),
+            measure: Arc::new(move |case| measure(case).into()),
+            twin: None,
+        }
     }
 }
 
@@ -50,6 +63,8 @@ pub struct Atoms {
     pub steps: usize,
     /// The atom at which the chain is, counted from 0.
     pub start: usize,
+    /// A weight `v > 0` that need not be the weight of an atom, for claims about functions of a weight.
+    pub weight: Option<f64>,
 }
 
 /// Sizes of [`Atoms`], fixed before the random draw.
@@ -63,6 +78,8 @@ pub struct Setting {
     pub samples: usize,
     /// Number of transitions, `n`.
     pub steps: usize,
+    /// True for cases with a weight.
+    pub weighted: bool,
 }
 
 impl Setting {
@@ -77,11 +94,16 @@ impl Setting {
         for &atoms in atoms {
             for &samples in samples {
                 for &steps in steps {
-                    settings.push(Self { atoms, dim: 1, samples, steps });
+                    settings.push(Self { atoms, dim: 1, samples, steps, weighted: false });
                 }
             }
         }
         settings
+    }
+
+    /// Each setting with a weight.
+    pub fn with_weights(settings: &[Self]) -> Vec<Self> {
+        settings.iter().map(|setting| Self { weighted: true, ..*setting }).collect()
     }
 
     /// Each setting with scores of each of these dimensions.
@@ -89,6 +111,9 @@ impl Setting {
         settings.iter().flat_map(|setting| dims.iter().map(|&dim| Self { dim, ..*setting })).collect()
     }
 }
+
+/// Bound on `|log v|`: weights are within a factor `e^8` of 1.
+const FARTHEST_WEIGHT: f64 = 8.0;
 
 /// Exponents from here on magnify the rounding of a small rate.
 const LONG: usize = 9;
@@ -100,7 +125,7 @@ impl Atoms {
     /// If the tables do not make a valid [`Instance`].
     pub fn new(target: &[f64], guide: &[f64], score: &[f64]) -> Self {
         let problem = Instance::new(target, guide, score).expect("an example is an instance");
-        Self { problem, further: Vec::new(), samples: 1, steps: 1, start: 0 }
+        Self { problem, further: Vec::new(), samples: 1, steps: 1, start: 0, weight: None }
     }
 
     /// Sets the number of samples `N`.
@@ -119,6 +144,12 @@ impl Atoms {
     #[must_use]
     pub fn start(self, start: usize) -> Self {
         Self { start, ..self }
+    }
+
+    /// Sets the weight `v`.
+    #[must_use]
+    pub fn weight(self, v: f64) -> Self {
+        Self { weight: Some(v), ..self }
     }
 
     /// The rate `r = 1 - 1 / w*`, or `None` if its power `exponent` may be dominated by rounding.
@@ -158,6 +189,11 @@ impl Atoms {
         self.scores().map(|s| each(s) * each(s)).sum::<f64>().sqrt()
     }
 
+    /// Norm of the bias of one transition of independent Metropolis-Hastings.
+    pub(super) fn imh_bias(&self) -> f64 {
+        self.bias_under(self.problem.imh().row(self.start))
+    }
+
     /// A case from unchecked tables, with scores divided by their largest norm.
     fn of(target: &[f64], guide: &[f64], mut scores: Vec<Vec<f64>>, like: &Setting, start: usize) -> Self {
         let square = |atom: usize| scores.iter().map(|s| s[atom] * s[atom]).sum::<f64>();
@@ -167,7 +203,7 @@ impl Atoms {
         }
         let further = scores.split_off(1);
         let problem = Instance::new(target, guide, &scores[0]).expect("softmax makes laws");
-        Self { problem, further, samples: like.samples, steps: like.steps, start }
+        Self { problem, further, samples: like.samples, steps: like.steps, start, weight: None }
     }
 }
 
@@ -190,11 +226,16 @@ pub(super) fn normalised(log_density: &[f64]) -> Vec<f64> {
 /// Least logit relative to the largest.
 const LEAST_LOGIT: f64 = -40.0;
 
+/// Logits of probabilities.
+pub(super) fn logits<'a>(law: impl IntoIterator<Item = &'a f64>) -> Vec<f64> {
+    law.into_iter().map(|p| p.ln().max(LEAST_LOGIT)).collect()
+}
+
 impl Searchable for Atoms {
     type Setting = Setting;
 
     /// Logits are normal, with a spread from nearly uniform to nearly degenerate. In one case of sixteen the guide equals the
-    /// target, and in one of sixteen the target leaves out an atom.
+    /// target, and in one of sixteen the target leaves out an atom. Half of the weights are that of the start, which is often `w*`.
     fn draw(setting: &Setting, stream: &mut Stream) -> Self {
         let &Setting { atoms, dim, .. } = setting;
         let law = |stream: &mut Stream| {
@@ -223,24 +264,32 @@ impl Searchable for Atoms {
         if !leaves || case.problem.pi()[elsewhere] == 0.0 {
             case.start = case.problem.mode();
         }
+        case.weight = setting.weighted.then(|| {
+            let v = (2.0 * stream.normal()).clamp(-FARTHEST_WEIGHT, FARTHEST_WEIGHT).exp();
+            if stream.uniform() < 0.5 { case.problem.w()[case.start] } else { v }
+        });
         case
     }
 
     fn coordinates(&self) -> Vec<f64> {
-        let laws = self.problem.pi().iter().chain(self.problem.q());
-        let logits = laws.map(|p| p.ln().max(LEAST_LOGIT));
-        logits.chain(self.scores().flatten().copied()).collect()
+        let mut coordinates = logits(self.problem.pi().iter().chain(self.problem.q()));
+        coordinates.extend(self.scores().flatten());
+        coordinates.extend(self.weight.map(f64::ln));
+        coordinates
     }
 
     fn at(&self, coordinates: &[f64]) -> Self {
-        let atoms = self.problem.len();
-        let (laws, score) = coordinates.split_at(2 * atoms);
+        let (atoms, dim) = (self.problem.len(), 1 + self.further.len());
+        let coordinates: Vec<f64> =
+            coordinates.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect();
+        let (laws, rest) = coordinates.split_at(2 * atoms);
         let (target, guide) = laws.split_at(atoms);
-        let finite = |s: &f64| if s.is_finite() { *s } else { 0.0 };
-        let scores = score.chunks(atoms).map(|s| s.iter().map(finite).collect()).collect();
-        let setting =
-            Setting { atoms, dim: 1 + self.further.len(), samples: self.samples, steps: self.steps };
-        Self::of(&softmax(target), &softmax(guide), scores, &setting, self.start)
+        let (score, weight) = rest.split_at(dim * atoms);
+        let scores = score.chunks(atoms).map(<[f64]>::to_vec).collect();
+        let setting = Setting { atoms, dim, samples: self.samples, steps: self.steps, weighted: false };
+        let case = Self::of(&softmax(target), &softmax(guide), scores, &setting, self.start);
+        let v = |x: &f64| x.clamp(-FARTHEST_WEIGHT, FARTHEST_WEIGHT).exp();
+        Self { weight: weight.first().map(v), ..case }
     }
 }
 
@@ -271,50 +320,8 @@ impl fmt::Display for Atoms {
         if self.steps > 1 {
             write!(f, ", n = {}", self.steps)?;
         }
-        write!(f, ", start atom {}", self.start + 1)
-    }
-}
-
-/// Atoms and a weight `v > 0` that need not be the weight of an atom, for claims about functions of a weight.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AtWeight {
-    /// Target, guide and counts.
-    pub atoms: Atoms,
-    /// The weight `v`.
-    pub v: f64,
-}
-
-/// Bound on `|log v|`: weights are within a factor `e^8` of 1.
-const FARTHEST_WEIGHT: f64 = 8.0;
-
-impl Searchable for AtWeight {
-    type Setting = Setting;
-
-    /// Half of the cases have the weight of the start, which is often `w*`.
-    fn draw(setting: &Setting, stream: &mut Stream) -> Self {
-        let atoms = Atoms::draw(setting, stream);
-        let v = (2.0 * stream.normal()).clamp(-FARTHEST_WEIGHT, FARTHEST_WEIGHT).exp();
-        let v = if stream.uniform() < 0.5 { atoms.problem.w()[atoms.start] } else { v };
-        Self { atoms, v }
-    }
-
-    fn coordinates(&self) -> Vec<f64> {
-        let mut coordinates = self.atoms.coordinates();
-        coordinates.push(self.v.ln());
-        coordinates
-    }
-
-    fn at(&self, coordinates: &[f64]) -> Self {
-        let (atoms, log_v) = coordinates.split_at(coordinates.len() - 1);
-        let log_v =
-            if log_v[0].is_finite() { log_v[0].clamp(-FARTHEST_WEIGHT, FARTHEST_WEIGHT) } else { 0.0 };
-        Self { atoms: self.atoms.at(atoms), v: log_v.exp() }
-    }
-}
-
-impl fmt::Display for AtWeight {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, weight {}", self.atoms, short(self.v))
+        write!(f, ", start atom {}", self.start + 1)?;
+        self.weight.map_or(Ok(()), |v| write!(f, ", weight {}", short(v)))
     }
 }
 
@@ -348,6 +355,11 @@ impl Adaptive {
         Square::from_fn(kernels.len(), |z, y| kernels[z].row(z)[y])
     }
 
+    /// Total variation distance to the target after the steps, from the start.
+    pub fn distance(&self) -> f64 {
+        total_variation(self.transition().power(self.steps).row(self.start), self.problems[0].pi())
+    }
+
     /// Largest convergence rate over all guides.
     pub fn rate(&self) -> f64 {
         self.problems.iter().map(Instance::rate).fold(0.0, f64::max)
@@ -375,8 +387,7 @@ impl Searchable for Adaptive {
     }
 
     fn coordinates(&self) -> Vec<f64> {
-        let laws = std::iter::once(self.problems[0].pi()).chain(self.problems.iter().map(Instance::q));
-        laws.flatten().map(|p| p.ln().max(-40.0)).collect()
+        logits(self.problems[0].pi().iter().chain(self.problems.iter().flat_map(Instance::q)))
     }
 
     fn at(&self, coordinates: &[f64]) -> Self {
@@ -435,9 +446,9 @@ impl Domain {
 /// ```
 /// use mcsa_theory::claims::{Domain, Effort, Numbers, Searchable, Sides, Standing, Statement};
 /// let settings = Numbers::settings(&[("x", Domain::Positive, 1)], &[1, 2]);
-/// let logarithm: Statement = Numbers::bound("ln x <= x - 1", settings, |case| {
+/// let logarithm: Statement = Numbers::bound("ln x <= x - 1", &settings, |case| {
 ///     let x = case.number("x");
-///     Some(Sides::at_most(1.0, x - x.ln()))
+///     Sides::at_most(1.0, x - x.ln())
 /// }).into();
 /// assert_eq!(logarithm.examine(Effort::BRIEF, mcsa_core::Seed::new(1)).standing, Standing::Tight);
 /// ```

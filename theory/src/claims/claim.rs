@@ -1,6 +1,7 @@
 //! Claims: a formula, the two sides of it, the search that tries to refute it, and the result.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcsa_core::Seed;
 use mcsa_optim::deterministic::NelderMead;
@@ -82,25 +83,17 @@ impl Claim {
     /// Tests all statements. The random seeds depend on the claim's name alone, not on other claims or their order.
     pub fn examine(&self, effort: Effort) -> Judgement {
         let seed = Seed::new(1).named(self.id);
-        let examined = |statement: &Statement, role: u64| {
-            let twin = statement.twin().map(|twin| Examined {
-                formula: twin.formula.clone(),
-                method: twin.method,
-                finding: twin.examine(effort, seed.child(role + 1)),
-                twin: None,
-            });
-            let finding = statement.examine(effort, seed.child(role));
-            let (formula, method) = (statement.formula.clone(), statement.method);
-            Examined { formula, method, finding, twin: twin.map(Box::new) }
-        };
         Judgement {
             id: self.id,
             paper: self.paper,
             place: self.place,
             assumptions: self.assumptions,
             remark: self.remark,
-            printed: examined(&self.printed, 0),
-            corrected: (1..).zip(&self.corrected).map(|(k, corrected)| examined(corrected, 2 * k)).collect(),
+            printed: self.printed.examined(effort, seed, 0),
+            corrected: (1..)
+                .zip(&self.corrected)
+                .map(|(k, each)| each.examined(effort, seed, 2 * k))
+                .collect(),
         }
     }
 }
@@ -143,9 +136,7 @@ impl Judgement {
 }
 
 /// Computes the two sides of a claim in a case; `None` where the claim does not apply, or rounding would decide.
-pub type Measure<C> = fn(&C) -> Option<Sides>;
-
-type Trial = Box<dyn Fn(Effort, Seed) -> Finding + Send + Sync>;
+type Measure<C> = Arc<dyn Fn(&C) -> Option<Sides> + Send + Sync>;
 
 /// A formula, its test, and optionally a stronger formula that the same test must refute.
 pub struct Statement {
@@ -153,7 +144,7 @@ pub struct Statement {
     pub formula: String,
     /// Method by which its sides are computed, or the reason why they cannot be.
     pub method: &'static str,
-    trial: Trial,
+    trial: Box<dyn Fn(Effort, Seed) -> Finding + Send + Sync>,
     twin: Option<Box<Statement>>,
 }
 
@@ -162,6 +153,11 @@ impl Statement {
     pub fn not_checkable(formula: &str, reason: &'static str) -> Self {
         let trial = Box::new(|_, _| Finding::of(None, Vec::new(), 0));
         Self { formula: formula.into(), method: reason, trial, twin: None }
+    }
+
+    /// The claim that this statement is printed in a paper, as by [`Claim::new`].
+    pub fn claim(self, id: &'static str, place: &'static str) -> Claim {
+        Claim::new(id, place, self)
     }
 
     /// Tests the statement.
@@ -173,35 +169,38 @@ impl Statement {
     pub fn twin(&self) -> Option<&Self> {
         self.twin.as_deref()
     }
+
+    fn examined(&self, effort: Effort, seed: Seed, role: u64) -> Examined {
+        Examined {
+            formula: self.formula.clone(),
+            method: self.method,
+            finding: self.examine(effort, seed.child(role)),
+            twin: self.twin().map(|twin| Box::new(twin.examined(effort, seed, role + 1))),
+        }
+    }
 }
 
-/// Builder of a statement about cases of one type; converts into a [`Statement`], which does not depend on that type.
+/// A statement about cases of one type, with examples and a twin; converts into a [`Statement`], which does not depend on that type.
 ///
 /// ```
-/// use mcsa_theory::claims::{Atoms, Bound, Effort, Setting, Sides, Standing, Statement};
-/// let smaller = |case: &Atoms| Some(Sides::at_most(1.0, case.w_star()));
-/// let bound = Bound::new("1 <= w*", Setting::atoms(&[2, 3]), smaller).twin_times(0.9);
+/// use mcsa_theory::claims::{Atoms, Effort, Searchable, Setting, Sides, Standing, Statement};
+/// let smaller = |case: &Atoms| Sides::at_most(1.0, case.w_star());
+/// let bound = Atoms::bound("1 <= w*", &Setting::atoms(&[2, 3]), smaller).twin_times(0.9);
 /// let statement: Statement = bound.into();
 /// let seed = mcsa_core::Seed::new(1);
 /// assert_eq!(statement.examine(Effort::BRIEF, seed).standing, Standing::Tight);
 /// assert!(statement.twin().unwrap().examine(Effort::BRIEF, seed).search_refutes());
 /// ```
 pub struct Bound<C: Searchable> {
-    formula: String,
-    method: &'static str,
-    settings: Vec<C::Setting>,
-    examples: Vec<C>,
-    measure: Measure<C>,
-    twin: Option<Box<Statement>>,
+    pub(super) formula: String,
+    pub(super) method: &'static str,
+    pub(super) settings: Vec<C::Setting>,
+    pub(super) examples: Vec<C>,
+    pub(super) measure: Measure<C>,
+    pub(super) twin: Option<Box<Statement>>,
 }
 
 impl<C: Searchable> Bound<C> {
-    /// A formula about cases of these settings; `measure` computes its sides.
-    pub fn new(formula: &str, settings: Vec<C::Setting>, measure: Measure<C>) -> Self {
-        let method = "enumeration";
-        Self { formula: formula.into(), method, settings, examples: Vec::new(), measure, twin: None }
-    }
-
     /// Adds a case worked out by hand, always tested and printed first.
     #[must_use]
     pub fn example(mut self, case: C) -> Self {
@@ -211,45 +210,41 @@ impl<C: Searchable> Bound<C> {
 
     /// Sets the method by which the sides are computed, if it is not enumeration.
     #[must_use]
-    pub fn by(mut self, method: &'static str) -> Self {
-        self.method = method;
-        self
+    pub fn by(self, method: &'static str) -> Self {
+        Self { method, ..self }
     }
 
     /// Sets the twin to the statement with its right side multiplied by `factor`.
     #[must_use]
-    pub fn twin_times(mut self, factor: f64) -> Self {
-        let measure = self.measure;
+    pub fn twin_times(self, factor: f64) -> Self {
+        let measure = self.measure.clone();
         let tightened = move |case: &C| measure(case).map(|s| Sides { rhs: factor * s.rhs, ..s });
-        let formula = format!("{factor} times the right side");
-        self.twin = Some(Box::new(self.statement(formula, Vec::new(), tightened)));
-        self
+        self.twin(&format!("{factor} times the right side"), tightened)
     }
 
     /// Sets the twin to another, stronger statement about cases of the same type.
     #[must_use]
-    pub fn twin(mut self, formula: &str, measure: Measure<C>) -> Self {
-        self.twin = Some(Box::new(self.statement(formula.into(), Vec::new(), measure)));
+    pub fn twin<S: Into<Option<Sides>>>(
+        mut self,
+        formula: &str,
+        measure: impl Fn(&C) -> S + Send + Sync + 'static,
+    ) -> Self {
+        let twin = Self { method: self.method, ..C::bound(formula, &self.settings, measure) };
+        self.twin = Some(Box::new(twin.into()));
         self
     }
 
-    fn statement(
-        &self,
-        formula: String,
-        examples: Vec<C>,
-        measure: impl Fn(&C) -> Option<Sides> + Send + Sync + 'static,
-    ) -> Statement {
-        let settings = self.settings.clone();
-        let trial = move |effort, seed| search(&settings, &examples, &measure, effort, seed);
-        Statement { formula, method: self.method, trial: Box::new(trial), twin: None }
+    /// The claim that this statement is printed in a paper, as by [`Claim::new`].
+    pub fn claim(self, id: &'static str, place: &'static str) -> Claim {
+        Claim::new(id, place, self)
     }
 }
 
 impl<C: Searchable> From<Bound<C>> for Statement {
-    fn from(mut bound: Bound<C>) -> Self {
-        let (twin, examples) = (bound.twin.take(), std::mem::take(&mut bound.examples));
-        let statement = bound.statement(bound.formula.clone(), examples, bound.measure);
-        Statement { twin, ..statement }
+    fn from(bound: Bound<C>) -> Self {
+        let Bound { formula, method, settings, examples, measure, twin } = bound;
+        let trial = move |effort, seed| search(&settings, &examples, &*measure, effort, seed);
+        Self { formula, method, trial: Box::new(trial), twin }
     }
 }
 

@@ -15,17 +15,16 @@
 
 mod case;
 mod claim;
-mod cw;
+pub(crate) mod cw;
 mod mcmc_se;
 mod moments;
 mod msc;
 mod pmcsa;
 mod sl_dais;
 
-pub use case::{Adaptive, AtWeight, Atoms, Domain, Numbers, Searchable, Setting};
+pub use case::{Adaptive, Atoms, Domain, Numbers, Searchable, Setting};
 pub use claim::{
-    Bound, Claim, Effort, Examined, Finding, Judgement, Measure, Paper, Relation, Sides, Standing, Statement,
-    Witness,
+    Bound, Claim, Effort, Examined, Finding, Judgement, Paper, Relation, Sides, Standing, Statement, Witness,
 };
 
 /// All claims, in the order of the papers; those of this workspace last.
@@ -36,16 +35,24 @@ pub fn all() -> Vec<Claim> {
         .collect()
 }
 
+/// Settings with scalar scores, one sample and one step, on two to four atoms.
+fn few() -> Vec<Setting> {
+    Setting::atoms(&[2, 3, 4])
+}
+
+/// Two atoms of weights 2 and 2/3, where `r = 1/2`.
+fn half() -> Atoms {
+    Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0])
+}
+
 /// `exp KL(p || q) <= w*`, which three papers state.
 fn largest_weight() -> Bound<Atoms> {
-    Bound::new("exp KL(p||q) <= w*", Setting::atoms(&[2, 3, 4]), |case| {
-        Some(Sides::at_most(case.problem.kl().exp(), case.w_star()))
-    })
+    Atoms::bound("exp KL(p||q) <= w*", &few(), |case| Sides::at_most(case.problem.kl().exp(), case.w_star()))
 }
 
 /// `exp KL(p || q) <= E_p w = 1 + chi^2(p || q)`, in the words of a paper.
 fn second_weight(formula: &str) -> Bound<Atoms> {
-    Bound::new(formula, Setting::atoms(&[2, 3, 4]), |case| {
-        Some(Sides::at_most(case.problem.kl().exp(), 1.0 + case.problem.pearson()))
+    Atoms::bound(formula, &few(), |case| {
+        Sides::at_most(case.problem.kl().exp(), 1.0 + case.problem.pearson())
     })
 }

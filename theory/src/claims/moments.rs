@@ -4,16 +4,14 @@ use std::fmt;
 
 use mcsa_core::Stream;
 
-use crate::claims::case::{softmax, tuple};
-use crate::claims::{Atoms, Claim, Searchable, Setting, Sides};
+use super::case::{softmax, tuple};
+use super::{Atoms, Claim, Searchable, Setting, Sides, few, half};
 use crate::{Instance, Square, dot};
 
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
-    vec![standstill(), optimum(), same_step(), natural(), uphill(), frozen(), adapted()]
+    [fixed_point(), ascent(), convergence()].into_iter().flatten().collect()
 }
-
-// Cases on the line: atoms with positions, and a Gaussian or t on the line as the family.
 
 /// Target on atoms of the line, and location and scale of an approximation.
 #[derive(Debug, Clone)]
@@ -45,6 +43,11 @@ impl Line {
             self.positions.iter().map(|z| -0.5 * ((z - location) / scale).powi(2)).collect();
         let zeros = vec![0.0; logits.len()];
         Some(Instance::new(&self.target, &softmax(&logits), &zeros).ok()?.imh())
+    }
+
+    /// Equal probabilities of all atoms.
+    fn uniform(&self) -> Vec<f64> {
+        vec![1.0 / self.target.len() as f64; self.target.len()]
     }
 
     /// Weight of a point in the step, `u = (nu + 1)/(nu + r^2)`, and 1 for a Gaussian, from the squared radius.
@@ -132,54 +135,24 @@ fn equal(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Sides> {
     Sides::farthest(pairs.into_iter().map(|(lhs, rhs)| Sides::equal(lhs, rhs)))
 }
 
-// Claims on the fixed point of running moments.
-
-const FIXED_POINT_SETTINGS: [Sizes; 3] = [(2, None), (3, None), (5, None)];
-
-/// Expected mean of `z` and `z^2` after a transition, from this law of the chain, against those of the Gaussian `(m, s)`.
-fn rest(case: &Line, law: &[f64], (m, s): (f64, f64)) -> Option<Sides> {
-    let chain = case.chain(m, s)?;
-    let after = chain.push(law);
+/// Expected mean of `z` and `z^2` after a transition from this law of the chain, against those of the Gaussian with the target's
+/// moments.
+fn rest(case: &Line, law: &[f64]) -> Option<Sides> {
+    let (m, s) = case.moments()?;
+    let after = case.chain(m, s)?.push(law);
     let first = dot(&after, &case.positions);
     let second: f64 = after.iter().zip(&case.positions).map(|(p, z)| p * z * z).sum();
     equal([(first, m), (second, m * m + s * s)])
 }
 
-fn standstill() -> Claim {
-    let formula =
-        "E[T(z')] = E_q[T] at the mean and variance of p, T = (z, z^2), z' after a transition from p";
-    let printed =
-        Line::bound(formula, FIXED_POINT_SETTINGS.to_vec(), |case| rest(case, &case.target, case.moments()?));
-    let twin = |case: &Line| {
-        let even = vec![1.0 / case.target.len() as f64; case.target.len()];
-        rest(case, &even, case.moments()?)
-    };
-    Claim::new("005-FIXED", "fixed point", printed.twin("from a uniform law of the chain", twin)).assuming(
-        "q Gaussian, independent Metropolis-Hastings guided by q, a gain that does not depend on the step",
-    )
-}
-
-/// Excess of `E_p[log q]` at the location and scale of the case over that at `(m, s)`.
-fn excess(case: &Line, (m, s): (f64, f64)) -> f64 {
+/// Excess of `E_p[log q]` at the location and scale of the case over that at `(m, s)`, against 0.
+fn excess(case: &Line, (m, s): (f64, f64)) -> Sides {
     let best = Line { location: m, scale: s, ..case.clone() };
-    case.mean(|z| case.log_density(z) - best.log_density(z))
-}
-
-fn optimum() -> Claim {
-    let formula = "E_p[log q] is largest at the mean and variance of p";
-    let printed = Line::bound(formula, FIXED_POINT_SETTINGS.to_vec(), |case| {
-        Some(Sides::at_most(excess(case, case.moments()?), 0.0))
-    });
-    let twin = |case: &Line| {
-        let (mean, _) = case.moments()?;
-        Some(Sides::at_most(excess(case, (mean, case.mean(|z| (z - mean).abs()))), 0.0))
-    };
-    Claim::new("005-OPTIMUM", "fixed point", printed.twin("at the mean absolute deviation", twin))
-        .assuming("q Gaussian")
+    Sides::at_most(case.mean(|z| case.log_density(z) - best.log_density(z)), 0.0)
 }
 
 /// Expected step of the statistic, `E[a (T(z') - mean)]`, with `a` one for an accepted move and zero for a chain that stays by
-/// rejection, relative to `E[a]`.
+/// rejection, relative to `E[a]`. The mean is a function of the acceptance probabilities.
 fn weighted_step(case: &Atoms, mean: impl Fn(&[f64]) -> f64) -> Option<Sides> {
     let p = &case.problem;
     let (pi, q, s, w) = (p.pi(), p.q(), p.s(), p.w());
@@ -192,31 +165,45 @@ fn weighted_step(case: &Atoms, mean: impl Fn(&[f64]) -> f64) -> Option<Sides> {
     (total > 1e-6).then(|| Sides::equal(step / total, 0.0))
 }
 
-fn same_step() -> Claim {
-    let settings = Setting::atoms(&[2, 3, 4]);
-    let printed = "E[step] = 0 at E_p[T], gain in proportion to the acceptance of the same step";
-    let printed =
-        Atoms::bound(printed, settings.clone(), |case| weighted_step(case, |_| case.problem.mean()));
-    let corrected = "E[step] = 0 at E_p[a T] / E_p[a], a(z) the acceptance probability from z";
-    let corrected = Atoms::bound(corrected, settings, |case| {
-        let (pi, s) = (case.problem.pi(), case.problem.s());
-        weighted_step(case, |a| {
-            let weighted: Vec<f64> = pi.iter().zip(a).map(|(p, a)| p * a).collect();
-            dot(&weighted, s) / weighted.iter().sum::<f64>()
+/// Claims on the fixed point of running moments.
+fn fixed_point() -> Vec<Claim> {
+    let settings = [(2, None), (3, None), (5, None)];
+    vec![
+        Line::bound(
+            "E[T(z')] = E_q[T] at the mean and variance of p, T = (z, z^2), z' after a transition from p",
+            &settings,
+            |case| rest(case, &case.target),
+        )
+        .twin("from a uniform law of the chain", |case| rest(case, &case.uniform()))
+        .claim("005-FIXED", "fixed point")
+        .assuming("q Gaussian, independent Metropolis-Hastings guided by q, a gain that does not depend on the step"),
+        Line::bound("E_p[log q] is largest at the mean and variance of p", &settings, |case| {
+            Some(excess(case, case.moments()?))
         })
-    });
-    let twin = |case: &Atoms| weighted_step(case, |_| dot(case.problem.q(), case.problem.s()));
-    let example = Atoms::new(&[0.5, 0.5], &[0.25, 0.75], &[1.0, -1.0]);
-    Claim::new("005-GAIN", "gain", printed.example(example))
+        .twin("at the mean absolute deviation", |case| {
+            let (mean, _) = case.moments()?;
+            Some(excess(case, (mean, case.mean(|z| (z - mean).abs()))))
+        })
+        .claim("005-OPTIMUM", "fixed point")
+        .assuming("q Gaussian"),
+        Atoms::bound("E[step] = 0 at E_p[T], gain in proportion to the acceptance of the same step", &few(), |case| {
+            weighted_step(case, |_| case.problem.mean())
+        })
+        .example(half())
+        .claim("005-GAIN", "gain")
         .assuming("one chain of independent Metropolis-Hastings at p, fixed guide")
         .remark("atoms from which the chain moves often count more; hence the gain uses earlier steps alone")
-        .corrected(corrected.twin("at E_q[T]", twin))
+        .corrected(
+            Atoms::bound("E[step] = 0 at E_p[a T] / E_p[a], a(z) the acceptance probability from z", &few(), |case| {
+                weighted_step(case, |a| {
+                    let weighted: Vec<f64> = case.problem.pi().iter().zip(a).map(|(p, a)| p * a).collect();
+                    dot(&weighted, case.problem.s()) / weighted.iter().sum::<f64>()
+                })
+            })
+            .twin("at E_q[T]", |case| weighted_step(case, |_| dot(case.problem.q(), case.problem.s()))),
+        ),
+    ]
 }
-
-// Claims on the direction and the ascent of running moments, for a Gaussian and for a t with fixed degrees of freedom.
-
-const ASCENT_SETTINGS: [Sizes; 6] =
-    [(2, None), (4, None), (2, Some(1.0)), (2, Some(8.0)), (4, Some(3.0)), (4, Some(40.0))];
 
 /// The Fisher matrix times the direction of the step, and `(nu + 1)/(nu + 3)` times the mean score, in location and log scale.
 /// `divided` is one if the sum of squares is divided by the sum of weights, as it is in the step.
@@ -234,17 +221,6 @@ fn directions(case: &Line, divided: f64) -> Option<Sides> {
     equal([(s * of_location * pull, length * pull / s), (of_scale * along_scale, length * (claim - 1.0))])
 }
 
-fn natural() -> Claim {
-    let formula = "F step = (nu + 1)/(nu + 3) E_p[score], gain to 0, F the Fisher matrix; for a Gaussian the factor is 1";
-    let printed = Line::bound(formula, ASCENT_SETTINGS.to_vec(), |case| directions(case, 1.0));
-    let printed = printed
-        .by("quadrature under q")
-        .twin("EM without division by the weights", |case| directions(case, 0.0));
-    Claim::new("005-NATURAL", "direction", printed)
-        .assuming("m' = S_1/S_0, s'^2 = (S_2 - S_1^2/S_0)/S_0, S running means of u, u z, u z^2, u = (nu + 1)/(nu + r^2)")
-        .remark("in d dimensions the factor is (nu + d)/(nu + d + 2), also for the step of nu")
-}
-
 /// Fall of `E_p[log q]` in a step of gain one; with `weighs` false all points weigh one.
 fn fall(case: &Line, weighs: bool) -> Option<Sides> {
     let weight = |z: f64| if weighs { case.weight(case.square(z)) } else { 1.0 };
@@ -257,21 +233,33 @@ fn fall(case: &Line, weighs: bool) -> Option<Sides> {
     (scale > 1e-3 * case.scale && scale > 1e-3).then(|| Sides::at_most(-rise, 0.0))
 }
 
-fn uphill() -> Claim {
-    let formula = "a step of gain 1 with the weights of p does not decrease E_p[log q]";
-    let printed = Line::bound(formula, ASCENT_SETTINGS.to_vec(), |case| fall(case, true));
-    let printed = printed.twin("with u = 1", |case| fall(case, false));
-    Claim::new("005-ASCENT", "ascent", printed).assuming("fixed degrees of freedom")
+/// Claims on the direction and the ascent of running moments, for a Gaussian and for a t with fixed degrees of freedom.
+fn ascent() -> Vec<Claim> {
+    let settings = [(2, None), (4, None), (2, Some(1.0)), (2, Some(8.0)), (4, Some(3.0)), (4, Some(40.0))];
+    vec![
+        Line::bound(
+            "F step = (nu + 1)/(nu + 3) E_p[score], gain to 0, F the Fisher matrix; for a Gaussian the factor is 1",
+            &settings,
+            |case| directions(case, 1.0),
+        )
+        .by("quadrature under q")
+        .twin("EM without division by the weights", |case| directions(case, 0.0))
+        .claim("005-NATURAL", "direction")
+        .assuming("m' = S_1/S_0, s'^2 = (S_2 - S_1^2/S_0)/S_0, S running means of u, u z, u z^2, u = (nu + 1)/(nu + r^2)")
+        .remark("in d dimensions the factor is (nu + d)/(nu + d + 2), also for the step of nu"),
+        Line::bound("a step of gain 1 with the weights of p does not decrease E_p[log q]", &settings, |case| {
+            fall(case, true)
+        })
+        .twin("with u = 1", |case| fall(case, false))
+        .claim("005-ASCENT", "ascent")
+        .assuming("fixed degrees of freedom"),
+    ]
 }
 
-// Claims on the error of running moments after several steps, by recursion over the atoms.
-
-/// Share of the steps that the running mean remembers, the default of the estimator.
-const MEMORY: f64 = 0.5;
-
-/// Gain of step `t`, from 0, if one draw arrives per step and the start is worth `start` draws.
+/// Gain of step `t`, from 0, if one draw arrives per step and the start is worth `start` draws. The running mean remembers a half
+/// of the steps, the default of the estimator.
 fn gain(start: f64, t: usize) -> f64 {
-    1.0 / (start + MEMORY * t as f64 + 1.0)
+    1.0 / (start + 0.5 * t as f64 + 1.0)
 }
 
 /// Mean squared error of the running mean of `s` after `steps` steps of a chain that starts at p; the start value is `s` at the
@@ -297,37 +285,21 @@ fn squared_error(case: &Atoms) -> f64 {
     twice.iter().sum()
 }
 
-/// Squared share of the start, and the sum of the squared weights of the steps.
-fn shares(case: &Atoms) -> (f64, f64) {
-    (0..case.steps).fold((1.0, 0.0), |(left, squares), t| {
+fn bounded(case: &Atoms, inflation: f64) -> Option<Sides> {
+    // Squared share of the start, and the sum of the squared weights of the steps.
+    let (left, squares) = (0..case.steps).fold((1.0, 0.0), |(left, squares), t| {
         let rho = gain(case.samples as f64, t);
         let kept = (1.0 - rho).powi(2);
         (left * kept, squares * kept + rho * rho)
-    })
-}
-
-fn bounded(case: &Atoms, inflation: f64) -> Option<Sides> {
-    let (left, squares) = shares(case);
+    });
     let start = (case.problem.s()[case.start] - case.problem.mean()).powi(2);
     let bound = left * start + inflation * case.problem.variance() * squares;
     Some(Sides::at_most(squared_error(case), bound)).filter(|_| case.problem.variance() > 1e-6)
 }
 
-fn frozen() -> Claim {
-    let formula =
-        "MSE_t <= prod (1 - rho)^2 (M_0 - E_p T)^2 + (2 w* - 1) V_p[T] sum_s c_s^2, which goes to 0";
-    let settings = Setting::grid(&[2, 3], &[1, 5], &[1, 3, 12, 60]);
-    let printed = Atoms::bound(formula, settings, |case| bounded(case, 2.0 * case.w_star() - 1.0));
-    let printed = printed.twin("as of independent draws, without w*", |case| bounded(case, 1.0));
-    Claim::new("005-RATE", "convergence", printed)
-        .assuming(
-            "one chain of independent Metropolis-Hastings at p, fixed guide, rho_t = 1/(N + t/2 + 1), c_s the weight of step s",
-        )
-        .remark("the weights of the start fall like t^-4 and the sum of squares like 4/(3 t)")
-}
-
-/// Expected running mean of `z` after three steps; the guide follows the moments, or stays.
-fn expected_mean(case: &Line, first: &[f64], follows: bool) -> Option<f64> {
+/// Expected running mean of `z` after three steps, from this law of the first state, against that of independent draws of p; the
+/// guide follows the moments, or stays.
+fn unbiased(case: &Line, first: &[f64], follows: bool) -> Option<Sides> {
     const STEPS: usize = 3;
     fn walk(case: &Line, z: usize, (m, v): (f64, f64), t: usize, follows: bool) -> Option<f64> {
         if t == STEPS {
@@ -344,32 +316,45 @@ fn expected_mean(case: &Line, first: &[f64], follows: bool) -> Option<f64> {
         Some(mean)
     }
     let start = (case.location, case.scale * case.scale);
-    let each = |z: usize| Some(first[z] * walk(case, z, start, 0, follows)?);
-    (0..first.len()).map(each).sum()
-}
-
-/// The expected running mean against that of independent draws of p.
-fn unbiased(case: &Line, first: &[f64], follows: bool) -> Option<Sides> {
-    let left: f64 = (0..3).map(|t| 1.0 - gain(1.0, t)).product();
-    let exact = left * case.location + (1.0 - left) * case.mean(|z| z);
     case.moments()?;
-    Some(Sides::equal(expected_mean(case, first, follows)?, exact))
+    let each = |z: usize| Some(first[z] * walk(case, z, start, 0, follows)?);
+    let expected = (0..first.len()).map(each).sum::<Option<f64>>()?;
+    let left: f64 = (0..STEPS).map(|t| 1.0 - gain(1.0, t)).product();
+    Some(Sides::equal(expected, left * case.location + (1.0 - left) * case.mean(|z| z)))
 }
 
-fn adapted() -> Claim {
-    const SETTINGS: [Sizes; 2] = [(2, None), (3, None)];
-    let printed = "E[M_t] = prod (1 - rho) M_0 + (1 - prod (1 - rho)) E_p[z], guide at the running moments";
-    let printed = Line::bound(printed, SETTINGS.to_vec(), |case| unbiased(case, &case.target, true));
-    let example =
-        Line { positions: vec![0.0, 1.0], target: vec![0.5, 0.5], location: 0.25, scale: 0.5, dof: None };
-    let corrected = "the same with a guide that stays";
-    let corrected = Line::bound(corrected, SETTINGS.to_vec(), |case| unbiased(case, &case.target, false));
-    let twin = |case: &Line| {
-        let even = vec![1.0 / case.target.len() as f64; case.target.len()];
-        unbiased(case, &even, false)
-    };
-    Claim::new("005-ADAPTED", "convergence", printed.example(example))
+/// Claims on the error of running moments after several steps, by recursion over the atoms.
+fn convergence() -> Vec<Claim> {
+    let settings = [(2, None), (3, None)];
+    let steps = Setting::grid(&[2, 3], &[1, 5], &[1, 3, 12, 60]);
+    vec![
+        Atoms::bound(
+            "MSE_t <= prod (1 - rho)^2 (M_0 - E_p T)^2 + (2 w* - 1) V_p[T] sum_s c_s^2, which goes to 0",
+            &steps,
+            |case| bounded(case, 2.0 * case.w_star() - 1.0),
+        )
+        .twin("as of independent draws, without w*", |case| bounded(case, 1.0))
+        .claim("005-RATE", "convergence")
+        .assuming("one chain of independent Metropolis-Hastings at p, fixed guide, rho_t = 1/(N + t/2 + 1), c_s the weight of step s")
+        .remark("the weights of the start fall like t^-4 and the sum of squares like 4/(3 t)"),
+        Line::bound(
+            "E[M_t] = prod (1 - rho) M_0 + (1 - prod (1 - rho)) E_p[z], guide at the running moments",
+            &settings,
+            |case| unbiased(case, &case.target, true),
+        )
+        .example(Line {
+            positions: vec![0.0, 1.0],
+            target: vec![0.5, 0.5],
+            location: 0.25,
+            scale: 0.5,
+            dof: None,
+        })
+        .claim("005-ADAPTED", "convergence")
         .assuming("one chain of independent Metropolis-Hastings at p, three steps, rho_t = 1/(t/2 + 2)")
         .remark("the guide has seen the state it moves next; the bias goes with the gain, and final answers come from a frozen q")
-        .corrected(corrected.twin("from a uniform law of the chain", twin))
+        .corrected(
+            Line::bound("the same with a guide that stays", &settings, |case| unbiased(case, &case.target, false))
+                .twin("from a uniform law of the chain", |case| unbiased(case, &case.uniform(), false)),
+        ),
+    ]
 }

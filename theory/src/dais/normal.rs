@@ -183,13 +183,23 @@ impl Quadratic {
         }
     }
 
-    /// The difference `log l(z) - log l'(z)` from another likelihood l'.
+    /// The product with a number.
     #[must_use]
-    pub fn minus(&self, other: &Self) -> Self {
+    pub fn times(&self, scale: f64) -> Self {
         Self {
-            slope: self.slope.iter().zip(&other.slope).map(|(a, b)| a - b).collect(),
-            curvature: &self.curvature - &other.curvature,
-            constant: self.constant - other.constant,
+            slope: self.slope.iter().map(|a| scale * a).collect(),
+            curvature: faer::Scale(scale) * &self.curvature,
+            constant: scale * self.constant,
+        }
+    }
+
+    /// The sum with another log likelihood.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            slope: self.slope.iter().zip(&other.slope).map(|(a, b)| a + b).collect(),
+            curvature: &self.curvature + &other.curvature,
+            constant: self.constant + other.constant,
         }
     }
 

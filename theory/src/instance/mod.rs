@@ -139,11 +139,6 @@ impl<T: Number> Instance<T> {
         dot(&self.pi, &self.s.iter().map(square).collect::<Vec<_>>())
     }
 
-    /// The largest `|s|`.
-    pub fn largest_score(&self) -> T {
-        self.s.iter().map(num_traits::Signed::abs).fold(T::zero(), T::larger)
-    }
-
     /// Pearson's `chi^2 = sum (pi - q)^2 / q = V_q[w]`, used in pMCSA.
     pub fn pearson(&self) -> T {
         dot(&self.pi, &self.w) - T::one()
@@ -364,53 +359,16 @@ mod tests {
         assert!(instance("0.333 0.333 0.333", "1/3 1/3 1/3", "1 2 3").is_err());
     }
 
-    fn r(a: i64, b: i64) -> Rational {
-        Rational::ratio(a, b)
-    }
-
-    fn even() -> Instance<Rational> {
-        instance("1/2 1/2", "1/4 3/4", "1 -1").unwrap()
-    }
-
-    /// MCMC-SE, eq. 10 leaves out the covariances of conditional means; the exact value is 3/4, not 11/16.
-    #[test]
-    fn two_stationary_transitions_by_hand() {
-        let instance = even();
-        let found = instance.sequential_stationary(&instance.imh(), 2);
-        assert_eq!((found.diagonal.clone(), found.sum()), (r(1, 2), r(3, 4)));
-    }
-
-    /// Law of total variance, which relates both: `V_pi[g] = E_pi[V[g | z]] + V_pi[E[g | z]]`.
-    #[test]
-    fn starting_at_the_target_mixes_the_fixed_starts() {
-        let instance = even();
-        for kernel in [instance.imh(), instance.cis(3).transition] {
-            for n in 1..5 {
-                let fixed = instance.sequential(&kernel, n);
-                let inner: Vec<_> = fixed.variances.iter().map(Parts::sum).collect();
-                let outer = instance.with_statistic(&fixed.means);
-                let joined = dot(instance.pi(), &inner) + outer.variance();
-                assert_eq!(instance.sequential_stationary(&kernel, n).sum(), joined);
-                assert_eq!(dot(instance.pi(), &fixed.second_moments()), joined + instance.mean().power(2));
-            }
-        }
-    }
-
     /// From the largest weight the bias is `(w* - 1)/N (1 - r^N)` times the start's deviation from the mean.
     #[test]
     fn the_bias_at_the_mode_is_the_closed_form() {
-        let instance = even();
+        let (r, instance) = (Rational::ratio, instance("1/2 1/2", "1/4 3/4", "1 -1").unwrap());
         let fixed = instance.sequential(&instance.imh(), 3);
         assert_eq!(fixed.biases(&instance.mean())[0], r(1, 3) * (r(1, 1) - r(1, 8)));
         let parallel = instance.parallel(&instance.imh(), 3);
         assert_eq!(parallel.means[0], r(1, 2));
         assert_eq!(parallel.variances[0].sum(), r(3, 4) / r(3, 1));
         assert_eq!(parallel.second_moments()[0], r(1, 2));
-    }
-
-    #[test]
-    fn one_state_is_one_state() {
-        let instance = even();
         let kernel = instance.imh();
         assert_eq!(instance.sequential(&kernel, 1), instance.parallel(&kernel, 1));
         assert_ne!(instance.sequential(&kernel, 2), instance.parallel(&kernel, 2));

@@ -2,7 +2,4 @@
 
 mod claims;
 mod curves;
-mod dais;
-mod exact;
 mod instances;
-mod pairs;

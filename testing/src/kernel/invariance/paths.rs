@@ -5,6 +5,7 @@ use mcsa_core::{ChainState, Columns, Error, ExactDraws, Kernel, Proposal, Seed, 
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use super::super::largest;
 use super::statistics::{Scores, Statistics, zero_mean};
 
 /// A kernel with its target, proposals and lent memory.
@@ -284,7 +285,7 @@ impl Paths {
             let (scale, square) = self.responses[count + k].path(self.groups, self.fresh_draws);
             [mean.standard_error / square.sqrt(), scale.standard_error / (2.0 * square)]
         });
-        errors.fold(0.0, |worst: f64, error| if error.is_nan() { f64::INFINITY } else { worst.max(error) })
+        largest(errors)
     }
 }
 
@@ -404,51 +405,6 @@ fn correlation(row: &[f64], pairs: &[(usize, usize)]) -> f64 {
     let mean = scored.iter().sum::<f64>() / scored.len() as f64;
     let products: Vec<f64> = pairs.iter().map(|&(a, b)| (scored[a] - mean) * (scored[b] - mean)).collect();
     zero_mean(&products)
-}
-
-/// Number of steps of the two runs whose labels are compared.
-const STEPS: usize = 10;
-
-/// Largest difference, relative to `1 + |z|`, between a run and the run with chains and streams in the opposite order.
-pub(crate) fn mislabelled<P: ExactDraws + ?Sized, K: Kernel<P>>(
-    walk: &mut Walk<'_, '_, P, K>,
-    seed: Seed,
-) -> Result<f64, Error> {
-    let plain = run(walk, seed, false)?;
-    let turned = run(walk, seed, true)?;
-    let last = walk.chains - 1;
-    let mut worst: f64 = 0.0;
-    for j in 0..walk.chains {
-        for i in 0..plain.nrows() {
-            let (a, b) = (plain[(i, j)], turned[(i, last - j)]);
-            let error = (a - b).abs() / (1.0 + a.abs());
-            worst = worst.max(if error.is_nan() { f64::INFINITY } else { error });
-        }
-    }
-    Ok(worst)
-}
-
-fn run<P: ExactDraws + ?Sized, K: Kernel<P>>(
-    walk: &mut Walk<'_, '_, P, K>,
-    seed: Seed,
-    turned: bool,
-) -> Result<Mat<f64>, Error> {
-    let last = walk.chains - 1;
-    let lanes = |step: u64| {
-        let mut lanes = seed.child(1).streams(last + 1, step);
-        if turned {
-            lanes.reverse();
-        }
-        lanes
-    };
-    let draws = walk.draw(seed.child(0));
-    let starts = Mat::from_fn(draws.nrows(), last + 1, |i, j| draws[(i, if turned { last - j } else { j })]);
-    let mut state = walk.start(starts, &mut lanes(0))?;
-    for slot in 0..STEPS {
-        let mut lanes: Vec<Stream> = lanes(slot as u64 + 1);
-        walk.step(&mut state, &mut lanes, slot);
-    }
-    Ok(state.chains().positions.clone())
 }
 
 #[cfg(test)]

@@ -144,18 +144,18 @@ pub(crate) fn uniform_counts(counts: &[u64]) -> f64 {
 
 /// Smallest of several p-values.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Smallest {
+pub(crate) struct Smallest {
     /// The p-value, not corrected for the number of tests.
-    pub p_value: f64,
+    pub(crate) p_value: f64,
     /// Number of p-values.
-    pub tests: usize,
+    pub(crate) tests: usize,
     /// Name of the smallest p-value.
-    pub place: String,
+    pub(crate) place: String,
 }
 
 impl Smallest {
     /// The smallest of named p-values; NaN counts as 0, so that a broken statistic raises an alarm.
-    pub fn of(values: impl Iterator<Item = (f64, String)>) -> Self {
+    pub(crate) fn of(values: impl Iterator<Item = (f64, String)>) -> Self {
         let none = Self { p_value: 1.0, tests: 0, place: String::new() };
         values.fold(none, |least, (p_value, place)| {
             let p_value = if p_value.is_nan() { 0.0 } else { p_value };
@@ -174,32 +174,19 @@ impl Smallest {
 /// The false-alarm probability is at most `level` for any number of stages, because stage `i` is reached with
 /// probability at most `gamma^(i-1)`; the draws of the stages must be independent. From the second stage on
 /// the number of draws is multiplied by `growth`.
-///
-/// ```
-/// use mcsa_testing::{Sequential, Smallest};
-/// let fair = Sequential::at(1e-4).run("fair coin", 100, |_, _| {
-///     Ok(Smallest { p_value: 0.6, tests: 1, place: String::new() })
-/// });
-/// assert!(fair.holds());
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sequential {
+pub(crate) struct Sequential {
     /// Total false-alarm probability.
-    pub level: f64,
+    pub(crate) level: f64,
     /// Largest number of stages `k`; 7 in the paper.
-    pub stages: u32,
+    pub(crate) stages: u32,
     /// Factor of the number of draws after the first stage; 4 in the paper.
-    pub growth: usize,
+    pub(crate) growth: usize,
 }
 
 impl Sequential {
-    /// A sequential test of seven stages, with four times the draws after the first.
-    pub fn at(level: f64) -> Self {
-        Self { level, stages: 7, growth: 4 }
-    }
-
     /// Runs `test(stage, draws)` until the result is clear or the stages are used up.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         law: &'static str,
         draws: usize,
@@ -227,13 +214,7 @@ impl Sequential {
 
     /// Probability of an alarm, where `chance(growth, x)` is the probability that a stage with `growth` times the draws of
     /// the first has a corrected p-value of at most `x`.
-    ///
-    /// ```
-    /// use mcsa_testing::Sequential;
-    /// let level = Sequential::at(0.05).alarm(|_, x| x.min(1.0));
-    /// assert!(level > 0.03 && level <= 0.05);
-    /// ```
-    pub fn alarm(&self, chance: impl Fn(f64, f64) -> f64) -> f64 {
+    pub(crate) fn alarm(&self, chance: impl Fn(f64, f64) -> f64) -> f64 {
         let first = self.level / f64::from(self.stages);
         let gamma = first.powf(1.0 / f64::from(self.stages));
         (0..self.stages).rev().fold(0.0, |later, stage| {
@@ -315,6 +296,9 @@ mod tests {
     use super::*;
     use mcsa_core::Seed;
 
+    /// The scheme of the paper.
+    const SEVEN: Sequential = Sequential { level: 0.05, stages: 7, growth: 4 };
+
     #[test]
     fn scores_are_quantiles_of_places() {
         let scores = Scores::of(vec![vec![3.0, 1.0, 2.0, 2.0]]);
@@ -342,7 +326,7 @@ mod tests {
     }
 
     fn uniforms(seed: u64, power: f64) -> Check {
-        Sequential::at(0.05).run("law", 1, |stage, _| {
+        SEVEN.run("law", 1, |stage, _| {
             let p = Seed::new(seed).stream(0, u64::from(stage)).uniform();
             Ok(Smallest { p_value: p.powf(power), tests: 1, place: String::new() })
         })
@@ -402,7 +386,7 @@ mod tests {
     /// More tests need a larger error, more stages a smaller one.
     #[test]
     fn stages_lower_the_error_that_is_seen() {
-        let seven = Sequential::at(2.5e-5);
+        let seven = Sequential { level: 2.5e-5, ..SEVEN };
         let three = Sequential { stages: 3, growth: 2, ..seven };
         let once = Sequential { stages: 1, ..seven };
         assert!(of_mean(seven, 28, 1e3) < of_mean(once, 28, 1e3) - 1.0);
