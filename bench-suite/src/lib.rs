@@ -20,7 +20,7 @@
 //! 3. A line in `experiments/mod.rs` and, for a published table, its cells in `published/cells.csv`.
 //! 4. If the standard [`figures`] and [`tables`] do not suffice, tables `[[figure]]` and `[[table]]` in the file; for what these
 //!    cannot express, in `experiments/<paper>.rs` functions from
-//!    [`results::Results`] to [`figures::FigureFile`]s and [`tables::Sheet`]s, and checks of claims that are no comparisons, tested
+//!    [`results::Results`] to [`figures::FigureFile`]s and [`tables::Table`]s, and checks of claims that are no comparisons, tested
 //!    on synthetic rows for which they hold, fail and abstain. Colours come from [`look`].
 //!
 //! A file of the user needs the first two steps alone: `cargo xtask figures my_experiment.toml`. `docs/experiment-file.md` lists

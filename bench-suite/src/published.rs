@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use crate::interval::Interval;
-use crate::store::Number;
+use crate::store::{Number, Row};
 
 const CELLS: &str = include_str!("../published/cells.csv");
 const READINGS: &str = include_str!("../published/readings.csv");
@@ -129,24 +129,25 @@ impl Anchor {
         format!("{} {}", self.package, self.method)
     }
 
-    /// A number by the name of our metric; infinite for an error of a run that has failed.
-    pub(crate) fn value(&self, metric: &str) -> f64 {
-        let column = match metric {
-            "answer_error" => "mean_error",
-            "spread_error" => "sd_error",
-            other => other,
-        };
+    /// The run as a row of our metrics. Errors of a run that has failed are infinite.
+    pub(crate) fn row(&self) -> Row {
+        const METRICS: [(&str, &str); 9] = [
+            ("evaluations", "p_evaluations"),
+            ("gradients", "p_gradients"),
+            ("seconds", "seconds"),
+            ("mean_error", "answer_error"),
+            ("sd_error", "spread_error"),
+            ("wasserstein", "wasserstein"),
+            ("k_hat", "k_hat"),
+            ("log_z_error", "evidence_error"),
+            ("failed", "failed"),
+        ];
         let has_failed = self.numbers.get("failed") != Some(&Number(0.0)); // also if it is not known
-        match self.numbers.get(column) {
-            Some(Number(value)) if !has_failed || !column.ends_with("error") => *value,
-            _ if has_failed => f64::INFINITY,
-            _ => f64::NAN,
-        }
-    }
-
-    /// Evaluations with or without a gradient; each gradient has its density.
-    pub(crate) fn evaluations(&self) -> f64 {
-        ["evaluations", "gradients"].iter().filter_map(|name| Some(self.numbers.get(*name)?.0)).sum()
+        let value = |(column, metric): (&str, &'static str)| match self.numbers.get(column) {
+            _ if has_failed && column.ends_with("error") => Some((metric, f64::INFINITY)),
+            found => Some((metric, found?.0)),
+        };
+        Row::new(0, METRICS.into_iter().filter_map(value))
     }
 }
 
@@ -200,10 +201,12 @@ mod tests {
             (found[0].case.as_str(), found[0].name().as_str()),
             ("funnel: d 5, scale 3", "blackjax nuts")
         );
-        assert_eq!((found[0].value("answer_error"), found[0].evaluations()), (0.2, 1000.0));
-        assert!(found[0].value("k_hat").is_nan());
-        let failed = text.replace(",400,,0", ",,,1");
-        assert_eq!(rows::<Anchor>("rows.csv", &failed).unwrap()[0].value("answer_error"), f64::INFINITY);
+        let expected =
+            [("answer_error", 0.2), ("failed", 0.0), ("p_evaluations", 0.0), ("p_gradients", 1000.0)];
+        let others = [("seconds", 2.5), ("spread_error", 0.3)];
+        assert_eq!(found[0].row(), Row::new(0, expected.into_iter().chain(others)));
+        let failed = rows::<Anchor>("rows.csv", &text.replace(",400,,0", ",,,1")).unwrap()[0].row();
+        assert_eq!((failed.values["answer_error"], failed.values["failed"]), (f64::INFINITY, 1.0));
     }
 
     #[test]

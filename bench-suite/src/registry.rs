@@ -11,7 +11,7 @@ pub use crate::experiments::REGISTRY;
 use crate::figures::{self, FigureFile};
 use crate::published::cells;
 use crate::results::Results;
-use crate::tables::{self, Sheet};
+use crate::tables::{self, Table};
 use crate::text;
 
 /// An experiment with its figures, tables and claims.
@@ -24,7 +24,7 @@ pub struct Entry {
     /// Figures, from results alone.
     pub figures: fn(&Results) -> Vec<FigureFile>,
     /// Tables, in addition to the one of published cells.
-    pub tables: fn(&Results) -> Vec<Sheet>,
+    pub tables: fn(&Results) -> Vec<Table>,
     /// Checks of claims that are no comparisons, by the names that the file has for them.
     pub checks: &'static [(&'static str, Check)],
 }
@@ -74,14 +74,14 @@ impl Entry {
     }
 
     /// Figures: those of the file, then those in Rust; the standard ones if there are none.
-    pub fn plates(&self, results: &Results) -> Vec<FigureFile> {
-        let drawn = results.experiment.figures.iter().filter_map(|figure| figure.plate(results));
+    pub fn figures(&self, results: &Results) -> Vec<FigureFile> {
+        let drawn = results.experiment.figures.iter().filter_map(|figure| figure.figure(results));
         drawn.chain((self.figures)(results)).collect()
     }
 
     /// Tables: those of the file, then those in Rust.
-    pub fn sheets(&self, results: &Results) -> Vec<Sheet> {
-        let written = results.experiment.tables.iter().map(|table| table.sheet(results));
+    pub fn tables(&self, results: &Results) -> Vec<Table> {
+        let written = results.experiment.tables.iter().map(|table| table.table(results));
         written.chain((self.tables)(results)).collect()
     }
 

@@ -53,9 +53,17 @@ pub(crate) fn base_of<'a, 'r>(
     base: &toml::Table,
     all: &'a [Row<'r>],
 ) -> Option<&'a Series<'r>> {
-    let (settings, series) = row;
-    let is_base = |(settings, other): &&Row<'_>| settings.admits(base) && other.target() == series.target();
-    all.iter().find(is_base).filter(|_| !settings.admits(base)).map(|(_, series)| series)
+    on_target(row, base, all).filter(|_| !row.0.admits(base))
+}
+
+/// The first series on the same target that has some settings.
+pub(crate) fn on_target<'a, 'r>(
+    (_, series): &Row<'_>,
+    wanted: &toml::Table,
+    all: &'a [Row<'r>],
+) -> Option<&'a Series<'r>> {
+    let is_it = |(settings, other): &&Row<'_>| settings.admits(wanted) && other.target() == series.target();
+    all.iter().find(is_it).map(|(_, found)| found)
 }
 
 /// A text with the names of settings in place of `{target.rows}` and the like, or the name of one setting.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{Columns, ENOUGH, Finding, greatest, least, mean, median};
 use crate::experiment::Experiment;
 use crate::results::{Results, Series};
-use crate::selector::{Selector, Settings};
+use crate::selector::{Selector, Settings, rows};
 use crate::store::Outcome;
 use crate::task::Task;
 
@@ -30,13 +30,9 @@ pub struct Contrast {
     pub(super) relation: Relation,
     pub(super) summary: Summary,
     pub(super) is_ratio: bool,
-    /// Number that is made of the summaries at all steps.
     pub(super) curve: Option<Curve>,
-    /// One term suffices.
     pub(super) any: bool,
-    /// A NaN counts as infinite, unless half of the replicates have one.
     pub(super) nan_is_infinite: bool,
-    /// Terms without results are left out.
     pub(super) skips_absent: bool,
     pub(super) is_resampled: bool,
     /// Only replicates that all sides have are compared.
@@ -51,9 +47,7 @@ pub(super) struct Side {
     pub(super) selector: Selector,
     pub(super) metric: String,
     pub(super) at: When,
-    /// The distance from this number is compared in place of the summary itself.
     pub(super) distance_from: Option<f64>,
-    /// Values are less those of these fits, replicate by replicate.
     pub(super) less: Option<Selector>,
 }
 
@@ -76,13 +70,9 @@ pub(super) enum When {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Curve {
-    /// First step at which at most half of the first value is left.
     HalfTime,
-    /// Largest rise above the least value so far, in units of the first value.
     Rise,
-    /// First step with a value of at least the last one less this number.
     ReachesWithin(f64),
-    /// First step from which on values are within this number of the last one.
     StaysWithin(f64),
 }
 
@@ -214,47 +204,43 @@ impl Contrast {
 
     /// Values of each side at each of its steps, in the order of replicates; or a finding with what is missing.
     fn columns(&self, results: &Results) -> Result<(Columns, Vec<Part>), Finding> {
-        let labels = results.experiment.labels().unwrap_or_default();
-        let all: Vec<(Settings, Series<'_>)> =
-            results.series().into_iter().map(|series| (Settings::of(series.task, &labels), series)).collect();
+        let all = rows(results);
+        let of = |selector: &Selector| {
+            all.iter().find(|(settings, _)| selector.selects(settings)).map(|(_, series)| series)
+        };
+        let open = |what: String| Err(Finding::too_little(what));
         let (mut values, mut parts) = (Vec::new(), Vec::new());
         for side in &self.sides {
             let words = side.selector.words(None);
-            let of = |selector: &Selector| all.iter().find(|(settings, _)| selector.selects(settings));
-            let less = side.less.as_ref().map(of);
-            let Some((_, series)) = of(&side.selector).filter(|_| !matches!(less, Some(None))) else {
-                if self.skips_absent {
+            let (series, less) = match (of(&side.selector), side.less.as_ref().map(of)) {
+                (Some(series), None) => (series, None),
+                (Some(series), Some(Some(less))) => (series, Some(less)),
+                _ if self.skips_absent => {
                     parts.push(Part { from: values.len(), steps: Vec::new() });
                     continue;
                 }
-                return Err(Finding::too_little(format!("no results of {words}")));
+                _ => return open(format!("no results of {words}")),
             };
             let length = series.task.length();
             if length < self.steps {
-                let what = format!("fits of {length} steps; the claim is of {}", self.steps);
-                return Err(Finding::too_little(what));
+                return open(format!("fits of {length} steps; the claim is of {}", self.steps));
             }
             let part = Part { from: values.len(), steps: side.steps(series) };
             for step in &part.steps {
                 let mut found = side.values(series, *step);
-                if let Some(Some((_, less))) = less {
-                    let less = side.values(less, *step);
+                if let Some(less) = less.map(|less| side.values(less, *step)) {
                     found = found.iter().filter_map(|(r, value)| Some((*r, value - less.get(r)?))).collect();
                 }
                 let unknown = found.values().filter(|value| value.is_nan()).count();
                 if found.is_empty() || self.nan_is_infinite && 2 * unknown >= found.len() {
-                    return Err(Finding::too_little(format!("no {} of {words}", side.measured())));
+                    return open(format!("no {} of {words}", side.measured()));
                 }
-                if self.nan_is_infinite {
-                    found
-                        .values_mut()
-                        .filter(|value| value.is_nan())
-                        .for_each(|value| *value = f64::INFINITY);
-                }
+                let unknown = found.values_mut().filter(|value| self.nan_is_infinite && value.is_nan());
+                unknown.for_each(|value| *value = f64::INFINITY);
                 values.push(found);
             }
             if part.steps.is_empty() {
-                return Err(Finding::too_little(format!("no {} of {words}", side.measured())));
+                return open(format!("no {} of {words}", side.measured()));
             }
             parts.push(part);
         }
@@ -268,20 +254,19 @@ impl Contrast {
             _ => false,
         };
         if self.terms.iter().any(is_apart) {
-            return Err(Finding::too_little("the fits were recorded at different steps"));
+            return open("the fits were recorded at different steps".to_owned());
         }
         let everywhere = |replicate: &u64| values.iter().all(|column| column.contains_key(replicate));
-        let replicates: Vec<u64> =
-            values.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let replicates: BTreeSet<u64> = values.iter().flat_map(BTreeMap::keys).copied().collect();
         let shared: Vec<u64> = replicates.iter().copied().filter(everywhere).collect();
-        if self.is_resampled && !self.common && shared != replicates {
-            return Err(Finding::too_little("not every replicate has a value"));
+        if self.is_resampled && !self.common && shared.len() < replicates.len() {
+            return open("not every replicate has a value".to_owned());
         }
         if self.common && shared.len() < ENOUGH {
-            return Err(Finding::too_little(format!("{} common replicates", shared.len())));
+            return open(format!("{} common replicates", shared.len()));
         }
         if !self.is_resampled && values.iter().any(|column| column.len() < ENOUGH) {
-            return Err(Finding::too_little("too few fits ended"));
+            return open("too few fits ended".to_owned());
         }
         let kept = |column: &BTreeMap<u64, f64>| match self.common {
             true => shared.iter().filter_map(|replicate| column.get(replicate).copied()).collect(),
@@ -313,20 +298,16 @@ impl Contrast {
         let sides = self.sides.iter().zip(parts);
         let summaries: Vec<Vec<f64>> =
             sides.map(|(side, part)| self.summaries(side, part, columns)).collect();
-        let compared = |a: f64, b: f64| {
-            let value = if self.is_ratio { a / b } else { a - b };
-            self.scaled(value)
-        };
         let term = |(place, (of, other)): (usize, &(usize, Option<Other>))| {
             let ours = &summaries[*of];
-            let values: Vec<f64> = match other {
-                None => ours.iter().map(|value| self.scaled(*value)).collect(),
-                Some(Other::Number(number)) => ours.iter().map(|value| compared(*value, *number)).collect(),
-                Some(Other::Side(other)) => {
-                    ours.iter().zip(&summaries[*other]).map(|(a, b)| compared(*a, *b)).collect()
-                }
+            let others = match other {
+                Some(Other::Side(other)) => summaries[*other].clone(),
+                Some(Other::Number(number)) => vec![*number; ours.len()],
+                None => vec![if self.is_ratio { 1.0 } else { 0.0 }; ours.len()],
             };
-            values.into_iter().map(move |value| (place, value))
+            let compared = |(a, b)| if self.is_ratio { a / b } else { a - b };
+            let values: Vec<f64> = ours.iter().zip(others).map(compared).collect();
+            values.into_iter().map(move |value| (place, self.scaled(value)))
         };
         self.terms.iter().enumerate().flat_map(term).collect()
     }

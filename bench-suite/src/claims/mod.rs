@@ -22,8 +22,11 @@ pub use section::claims;
 use crate::experiments::examined;
 use crate::results::Results;
 
+/// A finding, or what is missing for one.
+pub type Checked = Result<Finding, String>;
+
 /// Check of a claim in Rust.
-pub type Check = fn(&Results) -> Finding;
+pub type Check = fn(&Results) -> Checked;
 
 /// A claim, with its source and its check.
 #[derive(Debug, Clone)]
@@ -122,7 +125,7 @@ impl Claim {
                 published.find(results).beside(corrected.find(results))
             }
             Basis::Theory(id) => examined(id),
-            Basis::Check(_, check) => check(results),
+            Basis::Check(_, check) => check(results).unwrap_or_else(Finding::too_little),
             Basis::NotReproducible(why) => Finding::not_reproducible(why.as_str()),
         };
         if finding.verdict == Verdict::NotReproducible {

@@ -86,6 +86,10 @@ words! {
     Absent: Skipped;
 }
 
+fn invalid<T>(reason: impl Into<String>) -> Result<T, Error> {
+    Err(Error::invalid(reason))
+}
+
 /// The claims of an experiment, in the order of its file.
 ///
 /// # Errors
@@ -124,7 +128,6 @@ fn claim(
     planned: &Planned,
     checks: &[(&str, Check)],
 ) -> Result<Claim, Error> {
-    let invalid = |reason: String| Err(Error::invalid(reason));
     let compared: Vec<&str> = own.keys().map(String::as_str).filter(|key| !OTHERS.contains(key)).collect();
     let compared = compared.join(", ");
     if own.contains_key("metric") {
@@ -150,18 +153,16 @@ fn claim(
         }
         (Some(name), None, None) => match checks.iter().find(|(known, _)| known == name) {
             Some((_, check)) => Basis::Check(name.clone(), *check),
-            None => {
-                return invalid(format!("check = {name:?}: the experiment has no check of this name"));
-            }
+            None => return invalid(format!("check = {name:?}: the experiment has no check of this name")),
         },
-        (None, Some(id), None) => match mcsa_theory::claims::all().iter().any(|claim| claim.id == *id) {
-            true => Basis::Theory(id.clone()),
-            false => {
-                return invalid(format!("theory = {id:?}: no such claim; `mcsa-bench theory` lists them"));
-            }
-        },
+        (None, Some(id), None) if mcsa_theory::claims::all().iter().any(|claim| claim.id == *id) => {
+            Basis::Theory(id.clone())
+        }
+        (None, Some(id), None) => {
+            return invalid(format!("theory = {id:?}: no such claim; `mcsa-bench theory` lists them"));
+        }
         (None, None, Some(why)) => Basis::NotReproducible(why.clone()),
-        _ => return invalid("only one of check, theory and not-reproducible can be given".to_owned()),
+        _ => return invalid("only one of check, theory and not-reproducible can be given"),
     };
     let reason = row.reason.or_else(|| match &basis {
         Basis::Theory(id) => Some(Reason {
@@ -174,7 +175,7 @@ fn claim(
     if let Some(Reason { cause, by, .. }) = &reason
         && (*cause == Cause::Open) != by.is_none()
     {
-        return invalid("reason: `by` names what decides the cause; an open cause alone has none".to_owned());
+        return invalid("reason: `by` names what decides the cause; an open cause alone has none");
     }
     let citation = row.citation.unwrap_or_else(|| "ours".to_owned());
     let sentence = row.sentence.ok_or_else(|| Error::invalid("missing field `sentence`"))?;
@@ -188,24 +189,20 @@ impl Row {
             (None, Some(border), None) => Relation::AtMost(border),
             (None, None, Some((low, high))) if 0.0 < low && low < high => Relation::Within(low, high),
             (None, None, Some(_)) => {
-                return Err(Error::invalid("within = [low, high] needs positive numbers, the lower first"));
+                return invalid("within = [low, high] needs positive numbers, the lower first");
             }
-            _ => return Err(Error::invalid("exactly one of at-least, at-most and within is needed")),
+            _ => return invalid("exactly one of at-least, at-most and within is needed"),
         };
         let borders = [self.at_least, self.at_most, self.within.map(|(_, high)| high)];
         if let Some(border) = borders.into_iter().flatten().find(|border| !border.is_finite()) {
-            return Err(Error::invalid(format!("a border is {border}, expected finite")));
+            return invalid(format!("a border is {border}, expected finite"));
         }
         let pairs: Vec<(&Value, Option<&Value>)> = match (&self.of, &self.pairs) {
             (Some(of), None) => vec![(of, self.against.as_ref())],
             (None, Some(pairs)) if self.against.is_none() && !pairs.is_empty() => {
                 pairs.iter().map(|pair| (&pair.of, Some(&pair.against))).collect()
             }
-            _ => {
-                return Err(Error::invalid(
-                    "either of, with or without against, or a list of pairs is needed",
-                ));
-            }
+            _ => return invalid("either of, with or without against, or a list of pairs is needed"),
         };
         let mut contrast = Contrast {
             sides: Vec::new(),
@@ -222,12 +219,10 @@ impl Row {
             steps: self.steps.unwrap_or(0),
         };
         if contrast.curve.is_some() && (self.at.is_some() || contrast.summary == Summary::Each) {
-            return Err(Error::invalid("a curve is of all steps and of a mean or median: it has no `at`"));
+            return invalid("a curve is of all steps and of a mean or median: it has no `at`");
         }
         if contrast.is_resampled && contrast.summary == Summary::Each {
-            return Err(Error::invalid(
-                "summary = \"each\" compares single replicates: it needs interval = \"none\"",
-            ));
+            return invalid("summary = \"each\" compares single replicates: it needs interval = \"none\"");
         }
         for place in combinations(&self.place) {
             for (of, against) in &pairs {
@@ -238,7 +233,7 @@ impl Row {
             side.check(experiment, planned)?;
         }
         match contrast.terms.is_empty() {
-            true => Err(Error::invalid("of and against are the same: nothing is compared")),
+            true => invalid("of and against are the same: nothing is compared"),
             false => Ok(contrast),
         }
     }
@@ -283,9 +278,9 @@ impl Row {
                 return Ok(sides.collect::<Result<Vec<_>, _>>()?.concat());
             }
             other => {
-                let reason =
-                    format!("{key} = {other}: a kind of method, a table of settings or a list is needed");
-                return Err(Error::invalid(reason));
+                return invalid(format!(
+                    "{key} = {other}: a kind of method, a table of settings or a list is needed"
+                ));
             }
         };
         combinations(&table).into_iter().map(|table| self.side(key, place, table)).collect()
@@ -296,15 +291,13 @@ impl Row {
         settings.extend(own);
         let metric = match settings.remove("metric") {
             Some(Value::String(name)) => Some(name),
-            Some(other) => return Err(Error::invalid(format!("{key}.metric = {other}: a name is needed"))),
+            Some(other) => return invalid(format!("{key}.metric = {other}: a name is needed")),
             None => self.metric.clone(),
         };
         let metric = metric.ok_or_else(|| Error::invalid("the key metric is missing"))?;
         if Metric::named(&metric).is_none() {
             let known = METRICS.iter().map(|metric| metric.name).collect::<Vec<_>>().join(", ");
-            return Err(Error::invalid(format!(
-                "{key}.metric = {metric:?} is not a metric; these are: {known}"
-            )));
+            return invalid(format!("{key}.metric = {metric:?} is not a metric; these are: {known}"));
         }
         let at = match settings.remove("at").as_ref().or(self.at.as_ref()) {
             None if self.curve.is_some() => When::Steps(0, u64::MAX),
@@ -314,14 +307,12 @@ impl Row {
                 (Some(Value::Integer(from)), Some(Value::Integer(to)), 2) if 0 <= *from && from <= to => {
                     When::Steps(from.unsigned_abs(), to.unsigned_abs())
                 }
-                _ => return Err(Error::invalid("at: a range is { from = 0, to = 2000 }")),
+                _ => return invalid("at: a range is { from = 0, to = 2000 }"),
             },
             Some(Value::String(word)) if word == "end" => When::End,
             Some(Value::Integer(step)) if *step >= 0 => When::Step(step.unsigned_abs()),
             Some(other) => {
-                return Err(Error::invalid(format!(
-                    "at = {other}: a step, a range, \"always\" or \"end\" is needed"
-                )));
+                return invalid(format!("at = {other}: a step, a range, \"always\" or \"end\" is needed"));
             }
         };
         let distance_from = match settings.remove("distance-from") {
@@ -334,9 +325,7 @@ impl Row {
                 less.extend(other);
                 Some(Selector(less))
             }
-            Some(other) => {
-                return Err(Error::invalid(format!("{key}.less = {other}: a table of settings is needed")));
-            }
+            Some(other) => return invalid(format!("{key}.less = {other}: a table of settings is needed")),
             None => None,
         };
         Ok(Side { selector: Selector(settings), metric, at, distance_from, less })

@@ -11,6 +11,7 @@ use crate::registry::{Entry, REGISTRY};
 use crate::results::Results;
 use crate::selector::{Selector, Settings};
 use crate::store::{CODE, Ended, Outcome, Row};
+use crate::tables::in_groups;
 use crate::task::{Job, Task};
 
 /// The experiment with this name.
@@ -85,23 +86,9 @@ impl<'c> Scene<'c> {
         Self { experiment, contrast, tasks }
     }
 
-    /// Results in which the side `k` has the summary `summaries[k]`, up to noise.
+    /// Results in which the side `k` has the summary `summaries[k]`, up to noise, and what it is less has zeros.
     fn results(&self, summaries: &[f64], noise: f64) -> Results {
-        let mut outcomes: Vec<Outcome> = Vec::new();
-        let mut add = |task: &Task, replicate, step, metric: &str, value| {
-            let is_it = |outcome: &Outcome| outcome.job.task == *task && outcome.job.replicate == replicate;
-            let place = outcomes.iter().position(is_it).unwrap_or(outcomes.len());
-            if place == outcomes.len() {
-                outcomes.push(self.outcome(task, replicate));
-            }
-            let rows = &mut outcomes[place].rows;
-            let place = rows.partition_point(|row| row.step < step);
-            if rows.get(place).is_none_or(|row| row.step != step) {
-                rows.insert(place, Row::new(step, []));
-            }
-            rows[place].values.insert(Metric::named(metric).expect("a known metric").name, value);
-        };
-        for (k, (side, task)) in self.contrast.sides.iter().zip(&self.tasks).enumerate() {
+        let sides = self.contrast.sides.iter().zip(&self.tasks).enumerate().flat_map(|(k, (side, task))| {
             let recorded = task.recorded();
             let steps = match side.at {
                 When::Step(step) => vec![step],
@@ -111,35 +98,42 @@ impl<'c> Scene<'c> {
                 }
             };
             let zero = side.less.as_ref().map(|less| self.selected(less, task.length()));
-            for (replicate, step) in (0..REPLICATES).flat_map(|r| steps.iter().map(move |step| (r, *step))) {
-                let sign = if (replicate + k as u64).is_multiple_of(2) { 1.0 } else { -1.0 };
-                let value = summaries[k] + sign * noise * (1 + replicate) as f64;
-                let value = match (self.contrast.curve, side.distance_from) {
-                    (Some(curve), _) => synthetic(curve, value, step, &steps),
-                    (_, Some(place)) => place + value,
-                    _ if self.is_log() => value.exp(),
-                    _ => value,
+            let zero = zero.map(|zero| (zero, (k, side, steps.clone(), true)));
+            [(task.clone(), (k, side, steps, false))].into_iter().chain(zero)
+        });
+        let value = |k: usize, side: &Side, steps: &[u64], replicate: u64, step: u64| {
+            let sign = if (replicate + k as u64).is_multiple_of(2) { 1.0 } else { -1.0 };
+            let value = summaries[k] + sign * noise * (1 + replicate) as f64;
+            match (self.contrast.curve, side.distance_from) {
+                (Some(curve), _) => synthetic(curve, value, step, steps),
+                (_, Some(place)) => place + value,
+                _ if self.is_log() => value.exp(),
+                _ => value,
+            }
+        };
+        let mut results = Results::synthetic(self.experiment.clone(), self.preset(), |_, _, _| Vec::new());
+        results.outcomes.clear();
+        for (task, sides) in in_groups(sides) {
+            for replicate in 0..REPLICATES {
+                let row = |step: u64| {
+                    let here = sides.iter().filter(|(_, _, steps, _)| steps.contains(&step));
+                    let values = here.map(|(k, side, steps, is_zero)| {
+                        let name = Metric::named(&side.metric).expect("a known metric").name;
+                        (name, if *is_zero { 0.0 } else { value(*k, side, steps, replicate, step) })
+                    });
+                    Row::new(step, values)
                 };
-                add(task, replicate, step, &side.metric, value);
-                zero.iter().for_each(|zero| add(zero, replicate, step, &side.metric, 0.0));
+                let rows =
+                    task.recorded().into_iter().map(row).filter(|row| !row.values.is_empty()).collect();
+                let (experiment, seed) =
+                    (self.experiment.id.clone(), self.experiment.seed().child(replicate));
+                let job =
+                    Job { experiment, seeded_as: None, task: task.clone(), data: None, replicate, seed };
+                let (ended, code) = (Ended::default(), CODE.to_owned());
+                results.outcomes.push(Outcome { job, rows, ended, unit: None, code, date: None });
             }
         }
-        let mut results = Results::synthetic(self.experiment.clone(), self.preset(), |_, _, _| Vec::new());
-        results.outcomes = outcomes;
         results
-    }
-
-    fn outcome(&self, task: &Task, replicate: u64) -> Outcome {
-        let (experiment, seed) = (self.experiment.id.clone(), self.experiment.seed().child(replicate));
-        let job = Job { experiment, seeded_as: None, task: task.clone(), data: None, replicate, seed };
-        Outcome {
-            job,
-            rows: Vec::new(),
-            ended: Ended::default(),
-            unit: None,
-            code: CODE.to_owned(),
-            date: None,
-        }
     }
 
     /// The task of some length that has some settings.
@@ -294,21 +288,11 @@ fn synthetic(curve: Curve, late: f64, step: u64, steps: &[u64]) -> f64 {
     let change = if late > 0.5 { steps.len() - 1 } else { 1 };
     match curve {
         _ if late.is_nan() => f64::NAN,
-        Curve::HalfTime => {
-            if place < change {
-                1.0
-            } else {
-                0.4
-            }
-        }
+        Curve::HalfTime if place < change => 1.0,
+        Curve::HalfTime => 0.4,
         Curve::Rise => 1.0 + if place == steps.len() / 2 { late } else { 0.0 },
-        Curve::ReachesWithin(margin) | Curve::StaysWithin(margin) => {
-            if place < change {
-                -9.0 * margin
-            } else {
-                0.0
-            }
-        }
+        Curve::ReachesWithin(margin) | Curve::StaysWithin(margin) if place < change => -9.0 * margin,
+        _ => 0.0,
     }
 }
 

@@ -4,7 +4,7 @@ use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 use mcsa_theory::bounds::mcmc_se;
 
 use crate::catalog::Method;
-use crate::claims::{Check, Finding, greatest, least};
+use crate::claims::{Check, Checked, Finding, greatest, least};
 use crate::figures::FigureFile;
 use crate::look;
 use crate::results::{Results, Series, medians_of_parts};
@@ -17,29 +17,22 @@ pub(super) fn bounds(_: &Results) -> Vec<FigureFile> {
         Axis::linear("Bound of the bias, in units of *L*").spanning(0.0, 1.05),
     );
     for (kind, n) in CURVES {
-        let method = match kind {
-            "pmcsa" => Method::Pmcsa { chains: n },
-            "jsa" => Method::Jsa { transitions: n },
-            _ => Method::Msc { fresh: n - 1 },
+        let (method, name) = match kind {
+            "pmcsa" => (Method::Pmcsa { chains: n }, "pMCSA, any *N*".to_owned()),
+            "jsa" => (Method::Jsa { transitions: n }, format!("JSA, *N* = {n}")),
+            _ => (Method::Msc { fresh: n - 1 }, format!("MSC, *N* = {n}")),
         };
         let dash = if n == 2 { Dash::Short } else { Dash::Solid };
         let style = Style { dash, ..look::style(&method) };
-        let bound: Vec<f64> = divergences.iter().map(|kl| bound(kind, n, *kl)).collect();
-        let name = if kind == "pmcsa" {
-            "pMCSA, any *N*".to_owned()
-        } else {
-            format!("{}, *N* = {n}", look::name(kind))
-        };
-        panel = panel.with(Layer::line(divergences.clone(), bound).named(name).styled(style));
+        let of = |bound: &dyn Fn(f64) -> f64| divergences.iter().map(|kl| bound(*kl)).collect::<Vec<_>>();
+        let line = Layer::line(divergences.clone(), of(&|kl| bound(kind, n, kl)));
+        panel = panel.with(line.named(name.clone()).styled(style));
         if (kind, n) == ("jsa", 8) {
-            let printed = divergences
-                .iter()
-                .map(|kl| mcmc_se::sequential_bias_as_printed(1.0, kl.exp(), n))
-                .collect::<Vec<_>>();
-            let (x, y): (Vec<f64>, Vec<f64>) =
-                divergences.iter().copied().zip(printed).filter(|(_, bound)| *bound >= 0.0).unzip();
+            let printed = of(&|kl| mcmc_se::sequential_bias_as_printed(1.0, kl.exp(), n));
+            let points = divergences.iter().copied().zip(printed).filter(|(_, bound)| *bound >= 0.0);
+            let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
             let dotted = Style { dash: Dash::Dotted, ..style };
-            panel = panel.with(Layer::line(x, y).named("JSA, *N* = 8, as printed").styled(dotted));
+            panel = panel.with(Layer::line(x, y).named(format!("{name}, as printed")).styled(dotted));
         }
     }
     let caption = "Computed from the formulas. The printed bound of one chain lacks its remainder, and is negative below \
@@ -49,9 +42,9 @@ pub(super) fn bounds(_: &Results) -> Vec<FigureFile> {
 
 /// Checks of the claims on bounds.
 pub(super) const BOUNDS: [(&str, Check); 3] = [
-    ("passes", |_| passes(bound)),
-    ("saturates", |_| saturates(bound)),
-    ("is_printed", |_| is_printed(bound)),
+    ("passes", |_| Ok(passes(bound))),
+    ("saturates", |_| Ok(saturates(bound))),
+    ("is_printed", |_| Ok(is_printed(bound))),
 ];
 
 /// Curves of the figure: kind of method, and `N`.
@@ -119,18 +112,18 @@ fn parts(results: &Results, kind: &str, budget: usize, name: &str, parts: usize)
 }
 
 /// The last tenth by divergence counts as far from the target.
-fn single_gains_little(results: &Results, name: &str) -> Finding {
+fn single_gains_little(results: &Results, name: &str) -> Checked {
     let far = |kind, budget| parts(results, kind, budget, name, 10).last().copied().unwrap_or(f64::NAN);
     let ratios = ["jsa", "msc"].map(|kind| far(kind, 16) / far(kind, 4));
     let what = "median variance at N = 16 over that at N = 4 in the last tenth by divergence, the less of JSA and MSC";
-    Finding::at_least(least(ratios), 0.6, what)
+    Ok(Finding::at_least(least(ratios), 0.6, what))
 }
 
-fn parallel_gains(results: &Results) -> Finding {
+fn parallel_gains(results: &Results) -> Checked {
     let [few, many] = [4, 16].map(|budget| parts(results, "pmcsa", budget, "variance", 4));
     let off = few.iter().zip(&many).map(|(few, many)| (4.0 * many / few).ln().abs());
     let what = "largest log of four times the ratio of median variances at N = 16 and N = 4, over quarters by divergence";
-    Finding::at_most(greatest(off), 0.26, what)
+    Ok(Finding::at_most(greatest(off), 0.26, what))
 }
 
 /// Numbers of medians of pMCSA and of JSA or MSC in quarters by divergence, for all N: those of two metrics each.
@@ -148,21 +141,21 @@ fn quarters(results: &Results, name: &str, number: fn(f64, f64, f64) -> f64) -> 
         .collect()
 }
 
-fn parallel_is_least(results: &Results) -> Finding {
+fn parallel_is_least(results: &Results) -> Checked {
     let ratios = quarters(results, "variance", |parallel, single, _| parallel / single);
     let what =
         "median variance of pMCSA over that of JSA or MSC, the largest over N and quarters by divergence";
-    Finding::at_most(greatest(ratios), 1.0, what)
+    Ok(Finding::at_most(greatest(ratios), 1.0, what))
 }
 
 /// Differences in units of `sqrt(variance / 128)`, the standard error of a mean over 128 chains.
-fn equally_biased(results: &Results) -> Finding {
+fn equally_biased(results: &Results) -> Checked {
     let off = quarters(results, "bias", |parallel, single, variance| {
         (parallel - single).abs() / (variance / 128.0).sqrt()
     });
     let what = "largest difference of median biases between pMCSA and the others in units of the error of a mean, over N and \
                 quarters by divergence";
-    Finding::at_most(greatest(off), 1.0, what)
+    Ok(Finding::at_most(greatest(off), 1.0, what))
 }
 
 #[cfg(test)]

@@ -16,20 +16,25 @@ mod verdict;
 
 use std::borrow::Cow;
 
-pub(crate) use scoreboard::{Board, methods, reach, winners};
+pub(crate) use scoreboard::{Scoreboard, methods, reach, winners};
 pub(crate) use theory::{cells as theory_cells, examined};
 pub(crate) use verdict::{Rates, rates};
 
 use crate::figures;
 use crate::registry::Entry;
-use crate::tables;
+use crate::results::Results;
+
+/// No figures or tables besides those of the file.
+fn none<T>(_: &Results) -> Vec<T> {
+    Vec::new()
+}
 
 macro_rules! entry {
     ($file:literal) => {
-        entry!($file, figures::from_file, tables::none, [])
+        entry!($file, figures::from_file, none, [])
     };
     ($file:literal, [] $checks:expr) => {
-        entry!($file, figures::none, tables::none, $checks)
+        entry!($file, none, none, $checks)
     };
     ($file:literal, $figures:path, $tables:path, $checks:expr) => {
         Entry {
@@ -51,23 +56,23 @@ pub static REGISTRY: [Entry; 42] = [
     entry!("cw/fig6-gaussian"),
     entry!("cw/fig7-conditional-variance"),
     entry!("cw/fig4b-stock"),
-    entry!("cw/tab2-kernels", figures::none, cw::tables, cw::CHECKS),
-    entry!("mcmc-se/fig2-bias-bound", mcmc_se::bounds, tables::none, mcmc_se::BOUNDS),
+    entry!("cw/tab2-kernels", none, cw::tables, cw::CHECKS),
+    entry!("mcmc-se/fig2-bias-bound", mcmc_se::bounds, none, mcmc_se::BOUNDS),
     entry!("mcmc-se/fig3-variance", [] mcmc_se::VARIANCES),
     entry!("mcmc-se/fig6-radon"),
     entry!("mcmc-se/tab3-gp-classification"),
     entry!("pmcsa/tab-rates", [] []),
-    entry!("pmcsa/tab-cost", figures::none, pmcsa::costs, pmcsa::COSTS),
-    entry!("ours/theory", theory::figures, tables::none, []),
+    entry!("pmcsa/tab-cost", none, pmcsa::costs, pmcsa::COSTS),
+    entry!("ours/theory", theory::figures, none, []),
     entry!("pmcsa/fig-gradient-variance"),
     entry!("pmcsa/fig-stepsize", [] pmcsa::STEP_SIZES),
     entry!("pmcsa/tab-neural-regression"),
     entry!("pmcsa/tab-robust-gp"),
-    entry!("msc/tab1-probit", msc::log_scales, tables::none, msc::SCALES),
+    entry!("msc/tab1-probit", msc::log_scales, none, msc::SCALES),
     entry!("msc/fig1-skew-normal"),
-    entry!("msc/fig2-candidates", msc::means, tables::none, msc::CANDIDATES),
+    entry!("msc/fig2-candidates", msc::means, none, msc::CANDIDATES),
     entry!("msc/fig3-exchange-rates", [] msc::EVIDENCE),
-    entry!("msc/fig5-subset-average", msc_exhibits::densities, tables::none, msc_exhibits::SUBSETS),
+    entry!("msc/fig5-subset-average", msc_exhibits::densities, none, msc_exhibits::SUBSETS),
     entry!("msc/fig6-chi-square"),
     entry!(
         "msc/alg4-ancestors",
@@ -82,7 +87,7 @@ pub static REGISTRY: [Entry; 42] = [
     entry!("sl-dais/tab3-gp-regression", [] sl_dais::SPARSE),
     entry!("sl-dais/tab4-gp-classification", [] sl_dais::SPARSE),
     entry!("sl-dais/tab5-local-latents", [] sl_dais::LOCAL),
-    entry!("ours/flow-families", ours::plane, tables::none, ours::FAMILIES),
+    entry!("ours/flow-families", ours::plane, none, ours::FAMILIES),
     entry!("ours/flow-directions", [] ours::DIRECTIONS),
     entry!("ours/fit-verdict", verdict::figures, verdict::tables, verdict::CHECKS),
     entry!("ours/fit-verdict-density", verdict::figures, verdict::tables, verdict::CHECKS),

@@ -3,12 +3,13 @@
 use mcsa_plot::{Axis, Figure, Layer, Panel, Style, Summary};
 
 use crate::catalog::{First, Target};
-use crate::claims::{Check, Columns, Finding, greatest, least, mean, median};
+use crate::claims::{Check, Checked, Columns, Finding, greatest, least, mean, median};
 use crate::figures::FigureFile;
-use crate::figures::curves::status;
+use crate::figures::curves::{columns, status};
 use crate::look;
 use crate::metric::Vector;
 use crate::results::{Results, Series};
+use crate::store::Row;
 
 /// Smallest number of steps after which a probit regression counts as converged.
 const STEPS: u64 = 10_000;
@@ -48,24 +49,23 @@ fn is_long(series: &Series<'_>) -> bool {
     series.fit().is_some_and(|fit| fit.steps >= STEPS)
 }
 
-fn missing(set: &str) -> Finding {
-    Finding::too_little(format!("no fits of {set} with {STEPS} steps"))
-}
-
 /// `log sigma` of one method minus that of another, in a column for each coordinate, a row for each split.
-fn log_ratios(results: &Results, set: &str, kinds: [&str; 2]) -> Option<Columns> {
-    let of = |kind| {
-        let is_it = |series: &Series<'_>| series.target().label() == set && series.method().kind() == kind;
-        results.find(is_it).filter(is_long)
+fn log_ratios(results: &Results, set: &str, [ours, theirs]: [&str; 2]) -> Result<Columns, String> {
+    let all = results.of_target(set);
+    let column = |kind: &str, k: usize| {
+        let found = all.iter().find(|series| series.method().kind() == kind && is_long(series));
+        found.map(|series| series.last_entries(Vector::LogScales, k)).filter(|values| !values.is_empty())
     };
-    let both = [of(kinds[0])?, of(kinds[1])?];
-    let column = |k: usize| {
-        let [ours, theirs] = both.each_ref().map(|series| series.last_entries(Vector::LogScales, k));
-        let is_paired = !ours.is_empty() && ours.len() == theirs.len();
-        is_paired.then(|| ours.iter().zip(theirs).map(|(a, b)| a - b).collect::<Vec<f64>>())
+    let ratios = |k: usize| {
+        let (ours, theirs) = (column(ours, k)?, column(theirs, k)?);
+        (ours.len() == theirs.len())
+            .then(|| ours.iter().zip(theirs).map(|(a, b)| a - b).collect::<Vec<f64>>())
     };
-    let columns: Columns = (0..).map_while(column).collect();
-    (!columns.is_empty()).then_some(columns)
+    let columns: Columns = (0..).map_while(ratios).collect();
+    match columns.is_empty() {
+        true => Err(format!("no fits of {set} with {STEPS} steps")),
+        false => Ok(columns),
+    }
 }
 
 /// Differences of log scales for each coordinate; the other figures are in the file.
@@ -92,14 +92,14 @@ pub(super) fn log_scales(results: &Results) -> Vec<FigureFile> {
 }
 
 /// Finding on the median over coordinates of medians over splits.
-fn scales(results: &Results, set: &str, sign: f64) -> Finding {
-    let Some(columns) = log_ratios(results, set, ["msc-rb", "snis"]) else { return missing(set) };
+fn scales(results: &Results, set: &str, sign: f64) -> Checked {
+    let columns = log_ratios(results, set, ["msc-rb", "snis"])?;
     let minus = if sign > 0.0 { "" } else { "minus the " };
     let what =
         format!("{minus}median over coordinates of log sigma under MSC less that under importance sampling");
     let middle =
         |columns: &[Vec<f64>]| median(&columns.iter().map(|column| median(column)).collect::<Vec<f64>>());
-    Finding::at_least_of(&columns, |columns| sign * middle(columns), 0.0, &what)
+    Ok(Finding::at_least_of(&columns, |columns| sign * middle(columns), 0.0, &what))
 }
 
 /// Numbers of several groups of columns, whose sizes are given.
@@ -113,11 +113,11 @@ fn grouped(columns: &[Vec<f64>], sizes: &[usize], number: impl Fn(&[Vec<f64>]) -
     sizes.iter().map(next).collect()
 }
 
-fn closer_scales(results: &Results) -> Finding {
+fn closer_scales(results: &Results) -> Checked {
     let (mut columns, mut sizes) = (Columns::new(), Vec::new());
     for (set, _) in SETS {
         for kind in ["snis", "msc-rb"] {
-            let Some(found) = log_ratios(results, set, [kind, "ep"]) else { return missing(set) };
+            let found = log_ratios(results, set, [kind, "ep"])?;
             sizes.push(found.len());
             columns.extend(found);
         }
@@ -130,7 +130,7 @@ fn closer_scales(results: &Results) -> Finding {
         |columns: &[Vec<f64>]| least(grouped(columns, &sizes, off).chunks(2).map(|pair| pair[0] - pair[1]));
     let what = "median distance of log sigma from expectation propagation: that of importance sampling less that of MSC, least \
                 over sets";
-    Finding::at_least_of(&columns, gain, 0.0, what)
+    Ok(Finding::at_least_of(&columns, gain, 0.0, what))
 }
 
 /// Number of candidates, including the retained point.
@@ -169,17 +169,15 @@ pub(super) fn means(results: &Results) -> Vec<FigureFile> {
                 .titled(format!("{title}, *σ* = {scale:.3}"))
                 .with(Layer::horizontal_rule(exact).named("EP"));
             for (kind, name, shift) in [("msc-rb", "MSC", 0.96), ("snis", look::name("snis"), 1.04)] {
-                let (mut columns, mut style) = ([const { Vec::new() }; 4], Style::series(0));
-                for series in by_candidates(results, set, kind) {
-                    style = look::style(series.method());
+                let all = by_candidates(results, set, kind);
+                let style = all.last().map_or(Style::series(0), |series| look::style(series.method()));
+                let [at, value, low, high] = columns(all.iter().map(|series| {
                     let values = series.last_entries(Vector::Means, k);
                     let (count, mean) = (values.len() as f64, mean(&values));
                     let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
                     let deviation = (square / (count - 1.0).max(1.0)).sqrt();
-                    let row = [shift * candidates(&series) as f64, mean, mean - deviation, mean + deviation];
-                    columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
-                }
-                let [at, value, low, high] = columns;
+                    [shift * candidates(series) as f64, mean, mean - deviation, mean + deviation]
+                }));
                 panel = panel
                     .with(Layer::line(at.clone(), value.clone()).styled(style))
                     .with(Layer::intervals(at, value, low, high).styled(style).named(name));
@@ -198,13 +196,11 @@ pub(super) fn means(results: &Results) -> Vec<FigureFile> {
 }
 
 /// For each of the three coordinates: fitted means, in a column for each number of candidates, with exact mean and scale.
-fn fitted(results: &Results, set: &str, kind: &str) -> Result<[(Columns, f64, f64); 3], Finding> {
+fn fitted(results: &Results, set: &str, kind: &str) -> Result<[(Columns, f64, f64); 3], String> {
     let series = by_candidates(results, set, kind);
     let three = representatives(results, set).filter(|_| series.len() >= 3 && series.iter().all(is_long));
     let columns = |k: usize| series.iter().map(|s| s.last_entries(Vector::Means, k)).collect::<Columns>();
-    let absent = || {
-        Finding::too_little(format!("no fits of {set} with {STEPS} steps and three numbers of candidates"))
-    };
+    let absent = || format!("no fits of {set} with {STEPS} steps and three numbers of candidates");
     Ok(three.ok_or_else(absent)?.map(|(k, mean, scale)| (columns(k), mean, scale)))
 }
 
@@ -215,11 +211,8 @@ fn range(columns: &[Vec<f64>]) -> f64 {
 }
 
 /// Finding on the second largest of three gains, which is positive if two of them are.
-fn varies_less(results: &Results, set: &str) -> Finding {
-    let (ours, theirs) = match (fitted(results, set, "msc-rb"), fitted(results, set, "snis")) {
-        (Ok(ours), Ok(theirs)) => (ours, theirs),
-        (Err(finding), _) | (_, Err(finding)) => return finding,
-    };
+fn varies_less(results: &Results, set: &str) -> Checked {
+    let (ours, theirs) = (fitted(results, set, "msc-rb")?, fitted(results, set, "snis")?);
     let sizes: Vec<usize> = ours.iter().chain(&theirs).map(|(columns, ..)| columns.len()).collect();
     let scales = ours.each_ref().map(|(_, _, scale)| *scale);
     let columns: Columns = ours.into_iter().chain(theirs).flat_map(|(columns, ..)| columns).collect();
@@ -237,14 +230,11 @@ fn varies_less(results: &Results, set: &str) -> Finding {
         "range over S of the fitted mean in posterior scales, MSC and importance sampling: {}; the middle of three gains",
         listed.join(", ")
     );
-    Finding::at_least_of(&columns, gain, 0.0, &what)
+    Ok(Finding::at_least_of(&columns, gain, 0.0, &what))
 }
 
-fn is_off(results: &Results, set: &str) -> Finding {
-    let found = match fitted(results, set, "snis") {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
+fn is_off(results: &Results, set: &str) -> Checked {
+    let found = fitted(results, set, "snis")?;
     let scales = found.each_ref().map(|(_, exact, scale)| (*exact, *scale));
     let columns: Columns = found.into_iter().map(|(mut columns, ..)| columns.swap_remove(0)).collect();
     let off = |columns: &[Vec<f64>]| {
@@ -252,7 +242,7 @@ fn is_off(results: &Results, set: &str) -> Finding {
         greatest(each)
     };
     let what = "distance of the fitted mean from that of expectation propagation, in its scales, the greatest of three";
-    Finding::at_least_of(&columns, off, 0.05, what)
+    Ok(Finding::at_least_of(&columns, off, 0.05, what))
 }
 
 /// Number of currencies in either data set.
@@ -260,9 +250,9 @@ const CURRENCIES: usize = 18;
 /// Smallest number of steps after which a fit to exchange rates counts as converged.
 const MONTHS: u64 = 2_000;
 
-/// For each currency of the published data set, or of its stand-in, the log evidence under MSC less that under SMC in each replicate; a
-/// finding in its place if a currency is missing or fits are too short.
-fn differences(results: &Results, first: First, name: &str) -> Result<Vec<Vec<f64>>, Finding> {
+/// For each currency of the published data set, or of its stand-in, the log evidence under MSC less that under SMC in each replicate; an
+/// error if a currency is missing or fits are too short.
+fn differences(results: &Results, first: First, name: &str) -> Result<Vec<Vec<f64>>, String> {
     let all = results.series();
     let is_present = |data: &&str| all.iter().any(|series| series.target().data() == Some(data));
     let data = ["fx_fed_h10_18", "fx_ecb_18"].into_iter().find(is_present);
@@ -277,12 +267,11 @@ fn differences(results: &Results, first: First, name: &str) -> Result<Vec<Vec<f6
         (ours.method().kind() == "msc" && is_here(ours)).then(|| ours.differences(theirs, name))
     };
     let found: Vec<Vec<f64>> = all.iter().filter_map(difference).collect();
-    let mut ends = all.iter().flat_map(|series| &series.outcomes).map(|outcome| outcome.rows.last());
-    if found.len() < CURRENCIES || !ends.all(|row| row.is_some_and(|row| row.step >= MONTHS)) {
-        let what = format!("{} of {CURRENCIES} currencies with {MONTHS} steps", found.len());
-        return Err(Finding::too_little(what));
+    let is_long = |row: Option<&Row>| row.is_some_and(|row| row.step >= MONTHS);
+    match found.len() >= CURRENCIES && results.outcomes.iter().all(|one| is_long(one.rows.last())) {
+        true => Ok(found),
+        false => Err(format!("{} of {CURRENCIES} currencies with {MONTHS} steps", found.len())),
     }
-    Ok(found)
 }
 
 /// Finding on a summary of the currencies' mean differences. Currencies are resampled, because the claims are about them and they
@@ -292,15 +281,10 @@ fn higher(
     first: First,
     name: &str,
     (summary, statistic): (&str, fn(&[f64]) -> f64),
-) -> Finding {
+) -> Checked {
     let what = format!("{summary} of the currencies' mean differences in nats, currencies resampled");
-    match differences(results, first, name) {
-        Ok(found) => {
-            let means = found.iter().map(|values| mean(values)).collect();
-            Finding::at_least_of(&[means], |columns| statistic(&columns[0]), 0.0, &what)
-        }
-        Err(finding) => finding,
-    }
+    let means = differences(results, first, name)?.iter().map(|values| mean(values)).collect();
+    Ok(Finding::at_least_of(&[means], |columns| statistic(&columns[0]), 0.0, &what))
 }
 
 /// Mean over replicates divided by its standard error, because the spread of fits differs much between currencies.
@@ -311,18 +295,16 @@ pub(super) fn in_errors(values: &[f64]) -> f64 {
 }
 
 /// Finding on currencies whose difference exceeds three standard errors.
-fn several_are_clear(results: &Results) -> Finding {
-    let errors: Vec<f64> = match differences(results, First::Level, "log_z") {
-        Ok(found) => found.iter().map(|values| in_errors(values)).collect(),
-        Err(finding) => return finding,
-    };
+fn several_are_clear(results: &Results) -> Checked {
+    let found = differences(results, First::Level, "log_z")?;
+    let errors: Vec<f64> = found.iter().map(|values| in_errors(values)).collect();
     if errors.iter().any(|error| error.is_nan()) {
-        return Finding::too_little("no spread over replicates");
+        return Err("no spread over replicates".to_owned());
     }
     let clear = |sign: f64| errors.iter().filter(|error| sign * **error > 3.0).count();
     let what = format!(
         "currencies above zero by three of their standard errors; {} are below by as much",
         clear(-1.0)
     );
-    Finding::at_least(clear(1.0) as f64, 3.0, what)
+    Ok(Finding::at_least(clear(1.0) as f64, 3.0, what))
 }

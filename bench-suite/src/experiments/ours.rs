@@ -5,21 +5,27 @@ use mcsa_data::Catalogue;
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use crate::catalog::Target;
-use crate::claims::{Check, ENOUGH, Finding, greatest, least, mean};
+use crate::claims::{Check, Checked, ENOUGH, Finding, greatest, least, mean};
 use crate::figures::FigureFile;
-use crate::figures::curves::status;
+use crate::figures::curves::{or_empty, status};
 use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::metric::Vector;
 use crate::results::{Results, Series};
 use crate::selector::family;
+use crate::tables::{in_groups, median};
 use crate::task::Task;
-use mcsa_diagnostics::quantile;
 
 /// Checks of the claims on families.
 pub(super) const FAMILIES: [(&str, Check); 9] = [
-    ("mean_field_stays_above", mean_field_stays_above),
-    ("flow_is_exact", flow_is_exact),
+    ("mean_field_stays_above", |results| {
+        let low = divergence(results, "correlated-gaussian", "mean-field").ok_or(MISSING)?.low;
+        Ok(Finding::at_least(low, 4.0, "lower end of the 80 % interval of the mean divergence, nats"))
+    }),
+    ("flow_is_exact", |results| {
+        let best = best(results, "correlated-gaussian", &FLOWS)?;
+        Ok(Finding::at_most(best, 0.01, "mean divergence of the better flow, nats"))
+    }),
     ("nearer_on_banana", |results| gain(results, "banana", 0.1)),
     ("nearer_on_moons", |results| gain(results, "moons", 0.1)),
     ("nearer_on_funnel", |results| gain(results, "funnel", 0.1)),
@@ -55,38 +61,26 @@ fn divergence(results: &Results, target: &str, kind: &str) -> Option<Interval> {
 }
 
 /// Least mean divergence at the end of several families.
-fn best(results: &Results, target: &str, kinds: &[&str]) -> Option<f64> {
-    kinds.iter().filter_map(|kind| Some(divergence(results, target, kind)?.value)).reduce(f64::min)
-}
-
-fn mean_field_stays_above(results: &Results) -> Finding {
-    match divergence(results, "correlated-gaussian", "mean-field") {
-        Some(found) => {
-            Finding::at_least(found.low, 4.0, "lower end of the 80 % interval of the mean divergence, nats")
-        }
-        None => Finding::too_little(MISSING),
-    }
-}
-
-fn flow_is_exact(results: &Results) -> Finding {
-    match best(results, "correlated-gaussian", &FLOWS) {
-        Some(best) => Finding::at_most(best, 0.01, "mean divergence of the better flow, nats"),
-        None => Finding::too_little(MISSING),
-    }
+fn best(results: &Results, target: &str, kinds: &[&str]) -> Result<f64, String> {
+    let means = kinds.iter().filter_map(|kind| Some(divergence(results, target, kind)?.value));
+    Ok(means.reduce(f64::min).ok_or(MISSING)?)
 }
 
 /// Finding on the divergence of the best other family minus that of the better flow.
-fn gain(results: &Results, target: &str, by: f64) -> Finding {
-    let (Some(flow), Some(other)) = (best(results, target, &FLOWS), best(results, target, &OTHERS)) else {
-        return Finding::too_little(MISSING);
-    };
+fn gain(results: &Results, target: &str, by: f64) -> Checked {
+    let (flow, other) = (best(results, target, &FLOWS)?, best(results, target, &OTHERS)?);
     let what = format!(
         "mean divergence of the best other family, {other:.4}, less that of the better flow, {flow:.4}, nats"
     );
-    Finding::at_least(other - flow, by, what)
+    Ok(Finding::at_least(other - flow, by, what))
 }
 
-fn accepts_more(results: &Results) -> Finding {
+/// The numbers, or an error if there are none.
+fn some(numbers: Vec<f64>) -> Result<Vec<f64>, String> {
+    if numbers.is_empty() { Err(MISSING.to_owned()) } else { Ok(numbers) }
+}
+
+fn accepts_more(results: &Results) -> Checked {
     let mut gains = Vec::new();
     for target in ["banana", "moons", "correlated-gaussian", "funnel", "eight-schools", "pima"] {
         for flow in FLOWS {
@@ -98,13 +92,10 @@ fn accepts_more(results: &Results) -> Finding {
             }
         }
     }
-    match gains.is_empty() {
-        true => Finding::too_little(MISSING),
-        false => Finding::at_least(least(gains), 0.0, "least gain in the mean acceptance at the end"),
-    }
+    Ok(Finding::at_least(least(some(gains)?), 0.0, "least gain in the mean acceptance at the end"))
 }
 
-fn learns(results: &Results) -> Finding {
+fn learns(results: &Results) -> Checked {
     let mut worst = Vec::new();
     for series in ["banana", "moons"].into_iter().flat_map(|target| results.of_target(target)) {
         let steps = series.steps();
@@ -115,32 +106,27 @@ fn learns(results: &Results) -> Finding {
         }
     }
     let what = "greatest of the losses of acceptance and the gains of the log of the largest weight";
-    match worst.is_empty() {
-        true => Finding::too_little(MISSING),
-        false => Finding::at_most(greatest(worst), 0.0, what),
-    }
+    Ok(Finding::at_most(greatest(some(worst)?), 0.0, what))
 }
 
-fn lost_modes_are_silent(results: &Results) -> Finding {
-    let pairs = results
-        .series()
-        .into_iter()
-        .flat_map(|series| series.last("share").into_iter().zip(series.last("k_hat")).collect::<Vec<_>>());
+fn lost_modes_are_silent(results: &Results) -> Checked {
+    let all = results.series();
+    let pairs = all.iter().flat_map(|series| series.last("share").into_iter().zip(series.last("k_hat")));
     let shapes: Vec<f64> = pairs.filter(|(share, _)| *share < 0.05).map(|(_, k_hat)| k_hat).collect();
     if shapes.len() < ENOUGH {
-        return Finding::too_little("fewer than three fits lost the second mode");
+        return Err("fewer than three fits lost the second mode".to_owned());
     }
     let what = format!(
         "largest k-hat of the {} fits without the second mode; the least is {:.2}",
         shapes.len(),
         least(shapes.clone())
     );
-    Finding::at_most(greatest(shapes), 0.7, what)
+    Ok(Finding::at_most(greatest(shapes), 0.7, what))
 }
 
 /// The claim that the median error of the climbs within a given number of evaluations is at most `error`, and that k-hat and share of
 /// the draws keep their limits.
-fn climb(results: &Results, title: &str, error: f64, weights: Option<(f64, f64)>) -> Finding {
+fn climb(results: &Results, title: &str, error: f64, weights: Option<(f64, f64)>) -> Checked {
     let is_it = |series: &Series<'_>| match (series.task, series.target()) {
         // Those of the ladder have about as many chains as dimensions.
         (Task::Rung(rung), Target::Case { case }) => {
@@ -150,12 +136,8 @@ fn climb(results: &Results, title: &str, error: f64, weights: Option<(f64, f64)>
         }
         _ => false,
     };
-    let Some(series) = results.find(is_it) else { return Finding::too_little("no climbs") };
-    let median = |metric| {
-        let (mut values, _): (Vec<f64>, Vec<f64>) = series.pairs(metric, metric).into_iter().unzip();
-        let is_known = !values.is_empty() && !values.iter().any(|value| value.is_nan());
-        if is_known { quantile(&mut values, 0.5) } else { f64::NAN }
-    };
+    let series = results.find(is_it).ok_or("no climbs")?;
+    let median = |metric| median(series.pairs(metric, metric).into_iter().map(|(value, _)| value));
     let [found, k_hat, share, of_q] = ["answer_error", "k_hat", "sample_share", "fit_error"].map(median);
     let mut ratios = vec![found / error];
     ratios.extend(weights.into_iter().flat_map(|(shape, least)| [k_hat / shape, least / share]));
@@ -163,66 +145,54 @@ fn climb(results: &Results, title: &str, error: f64, weights: Option<(f64, f64)>
         "largest ratio of a median to its limit: error {found:.3} of {error} (of the mean of q {of_q:.3}), k-hat {k_hat:.2}, draws worth {:.0} %",
         100.0 * share
     );
-    Finding::at_most(greatest(ratios), 1.0, what)
+    Ok(Finding::at_most(greatest(ratios), 1.0, what))
 }
 
 /// Draws of the target, pale, and of every family over them, from the first replicate, in two dimensions.
 pub(super) fn plane(results: &Results) -> Vec<FigureFile> {
-    let mut labels: Vec<String> = Vec::new();
-    for series in results.series() {
-        if !labels.iter().any(|label| label == series.target().label()) {
-            labels.push(series.target().label().to_owned());
+    let series = results.series();
+    let rows = in_groups(series.iter().map(|series| (series.target().label(), series))).into_iter();
+    let panel = |(place, (label, series, [x, y])): (usize, (&str, &Series<'_>, [&Vec<f64>; 2]))| {
+        let (name, style) = look::family(family(series));
+        let ordinate = if place == 0 { format!("{label}, *z*_{{2}}") } else { String::new() };
+        let mut panel = Panel::new(Axis::linear("*z*_{1}"), Axis::linear(ordinate)).titled(name);
+        if let Some((u, v)) = truth(series.target()) {
+            let pale =
+                Style { color: Color::GREY, marker: Marker::Circle, opacity: 0.25, ..Style::reference() };
+            panel.x = spanning(panel.x, &u);
+            panel.y = spanning(panel.y, &v);
+            panel = panel.with(Layer::points(u, v).styled(pale.sized(1.2)));
         }
-    }
-    let mut rows: Vec<Vec<Panel>> = Vec::new();
-    for label in labels {
-        let mut per_row = Vec::new();
-        for series in results.of_target(&label) {
-            let Some(row) = series.outcomes.first().and_then(|outcome| outcome.rows.last()) else { continue };
-            let (Some(x), Some(y)) = (row.vectors.get(&Vector::DrawsX), row.vectors.get(&Vector::DrawsY))
-            else {
-                continue;
-            };
-            let (name, style) = look::family(family(&series));
-            let ordinate = if per_row.is_empty() { format!("{label}, *z*_{{2}}") } else { String::new() };
-            let mut panel = Panel::new(Axis::linear("*z*_{1}"), Axis::linear(ordinate)).titled(name);
-            if let Some(([low, high], points)) = truth(series.target()) {
-                let (u, v): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
-                let pale =
-                    Style { color: Color::GREY, marker: Marker::Circle, opacity: 0.25, ..Style::reference() };
-                panel = panel.with(Layer::points(u, v).styled(pale.sized(1.2)));
-                panel.x = panel.x.spanning(low.0, high.0);
-                panel.y = panel.y.spanning(low.1, high.1);
-            }
-            let dots = Style { marker: Marker::Circle, opacity: 0.75, ..style };
-            per_row.push(panel.with(Layer::points(x.clone(), y.clone()).styled(dots.sized(1.4))));
-        }
-        rows.extend(Some(per_row).filter(|row| !row.is_empty()));
-    }
+        let dots = Style { marker: Marker::Circle, opacity: 0.75, ..style };
+        panel.with(Layer::points(x.clone(), y.clone()).styled(dots.sized(1.4)))
+    };
+    let rows = rows.map(|(label, all)| {
+        let drawn = all.into_iter().filter_map(|series| {
+            let vectors = &series.outcomes.first()?.rows.last()?.vectors;
+            Some((label, series, [vectors.get(&Vector::DrawsX)?, vectors.get(&Vector::DrawsY)?]))
+        });
+        drawn.enumerate().map(panel).collect::<Vec<Panel>>()
+    });
+    let rows: Vec<Vec<Panel>> = rows.filter(|row| !row.is_empty()).collect();
     let columns = rows.first().map_or(2, |row| row.len().clamp(2, 5));
-    let mut panels: Vec<Panel> = rows.into_iter().flatten().collect();
-    if panels.is_empty() {
-        panels.push(Panel::new(Axis::linear("*z*_{1}"), Axis::linear("*z*_{2}")));
-    }
+    let empty = [Axis::linear("*z*_{1}"), Axis::linear("*z*_{2}")];
     let text = "Grey: 2000 draws of the target. Coloured: 400 draws of the fitted family, first replicate; what lies \
                 outside the frame is not shown.";
-    let mut figure = Figure::new(panels).captioned(format!("{text}{}", status(results))).shaped(1.0);
-    figure.columns = columns;
+    let figure = Figure::new(or_empty(rows.concat(), empty)).shaped(1.0);
+    let figure = Figure { columns, ..figure.captioned(format!("{text}{}", status(results))) };
     vec![FigureFile::new("plane", figure)]
 }
 
-/// Plot range with room for tails, and draws.
-type Cloud = ([(f64, f64); 2], Vec<(f64, f64)>);
+/// The axis with the range of some values and room for tails.
+fn spanning(axis: Axis, values: &[f64]) -> Axis {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let margin = 0.15 * (high - low);
+    axis.spanning(low - margin, high + margin)
+}
 
-fn truth(target: &Target) -> Option<Cloud> {
+/// Coordinates of draws of a target, if it has any.
+fn truth(target: &Target) -> Option<(Vec<f64>, Vec<f64>)> {
     let reference = target.reference(&Catalogue::new(None), Seed::new(0)).ok()?;
-    let points: Vec<(f64, f64)> = reference.points.col_iter().take(2_000).map(|z| (z[0], z[1])).collect();
-    let span = |of: fn(&(f64, f64)) -> f64| {
-        let low = points.iter().map(of).fold(f64::INFINITY, f64::min);
-        let high = points.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
-        let margin = 0.15 * (high - low);
-        (low - margin, high + margin)
-    };
-    let ((left, right), (bottom, top)) = (span(|z| z.0), span(|z| z.1));
-    Some(([(left, bottom), (right, top)], points))
+    Some(reference.points.col_iter().take(2_000).map(|z| (z[0], z[1])).unzip())
 }

@@ -3,46 +3,35 @@
 use mcsa_diagnostics::quantile;
 
 use crate::catalog::{Method, OptimizerConfig};
-use crate::claims::{Check, Finding, greatest, least};
+use crate::claims::{Check, Checked, Finding, greatest, least};
 use crate::look;
 use crate::results::{Results, Series};
 use crate::store::Outcome;
-use crate::tables::Sheet;
+use crate::tables::{Table, or_dash};
 
-/// Costs of a step of a method, minimal and as printed: evaluations of p, evaluations of q, draws, gradients of p, scores.
+/// Costs of a step of a method: evaluations of p, evaluations of q, draws, gradients of p, scores.
 pub(super) struct Least {
     /// Minimal cost, if the densities of p at the chains are cached and those of q at its own draws are free.
     pub(super) least: [f64; 5],
     /// Cost printed in pMCSA and MCMC-SE, where N counts all candidates.
     printed: Option<[f64; 5]>,
-    /// Cost printed in CW.
     printed_by_cw: Option<[f64; 5]>,
 }
 
 impl Least {
     pub(super) fn of(method: &Method) -> Self {
         let n = method.budget() as f64;
-        let (least, printed, by_cw) = match *method {
-            Method::Pmcsa { .. } => {
-                ([n, 2.0 * n, n, 0.0, n], Some([n, 2.0 * n, n, 0.0, n]), Some([n, n, n, 0.0, n]))
-            }
-            Method::Jsa { .. } => {
-                ([n, n + 1.0, n, 0.0, n], Some([n, n + 1.0, n, 0.0, n]), Some([n, n, n, 0.0, n]))
-            }
+        let as_printed = |least, by_cw| (least, Some(least), by_cw);
+        let (least, printed, printed_by_cw) = match *method {
+            Method::Pmcsa { .. } => as_printed([n, 2.0 * n, n, 0.0, n], Some([n, n, n, 0.0, n])),
+            Method::Jsa { .. } => as_printed([n, n + 1.0, n, 0.0, n], Some([n, n, n, 0.0, n])),
             // Printed is (N - 1, N, N - 1) for N candidates, which is this row for N - 1 fresh ones.
-            Method::Msc { .. } => {
-                let row = [n, n + 1.0, n, 0.0, 1.0];
-                (row, Some(row), Some(row))
-            }
+            Method::Msc { .. } => as_printed([n, n + 1.0, n, 0.0, 1.0], Some([n, n + 1.0, n, 0.0, 1.0])),
             Method::MscRb { .. } => {
-                let row = [n, n + 1.0, n, 0.0, n + 1.0];
-                (row, Some(row), Some(row))
+                as_printed([n, n + 1.0, n, 0.0, n + 1.0], Some([n, n + 1.0, n, 0.0, n + 1.0]))
             }
-            Method::Elbo { .. } => {
-                let row = [0.0, 0.0, n, n, n];
-                (row, Some(row), Some([0.0, 0.0, n, n, 0.0]))
-            }
-            Method::Stl { .. } => ([0.0, 0.0, n, n, n], Some([0.0, 0.0, n, n, n]), None),
+            Method::Elbo { .. } => as_printed([0.0, 0.0, n, n, n], Some([0.0, 0.0, n, n, 0.0])),
+            Method::Stl { .. } => as_printed([0.0, 0.0, n, n, n], None),
             // Five importance steps, then one along the score at the state of a Hamiltonian chain: six steps.
             Method::Rws { leapfrog, .. } => {
                 let [wake, chain] = [5.0 / 6.0, 1.0 / 6.0];
@@ -54,7 +43,7 @@ impl Least {
             }
             _ => ([n, n, n, 0.0, n], None, None),
         };
-        Self { least, printed, printed_by_cw: by_cw }
+        Self { least, printed, printed_by_cw }
     }
 }
 
@@ -86,32 +75,24 @@ fn counted(series: &Series<'_>) -> [f64; 5] {
 }
 
 /// A row for each method: counted values, and the printed one where it differs.
-pub(super) fn costs(results: &Results) -> Vec<Sheet> {
+pub(super) fn costs(results: &Results) -> Vec<Table> {
     let row = |series: &Series<'_>| {
-        let method = series.method();
-        let (row, counted) = (Least::of(method), counted(series));
-        let mut cells = vec![look::name(method.kind()).to_owned(), counting(method)];
-        for (k, count) in counted.into_iter().enumerate() {
-            let mut cell = words(count);
-            let papers = [("pMCSA, MCMC-SE", row.printed), ("CW", row.printed_by_cw)];
-            for (paper, cells) in papers {
-                let other = cells.map(|cells| cells[k]).filter(|other| (count - other).abs() > 0.01);
-                if let Some(other) = other {
-                    cell.push_str(&format!(" ({paper}: {})", words(other)));
-                }
-            }
-            cells.push(cell);
-        }
-        cells
+        let (method, counted) = (series.method(), counted(series));
+        let row = Least::of(method);
+        let papers = [("pMCSA, MCMC-SE", row.printed), ("CW", row.printed_by_cw)];
+        let cell = |k: usize| {
+            let others = papers.into_iter().filter_map(|(paper, cells)| Some((paper, cells?[k])));
+            let others = others.filter(|(_, other)| (counted[k] - other).abs() > 0.01);
+            let others = others.map(|(paper, other)| format!(" ({paper}: {})", words(other)));
+            words(counted[k]) + &others.collect::<String>()
+        };
+        let names = [look::name(method.kind()).to_owned(), counting(method)];
+        names.into_iter().chain((0..5).map(cell)).collect()
     };
-    let head = ["Method", "N", "p", "q", "draws", "gradients of p", "scores"];
-    vec![Sheet {
-        name: "cost".to_owned(),
-        title: "Evaluations per step".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows: results.series().iter().map(row).collect(),
-        note: "Counted in fits. In brackets: a table that has another number.".to_owned(),
-    }]
+    let head = "Method | N | p | q | draws | gradients of p | scores";
+    let rows = results.series().iter().map(row).collect();
+    let note = "Counted in fits. In brackets: a table that has another number.";
+    vec![Table::new("cost", "Evaluations per step", head, rows, note)]
 }
 
 /// Description of the budget.
@@ -125,7 +106,7 @@ fn counting(method: &Method) -> String {
 
 /// At most two decimals.
 fn words(value: f64) -> String {
-    if value.is_nan() { "–".to_owned() } else { format!("{}", (100.0 * value).round() / 100.0) }
+    or_dash((!value.is_nan()).then(|| format!("{}", (100.0 * value).round() / 100.0)))
 }
 
 /// Checks of the claims on costs.
@@ -145,17 +126,13 @@ fn farthest(
     of: fn(&Least) -> Option<[f64; 5]>,
     size: fn(f64) -> f64,
     what: &str,
-) -> Finding {
-    let mut off = Vec::new();
-    for series in results.series() {
-        let row = Least::of(series.method());
-        if let Some(expected) = of(&row) {
-            off.extend(
-                counted(&series).into_iter().zip(expected).map(|(found, expected)| size(found - expected)),
-            );
-        }
-    }
-    Finding::at_most(greatest(off), 0.01, what)
+) -> Checked {
+    let off = |series: &Series<'_>| {
+        let expected = of(&Least::of(series.method()))?.into_iter();
+        Some(counted(series).into_iter().zip(expected).map(move |(found, expected)| size(found - expected)))
+    };
+    let off = greatest(results.series().iter().filter_map(off).flatten());
+    Ok(Finding::at_most(off, 0.01, what))
 }
 
 /// Checks of the claims on step sizes.
@@ -193,24 +170,19 @@ fn end(series: &Series<'_>) -> Option<f64> {
     (!values.is_empty()).then(|| quantile(&mut values, 0.5))
 }
 
-/// Step sizes in ascending order, each with the median divergence above the floor; `None` if fits are shorter than the
-/// paper's.
-fn excesses(results: &Results, rule: &str, kind: &str) -> Option<Vec<(f64, f64)>> {
-    let mut all = Vec::new();
-    for series in results.series() {
-        let is_it = series.rule().is_some_and(|known| known.kind() == rule) && series.method().kind() == kind;
-        if !is_it {
-            continue;
-        }
-        if series.fit().is_none_or(|fit| fit.steps < STEPS) {
-            return None;
-        }
-        let floor = *series.at(0, "kl_floor").first()?;
-        all.push((rate(&series)?, end(&series)? - floor));
-    }
+/// Step sizes in ascending order, each with the median divergence above the floor; an error if fits are shorter than the paper's.
+fn excesses(results: &Results, rule: &str, kind: &str) -> Result<Vec<(f64, f64)>, String> {
+    let excess = |series: &Series<'_>| {
+        let is_long = series.fit().is_some_and(|fit| fit.steps >= STEPS);
+        Some((rate(series)?, end(series).filter(|_| is_long)? - series.at(0, "kl_floor").first()?))
+    };
+    let all = results.series().into_iter().filter(|series| {
+        series.rule().is_some_and(|known| known.kind() == rule) && series.method().kind() == kind
+    });
+    let mut all: Vec<(f64, f64)> = all.map(|series| excess(&series)).collect::<Option<_>>().ok_or(MISSING)?;
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let is_known = all.len() > 1 && all.iter().all(|(_, excess)| !excess.is_nan());
-    is_known.then_some(all)
+    if is_known { Ok(all) } else { Err(MISSING.to_owned()) }
 }
 
 /// Number of iterations in the paper's figure.
@@ -219,66 +191,58 @@ const STEPS: u64 = 10_000;
 const NEAR: f64 = 13.0;
 
 /// Decades of step sizes that end close to the floor; each size counts for its share of the axis.
-fn width(results: &Results, rule: &str, kind: &str) -> Option<f64> {
+fn width(results: &Results, rule: &str, kind: &str) -> Result<f64, String> {
     let all = excesses(results, rule, kind)?;
     let decades = (all[all.len() - 1].0 / all[0].0).log10();
     let near = all.iter().filter(|(_, excess)| *excess < NEAR).count();
-    Some(decades * near as f64 / (all.len() - 1) as f64)
+    Ok(decades * near as f64 / (all.len() - 1) as f64)
 }
 
 const MISSING: &str = "not all optimisers and methods have 10000 iterations";
 
-fn parallel_is_widest(results: &Results) -> Finding {
+fn parallel_is_widest(results: &Results) -> Checked {
     let what = "decades by which the range of pMCSA exceeds the widest other, least over optimisers";
-    is_widest(results, RULES.map(|rule| KINDS.map(|kind| (rule, kind))), what)
+    is_widest(results, &RULES.map(|rule| KINDS.map(|kind| (rule, kind))), what)
 }
 
-fn adam_is_widest(results: &Results) -> Finding {
+fn adam_is_widest(results: &Results) -> Checked {
     let what = "decades by which the range under Adam exceeds the widest other, least over methods";
-    let [_, others @ ..] = KINDS;
-    is_widest(
-        results,
-        others.map(|kind| ["adam", "sgd", "momentum", "nesterov"].map(|rule| (rule, kind))),
-        what,
-    )
+    let rules = ["adam", "sgd", "momentum", "nesterov"];
+    is_widest(results, &["jsa", "msc", "msc-rb"].map(|kind| rules.map(|rule| (rule, kind))), what)
 }
 
 /// Finding on the least of several leads: decades by which the first of four ranges exceeds the widest other.
-fn is_widest<const N: usize>(results: &Results, all: [[(&str, &str); 4]; N], what: &str) -> Finding {
-    let lead = |ranges: [(&str, &str); 4]| {
-        let widths = ranges.map(|(rule, kind)| width(results, rule, kind));
-        let [Some(first), Some(second), Some(third), Some(fourth)] = widths else { return None };
-        Some(first - greatest([second, third, fourth]))
+fn is_widest(results: &Results, all: &[[(&str, &str); 4]], what: &str) -> Checked {
+    let lead = |ranges: &[(&str, &str); 4]| {
+        let widths = ranges.iter().map(|(rule, kind)| width(results, rule, kind));
+        let widths = widths.collect::<Result<Vec<f64>, String>>()?;
+        Ok(widths[0] - greatest(widths[1..].iter().copied()))
     };
-    match all.into_iter().map(lead).collect::<Option<Vec<f64>>>() {
-        Some(leads) => Finding::at_least(least(leads), WIDER, what),
-        None => Finding::too_little(MISSING),
-    }
+    let leads = all.iter().map(lead).collect::<Result<Vec<f64>, String>>()?;
+    Ok(Finding::at_least(least(leads), WIDER, what))
 }
 
 /// Smallest difference in decades that counts as wider: less than the distance between two step sizes of the paper.
 const WIDER: f64 = 0.1;
 
-/// Median divergences above the floor under Adam, at the step size nearest to 0.01.
-fn at_a_hundredth(results: &Results) -> Option<[f64; 4]> {
-    let mut found = [f64::NAN; 4];
-    for (slot, kind) in found.iter_mut().zip(KINDS) {
-        let all = excesses(results, "adam", kind)?;
-        let off = |rate: f64| (rate / 0.01).ln().abs();
-        *slot = all.iter().min_by(|a, b| off(a.0).total_cmp(&off(b.0)))?.1;
-    }
-    Some(found)
+/// Median divergences above the floor of all methods under Adam, at the step size nearest to 0.01.
+fn at_a_hundredth(results: &Results) -> Result<Vec<f64>, String> {
+    let of = |kind: &str| {
+        let off = |(rate, _): &(f64, f64)| (rate / 0.01).ln().abs();
+        let nearest = excesses(results, "adam", kind)?.into_iter().min_by(|a, b| off(a).total_cmp(&off(b)));
+        Ok(nearest.ok_or(MISSING)?.1)
+    };
+    KINDS.into_iter().map(of).collect()
 }
 
-fn all_converge(results: &Results) -> Finding {
-    let Some(excesses) = at_a_hundredth(results) else { return Finding::too_little(MISSING) };
+fn all_converge(results: &Results) -> Checked {
     // The paper's 15, minus the 6.7 of its floor.
     let what = "median divergence above the floor at the step size nearest to 0.01, greatest over methods";
-    Finding::at_most(greatest(excesses), 8.3, what)
+    Ok(Finding::at_most(greatest(at_a_hundredth(results)?), 8.3, what))
 }
 
-fn parallel_is_lowest(results: &Results) -> Finding {
-    let Some([parallel, others @ ..]) = at_a_hundredth(results) else { return Finding::too_little(MISSING) };
+fn parallel_is_lowest(results: &Results) -> Checked {
+    let all = at_a_hundredth(results)?;
     let what = "median divergence of the lowest other method less that of pMCSA, in nats";
-    Finding::at_least(least(others) - parallel, 0.0, what)
+    Ok(Finding::at_least(least(all[1..].iter().copied()) - all[0], 0.0, what))
 }

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use crate::catalog::{AnnealedConfig, FamilyConfig, Target};
-use crate::claims::{Check, ENOUGH, Finding, LEVEL, mean};
+use crate::claims::{Check, Checked, ENOUGH, Finding, LEVEL, mean};
 use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::results::{Results, Series};
 use crate::selector::{approach, family};
-use crate::tables::{Sheet, stand_ins};
+use crate::tables::{Table, in_groups, or_dash, stand_ins};
 
 /// Metrics that are ranked, with their titles; larger values are better.
 const RANKED: [(&str, &str); 3] =
@@ -25,7 +25,7 @@ const TOLERANCE: f64 = 0.1;
 
 /// Results by data set and method. The first target of a data set counts, and methods that occur on all of these; further targets
 /// and methods are variants of settings.
-pub(super) struct Board<'r> {
+pub(super) struct Ranking<'r> {
     /// Series of one target of each data set: one of each common method, in the order of the file.
     sets: Vec<Vec<Series<'r>>>,
     /// Series of other targets and methods.
@@ -37,26 +37,24 @@ fn is_scalable(series: &Series<'_>) -> bool {
     series.shape().is_some() && family(series) != "posterior"
 }
 
-impl<'r> Board<'r> {
+impl<'r> Ranking<'r> {
     pub(super) fn of(results: &'r Results) -> Self {
-        let (mut sets, mut variants) = (Vec::<Vec<Series<'r>>>::new(), Vec::new());
-        for series in results.series() {
-            match sets.iter_mut().find(|all| all[0].target().data() == series.target().data()) {
-                Some(all) if series.target() == all[0].target() => all.push(series),
-                Some(_) => variants.push(series),
-                None => sets.push(vec![series]),
-            }
-        }
+        let of_data =
+            in_groups(results.series().into_iter().map(|series| (series.task.target().data(), series)));
+        let is_first = |all: &Vec<Series<'r>>, series: &Series<'r>| series.target() == all[0].target();
         let is_alike = |a: &Series<'_>, b: &Series<'_>| a.shape() == b.shape() && a.method() == b.method();
-        let known = sets.clone();
-        let is_common =
-            |one: &Series<'_>| known.iter().all(|others| others.iter().any(|other| is_alike(one, other)));
-        for all in &mut sets {
-            let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(all).into_iter().partition(is_common);
-            *all = kept;
+        let is_common = |one: &Series<'_>| {
+            let has =
+                |all: &Vec<Series<'r>>| all.iter().any(|other| is_first(all, other) && is_alike(one, other));
+            of_data.iter().all(|(_, all)| has(all))
+        };
+        let (mut sets, mut variants) = (Vec::new(), Vec::new());
+        for (_, all) in &of_data {
+            let is_kept = |series: &Series<'r>| is_first(all, series) && is_common(series);
+            let (kept, others): (Vec<_>, Vec<_>) = all.iter().cloned().partition(is_kept);
+            sets.extend(Some(kept).filter(|kept| !kept.is_empty()));
             variants.extend(others);
         }
-        sets.retain(|all| !all.is_empty());
         Self { sets, variants }
     }
 
@@ -100,7 +98,7 @@ pub(super) fn rank(values: &[f64], place: usize) -> f64 {
 
 /// Mean ranks; the other figures are in the file.
 pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
-    let board = Board::of(results);
+    let board = Ranking::of(results);
     if board.sets.is_empty() {
         return Vec::new();
     }
@@ -133,26 +131,23 @@ pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
 }
 
 /// Mean ranks; the other tables are in the file.
-pub(super) fn tables(results: &Results) -> Vec<Sheet> {
-    let board = Board::of(results);
+pub(super) fn tables(results: &Results) -> Vec<Table> {
+    let board = Ranking::of(results);
     let columns = RANKED.map(|(metric, _)| board.ranks(metric));
-    let cell = |ranks: &[f64]| match bootstrap(ranks, LEVEL) {
-        None => "–".to_owned(),
-        Some(Interval { value, replicates: 1, .. }) => format!("{value:.2}"),
-        Some(Interval { value, low, high, .. }) => format!("{value:.2} [{low:.2}, {high:.2}]"),
+    let cell = |ranks: &[f64]| {
+        or_dash(bootstrap(ranks, LEVEL).map(|Interval { value, low, high, replicates }| match replicates {
+            1 => format!("{value:.2}"),
+            _ => format!("{value:.2} [{low:.2}, {high:.2}]"),
+        }))
     };
     let row = |place: usize| {
         let name = columns[0][place].0.clone();
         std::iter::once(name).chain(columns.iter().map(|all| cell(&all[place].1))).collect()
     };
+    let head = ["Method"].into_iter().chain(RANKED.map(|(_, title)| title)).collect::<Vec<_>>().join(" | ");
+    let rows = (0..columns[0].len()).map(row).collect();
     let note = "Rank among the scalable methods, 1 the best, averaged over data sets: means over splits with 90 % bootstrap intervals.";
-    vec![Sheet {
-        name: "ranks".to_owned(),
-        title: "Mean ranks".to_owned(),
-        head: std::iter::once("Method").chain(RANKED.map(|(_, title)| title)).map(str::to_owned).collect(),
-        rows: (0..columns[0].len()).map(row).collect(),
-        note: format!("{note}{}", stand_ins(results)),
-    }]
+    vec![Table::new("ranks", "Mean ranks", &head, rows, format!("{note}{}", stand_ins(results)))]
 }
 
 /// Checks of the claims on ranks.
@@ -173,11 +168,11 @@ pub(super) const SPARSE: [(&str, Check); 3] = [
 pub(super) const LOCAL: [(&str, Check); 1] = [("half_of_the_gap", half_of_the_gap)];
 
 /// Finding on a number made of the mean ranks of a split: of those of NS-DAIS, of SL-DAIS, of B-NAF, and of all others.
-fn of_ranks(results: &Results, metric: &str, what: &str, number: fn([&[f64]; 4]) -> f64) -> Finding {
-    let ranks = Board::of(results).ranks(metric);
+fn of_ranks(results: &Results, metric: &str, what: &str, number: fn([&[f64]; 4]) -> f64) -> Checked {
+    let ranks = Ranking::of(results).ranks(metric);
     let splits = ranks.first().map_or(0, |(_, ranks)| ranks.len());
     if splits < ENOUGH {
-        return Finding::too_little(format!("fewer than three splits: {what}"));
+        return Err(format!("fewer than three splits: {what}"));
     }
     let kinds = ["NS-DAIS", "SL-DAIS", "B-NAF"];
     let values = (0..splits).map(|split| {
@@ -188,15 +183,15 @@ fn of_ranks(results: &Results, metric: &str, what: &str, number: fn([&[f64]; 4])
         let others = of(&|name| !name.starts_with(kinds[1]) && name != kinds[2]);
         number([&naive, &surrogate, &flow, &others])
     });
-    Finding::mean_above(&values.collect::<Vec<f64>>(), 0.0, what)
+    Ok(Finding::mean_above(&values.collect::<Vec<f64>>(), 0.0, what))
 }
 
-fn sl_above_ns(results: &Results, metric: &str) -> Finding {
+fn sl_above_ns(results: &Results, metric: &str) -> Checked {
     let what = "mean rank of NS-DAIS less that of SL-DAIS with as many steps";
     of_ranks(results, metric, what, |[naive, surrogate, ..]| mean(naive) - mean(surrogate))
 }
 
-fn flow_and_sl_are_best(results: &Results) -> Finding {
+fn flow_and_sl_are_best(results: &Results) -> Checked {
     let what =
         "best mean rank on the bound of other methods less the worse of those of the flow and of SL-DAIS";
     of_ranks(results, "elbo", what, |[_, surrogate, flow, others]| {
@@ -206,35 +201,29 @@ fn flow_and_sl_are_best(results: &Results) -> Finding {
 }
 
 /// Log predictive density of the scalable fit with the best mean less that of HMCECS: the least of all data sets.
-fn best_fit_as_chains(results: &Results) -> Finding {
-    let board = Board::of(results);
-    let mut worst: Option<(Interval, String)> = None;
-    for all in &board.sets {
-        let Some(chains) = all.iter().find(|series| series.method().kind() == "hmcecs") else { continue };
-        let gain = |series: &Series<'_>| bootstrap(&series.differences(chains, "lpd"), LEVEL);
+fn best_fit_as_chains(results: &Results) -> Checked {
+    let board = Ranking::of(results);
+    let best_of = |all: &Vec<Series<'_>>| {
+        let chains = all.iter().find(|series| series.method().kind() == "hmcecs")?;
+        let gain = |series: &Series<'_>| {
+            let found = bootstrap(&series.differences(chains, "lpd"), LEVEL)?;
+            Some((found, format!("{} on {}", approach(series), series.place())))
+        };
         let fits = all.iter().filter(|series| is_scalable(series));
-        let best = fits.filter_map(|series| {
-            Some((gain(series)?, format!("{} on {}", approach(series), series.place())))
-        });
-        let Some(best) = best.max_by(|a, b| a.0.value.total_cmp(&b.0.value)) else { continue };
-        if worst.as_ref().is_none_or(|(known, _)| best.0.value < known.value) {
-            worst = Some(best);
-        }
-    }
-    match worst {
-        Some((found, words)) if found.replicates >= ENOUGH => {
-            let what =
-                format!("log predictive density of the best scalable fit less that of HMCECS: {words}");
-            Finding::interval_above(found, -ALIKE, what)
-        }
-        _ => Finding::too_little("fewer than three splits of HMCECS"),
-    }
+        fits.filter_map(gain).max_by(|a, b| a.0.value.total_cmp(&b.0.value))
+    };
+    let all = board.sets.iter().filter_map(best_of);
+    let worst = all.reduce(|worst, next| if next.0.value < worst.0.value { next } else { worst });
+    let (found, words) =
+        worst.filter(|(found, _)| found.replicates >= ENOUGH).ok_or("fewer than three splits of HMCECS")?;
+    let what = format!("log predictive density of the best scalable fit less that of HMCECS: {words}");
+    Ok(Finding::interval_above(found, -ALIKE, what))
 }
 
 /// Number of variants of settings in which SL-DAIS with the most steps loses a bound to NS-DAIS or to the mean field although it wins
 /// with the usual settings, or the reverse; only differences whose interval excludes zero count.
-fn settings_decide_nothing(results: &Results) -> Finding {
-    let board = Board::of(results);
+fn settings_decide_nothing(results: &Results) -> Checked {
+    let board = Ranking::of(results);
     let usual: Vec<&Series<'_>> = board.sets.iter().flatten().collect();
     let (mut changed, mut compared, mut words) = (0, 0, Vec::new());
     for variant in board.variants.iter().filter(|series| family(series) == "surrogate") {
@@ -263,13 +252,13 @@ fn settings_decide_nothing(results: &Results) -> Finding {
         }
     }
     if compared == 0 || results.replicates() < ENOUGH {
-        return Finding::too_little("no variants of settings, or fewer than three splits");
+        return Err("no variants of settings, or fewer than three splits".to_owned());
     }
     let what = format!(
         "comparisons, of {compared} with other prior scales, numbers of points, first steps and rates, that have the opposite sign {}",
         words.join("; ")
     );
-    Finding::at_most(f64::from(changed), 0.0, what.trim())
+    Ok(Finding::at_most(f64::from(changed), 0.0, what.trim()))
 }
 
 /// Returns true if two annealed paths differ in their surrogates alone.
@@ -307,13 +296,13 @@ fn annealed(results: &Results, is_joint: bool) -> Vec<(usize, Series<'_>)> {
     others.filter_map(|series| Some((process(&series)?, series))).collect()
 }
 
+const NO_PATHS: &str = "no fits of annealed paths";
+
 /// End nearer to zero of the interval of the gain at the most inducing points less that at the fewest, paired over replicates.
-fn gain_grows(results: &Results, is_joint: bool) -> Finding {
+fn gain_grows(results: &Results, is_joint: bool) -> Checked {
     let ours = annealed(results, is_joint);
-    let ends = (ours.iter().min_by_key(|(points, _)| points), ours.iter().max_by_key(|(points, _)| points));
-    let (Some((few, fewest)), Some((many, most))) = ends else {
-        return Finding::too_little("no fits of annealed paths");
-    };
+    let (few, fewest) = ours.iter().min_by_key(|(points, _)| points).ok_or(NO_PATHS)?;
+    let (many, most) = ours.iter().max_by_key(|(points, _)| points).ok_or(NO_PATHS)?;
     let [low, high] = [fewest, most].map(|series| gains(results, series, GAUSSIAN, "elbo"));
     let growth = high.iter().filter_map(|(replicate, gain)| Some(gain - low.get(replicate)?));
     let what = format!(
@@ -324,7 +313,7 @@ fn gain_grows(results: &Results, is_joint: bool) -> Finding {
 
 /// End nearer to zero of the interval of the gain in accuracy on the set with the largest gain of the bound, with hyperparameters
 /// learned jointly.
-fn accuracy_follows_the_bound(results: &Results) -> Finding {
+fn accuracy_follows_the_bound(results: &Results) -> Checked {
     let gain = |series: &Series<'_>, metric| -> Vec<f64> {
         gains(results, series, GAUSSIAN, metric).into_values().collect()
     };
@@ -332,9 +321,8 @@ fn accuracy_follows_the_bound(results: &Results) -> Finding {
         bootstrap(&gain(series, "elbo"), LEVEL).map_or(f64::NEG_INFINITY, |gain| gain.value)
     };
     let joint = annealed(results, true);
-    let Some((_, largest)) = joint.iter().max_by(|a, b| bound(&a.1).total_cmp(&bound(&b.1))) else {
-        return Finding::too_little("no fits of annealed paths");
-    };
+    let largest = joint.iter().max_by(|a, b| bound(&a.1).total_cmp(&bound(&b.1)));
+    let (_, largest) = largest.ok_or(NO_PATHS)?;
     let label = largest.target().label();
     sure(
         gain(largest, "accuracy"),
@@ -343,24 +331,18 @@ fn accuracy_follows_the_bound(results: &Results) -> Finding {
 }
 
 /// Finding that the mean of some values is positive: if their interval contains zero there is not enough evidence.
-fn sure(values: Vec<f64>, what: String) -> Finding {
-    match bootstrap(&values, LEVEL) {
-        Some(found) if found.replicates >= ENOUGH && found.low > 0.0 => {
-            Finding::at_least(found.low, 0.0, what)
-        }
-        Some(found) if found.replicates >= ENOUGH && found.high < 0.0 => {
-            Finding::at_least(found.high, 0.0, what)
-        }
-        Some(found) => {
-            Finding::too_little(format!("{what}: [{:.4}, {:.4}] contains zero", found.low, found.high))
-        }
-        None => Finding::too_little(what),
+fn sure(values: Vec<f64>, what: String) -> Checked {
+    let Some(found) = bootstrap(&values, LEVEL) else { return Err(what) };
+    match found.replicates >= ENOUGH {
+        true if found.low > 0.0 => Ok(Finding::at_least(found.low, 0.0, what)),
+        true if found.high < 0.0 => Ok(Finding::at_least(found.high, 0.0, what)),
+        _ => Err(format!("{what}: [{:.4}, {:.4}] contains zero", found.low, found.high)),
     }
 }
 
 /// Distance from one half of the share of the gap that most steps close, at the end of its interval that is farther away; for the
 /// published form, a chain for each datum, from the longest first steps.
-fn half_of_the_gap(results: &Results) -> Finding {
+fn half_of_the_gap(results: &Results) -> Checked {
     let all = results.series();
     let paths = |series: &Series<'_>| match series.shape() {
         Some(FamilyConfig::SemiAnnealed(semi)) if semi.steps > 0 && !semi.shared => {
@@ -371,18 +353,15 @@ fn half_of_the_gap(results: &Results) -> Finding {
     let published = all.iter().filter_map(|series| Some((paths(series)?, series)));
     let longest = published.max_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
     let oracle = all.iter().find(|series| !matches!(series.shape(), Some(FamilyConfig::SemiAnnealed(_))));
-    let (Some(((steps, _), longest)), Some(oracle)) = (longest, oracle) else {
-        return Finding::too_little("no fits of the families compared");
-    };
+    let (((steps, _), longest), oracle) = longest.zip(oracle).ok_or("no fits of the families compared")?;
     let [ours, whole] = [longest, oracle].map(|series| gains(results, series, STILL, "elbo"));
     let shares = ours.iter().filter_map(|(replicate, gain)| Some(gain / whole.get(replicate)?));
     let found = bootstrap(&shares.collect::<Vec<f64>>(), LEVEL);
-    let Some(Interval { low, high, .. }) = found.filter(|found| found.replicates >= ENOUGH) else {
-        return Finding::too_little("too few replicates of the families compared");
-    };
+    let found = found.filter(|found| found.replicates >= ENOUGH);
+    let Interval { low, high, .. } = found.ok_or("too few replicates of the families compared")?;
     let distance = (low - 0.5).abs().max((high - 0.5).abs());
     let what = format!(
         "distance from 0.5 of the 90 % interval [{low:.3}, {high:.3}] of the share of the gap that {steps} steps close"
     );
-    Finding::at_most(distance, TOLERANCE, what)
+    Ok(Finding::at_most(distance, TOLERANCE, what))
 }

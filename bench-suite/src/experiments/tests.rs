@@ -184,7 +184,7 @@ fn all_splits_are_ranked() {
     let results = results("sl-dais/fig2-ranks", Default, |task, _, _| vec![("elbo", level(task))]);
     let dais = results.find(|series| level(series.task) == 3.0).unwrap();
     assert_eq!((dais.outcomes.len(), results.replicates()), (3, 5));
-    let ranks = sl_dais::Board::of(&results).ranks("elbo");
+    let ranks = sl_dais::Ranking::of(&results).ranks("elbo");
     let expected = [
         ("mean field", 6.0),
         ("Gaussian", 7.0),
@@ -360,7 +360,7 @@ fn the_winner_keeps_to_its_budget() {
         let cost = ("p_evaluations", cost * budget as f64);
         vec![("failed", 0.0), ("answer_error", error), cost, ("seconds", 1.0)]
     });
-    let board = Board::of(&results);
+    let board = Scoreboard::of(&results);
     let last = *board.budgets.last().unwrap();
     for case in &board.cases {
         assert_eq!(board.winner(case, last, "answer_error"), Some("moments-student-t"));

@@ -2,7 +2,7 @@
 //! charts.
 
 use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style};
-use mcsa_theory::claims::{self as theory, Effort, Examined, Finding as Found, Judgement, Standing};
+use mcsa_theory::claims::{self as theory, Effort, Examined, Finding as Found, Judgement, Standing, Witness};
 use mcsa_theory::curves::{self, Chart, Curve};
 
 use crate::claims::{Finding, Verdict};
@@ -20,36 +20,35 @@ pub(crate) fn examined(id: &str) -> Finding {
     judged(id).map_or_else(unknown, |judgement| of(&judgement))
 }
 
+/// The corrected formulas of a claim; empty if there are none.
+fn corrected(judgement: &Judgement, joint: &str) -> String {
+    judgement.corrected.iter().map(|corrected| &*corrected.formula).collect::<Vec<&str>>().join(joint)
+}
+
 /// Converts the result of a search to a finding, with the corrected statement.
 fn of(judgement: &Judgement) -> Finding {
     let Examined { formula, method, finding, .. } = &judgement.printed;
     let Found { standing, tried, .. } = finding;
-    let instead: Vec<&str> = judgement.corrected.iter().map(|corrected| &*corrected.formula).collect();
-    let instead = match instead.as_slice() {
-        [] => String::new(),
-        all => format!("; instead {}", all.join("; and ")),
+    let instead = match corrected(judgement, "; and ") {
+        none if none.is_empty() => none,
+        formulas => format!("; instead {formulas}"),
     };
-    let Some(witness) = finding.shown() else {
+    let witness = finding.shown().filter(|_| *standing != Standing::NotCheckable);
+    let Some(Witness { lhs, rhs, badness, identity, case, .. }) = witness else {
         return Finding::not_reproducible(format!("{formula}: {method}{instead}"));
     };
-    let threshold = if witness.identity { 0.0 } else { 1.0 };
     let (verdict, number, reason) = match standing {
-        Standing::NotCheckable => return Finding::not_reproducible(format!("{formula}: {method}{instead}")),
         Standing::Violated => {
-            let (lhs, rhs, case) = (witness.lhs, witness.rhs, &witness.case);
-            let reason = format!("{formula}: {lhs:.5} against {rhs:.5} at {case}{instead}");
-            (Verdict::Disagree, witness.badness, reason)
+            (Verdict::Disagree, *badness, format!("{lhs:.5} against {rhs:.5} at {case}{instead}"))
         }
-        Standing::Holds | Standing::Tight => {
-            let worst = finding.worst_badness().unwrap_or(f64::NAN);
-            (
-                Verdict::Agree,
-                worst,
-                format!("{formula}: the worst of {tried} problems, left side over right ({standing})"),
-            )
-        }
+        _ => (
+            Verdict::Agree,
+            finding.worst_badness().unwrap_or(f64::NAN),
+            format!("the worst of {tried} problems, left side over right ({standing})"),
+        ),
     };
-    Finding { verdict, number, threshold, reason }
+    let threshold = if *identity { 0.0 } else { 1.0 };
+    Finding { verdict, number, threshold, reason: format!("{formula}: {reason}") }
 }
 
 /// A figure for each chart, with the verdict of a search in its caption.
@@ -66,16 +65,12 @@ fn figure(chart: &Chart) -> Figure {
         None => chart.sight.to_owned(),
     };
     let is_cloud = chart.name == "jensen-gap";
-    let x = if is_cloud || doubles(&chart.curves) {
-        Axis::log(title(chart.x))
-    } else {
-        Axis::linear(title(chart.x))
+    let axis = |label: &str, is_log| match is_log {
+        true => Axis::log(title(label)),
+        false => Axis::linear(title(label)),
     };
-    let y = if is_cloud || spans_decades(&chart.curves) {
-        Axis::log(title(chart.y))
-    } else {
-        Axis::linear(title(chart.y))
-    };
+    let x = axis(chart.x, is_cloud || doubles(&chart.curves));
+    let y = axis(chart.y, is_cloud || spans_decades(&chart.curves));
     let mut panel = Panel::new(x, y);
     if is_cloud {
         let ends = [3e-4, 1.0];
@@ -168,17 +163,17 @@ fn is_symbol(before: char, c: char, after: char) -> bool {
 
 /// Printed formula, verdict and corrected formulas of a claim, for tables.
 pub(crate) fn cells(id: &str) -> [String; 3] {
-    let Some(judgement) = judged(id) else { return Default::default() };
-    let instead: Vec<&str> = judgement.corrected.iter().map(|corrected| &*corrected.formula).collect();
-    let verdict = judgement.standing().to_string().to_lowercase();
-    [judgement.printed.formula.clone(), verdict, instead.join("; ")]
+    let of = |judgement: Judgement| {
+        let verdict = judgement.standing().to_string().to_lowercase();
+        [judgement.printed.formula.clone(), verdict, corrected(&judgement, "; ")]
+    };
+    judged(id).map(of).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::claims::tests::entry;
-    use mcsa_theory::claims::Witness;
 
     #[test]
     fn symbols_are_in_italics_and_words_are_not() {

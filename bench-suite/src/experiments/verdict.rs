@@ -1,16 +1,16 @@
 //! Error rates of the verdict on a fit: tallies of right and wrong answers, figures, table and checks.
 
-use mcsa_diagnostics::quantile;
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
-use crate::catalog::{Case, Target};
-use crate::claims::{Check, Finding, LEVEL, Verdict};
+use super::scoreboard::evaluations;
+use crate::catalog::Case;
+use crate::claims::{Check, Checked, Finding, LEVEL, Verdict};
 use crate::figures::FigureFile;
 use crate::figures::curves::status;
 use crate::interval::binomial;
 use crate::results::Results;
 use crate::store::Row;
-use crate::tables::{Sheet, rate};
+use crate::tables::{Table, in_groups, median, or_dash, rate};
 
 /// Largest error of a mean, in standard deviations, and largest factor of a standard deviation, of an answer that is not wrong.
 const LIMITS: (f64, f64) = (0.3, 1.3);
@@ -23,7 +23,7 @@ const RANGE: (f64, f64) = (0.01, 100.0);
 /// Place of answers of targets without moments.
 const NOWHERE: f64 = 300.0;
 
-/// Witnesses: metric and name.
+/// Checks of a fit: metric and name.
 const WITNESSES: [(&str, &str); 10] = [
     ("objects_weights", "weights"),
     ("objects_start", "starts"),
@@ -92,11 +92,22 @@ impl Run {
     fn is_false_light(&self) -> bool {
         self.light && self.wrong
     }
-
-    fn is_false_heavy(&self) -> bool {
-        !self.light && !self.wrong
-    }
 }
+
+/// A property of a fit.
+type Is = fn(&Run) -> bool;
+
+/// Numbers of runs in the table: their titles, and what is true of those that count.
+const COUNTS: [(&str, Is); 8] = [
+    ("Runs", |_| true),
+    ("Yes", |run| run.yes),
+    ("No", |run| !run.yes),
+    ("Wrong", |run| run.wrong),
+    ("Yes and wrong", Run::is_false_yes),
+    ("No and right", Run::is_false_no),
+    ("k-hat < 0.7 and wrong", Run::is_false_light),
+    ("k-hat ≥ 0.7 and right", |run| !run.light && !run.wrong),
+];
 
 /// Class of a case, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,15 +132,10 @@ struct Tally<'r> {
 
 /// Tallies of all cases, in the order of the classes and of the file.
 fn tallies(results: &Results) -> Vec<Tally<'_>> {
-    let mut cases: Vec<(&Case, Vec<&Row>)> = Vec::new();
-    for outcome in &results.outcomes {
-        let Target::Case { case } = outcome.job.task.target() else { continue };
-        match cases.iter_mut().find(|(known, _)| *known == case) {
-            Some((_, rows)) => rows.extend(&outcome.rows),
-            None => cases.push((case, outcome.rows.iter().collect())),
-        }
-    }
-    let mut all: Vec<Tally<'_>> = cases.into_iter().map(|(case, rows)| Tally::of(case, rows)).collect();
+    let of_cases = results.outcomes.iter().filter_map(|one| Some((one.job.task.target().case()?, &one.rows)));
+    let cases = in_groups(of_cases).into_iter();
+    let mut all: Vec<Tally<'_>> =
+        cases.map(|(case, rows)| Tally::of(case, rows.into_iter().flatten().collect())).collect();
     all.sort_by_key(|tally| tally.class);
     all
 }
@@ -146,10 +152,6 @@ impl<'r> Tally<'r> {
         Self { case, class, start_share, runs: rows.iter().map(|row| Run::of(row)).collect(), rows }
     }
 
-    fn count(&self, is_it: impl Fn(&Run) -> bool) -> usize {
-        self.runs.iter().filter(|run| is_it(run)).count()
-    }
-
     /// Number of runs in which a witness objects.
     fn objections(&self, witness: &str) -> usize {
         self.rows.iter().filter(|row| row.values.get(witness) == Some(&1.0)).count()
@@ -158,7 +160,8 @@ impl<'r> Tally<'r> {
 
 /// Number of runs of a class for which something is true.
 fn count(all: &[Tally<'_>], class: Class, is_it: impl Fn(&Run) -> bool) -> usize {
-    all.iter().filter(|tally| tally.class == class).map(|tally| tally.count(&is_it)).sum()
+    let runs = all.iter().filter(|tally| tally.class == class).flat_map(|tally| &tally.runs);
+    runs.filter(|run| is_it(run)).count()
 }
 
 /// Numbers of runs and of errors of the verdict.
@@ -207,9 +210,9 @@ pub(super) const CHECKS: [(&str, Check); 3] = [
 ];
 
 /// The claim that a rate is at most `limit`: both ends of its exact interval have to be on one side.
-fn at_most(count: usize, of: usize, limit: f64, what: &str) -> Finding {
+fn at_most(count: usize, of: usize, limit: f64, what: &str) -> Checked {
     if of == 0 {
-        return Finding::too_little(format!("no runs: {what}"));
+        return Err(format!("no runs: {what}"));
     }
     let (number, [low, high]) = (count as f64 / of as f64, binomial(count, of, LEVEL));
     let verdict = match () {
@@ -223,10 +226,10 @@ fn at_most(count: usize, of: usize, limit: f64, what: &str) -> Finding {
         100.0 * high,
         100.0 * limit
     );
-    Finding { verdict, number, threshold: limit, reason }
+    Ok(Finding { verdict, number, threshold: limit, reason })
 }
 
-fn better_than_shape(results: &Results) -> Finding {
+fn better_than_shape(results: &Results) -> Checked {
     let one = |is: bool| f64::from(u8::from(is));
     let planted = tallies(results).into_iter().filter(|tally| tally.class == Class::Planted);
     let differences: Vec<f64> = planted
@@ -235,7 +238,7 @@ fn better_than_shape(results: &Results) -> Finding {
         .collect();
     let what =
         "rate of wrong answers with k-hat below 0.7, less that of wrong answers with yes, on the same runs";
-    Finding::mean_above(&differences, 0.0, what)
+    Ok(Finding::mean_above(&differences, 0.0, what))
 }
 
 /// Errors of planted failures, of good targets, and objections.
@@ -303,33 +306,18 @@ fn objections(all: &[Tally<'_>], results: &Results) -> FigureFile {
 }
 
 /// A row for each case, and one for each class.
-pub(super) fn tables(results: &Results) -> Vec<Sheet> {
+pub(super) fn tables(results: &Results) -> Vec<Table> {
     let all = tallies(results);
-    let head = [
-        "Target",
-        "Class",
-        "Starts that reach it",
-        "Runs",
-        "Yes",
-        "No",
-        "Wrong",
-        "Yes and wrong",
-        "No and right",
-        "k-hat < 0.7 and wrong",
-        "k-hat ≥ 0.7 and right",
-        "Objections",
-        "Evaluations, median",
-    ];
-    vec![Sheet {
-        name: "verdicts".to_owned(),
-        title: "Verdicts on fits whose answers are known".to_owned(),
-        head: head.map(str::to_owned).into(),
-        rows: all.iter().map(row).chain(totals(&all)).collect(),
-        note: "Wrong: a mean off by more than 0.3 standard deviations of the posterior, or a standard deviation by more than a factor 1.3; any \
-               answer, where the density has no integral or no variance. Hidden: fewer than one start in twenty ends there. Rates with exact \
-               90 % intervals."
-            .to_owned(),
-    }]
+    let counts = COUNTS.map(|(title, _)| title).join(" | ");
+    vec![Table::new(
+        "verdicts",
+        "Verdicts on fits whose answers are known",
+        &format!("Target | Class | Starts that reach it | {counts} | Objections | Evaluations, median"),
+        all.iter().map(row).chain(totals(&all)).collect(),
+        "Wrong: a mean off by more than 0.3 standard deviations of the posterior, or a standard deviation by more than a factor 1.3; any \
+         answer, where the density has no integral or no variance. Hidden: fewer than one start in twenty ends there. Rates with exact \
+         90 % intervals.",
+    )]
 }
 
 fn row(tally: &Tally<'_>) -> Vec<String> {
@@ -340,62 +328,35 @@ fn row(tally: &Tally<'_>) -> Vec<String> {
         Class::Good => "good",
     };
     let trial = if TRIAL.contains(&&*title) { ", trial" } else { "" };
-    let objections: Vec<String> = WITNESSES
-        .iter()
-        .map(|(metric, name)| (tally.objections(metric), name))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{name} {count}"))
-        .collect();
-    let evaluations =
-        |row: &&Row| ["p_evaluations", "p_gradients"].iter().filter_map(|name| row.values.get(*name)).sum();
-    let mut evaluations: Vec<f64> = tally.rows.iter().map(evaluations).collect();
-    let median = if evaluations.is_empty() { f64::NAN } else { quantile(&mut evaluations, 0.5) };
-    let counts = [
-        tally.runs.len(),
-        tally.count(|run| run.yes),
-        tally.count(|run| !run.yes),
-        tally.count(|run| run.wrong),
-        tally.count(Run::is_false_yes),
-        tally.count(Run::is_false_no),
-        tally.count(Run::is_false_light),
-        tally.count(Run::is_false_heavy),
-    ];
-    let share = tally.start_share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+    let objections = WITNESSES.iter().map(|(metric, name)| (tally.objections(metric), name));
+    let objections =
+        objections.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{name} {count}"));
+    let objections = objections.collect::<Vec<String>>().join(", ");
+    let share = or_dash(tally.start_share.map(|share| format!("{:.0} %", 100.0 * share)));
     let mut cells = vec![title.clone(), format!("{class}{trial}"), share];
-    cells.extend(counts.map(|count| count.to_string()));
-    cells.extend([objections.join(", "), format!("{median:.0}")]);
+    let count = |is_it: Is| tally.runs.iter().filter(|run| is_it(run)).count();
+    cells.extend(COUNTS.map(|(_, is_it)| count(is_it).to_string()));
+    let evaluations = median(tally.rows.iter().map(|row| evaluations(row)));
+    cells.extend([objections, format!("{evaluations:.0}")]);
     cells
 }
 
-/// A property of a fit.
-type Is = fn(&Run) -> bool;
-
 /// Rates of all planted failures, all hidden ones, all good targets.
 fn totals(all: &[Tally<'_>]) -> [Vec<String>; 3] {
-    let line = |class: Class, name: &str, rates: [Option<(Is, usize)>; 4]| {
-        let count = |is_it: &dyn Fn(&Run) -> bool| count(all, class, is_it);
-        let numbers =
-            [count(&|_| true), count(&|run| run.yes), count(&|run| !run.yes), count(&|run| run.wrong)];
-        let rate = |of: Option<(Is, usize)>| {
-            of.map_or_else(|| "–".to_owned(), |(is_it, of)| rate(count(&is_it), of, 1))
-        };
-        [
-            vec![format!("All: {name}"), String::new(), String::new()],
-            numbers.map(|number| number.to_string()).to_vec(),
-            rates.map(rate).to_vec(),
-            vec![String::new(); 2],
-        ]
-        .concat()
+    let line = |class: Class, name: &str, of: [Option<usize>; 4]| {
+        let counts = COUNTS.map(|(_, is_it)| count(all, class, is_it));
+        let (numbers, rates) = counts.split_at(4);
+        let numbers = numbers.iter().map(usize::to_string);
+        let rates = rates.iter().zip(of).map(|(count, of)| or_dash(of.map(|of| rate(*count, of, 1))));
+        let name = [format!("All: {name}"), String::new(), String::new()].into_iter();
+        name.chain(numbers).chain(rates).chain([String::new(), String::new()]).collect()
     };
-    let of = |class| count(all, class, |_| true);
+    let of = |class| Some(count(all, class, |_| true));
     let (planted, hidden, good) = (of(Class::Planted), of(Class::Hidden), of(Class::Good));
-    let right = count(all, Class::Good, |run| !run.wrong);
-    let (yes, no): (Is, Is) = (Run::is_false_yes, Run::is_false_no);
-    let (light, heavy): (Is, Is) = (Run::is_false_light, Run::is_false_heavy);
-    let name = "planted failures that starts can reach";
+    let right = Some(count(all, Class::Good, |run| !run.wrong));
     [
-        line(Class::Planted, name, [Some((yes, planted)), None, Some((light, planted)), None]),
-        line(Class::Hidden, "hidden ones", [Some((yes, hidden)), None, None, None]),
-        line(Class::Good, "good targets", [Some((yes, good)), Some((no, right)), None, Some((heavy, right))]),
+        line(Class::Planted, "planted failures that starts can reach", [planted, None, planted, None]),
+        line(Class::Hidden, "hidden ones", [hidden, None, None, None]),
+        line(Class::Good, "good targets", [good, right, None, right]),
     ]
 }

@@ -1,10 +1,11 @@
-//! Traces with bands, for figures of metrics against steps.
+//! Lines with bands, means in rows, and captions.
 
 use crate::catalog::FamilyConfig;
 use crate::interval::Interval;
 use crate::look;
 use crate::results::{Results, Series};
-use mcsa_plot::{Layer, Panel, Style};
+use crate::tables::{distinct, in_groups};
+use mcsa_plot::{Axis, Layer, Panel, Style};
 
 /// Levels of the lower end, middle and upper end of a band of quantiles.
 pub(crate) const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
@@ -15,61 +16,58 @@ pub(crate) const FEWEST: usize = 3;
 /// Abscissae; then low, middle and high ordinates.
 pub(super) type Curve = (Vec<f64>, [Vec<f64>; 3]);
 
-/// Adds the median of a metric over replicates against steps, and the band from the tenth to the ninetieth percentile; `from`
-/// is the first step drawn, which on a logarithmic axis is at least 1.
-pub(crate) fn with_medians(
-    panel: Panel,
-    series: &[Series<'_>],
-    name: &str,
-    from: u64,
-    look: impl Fn(&Series<'_>) -> (String, Style),
-) -> Panel {
-    with(panel, series, from, look, |series| series.quantiles(name, EIGHTY))
-}
+/// A line with its name and style; true if it has a band.
+pub(super) type Line = ((String, Style), bool, Curve);
 
-/// Adds lines with bands; bands come first, so that they cover no line.
-pub(super) fn with(
-    mut panel: Panel,
-    series: &[Series<'_>],
-    from: u64,
-    look: impl Fn(&Series<'_>) -> (String, Style),
-    curve: impl Fn(&Series<'_>) -> Curve,
-) -> Panel {
-    let mut lines = Vec::new();
-    let many = series.len() > 4;
-    for series in series {
-        let (steps, columns) = curve(series);
-        let first = steps.iter().take_while(|step| **step < from as f64).count();
+/// Adds lines with bands, those of traces from a first step on. Bands come first, so that they cover no line; those of many traces are
+/// paler.
+pub(super) fn banded(mut panel: Panel, from: Option<u64>, lines: Vec<Line>) -> Panel {
+    let (many, mut layers) = (from.is_some() && lines.len() > 4, Vec::new());
+    for ((name, style), is_banded, (x, columns)) in lines {
+        let first = from.map_or(0, |from| x.iter().take_while(|step| **step < from as f64).count());
         let [low, middle, high] = columns.map(|column| column[first..].to_vec());
-        let steps = steps[first..].to_vec();
-        let (label, style) = look(series);
-        if series.outcomes.len() >= FEWEST {
-            // Several overlapping bands would hide the lines.
+        let x = x[first..].to_vec();
+        if is_banded {
             let band = if many { style.faint(0.6) } else { style };
-            panel = panel.with(Layer::band(steps.clone(), low, high).styled(band));
+            panel = panel.with(Layer::band(x.clone(), low, high).styled(band));
         }
-        lines.push(Layer::line(steps, middle).named(label).styled(style));
+        layers.push(Layer::line(x, middle).named(name).styled(style));
     }
-    lines.into_iter().fold(panel, Panel::with)
+    layers.into_iter().fold(panel, Panel::with)
 }
 
 /// Range of bands after the first tenth of the steps with a margin, after the number of times that the bands at all steps are wider;
 /// `None` if it is empty.
 pub(super) fn late(curves: impl Iterator<Item = Curve>) -> Option<(f64, (f64, f64))> {
-    let (mut all, mut late) = ((f64::INFINITY, f64::NEG_INFINITY), (f64::INFINITY, f64::NEG_INFINITY));
+    let (mut all, mut late) = ([f64::INFINITY, f64::NEG_INFINITY], [f64::INFINITY, f64::NEG_INFINITY]);
     for (steps, columns) in curves {
         let border = 0.1 * steps.last().copied().unwrap_or(0.0);
         let values = columns.iter().flat_map(|column| steps.iter().zip(column));
         for (step, &value) in values.filter(|(_, value)| value.is_finite()) {
-            all = (all.0.min(value), all.1.max(value));
-            if *step >= border {
-                late = (late.0.min(value), late.1.max(value));
+            for [low, high] in
+                [Some(&mut all), Some(&mut late).filter(|_| *step >= border)].into_iter().flatten()
+            {
+                (*low, *high) = (low.min(value), high.max(value));
             }
         }
     }
-    let margin = 0.05 * (late.1 - late.0);
+    let ([low, high], margin) = (late, 0.05 * (late[1] - late[0]));
     (margin > 0.0 && margin.is_finite())
-        .then_some(((all.1 - all.0) / (late.1 - late.0), (late.0 - margin, late.1 + margin)))
+        .then_some(((all[1] - all[0]) / (high - low), (low - margin, high + margin)))
+}
+
+/// Columns of rows.
+pub(crate) fn columns<const K: usize>(rows: impl IntoIterator<Item = [f64; K]>) -> [Vec<f64>; K] {
+    let mut columns = [const { Vec::new() }; K];
+    for row in rows {
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    columns
+}
+
+/// The panels, or an empty one with these axes.
+pub(crate) fn or_empty(panels: Vec<Panel>, [x, y]: [Axis; 2]) -> Vec<Panel> {
+    if panels.is_empty() { vec![Panel::new(x, y)] } else { panels }
 }
 
 /// A row of a panel: name and style, place, and mean, if there is one.
@@ -77,23 +75,14 @@ pub(super) type Mean = ((String, Style), f64, Option<Interval>);
 
 /// Adds means with intervals in rows, those of one name and style beside the others.
 pub(super) fn intervals(mut panel: Panel, rows: &[Mean]) -> Panel {
-    let mut looks: Vec<&(String, Style)> = Vec::new();
-    for (look, ..) in rows {
-        if !looks.contains(&look) {
-            looks.push(look);
-        }
-    }
-    for (index, look) in looks.iter().enumerate() {
-        let mut columns = [const { Vec::new() }; 4];
-        for (_, at, mean) in rows.iter().filter(|(known, ..)| known == *look) {
-            let Some(mean) = mean else { continue };
-            let values = [*at, mean.value, mean.low, mean.high];
-            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
-        }
-        let [at, value, low, high] = columns;
-        let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, looks.len());
-        let layer = if look.0.is_empty() { layer } else { layer.named(look.0.clone()) };
-        panel = panel.with(layer.styled(look.1));
+    let looks = in_groups(rows.iter().map(|(look, at, mean)| (look, (at, mean))));
+    let count = looks.len();
+    for (index, ((name, style), rows)) in looks.into_iter().enumerate() {
+        let means = rows.into_iter().filter_map(|(at, mean)| Some((at, mean.as_ref()?)));
+        let [at, value, low, high] = columns(means.map(|(at, mean)| [*at, mean.value, mean.low, mean.high]));
+        let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, count);
+        let layer = if name.is_empty() { layer } else { layer.named(name.clone()) };
+        panel = panel.with(layer.styled(*style));
     }
     panel
 }
@@ -122,18 +111,15 @@ fn caption(results: &Results, middle: &str, band: &str) -> String {
 /// Text on methods that are planned with fewer replicates than the others.
 fn fewer(results: &Results) -> String {
     let Ok(preset) = results.experiment.preset(results.preset) else { return String::new() };
-    let mut listed: Vec<String> = Vec::new();
-    for series in results.series() {
+    let few = |series: &Series<'_>| {
         let count = preset.replicates_of(series.task);
         let name = match series.shape() {
             Some(FamilyConfig::Annealed(annealed)) => annealed.surrogate.name(),
             _ => look::name(series.method().kind()),
         };
-        let text = format!("{name} {count}");
-        if count < preset.replicates && !listed.contains(&text) {
-            listed.push(text);
-        }
-    }
+        (count < preset.replicates).then(|| format!("{name} {count}"))
+    };
+    let listed = distinct(results.series().iter().filter_map(few));
     if listed.is_empty() { String::new() } else { format!(" Fewer replicates: {}.", listed.join(", ")) }
 }
 

@@ -8,7 +8,9 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::FigureFile;
-use super::curves::{Curve, EIGHTY, FEWEST, intervals, late, provenance, provenance_of_means, status, with};
+use super::curves::{
+    Curve, EIGHTY, FEWEST, Line, banded, columns, intervals, late, provenance, provenance_of_means, status,
+};
 use crate::catalog::Method;
 use crate::exact::Value as Exact;
 use crate::interval::{Interval, bootstrap};
@@ -17,6 +19,7 @@ use crate::metric::{Metric, Vector};
 use crate::published;
 use crate::results::{Results, Series, medians_of_parts};
 use crate::selector::{Row, Settings, combinations, family, gains, named, rows as all_rows};
+use crate::tables::{distinct, in_groups};
 use crate::task::{Labels, Task};
 use mcsa_diagnostics::quantile;
 
@@ -26,7 +29,6 @@ use mcsa_diagnostics::quantile;
 pub struct Drawn {
     /// Name, unique within the experiment.
     pub(crate) name: String,
-    /// Text before the one on replicates and bands.
     #[serde(default)]
     caption: String,
     columns: Option<usize>,
@@ -34,7 +36,6 @@ pub struct Drawn {
     width: Option<f64>,
     #[serde(default)]
     shares: Vec<Shared>,
-    /// True if the figure is left out where no fits are shown.
     #[serde(default)]
     optional: bool,
     #[serde(rename = "panel", default)]
@@ -52,104 +53,60 @@ enum Shared {
 }
 
 /// A panel as written.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Written {
-    #[serde(default)]
     metric: String,
-    /// Settings of the fits; of a list one member suffices.
-    #[serde(rename = "where", default)]
+    #[serde(rename = "where")]
     place: Table,
-    /// Settings by which panels differ; each combination is a panel.
-    #[serde(default)]
     panels: Table,
-    /// Title, in which `{budget}` is the value of a setting.
-    #[serde(default)]
     title: String,
-    /// Names of values in titles and categories.
-    #[serde(default)]
     titles: BTreeMap<String, String>,
-    /// Names of kinds of methods in the legend.
-    #[serde(default)]
     names: BTreeMap<String, String>,
-    #[serde(default)]
     value: Scaled,
-    #[serde(default)]
     x: Scaled,
-    #[serde(default)]
     against: Against,
-    #[serde(default)]
     summary: Summary,
-    /// Level of the intervals of means.
-    #[serde(default = "eighty")]
-    level: f64,
-    #[serde(default)]
+    level: Option<f64>,
     series: By,
-    #[serde(default)]
     rules: Vec<Rule>,
     readings: Option<Readings>,
-    /// First step that is drawn.
-    #[serde(default)]
     from: u64,
-    /// Least and greatest number of steps of the fits.
     steps: Option<(u64, u64)>,
-    /// True for fits from the first start of their method alone.
-    #[serde(default)]
     first_start: bool,
-    /// Metrics at the end are less those of the series with these settings on the same target, paired over replicates.
     base: Option<Table>,
-    #[serde(default = "one")]
-    times: f64,
-    /// True if metrics at the end are divided by the number of steps.
-    #[serde(default)]
+    times: Option<f64>,
     per_step: bool,
-    #[serde(default)]
     marks: Marks,
-    /// Value at which a fit that ended early is drawn; it is left out if absent.
     failed_at: Option<f64>,
-    /// Fits with these settings are left out.
     except: Option<Table>,
-    /// True for the metric of all rows in place of the last of each replicate.
-    #[serde(default)]
     all_rows: bool,
 }
 
-fn one() -> f64 {
-    1.0
+impl Written {
+    fn level(&self) -> f64 {
+        self.level.unwrap_or(0.8)
+    }
 }
 
-/// What is drawn beside a line at the end of fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Marks {
     #[default]
     Band,
-    /// Intervals, each series a little beside the others.
     Intervals,
-    /// Points alone.
     Points,
-    /// In rows: a ring for each replicate, a point for their median.
     Replicates,
 }
 
-fn eighty() -> f64 {
-    0.8
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Scaled {
     label: Option<String>,
-    #[serde(default)]
     log: bool,
     range: Option<(f64, f64)>,
-    /// The range is that of the bands after the first tenth of the steps.
-    #[serde(default)]
     late: bool,
-    /// The range is from 0 to this many times the last step.
     reach: Option<f64>,
-    /// The range leaves out means in rows that are farther from zero than a hundred medians.
-    #[serde(default)]
     near: bool,
 }
 
@@ -157,24 +114,22 @@ struct Scaled {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Against {
-    /// Recorded steps.
     #[default]
     Step,
-    /// A number among the settings, at the end of fits.
     Setting(String),
-    /// The sum of metrics along the fits, in units of `per`.
     Metrics {
         sum: Vec<String>,
         per: f64,
         #[serde(default)]
         skip: usize,
     },
-    /// Values of a setting, or of a text with settings, as rows, at the end of fits.
     Rows(String),
-    /// Another metric of the same row: a point for each row, and medians in groups of equal size.
     Metric(String),
-    /// Entries of a vector, of those within a distance of zero; the ordinate is the mean of another vector.
-    Vector { x: Vector, y: Vector, within: f64 },
+    Vector {
+        x: Vector,
+        y: Vector,
+        within: f64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
@@ -192,9 +147,7 @@ enum By {
     #[default]
     Method,
     Family,
-    /// Nothing: the rows have the names.
     Alike,
-    /// Budgets of one method, from light to dark.
     Budgets(Vec<usize>),
 }
 
@@ -203,10 +156,8 @@ enum By {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Rule {
     at: Option<Exact>,
-    /// A metric of the fits, in place of a value.
     metric: Option<String>,
     name: Option<String>,
-    /// Kind of method whose colour the line has.
     like: Option<String>,
     #[serde(default)]
     dotted: bool,
@@ -217,13 +168,7 @@ struct Rule {
 #[serde(deny_unknown_fields)]
 struct Readings {
     citation: String,
-    /// Name of the curve, in which `{method}` and the like are settings.
-    #[serde(default = "by_kind")]
-    curve: String,
-}
-
-fn by_kind() -> String {
-    "{method}".to_owned()
+    curve: Option<String>,
 }
 
 /// A panel with its place among the combinations of its settings.
@@ -250,24 +195,20 @@ impl Drawn {
         tables.iter().map(each).collect()
     }
 
-    /// Refuses unknown keys, metrics and values, and panels of which no preset has fits.
+    /// Unknown keys, metrics and values are errors, and panels of which no preset has fits.
     pub(crate) fn check(&self, labels: &Labels, tasks: &[Task]) -> Result<(), Error> {
         let settings: Vec<Settings> = tasks.iter().map(|task| Settings::of(task, labels)).collect();
         let place = |reason: String| Error::invalid(reason).within(format!("[[figure]] {:?}", self.name));
         for Shown { written, place: panel } in self.shown()?.into_iter().flatten() {
-            let sums = match &written.against {
-                Against::Metrics { sum, .. } => sum.as_slice(),
-                Against::Metric(name) => std::slice::from_ref(name),
-                _ => &[],
+            let (own, others) = match &written.against {
+                Against::Metrics { sum, .. } => (Some(&written.metric), sum.as_slice()),
+                Against::Metric(name) => (Some(&written.metric), std::slice::from_ref(name)),
+                Against::Vector { .. } => (None, &[][..]),
+                _ => (Some(&written.metric), &[][..]),
             };
-            let has_metric = !matches!(written.against, Against::Vector { .. });
             let metrics = written.rules.iter().filter_map(|rule| rule.metric.as_ref());
-            if let Some(name) = std::iter::once(&written.metric)
-                .filter(|_| has_metric)
-                .chain(sums)
-                .chain(metrics)
-                .find(|name| Metric::named(name).is_none())
-            {
+            let mut metrics = own.into_iter().chain(others).chain(metrics);
+            if let Some(name) = metrics.find(|name| Metric::named(name).is_none()) {
                 return Err(place(format!("{name:?} is not a metric")));
             }
             for rule in &written.rules {
@@ -277,16 +218,16 @@ impl Drawn {
                     None => return Err(place("a rule has `at` or `metric`".to_owned())),
                 }
             }
-            if !(written.level > 0.0 && written.level < 1.0) {
-                return Err(place(format!("level is {}, expected between 0 and 1", written.level)));
+            if !(written.level() > 0.0 && written.level() < 1.0) {
+                return Err(place(format!("level is {}, expected between 0 and 1", written.level())));
             }
-            let here: Vec<&Settings> =
-                settings.iter().filter(|settings| is_in(settings, &written, &panel)).collect();
-            if here.is_empty() {
-                return Err(place(format!("no job has {}", listed(&written.place, &panel))));
+            let mut here = settings.iter().filter(|settings| is_in(settings, &written, &panel)).peekable();
+            if here.peek().is_none() {
+                let pairs = written.place.iter().chain(&panel).map(|(key, value)| format!("{key} = {value}"));
+                return Err(place(format!("no job has {}", pairs.collect::<Vec<_>>().join(", "))));
             }
             if let Against::Setting(key) = &written.against
-                && here.iter().any(|settings| settings.number(key).is_none())
+                && here.any(|settings| settings.number(key).is_none())
             {
                 return Err(place(format!("against: {key:?} is no number of every job")));
             }
@@ -295,18 +236,16 @@ impl Drawn {
     }
 
     /// The figure; `None` if it is optional and no fits are shown.
-    pub(crate) fn plate(&self, results: &Results) -> Option<FigureFile> {
+    pub(crate) fn figure(&self, results: &Results) -> Option<FigureFile> {
         let all = all_rows(results);
-        let mut rows: Vec<Vec<(Shown, Vec<Row<'_>>)>> = Vec::new();
+        let with = |shown: Shown| {
+            let here: Vec<Row<'_>> = all.iter().filter(|row| shown.has(results, row)).cloned().collect();
+            (shown, here)
+        };
         // Experiments are checked when they are read.
-        for shown in self.shown().unwrap_or_default() {
-            let with = |shown: Shown| {
-                let is_it = |row: &&Row<'_>| shown.has(results, row);
-                let here: Vec<Row<'_>> = all.iter().filter(is_it).cloned().collect();
-                (shown, here)
-            };
-            rows.push(shown.into_iter().map(with).collect());
-        }
+        let shown = self.shown().unwrap_or_default().into_iter();
+        let mut rows: Vec<Vec<(Shown, Vec<Row<'_>>)>> =
+            shown.map(|row| row.into_iter().map(with).collect()).collect();
         let is_empty = rows.iter().flatten().all(|(_, here)| here.is_empty());
         if is_empty && self.optional {
             return None;
@@ -316,12 +255,11 @@ impl Drawn {
             rows.retain(|row| !row.is_empty());
         }
         let per_row = rows.iter().map(Vec::len).max().unwrap_or(1);
-        let (first, is_rows) = match rows.first().and_then(|row| row.first()) {
-            Some((shown, _)) => (shown.written.clone(), matches!(shown.written.against, Against::Rows(_))),
-            None => return None,
-        };
-        let is_stand_in = !is_empty
-            && rows.iter().flatten().flat_map(|(_, here)| here).all(|(_, series)| is_of_stand_in(series));
+        let first = rows.first()?.first()?.0.written.clone();
+        let is_of_stand_in =
+            |series: &Series<'_>| series.outcomes.iter().any(|outcome| outcome.job.is_stand_in());
+        let mut series = rows.iter().flatten().flat_map(|(_, here)| here);
+        let is_stand_in = !is_empty && series.all(|(_, series)| is_of_stand_in(series));
         let panels: Vec<Panel> =
             rows.iter().flatten().map(|(shown, here)| shown.panel(here, is_stand_in)).collect();
         let (count, many) = (panels.len(), rows.len() > 1 && per_row > 1);
@@ -336,33 +274,29 @@ impl Drawn {
         figure.shares_x = shares(Shared::X) && (many || self.columns.is_some() || figure.columns == count);
         (figure.shares_y, figure.shares_legend) = (shares(Shared::Y), shares(Shared::Legend) && count > 1);
         figure.aspect = self.aspect;
-        if let Some(width) = self.width {
-            figure.width_mm = width;
-        }
+        figure.width_mm = self.width.unwrap_or(figure.width_mm);
         if is_stand_in {
             figure.title = "SYNTHETIC data".to_owned();
         }
-        let text = match first.summary {
-            _ if matches!(first.against, Against::Metric(_)) => status(results),
-            _ if matches!(first.against, Against::Vector { .. }) => {
-                provenance_of_means(results, first.level, false)
+        let replicates = results.replicates();
+        let text = match (&first.against, first.marks, first.summary) {
+            (Against::Metric(_), ..) => status(results),
+            (Against::Vector { .. }, ..) => provenance_of_means(results, first.level(), false),
+            (_, Marks::Replicates, _) => {
+                format!("Rings: {replicates} replicates; points: medians.{}", status(results))
             }
-            _ if first.marks == Marks::Replicates => {
-                format!("Rings: {} replicates; points: medians.{}", results.replicates(), status(results))
-            }
-            _ if is_rows => format!(
-                "Means over {} replicates at the end, with {:.0} % bootstrap intervals.{}",
-                results.replicates(),
-                100.0 * first.level,
+            (Against::Rows(_), ..) => format!(
+                "Means over {replicates} replicates at the end, with {:.0} % bootstrap intervals.{}",
+                100.0 * first.level(),
                 status(results)
             ),
-            Summary::Median
-                if matches!((&first.against, first.marks), (Against::Setting(_), Marks::Points)) =>
-            {
-                format!("Medians of {} replicates.{}", results.replicates(), status(results))
+            (Against::Setting(_), Marks::Points, Summary::Median) => {
+                format!("Medians of {replicates} replicates.{}", status(results))
             }
-            Summary::Median => provenance(results),
-            Summary::Mean => provenance_of_means(results, first.level, first.marks == Marks::Intervals),
+            (_, _, Summary::Median) => provenance(results),
+            (_, marks, Summary::Mean) => {
+                provenance_of_means(results, first.level(), marks == Marks::Intervals)
+            }
         };
         let caption = format!("{} {}", self.caption, text.trim());
         Some(FigureFile::new(self.name.clone(), figure.captioned(caption.trim())))
@@ -373,15 +307,6 @@ impl Drawn {
 fn is_in(settings: &Settings, written: &Written, place: &Table) -> bool {
     let is_left_out = written.except.as_ref().is_some_and(|except| settings.admits(except));
     settings.admits(&written.place) && settings.admits(place) && !is_left_out
-}
-
-fn listed(place: &Table, panel: &Table) -> String {
-    let pairs = place.iter().chain(panel).map(|(key, value)| format!("{key} = {value}"));
-    pairs.collect::<Vec<_>>().join(", ")
-}
-
-fn is_of_stand_in(series: &Series<'_>) -> bool {
-    series.outcomes.iter().any(|outcome| outcome.job.is_stand_in())
 }
 
 /// Factor between the abscissae of series whose intervals would cover each other.
@@ -432,21 +357,18 @@ impl Shown {
     }
 
     /// Name and style of a series among those that are shown. Further budgets of a method are dotted, with hollow markers.
-    fn look(&self, series: &Series<'_>, here: &[Row<'_>]) -> (String, Style) {
+    fn look(&self, row: &Row<'_>, here: &[Row<'_>]) -> (String, Style) {
+        let (_, series) = row;
         let (kind, budget) = (series.method().kind(), series.method().budget());
         match &self.written.series {
             By::Alike => (String::new(), Style::series(0)),
             By::Family => {
-                let name = |series: &Series<'_>| {
-                    let row = here.iter().find(|(_, other)| other.task == series.task);
-                    row.map_or_else(String::new, |row| named(row, "family", &self.written.names))
-                };
-                let (name, key) = (name(series), family(series));
-                let first = here.iter().find(|(_, other)| family(other) == key);
-                let style = look::family(key).1;
-                match first.is_none_or(|first| named(first, "family", &self.written.names) == name) {
-                    true => (name, style),
-                    false => (name, Style { dash: Dash::Short, marker: Marker::Wedge, ..style }),
+                let name = |row: &Row<'_>| named(row, "family", &self.written.names);
+                let style = look::family(family(series)).1;
+                let first = here.iter().find(|(_, other)| family(other) == family(series));
+                match first.is_none_or(|first| name(first) == name(row)) {
+                    true => (name(row), style),
+                    false => (name(row), Style { dash: Dash::Short, marker: Marker::Wedge, ..style }),
                 }
             }
             By::Budgets(budgets) => {
@@ -472,13 +394,14 @@ impl Shown {
     }
 
     /// As [`Self::look`]; series from another start than the first have its label and hollow markers.
-    fn look_with_start(&self, (settings, series): &Row<'_>, here: &[Row<'_>]) -> (String, Style) {
-        let (name, style) = self.look(series, here);
-        let first = here.iter().find(|(_, other)| {
+    fn look_with_start(&self, row: &Row<'_>, here: &[Row<'_>]) -> (String, Style) {
+        let ((name, style), (settings, series)) = (self.look(row, here), row);
+        let is_alike = |other: &Series<'_>| {
             other.target() == series.target()
                 && other.method() == series.method()
                 && other.shape() == series.shape()
-        });
+        };
+        let first = here.iter().find(|(_, other)| is_alike(other));
         match settings.label("start") {
             Some(label) if first.is_some_and(|(_, first)| first.task != series.task) => {
                 (format!("{name}, {label}"), Style { marker: Marker::Ring, ..style })
@@ -508,31 +431,32 @@ impl Shown {
     fn curve(&self, series: &Series<'_>, metric: &str) -> Curve {
         match self.written.summary {
             Summary::Median => series.quantiles(metric, EIGHTY),
-            Summary::Mean => series.means(metric, self.written.level),
+            Summary::Mean => series.means(metric, self.written.level()),
         }
+    }
+
+    /// The line of a series with a band, if there are enough replicates.
+    fn line(&self, row: &Row<'_>, here: &[Row<'_>], curve: Curve) -> Line {
+        (self.look(row, here), row.1.outcomes.len() >= FEWEST, curve)
     }
 
     fn panel(&self, here: &[Row<'_>], is_stand_in: bool) -> Panel {
         let written = &self.written;
         let value = self.axis(&written.value, &written.metric, here);
         let title = self.filled(&written.title, None);
-        let all: Vec<Series<'_>> = here.iter().map(|(_, series)| series.clone()).collect();
+        let ruled = |x: &str, value| self.ruled(Panel::new(self.axis(&written.x, x, here), value), here);
         let panel = match &written.against {
             Against::Rows(key) => return self.rows(key, value, here).titled(title),
-            Against::Metric(name) => return self.scatter(name, value, here).titled(title),
+            Against::Metric(x) => return self.scatter(ruled(x, value), x, here).titled(title),
             Against::Vector { x, y, within } => return self.vectors([*x, *y], *within, here).titled(title),
             Against::Step => {
-                let panel = self.ruled(Panel::new(self.axis(&written.x, "Iteration", here), value), here);
-                let look = |series: &Series<'_>| self.look(series, here);
-                with(panel, &all, written.from, look, |series| self.curve(series, &written.metric))
+                let line = |row: &Row<'_>| self.line(row, here, self.curve(&row.1, &written.metric));
+                banded(ruled("Iteration", value), Some(written.from), here.iter().map(line).collect())
             }
-            Against::Setting(key) => {
-                let panel = self.ruled(Panel::new(self.axis(&written.x, key, here), value), here);
-                self.ends(panel, key, here)
-            }
+            Against::Setting(key) => self.ends(ruled(key, value), key, here),
             Against::Metrics { sum, per, skip } => {
-                let panel = self.ruled(Panel::new(self.axis(&written.x, "", here), value), here);
-                self.against_metrics(panel, here, sum, *per, *skip)
+                let line = |row: &Row<'_>| self.against_metrics(row, here, sum, *per, *skip);
+                banded(ruled("", value), None, here.iter().filter_map(line).collect())
             }
         };
         let panel = if is_stand_in { panel } else { self.read(panel, here) };
@@ -540,12 +464,11 @@ impl Shown {
     }
 
     /// Points of two metrics in each row, and lines through medians of eighths by the abscissa.
-    fn scatter(&self, x: &str, value: Axis, here: &[Row<'_>]) -> Panel {
-        let mut panel = self.ruled(Panel::new(self.axis(&self.written.x, x, here), value), here);
+    fn scatter(&self, mut panel: Panel, x: &str, here: &[Row<'_>]) -> Panel {
         let mut lines = Vec::new();
-        for (_, series) in here {
-            let (name, style) = self.look(series, here);
-            let points = series.pairs(x, &self.written.metric);
+        for row in here {
+            let (name, style) = self.look(row, here);
+            let points = row.1.pairs(x, &self.written.metric);
             let (x, y): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
             panel = panel.with(Layer::points(x, y).styled(style.sized(1.6).faint(0.35)));
             let (x, y): (Vec<f64>, Vec<f64>) = medians_of_parts(points, 8).into_iter().unzip();
@@ -556,30 +479,24 @@ impl Shown {
 
     /// Means over replicates of the entries of a vector against those of another, with bands.
     fn vectors(&self, [x, y]: [Vector; 2], within: f64, here: &[Row<'_>]) -> Panel {
-        let (mut edge, mut bands, mut lines, mut highest) =
-            (within, Vec::new(), Vec::new(), f64::MIN_POSITIVE);
-        for (_, series) in here {
-            let (name, style) = self.look(series, here);
-            let (mut places, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
-            let grids = series.last_vectors(x);
+        let line = |row: &Row<'_>| {
+            let grids = row.1.last_vectors(x);
             let grid = grids.first().copied().unwrap_or_default().iter().enumerate();
-            for (k, place) in grid.filter(|(_, place)| place.abs() <= within) {
-                let Some(found) = bootstrap(&series.last_entries(y, k), self.written.level) else { continue };
-                places.push(*place);
-                edge = *place;
-                let values = [found.low, found.value, found.high];
-                columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
-            }
-            let [low, middle, high] = columns;
-            highest = high.iter().copied().filter(|value| value.is_finite()).fold(highest, f64::max);
-            if series.outcomes.len() >= FEWEST {
-                bands.push(Layer::band(places.clone(), low, high).styled(style));
-            }
-            lines.push(Layer::line(places, middle).named(name).styled(style));
-        }
+            let means = grid.filter(|(_, place)| place.abs() <= within).filter_map(|(k, place)| {
+                let found = bootstrap(&row.1.last_entries(y, k), self.written.level())?;
+                Some([*place, found.low, found.value, found.high])
+            });
+            let [places, low, middle, high] = columns(means);
+            self.line(row, here, (places, [low, middle, high]))
+        };
+        let lines: Vec<Line> = here.iter().map(line).collect();
+        let edge = lines.iter().filter_map(|(.., (places, _))| places.last().copied()).last();
+        let high = lines.iter().flat_map(|(.., (_, [.., high]))| high).copied();
+        let highest = high.filter(|value| value.is_finite()).fold(f64::MIN_POSITIVE, f64::max);
+        let edge = edge.unwrap_or(within);
         let x = self.axis(&self.written.x, "", here).spanning(-edge, edge);
-        let panel = Panel::new(x, self.axis(&self.written.value, "", here).spanning(0.0, 1.05 * highest));
-        bands.into_iter().chain(lines).fold(panel, Panel::with)
+        let value = self.axis(&self.written.value, "", here).spanning(0.0, 1.05 * highest);
+        banded(Panel::new(x, value), None, lines)
     }
 
     /// Adds the rules; in rows, where values are abscissae, they are vertical.
@@ -614,52 +531,47 @@ impl Shown {
 
     /// Values at the end: none of the base itself.
     fn values(&self, row: &Row<'_>, here: &[Row<'_>]) -> Vec<f64> {
-        let (written, (_, series)) = (&self.written, row);
-        let scale = written.times / if written.per_step { series.task.length().max(1) as f64 } else { 1.0 };
-        let values = match &written.base {
-            Some(base) => gains(row, base, &written.metric, here).unwrap_or_default(),
-            None if written.all_rows => {
-                series.pairs(&written.metric, &written.metric).into_iter().unzip::<_, _, _, Vec<_>>().0
+        let Written { metric, base, per_step, .. } = &self.written;
+        let (_, series) = row;
+        let steps = if *per_step { series.task.length().max(1) as f64 } else { 1.0 };
+        let values = match base {
+            Some(base) => gains(row, base, metric, here).unwrap_or_default(),
+            None if self.written.all_rows => {
+                series.pairs(metric, metric).into_iter().unzip::<_, _, _, Vec<_>>().0
             }
-            None => series.last(&written.metric),
+            None => series.last(metric),
         };
-        values.into_iter().map(|value| scale * value).collect()
+        values.into_iter().map(|value| self.written.times.unwrap_or(1.0) / steps * value).collect()
     }
 
-    /// Middle and band at the end, or beyond the axis for fits that ended early.
+    /// Lower end, middle and upper end of the band at the end, or a place beyond the axis for fits that ended early.
     fn end(&self, row: &Row<'_>, here: &[Row<'_>]) -> Option<[f64; 3]> {
-        let (_, series) = row;
         let mut values = self.values(row, here);
-        if let Some(far) = self.written.failed_at {
+        if self.written.failed_at.is_some() {
             // Interpolation between infinite values would give NaN.
-            let failed = series.failures();
             values.iter_mut().filter(|value| value.is_infinite()).for_each(|value| *value = f64::MAX);
-            values.extend(std::iter::repeat_n(f64::MAX, failed));
-            return (!values.is_empty()).then(|| EIGHTY.map(|level| quantile(&mut values, level).min(far)));
+            values.extend(std::iter::repeat_n(f64::MAX, row.1.failures()));
         }
+        let far = self.written.failed_at.unwrap_or(f64::INFINITY);
         match self.written.summary {
-            Summary::Median => (!values.is_empty()).then(|| EIGHTY.map(|level| quantile(&mut values, level))),
-            Summary::Mean => {
-                bootstrap(&values, self.written.level).map(|found| [found.low, found.value, found.high])
+            Summary::Mean if self.written.failed_at.is_none() => {
+                bootstrap(&values, self.written.level()).map(|found| [found.low, found.value, found.high])
             }
+            _ => (!values.is_empty()).then(|| EIGHTY.map(|level| quantile(&mut values, level).min(far))),
         }
     }
 
     /// Lines with points and bands against a setting.
     fn ends(&self, mut panel: Panel, key: &str, here: &[Row<'_>]) -> Panel {
-        type Line = (String, Style, [Vec<f64>; 4]);
-        let mut lines: Vec<Line> = Vec::new();
-        for row in here {
-            let (settings, series) = row;
-            let (Some(x), Some(ends)) = (settings.number(key), self.end(row, here)) else { continue };
-            let (name, style) = self.look(series, here);
-            let known = lines.iter().position(|(known, ..)| *known == name).unwrap_or_else(|| {
-                lines.push((name, style, [const { Vec::new() }; 4]));
-                lines.len() - 1
-            });
-            let columns = lines[known].2.iter_mut();
-            columns.zip([x, ends[0], ends[1], ends[2]]).for_each(|(column, value)| column.push(value));
-        }
+        let end = |row: &Row<'_>| {
+            let (x, [low, middle, high], (name, style)) =
+                (row.0.number(key)?, self.end(row, here)?, self.look(row, here));
+            Some((name, (style, [x, low, middle, high])))
+        };
+        let lines = in_groups(here.iter().filter_map(end)).into_iter();
+        let lines: Vec<(String, Style, [Vec<f64>; 4])> = lines
+            .map(|(name, ends)| (name, ends[0].0, columns(ends.into_iter().map(|(_, end)| end))))
+            .collect();
         for (_, style, [x, low, _, high]) in lines.iter().filter(|_| self.written.marks == Marks::Band) {
             panel = panel.with(Layer::band(x.clone(), low.clone(), high.clone()).styled(*style));
         }
@@ -676,50 +588,38 @@ impl Shown {
         panel
     }
 
-    /// Lines with bands against the middle of a sum of metrics.
+    /// A line against the middle of a sum of metrics, with a band of medians.
     fn against_metrics(
         &self,
-        mut panel: Panel,
+        row: &Row<'_>,
         here: &[Row<'_>],
         sum: &[String],
         per: f64,
         skip: usize,
-    ) -> Panel {
-        let mut lines = Vec::new();
-        for (_, series) in here {
-            let (steps, [low, middle, high]) = self.curve(series, &self.written.metric);
-            let all: Vec<_> = sum.iter().map(|name| self.curve(series, name)).collect();
-            if all.iter().any(|(found, _)| *found != steps) || steps.len() <= skip {
-                continue;
-            }
-            let spent = |k: usize| all.iter().map(|(_, [_, middle, _])| middle[k]).sum::<f64>() / per;
-            let x: Vec<f64> = (skip..steps.len()).map(spent).collect();
-            let (name, style) = self.look(series, here);
-            if series.outcomes.len() > 1 && self.written.summary == Summary::Median {
-                panel = panel.with(Layer::band(x.clone(), &low[skip..], &high[skip..]).styled(style));
-            }
-            lines.push(Layer::line(x, &middle[skip..]).named(name).styled(style));
+    ) -> Option<Line> {
+        let (steps, bands) = self.curve(&row.1, &self.written.metric);
+        let all: Vec<_> = sum.iter().map(|name| self.curve(&row.1, name)).collect();
+        if all.iter().any(|(found, _)| *found != steps) || steps.len() <= skip {
+            return None;
         }
-        lines.into_iter().fold(panel, Panel::with)
+        let spent = |k: usize| all.iter().map(|(_, [_, middle, _])| middle[k]).sum::<f64>() / per;
+        let x: Vec<f64> = (skip..steps.len()).map(spent).collect();
+        let is_banded = row.1.outcomes.len() > 1 && self.written.summary == Summary::Median;
+        Some((self.look(row, here), is_banded, (x, bands.map(|band| band[skip..].to_vec()))))
     }
 
     /// Means with intervals at the end, or all replicates with their median, a row for each value of a setting.
     fn rows(&self, key: &str, value: Axis, all: &[Row<'_>]) -> Panel {
-        let here: Vec<Row<'_>> = match &self.written.base {
-            Some(base) => all.iter().filter(|(settings, _)| !settings.admits(base)).cloned().collect(),
-            None => all.to_vec(),
-        };
-        let (mut places, mut rows, mut points) = (Vec::<String>::new(), Vec::new(), Vec::new());
+        let is_base =
+            |settings: &Settings| self.written.base.as_ref().is_some_and(|base| settings.admits(base));
+        let here: Vec<Row<'_>> = all.iter().filter(|(settings, _)| !is_base(settings)).cloned().collect();
+        let place = |row: &Row<'_>| named(row, key, &self.written.names);
+        let (places, mut rows, mut points) = (distinct(here.iter().map(place)), Vec::new(), Vec::new());
         for row in &here {
-            let place = named(row, key, &self.written.names);
-            let known = places.iter().position(|known| *known == place);
-            let at = known.unwrap_or(places.len()) as f64;
-            if known.is_none() {
-                places.push(place);
-            }
+            let at = places.iter().position(|known| *known == place(row)).unwrap_or(0) as f64;
             let (look, mut values) = (self.look_with_start(row, &here), self.values(row, all));
             if self.written.marks != Marks::Replicates {
-                rows.push((look, at, bootstrap(&values, self.written.level)));
+                rows.push((look, at, bootstrap(&values, self.written.level())));
             } else if !values.is_empty() {
                 let ring = Style { marker: Marker::Ring, ..look.1 }.sized(2.4);
                 points.push(Layer::points(values.clone(), vec![at; values.len()]).styled(ring));
@@ -745,8 +645,8 @@ impl Shown {
             range.is_none_or(|(low, high)| low <= value && value <= high)
         };
         let mut read = Vec::new();
-        for (settings, series) in here {
-            let curve = self.filled(curve, Some(settings));
+        for row @ (settings, series) in here {
+            let curve = self.filled(curve.as_deref().unwrap_or("{method}"), Some(settings));
             if read.contains(&curve) {
                 continue;
             }
@@ -758,7 +658,7 @@ impl Shown {
             points
                 .retain(|(x, y)| *x <= last && is_within(panel.x.range, *x) && is_within(panel.y.range, *y));
             let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
-            let ring = Style { marker: Marker::Ring, ..self.look(series, here).1 };
+            let ring = Style { marker: Marker::Ring, ..self.look(row, here).1 };
             panel = panel.with(Layer::points(x, y).styled(ring.sized(3.6)));
             read.push(curve);
         }

@@ -20,11 +20,6 @@ pub struct FigureFile {
     pub figure: Figure,
 }
 
-/// For experiments without figures.
-pub fn none(_: &Results) -> Vec<FigureFile> {
-    Vec::new()
-}
-
 /// For experiments without figures in Rust: the standard ones if the file has none.
 pub fn from_file(results: &Results) -> Vec<FigureFile> {
     if results.experiment.figures.is_empty() { standard(results) } else { Vec::new() }
@@ -56,12 +51,12 @@ mod tests {
                     (METRICS.iter().map(|metric| (metric.name, value)).collect(), vectors.into())
                 };
                 let mut results = Results::with_vectors(entry.experiment().unwrap(), PresetName::Quick, rows);
-                for plate in entry.plates(&results) {
-                    assert!(plate.figure.draw().is_ok(), "{} {}", entry.file, plate.name);
+                for file in entry.figures(&results) {
+                    assert!(file.figure.draw().is_ok(), "{} {}", entry.file, file.name);
                 }
                 results.outcomes.clear();
-                for plate in entry.plates(&results) {
-                    assert!(plate.figure.draw().is_ok(), "{} {}, empty", entry.file, plate.name);
+                for file in entry.figures(&results) {
+                    assert!(file.figure.draw().is_ok(), "{} {}, empty", entry.file, file.name);
                 }
             }
         }

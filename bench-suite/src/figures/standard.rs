@@ -3,7 +3,7 @@
 use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
 use super::FigureFile;
-use super::curves::{EIGHTY, Mean, intervals, late, provenance, status, with_medians};
+use super::curves::{EIGHTY, FEWEST, Mean, banded, intervals, late, or_empty, provenance, status};
 use crate::interval::bootstrap;
 use crate::look;
 use crate::results::{Results, Series};
@@ -69,9 +69,12 @@ fn trace(results: &Results, differences: &Differences, name: &str) -> FigureFile
         let floor = here.iter().find_map(|series| series.last(&format!("{name}_floor")).first().copied());
         let floor = floor.filter(|floor| !is_log || *floor > 0.0);
         panel.layers.extend(floor.map(|floor| Layer::horizontal_rule(floor).named("best in the family")));
-        with_medians(panel, &here, name, from, |series| style(differences, series))
+        let line = |series: &Series<'_>| {
+            (style(differences, series), series.outcomes.len() >= FEWEST, series.quantiles(name, EIGHTY))
+        };
+        banded(panel, Some(from), here.iter().map(line).collect())
     };
-    let panels: Vec<Panel> = differences.places().iter().map(panel).collect();
+    let panels: Vec<Panel> = differences.places.iter().map(panel).collect();
     let columns = if panels.len() == 4 { 2 } else { panels.len().clamp(1, 3) };
     let is_single = panels.len() == 1;
     let mut figure = Figure::new(panels).captioned(provenance(results));
@@ -101,7 +104,7 @@ fn spans_decades(values: impl Iterator<Item = f64>) -> bool {
 /// Means at the end with intervals: a panel for each metric, a row for each target.
 fn end(results: &Results, differences: &Differences, names: &[String]) -> Figure {
     let series = results.series();
-    let places = differences.places();
+    let places = &differences.places;
     let panel = |name: &String| {
         let row = |series: &Series<'_>| {
             let place = differences.place(series);
@@ -114,10 +117,7 @@ fn end(results: &Results, differences: &Differences, names: &[String]) -> Figure
         let panel = Panel::new(x, Axis::categories("", places.iter().map(|place| escaped(place))));
         intervals(panel, &rows)
     };
-    let mut panels: Vec<Panel> = names.iter().map(panel).collect();
-    if panels.is_empty() {
-        panels.push(Panel::new(Axis::linear(""), Axis::linear("")));
-    }
+    let panels = or_empty(names.iter().map(panel).collect(), [Axis::linear(""), Axis::linear("")]);
     let columns = panels.len().min(2);
     let rows = places.len() as f64;
     let mut figure = Figure::new(panels).shaped((0.14 + 0.12 * rows).clamp(0.3, 1.4));

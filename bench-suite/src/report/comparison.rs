@@ -3,13 +3,14 @@
 use mcsa_core::Error;
 
 use super::html::{escape, number};
-use super::section::{STALE, pill};
+use super::section::{pill, stale};
 use crate::claims::{ENOUGH as FEW, Verdict};
 use crate::experiment::{PresetName, Published};
 use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::published::{Cell, cells};
 use crate::results::{Results, Series};
+use crate::tables::or_dash;
 
 /// Agreement of our result with a published cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,9 +110,9 @@ impl std::fmt::Display for Tally {
 /// Smallest number of replicates for which a bootstrap interval is shown.
 const ENOUGH: usize = 5;
 
-/// Half a unit of the last printed digit: the second or the third.
-fn rounding(value: f64) -> f64 {
-    if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 0.005 } else { 0.0005 }
+/// Number of printed decimals: two or three.
+fn decimals(value: f64) -> usize {
+    if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 2 } else { 3 }
 }
 
 /// Series of a cell; of several results, the one with the longest fits among those with enough replicates.
@@ -159,7 +160,9 @@ fn compared(cell: Cell, published: &Published, all: &[&Results], length: Option<
     let corrected = formula.and_then(|_| measured(&cell.metric));
     let agreement = match &ours {
         Some(ours) if ours.replicates >= ENOUGH => {
-            let (theirs, slack) = (&cell.interval, rounding(cell.interval.value));
+            // Half a unit of the last printed digit.
+            let slack = if decimals(cell.interval.value) == 2 { 0.005 } else { 0.0005 };
+            let theirs = &cell.interval;
             let meet = ours.low <= theirs.high + slack && theirs.low - slack <= ours.high;
             if meet { Agreement::Overlap } else { Agreement::Apart }
         }
@@ -200,30 +203,26 @@ pub(super) fn cells_of(comparison: &Comparison) -> Vec<String> {
     };
     let mut marks = format!("<span class=\"pill {class}\">{word}</span>");
     if *reverses {
-        let word = Verdict::Reverses;
-        marks.push_str(&format!(" {}", pill(word)));
+        marks.push_str(&format!(" {}", pill(Verdict::Reverses)));
     }
-    if *is_stale {
-        marks.push_str(&format!(" {STALE}"));
-    }
+    marks.push_str(stale(*is_stale));
     // Fewer replicates than an interval needs are no measurement, and neither are fewer steps than were published.
     if let Some((ours, published)) = shorter {
         marks.push_str(&format!(" <span class=\"ci\">after {ours} of {published} steps</span>"));
     }
     let Interval { value, low, high, .. } = cell.interval;
-    // As many decimals as were printed.
-    let places = if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 2 } else { 3 };
+    let places = decimals(value);
     let printed = |value: f64| format!("{value:.places$}").replace('-', "−");
     vec![
         escape(look::name(&cell.method)),
-        ours.as_ref().map_or_else(
-            || "–".to_owned(),
-            |ours| format!("{} <span class=\"ci\">of {}</span>", interval(ours), ours.replicates),
+        or_dash(
+            ours.as_ref()
+                .map(|ours| format!("{} <span class=\"ci\">of {}</span>", interval(ours), ours.replicates)),
         ),
         format!("{} <span class=\"ci\">[{}, {}]</span>", printed(value), printed(low), printed(high)),
-        ours.map_or_else(|| "–".to_owned(), |ours| format!("{:+.3}", ours.value - value).replace('-', "−")),
+        or_dash(ours.map(|ours| format!("{:+.3}", ours.value - value).replace('-', "−"))),
         marks,
-        corrected.as_ref().map_or_else(|| "–".to_owned(), interval),
+        or_dash(corrected.as_ref().map(interval)),
     ]
 }
 

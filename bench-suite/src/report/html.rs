@@ -25,10 +25,10 @@ fn label(head: &str) -> String {
     words.collect::<String>().replace('"', "&quot;")
 }
 
-/// A table whose cells are HTML; the classes determine the style of columns. Each cell carries the heading of its column,
-/// which is shown beside it on screens too narrow for columns.
-pub(super) fn table(class: &str, head: &[&str], rows: &[Vec<String>]) -> String {
-    grouped(class, head, &[(String::new(), rows.to_vec())])
+/// A table whose cells are HTML, with bars between the titles of its columns; the class determines their style. Each cell carries the
+/// heading of its column, which is shown beside it on screens too narrow for columns.
+pub(super) fn table(class: &str, head: &str, rows: Vec<Vec<String>>) -> String {
+    grouped(class, &head.split(" | ").collect::<Vec<_>>(), &[(String::new(), rows)])
 }
 
 /// Rows under a common name.

@@ -1,10 +1,10 @@
 //! Report: one self-contained page with every figure, table and verdict, which opens without a server.
 
-mod board;
 mod comparison;
 mod html;
 mod page;
 mod records;
+mod scoreboard;
 mod section;
 mod splits;
 

@@ -1,6 +1,6 @@
 //! HTML page of the report: a summary, then every experiment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::comparison::Tally;
 use super::html::{document, escape, table};
-use super::section::{ExperimentSection, STALE, disagreements, pill};
-use super::{board, records};
+use super::section::{ExperimentSection, disagreements, pill, stale};
+use super::{records, scoreboard};
 use crate::claims::Verdict;
 use crate::store::{CODE, write_whole};
 
@@ -23,10 +23,10 @@ const STYLE: &str = include_str!("page.css");
 ///
 /// # Errors
 /// If a file cannot be written or a figure cannot be rasterised.
-pub fn write(folder: &Path, cards: &[ExperimentSection]) -> Result<PathBuf, Error> {
+pub fn write(folder: &Path, sections: &[ExperimentSection]) -> Result<PathBuf, Error> {
     let mut written = BTreeMap::<String, &str>::new();
-    for card in cards {
-        let id = &card.results.experiment.id;
+    for section in sections {
+        let id = &section.results.experiment.id;
         let mut beside = |name: &str, bytes: &[u8]| {
             if Path::new(name).file_name() != Some(OsStr::new(name)) {
                 return Err(Error::invalid(format!("{id}: {name:?} is no name of a file in the report")));
@@ -37,34 +37,32 @@ pub fn write(folder: &Path, cards: &[ExperimentSection]) -> Result<PathBuf, Erro
             }
             write_whole(&folder.join(name), bytes)
         };
-        let file = card.results.experiment.file_name();
-        if !card.results.experiment.is_exhibit() {
-            beside(&format!("{file}.csv"), records::csv(&card.results).as_bytes())?;
-            beside(&format!("{file}-tasks.csv"), records::tasks(&card.results).as_bytes())?;
+        let file = section.results.experiment.file_name();
+        if !section.results.experiment.is_exhibit() {
+            beside(&format!("{file}.csv"), records::csv(&section.results).as_bytes())?;
+            beside(&format!("{file}-tasks.csv"), records::tasks(&section.results).as_bytes())?;
         }
-        for sheet in &card.sheets {
-            beside(&format!("{file}-{}.csv", sheet.name), sheet.csv().as_bytes())?;
+        for table in &section.tables {
+            beside(&format!("{file}-{}.csv", table.name), table.csv().as_bytes())?;
         }
-        for (name, drawing) in &card.drawings {
+        for (name, drawing) in &section.drawings {
             beside(&format!("{name}.svg"), drawing.svg.as_bytes())?;
             let png = drawing.png(300.0).map_err(|error| Error::invalid(format!("{name}: {error}")))?;
             beside(&format!("{name}.png"), &png)?;
         }
     }
-    if let Some(body) = board::body(cards) {
+    if let Some(body) = scoreboard::body(sections) {
         write_whole(&folder.join("scoreboard.html"), shell("mcsa: scoreboard", &body).as_bytes())?;
     }
     let page = folder.join("index.html");
-    write_whole(&page, text(cards).as_bytes())?;
+    write_whole(&page, text(sections).as_bytes())?;
     Ok(page)
 }
 
-fn text(cards: &[ExperimentSection]) -> String {
-    let sections: String = cards.iter().map(ExperimentSection::section).collect();
-    shell(
-        "mcsa: figures, tables and claims",
-        &format!("{}{sections}{}", summary(cards), disagreements(cards)),
-    )
+fn text(sections: &[ExperimentSection]) -> String {
+    let all: String = sections.iter().map(ExperimentSection::html).collect();
+    let body = format!("{}{all}{}", summary(sections), disagreements(sections));
+    shell("mcsa: figures, tables and claims", &body)
 }
 
 /// A whole page with its style and fonts.
@@ -81,72 +79,56 @@ fn shell(title: &str, body: &str) -> String {
     document(title, STYLE, body, &format!("<style>\n{fonts}</style>\n"))
 }
 
-fn summary(cards: &[ExperimentSection]) -> String {
-    let count = |verdict| cards.iter().map(|card| card.count(verdict)).sum::<usize>();
-    let totals: String = Verdict::ALL
-        .iter()
-        .map(|verdict| format!("<li><b>{}</b> {}</li>\n", count(*verdict), pill(*verdict)))
-        .collect();
-    let cells = Tally::of(cards.iter().flat_map(|card| &card.comparisons));
-    let presets: std::collections::BTreeSet<&str> =
-        cards.iter().map(|card| card.results.preset.name()).collect();
+fn summary(sections: &[ExperimentSection]) -> String {
+    let count = |verdict| sections.iter().map(|section| section.count(verdict)).sum::<usize>();
+    let total = |verdict: &Verdict| format!("<li><b>{}</b> {}</li>\n", count(*verdict), pill(*verdict));
+    let totals: String = Verdict::ALL.iter().map(total).collect();
+    let cells = Tally::of(sections.iter().flat_map(|section| &section.comparisons));
+    let presets: BTreeSet<&str> = sections.iter().map(|section| section.results.preset.name()).collect();
     let presets = presets.into_iter().collect::<Vec<_>>().join(", ");
     let optional = |is_there: bool, words: &'static str| if is_there { words } else { "" };
-    let stale = optional(
-        cards.iter().any(|card| card.results.has_stale()),
-        "; results of other code are marked as stale",
-    );
+    let is_stale = sections.iter().any(|section| section.results.has_stale());
+    let stale = optional(is_stale, "; results of other code are marked as stale");
     let at_odds = count(Verdict::Disagree) + count(Verdict::Reverses) > 0;
     let disagreements = optional(at_odds, " <a href=\"#disagreements\">Disagreements</a> with their causes.");
     let scoreboard = optional(
-        board::has_runs(cards),
+        scoreboard::has_runs(sections),
         " <a href=\"scoreboard.html\">Scoreboard</a> of methods of inference.",
     );
-    let rows: Vec<Vec<String>> = cards.iter().map(row).collect();
-    let head = [
-        "Experiment",
-        "agree",
-        "reverses",
-        "disagree",
-        "not enough evidence",
-        "not reproducible",
-        "cells",
-        "measured",
-        "overlap",
-        "replicates",
-    ];
+    let head = "Experiment | agree | reverses | disagree | not enough evidence | not reproducible | cells | measured | overlap | replicates";
     format!(
         "<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>Figures, tables and claims</h1>\n\
          <p class=\"lead\">Figures and tables of the code of fingerprint <code>{CODE}</code>, preset \
          <em>{presets}</em>{stale}. Beside each stand the published numbers, and what our results say of the claims made for it.</p>\n\
          <ul class=\"totals\">\n{totals}</ul>\n<p class=\"note\">Claims, by verdict. Cells of tables: {cells}. A cell is measured \
          if enough replicates give it an interval.{scoreboard}{disagreements}</p>\n{}</header>\n",
-        table("summary", &head, &rows)
+        table("summary", head, sections.iter().map(row).collect())
     )
 }
 
-fn row(card: &ExperimentSection) -> Vec<String> {
-    let experiment = &card.results.experiment;
+fn row(section: &ExperimentSection) -> Vec<String> {
+    let experiment = &section.results.experiment;
     let mut cells = vec![format!(
         "<a href=\"#{}\">{}</a> <span class=\"cite\">{}</span>",
         escape(&experiment.id),
         escape(&experiment.title),
-        match card.is_of_user {
+        match section.is_of_user {
             true => "user experiment".to_owned(),
             false => escape(&experiment.reproduces.join("; ")),
         }
     )];
     let counted = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
-    cells.extend(Verdict::ALL.iter().map(|verdict| counted(card.count(*verdict))));
-    let tally = card.tally();
+    cells.extend(Verdict::ALL.iter().map(|verdict| counted(section.count(*verdict))));
+    let tally = section.tally();
     cells.extend(match tally.all {
         0 => ["·"; 3].map(str::to_owned),
         _ => [tally.all, tally.measured, tally.overlap].map(|count| count.to_string()),
     });
-    let is_stale = card.results.is_stale || card.results.has_stale();
-    let state = if is_stale { format!(" {STALE}") } else { String::new() };
-    let replicates = || format!("{}{state}", card.results.replicates());
-    cells.push(if experiment.is_exhibit() { "·".to_owned() } else { replicates() });
+    let stale = stale(section.results.is_stale || section.results.has_stale());
+    cells.push(match experiment.is_exhibit() {
+        true => "·".to_owned(),
+        false => format!("{}{stale}", section.results.replicates()),
+    });
     cells
 }
 
@@ -200,8 +182,8 @@ mod tests {
         }
     }
 
-    /// A card whose results and manifests have a text in every place that takes one.
-    fn card(text: &str) -> ExperimentSection {
+    /// A section whose results and manifests have a text in every place that takes one.
+    fn section(text: &str) -> ExperimentSection {
         let (entry, preset, words) = (entry(text), PresetName::Quick, || text.to_owned());
         let experiment = entry.experiment().unwrap();
         let start = Provenance {
@@ -224,14 +206,14 @@ mod tests {
         (results.bad, results.absent) = (vec![words()], vec![(words(), words())]);
         (results.missing, results.stale) = (1, 1);
         results.outcomes[1].date = Some(words());
-        let mut card = ExperimentSection::new(&entry, results, None, vec![run]).unwrap();
-        card.findings.push(JudgedClaim {
+        let mut section = ExperimentSection::new(&entry, results, None, vec![run]).unwrap();
+        section.findings.push(JudgedClaim {
             citation: words(),
             sentence: words(),
             finding: Finding::at_least(0.0, 1.0, text),
             reason: Some(Reason { cause: Cause::Open, why: words(), by: Some(words()) }),
         });
-        card
+        section
     }
 
     /// Elements that no page of ours has, and an attribute outside the drawings.
@@ -256,7 +238,7 @@ mod tests {
             1..6,
         )) {
             let text = format!("<script>{}", pieces.concat());
-            let page = super::text(&[card(&text)]);
+            let page = super::text(&[section(&text)]);
             prop_assert_eq!(foreign(&page), None);
             prop_assert!(page.contains("&lt;script&gt;"), "the text is there");
         }
@@ -264,7 +246,7 @@ mod tests {
 
     #[test]
     fn markup_and_attributes_are_seen() {
-        let page = super::text(&[card("plain")]);
+        let page = super::text(&[section("plain")]);
         assert_eq!(foreign(&page), None);
         for text in ["<SCRIPT>", "<p class=\"\" onload=x>", "<img>"] {
             assert!(foreign(&page.replacen("<h3>", &format!("{text}<h3>"), 1)).is_some(), "{text}");
@@ -290,16 +272,16 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("mcsa-report-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         let out = folder.join("report");
-        let mut outside = card("plain");
+        let mut outside = section("plain");
         outside.drawings[0].0 = "x/../../victim".to_owned();
         let error = write(&out, &[outside]).unwrap_err().to_string();
         assert!(error.contains("is no name of a file"), "{error}");
         assert!(!folder.join("victim.svg").exists());
-        let (one, mut other) = (card("plain"), card("plain"));
+        let (one, mut other) = (section("plain"), section("plain"));
         other.results.experiment.id = "other".to_owned();
         let error = write(&out, &[one, other]).unwrap_err().to_string();
         assert!(error.contains("both have a file my-experiment-kl.svg"), "{error}");
-        assert!(write(&out, &[card("plain")]).is_ok());
+        assert!(write(&out, &[section("plain")]).is_ok());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

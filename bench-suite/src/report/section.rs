@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::comparison::{Comparison, Tally, cells_of, compare};
-use super::html::{Group, details, escape, grouped, number, table};
+use super::html::{details, escape, grouped, number, table};
 use super::splits;
 use crate::claims::{Cause, Claim, Finding, Reason, Verdict};
+use crate::figures::FigureFile;
 use crate::look;
 use crate::provenance::Run;
+use crate::published::Cell;
 use crate::registry::Entry;
-use crate::results::Results;
+use crate::results::{Results, Series};
 use crate::runner::span;
-use crate::store::CODE;
-use crate::tables::{Sheet, standard};
+use crate::store::{CODE, Outcome};
+use crate::tables::{Table, in_groups, or_dash, standard};
 use mcsa_core::{Error, counted};
 use mcsa_plot::Drawing;
 
@@ -30,11 +32,13 @@ pub struct JudgedClaim {
     pub reason: Option<Reason>,
 }
 
-/// Mark of results by other code.
-pub(super) const STALE: &str = "<span class=\"pill open\">stale</span>";
+/// Mark of results by other code, after a space; empty for results of this code.
+pub(super) fn stale(is_stale: bool) -> &'static str {
+    if is_stale { " <span class=\"pill open\">stale</span>" } else { "" }
+}
 
 /// A reason in words.
-pub(super) fn words(reason: &Reason) -> String {
+fn words(reason: &Reason) -> String {
     let by = reason.by.as_ref().map_or_else(String::new, |by| format!(" Decided by {}.", escape(by)));
     format!("<span class=\"ci\">Cause: {}. {}{by}</span>", reason.cause.name(), escape(&reason.why))
 }
@@ -62,7 +66,7 @@ pub struct ExperimentSection {
     /// Figures by file name.
     pub drawings: Vec<(String, Drawing)>,
     /// Tables other than the comparison with published cells.
-    pub sheets: Vec<Sheet>,
+    pub tables: Vec<Table>,
     /// Claims with their findings.
     pub findings: Vec<JudgedClaim>,
     /// Comparison with cells of the published table.
@@ -83,30 +87,22 @@ impl ExperimentSection {
         longer: Option<Results>,
         runs: Vec<Run>,
     ) -> Result<Self, Error> {
-        let mut drawings = Vec::new();
-        for plate in entry.plates(&results) {
-            let drawing = plate.figure.draw();
-            let place = |error| Error::invalid(format!("{}, figure {}: {error}", entry.file, plate.name));
-            drawings.push((
-                format!("{}-{}", results.experiment.file_name(), plate.name),
-                drawing.map_err(place)?,
-            ));
-        }
+        let file_name = results.experiment.file_name();
+        let draw = |file: FigureFile| {
+            let place = |error| Error::invalid(format!("{}, figure {}: {error}", entry.file, file.name));
+            Ok((format!("{file_name}-{}", file.name), file.figure.draw().map_err(place)?))
+        };
         let found = |claim: Claim| {
             let finding = claim.find_by_longest(&results, longer.as_ref());
             JudgedClaim { citation: claim.citation, sentence: claim.sentence, finding, reason: claim.reason }
         };
-        let findings = entry.claims(&results.experiment)?.into_iter().map(found).collect();
-        let comparisons = compare(&results, longer.as_ref())?;
-        let mut sheets = entry.sheets(&results);
-        sheets.extend(splits::sheet(&results));
         Ok(Self {
             text: entry.text.to_string(),
             is_of_user: entry.is_of_user(),
-            drawings,
-            sheets,
-            findings,
-            comparisons,
+            drawings: entry.figures(&results).into_iter().map(draw).collect::<Result<_, Error>>()?,
+            tables: entry.tables(&results).into_iter().chain(splits::table(&results)).collect(),
+            findings: entry.claims(&results.experiment)?.into_iter().map(found).collect(),
+            comparisons: compare(&results, longer.as_ref())?,
             runs,
             results,
         })
@@ -128,7 +124,7 @@ impl ExperimentSection {
     }
 
     /// HTML of the section.
-    pub(super) fn section(&self) -> String {
+    pub(super) fn html(&self) -> String {
         let experiment = &self.results.experiment;
         let mut text = format!(
             "<section id=\"{id}\">\n<h2>{title}</h2>\n<p class=\"cite\">{cite} <code>{id}</code></p>\n",
@@ -141,10 +137,10 @@ impl ExperimentSection {
             },
         );
         text.push_str(&self.state());
-        self.drawings.iter().for_each(|drawing| text.push_str(&self.plate(drawing)));
-        self.sheets.iter().for_each(|sheet| text.push_str(&self.sheet(sheet)));
+        text.extend(self.drawings.iter().map(|drawing| self.figure(drawing)));
+        text.extend(self.tables.iter().map(|table| self.table(table)));
         text.push_str(&self.claims());
-        text.push_str(&self.table());
+        text.push_str(&self.comparison());
         if !experiment.notes.is_empty() {
             let notes: String =
                 experiment.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
@@ -159,7 +155,7 @@ impl ExperimentSection {
     }
 
     /// A figure with links to its files.
-    pub(super) fn plate(&self, (name, drawing): &(String, Drawing)) -> String {
+    pub(super) fn figure(&self, (name, drawing): &(String, Drawing)) -> String {
         let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
         let experiment = &self.results.experiment;
         // The numbers of an exhibit are formulas: there is no CSV.
@@ -215,8 +211,12 @@ impl ExperimentSection {
         }
         let words = codes.iter().map(|(code, (count, first, last))| {
             let days = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
-            let stale = if *code == CODE { String::new() } else { format!(" {STALE}") };
-            format!("{count} by the code <code>{}</code>, {}{stale}", escape(code), escape(&days))
+            format!(
+                "{count} by the code <code>{}</code>, {}{}",
+                escape(code),
+                escape(&days),
+                stale(*code != CODE)
+            )
         });
         let words = words.collect::<Vec<_>>().join("; ");
         let all = counted(self.results.outcomes.len(), "result");
@@ -239,7 +239,7 @@ impl ExperimentSection {
         if self.findings.is_empty() {
             return String::new();
         }
-        let stale = if self.results.has_stale() { format!(" {STALE}") } else { String::new() };
+        let stale = stale(self.results.has_stale());
         let row = |JudgedClaim { citation, sentence, finding, reason }: &JudgedClaim| {
             let why = reason.as_ref().filter(|_| finding.verdict.is_at_odds()).map(words);
             vec![
@@ -256,41 +256,32 @@ impl ExperimentSection {
                 ),
             ]
         };
-        let rows: Vec<Vec<String>> = self.findings.iter().map(row).collect();
-        format!("<h3>Claims</h3>\n{}", table("claims", &["Verdict", "Claim", "Measured"], &rows))
+        let rows = self.findings.iter().map(row).collect();
+        format!("<h3>Claims</h3>\n{}", table("claims", "Verdict | Claim | Measured", rows))
     }
 
     /// A table with its title and note.
-    pub(super) fn sheet(&self, sheet: &Sheet) -> String {
+    pub(super) fn table(&self, table: &Table) -> String {
         format!(
             "<h3>{}</h3>\n{}<p class=\"note\">{} <a href=\"{}-{}.csv\">CSV</a></p>\n",
-            escape(&sheet.title),
-            rows(sheet),
-            escape(&sheet.note),
+            escape(&table.title),
+            rows(table),
+            escape(&table.note),
             escape(&self.results.experiment.file_name()),
-            escape(&sheet.name),
+            escape(&table.name),
         )
     }
 
     /// Comparison with published cells, a group for each data set and metric.
-    fn table(&self) -> String {
+    fn comparison(&self) -> String {
         let Some(first) = self.comparisons.first() else { return self.ends() };
-        let mut groups: Vec<Group> = Vec::new();
         let mut comparisons: Vec<&Comparison> = self.comparisons.iter().collect();
         comparisons.sort_by_key(|comparison| look::rank(&comparison.cell.method));
-        for comparison in comparisons {
-            let name = escape(&format!("{}, {}", comparison.cell.data, comparison.cell.metric));
-            match groups.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, rows)) => rows.push(cells_of(comparison)),
-                None => groups.push((name, vec![cells_of(comparison)])),
-            }
-        }
+        let name = |cell: &Cell| escape(&format!("{}, {}", cell.data, cell.metric));
+        let mut groups = in_groups(comparisons.iter().map(|one| (name(&one.cell), cells_of(one))));
         groups.sort_by(|a, b| a.0.cmp(&b.0));
-        let head = ["Method", "Ours", "Published", "Difference", "Intervals"];
-        let head: Vec<&str> = match self.comparisons.iter().any(|c| c.corrected.is_some()) {
-            true => head.into_iter().chain(["Corrected"]).collect(),
-            false => head.to_vec(),
-        };
+        let mut head = vec!["Method", "Ours", "Published", "Difference", "Intervals"];
+        head.extend(self.comparisons.iter().any(|one| one.corrected.is_some()).then_some("Corrected"));
         groups.iter_mut().flat_map(|(_, rows)| rows).for_each(|row| row.truncate(head.len()));
         let ours =
             self.comparisons.iter().filter_map(|c| c.ours.map(|ours| ours.replicates)).max().unwrap_or(0);
@@ -311,55 +302,41 @@ impl ExperimentSection {
         if self.is_of_user || self.results.series().iter().all(|series| series.fit().is_none()) {
             return String::new();
         }
-        let body = standard(&self.results).iter().map(rows).collect::<String>();
-        details("Numbers at the end", &body)
+        details("Numbers at the end", &standard(&self.results).iter().map(rows).collect::<String>())
     }
 
     fn costs(&self) -> String {
-        let row = |series: &crate::results::Series<'_>| {
-            let replicates = series.outcomes.len().max(1) as f64;
-            let mean = |of: &dyn Fn(&crate::store::Ended) -> f64| {
-                series.outcomes.iter().map(|outcome| of(&outcome.ended)).sum::<f64>() / replicates
+        let row = |series: &Series<'_>| {
+            let mean = |of: &dyn Fn(&Outcome) -> f64| {
+                let sum = series.outcomes.iter().map(|outcome| of(outcome)).sum::<f64>();
+                sum / series.outcomes.len().max(1) as f64
             };
-            let steps = series.task.steps();
             let count = |name: &'static str| {
-                let per_step = mean(&|e| e.counts.get(name).copied().unwrap_or(0) as f64) / steps as f64;
-                number((per_step * 100.0).round() / 100.0)
+                let count = mean(&|one| one.ended.counts.get(name).copied().unwrap_or(0) as f64);
+                number((count / series.task.steps() as f64 * 100.0).round() / 100.0)
             };
             let mut cells = vec![
                 escape(&(series.target().title() + &series.task.variant())),
                 format!("{} ({})", escape(look::name(series.method().kind())), series.method().budget()),
             ];
             cells.extend(["p_evaluations", "p_gradients", "q_evaluations", "q_draws", "q_scores"].map(count));
-            cells.push(number(mean(&|e| e.seconds)));
-            let stale = if series.has_stale() { format!(" {STALE}") } else { String::new() };
-            cells.push(format!("{}{stale}", series.failures()));
+            cells.push(number(mean(&|one| one.ended.seconds)));
+            cells.push(format!("{}{}", series.failures(), stale(series.has_stale())));
             cells
         };
-        let rows: Vec<Vec<String>> = self.results.series().iter().map(row).collect();
-        let head = [
-            "Target",
-            "Method",
-            "<i>p</i>",
-            "∇<i>p</i>",
-            "<i>q</i>",
-            "draws",
-            "scores",
-            "seconds",
-            "ended early",
-        ];
-        table("numbers", &head, &rows)
+        let head =
+            "Target | Method | <i>p</i> | ∇<i>p</i> | <i>q</i> | draws | scores | seconds | ended early";
+        table("numbers", head, self.results.series().iter().map(row).collect())
             + "<p class=\"note\">Evaluations per step, seconds per job; means over replicates. What is measured along the way is not counted.</p>\n"
     }
 
     /// Runs, oldest first. Processes of one preset, code and kind of machine are one row: a sweep may have thousands.
     fn provenance(&self) -> String {
-        let mut groups: Vec<(Vec<String>, Vec<&Run>)> = Vec::new();
-        for run in &self.runs {
+        let kind = |run: &Run| {
             let start = &run.start;
             let commit: String = start.commit.as_deref().unwrap_or("–").chars().take(10).collect();
             let dirty = if start.dirty == Some(true) { " with changes" } else { "" };
-            let kind = vec![
+            [
                 start.preset.name().to_owned(),
                 start.threads.to_string(),
                 start.seed.to_string(),
@@ -368,36 +345,19 @@ impl ExperimentSection {
                 escape(&start.rustc),
                 escape(&start.processor),
                 escape(&start.unit),
-            ];
-            match groups.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, runs)) => runs.push(run),
-                None => groups.push((kind, vec![run])),
-            }
-        }
-        let row = |(kind, runs): &(Vec<String>, Vec<&Run>)| {
+            ]
+        };
+        let row = |([preset, of_machine @ ..], runs): ([String; 8], Vec<&Run>)| {
             let jobs: usize = runs.iter().map(|run| run.jobs).sum();
             let planned: usize = runs.iter().map(|run| run.start.planned).sum();
             let jobs = if jobs == planned { jobs.to_string() } else { format!("{jobs} of {planned}") };
             let seconds = runs.iter().map(|run| run.seconds).sum();
-            let mut cells = kind.clone();
-            cells.splice(1..1, [runs.len().to_string(), jobs, span(seconds)]);
-            cells
+            [preset, runs.len().to_string(), jobs, span(seconds)].into_iter().chain(of_machine).collect()
         };
-        let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
-        let head = [
-            "Preset",
-            "Processes",
-            "Jobs",
-            "Time",
-            "Threads",
-            "Seed",
-            "Commit",
-            "Code",
-            "Compiler",
-            "Processor",
-            "Unit",
-        ];
-        table("plain", &head, &rows)
+        let groups = in_groups(self.runs.iter().map(|run| (kind(run), run)));
+        let head =
+            "Preset | Processes | Jobs | Time | Threads | Seed | Commit | Code | Compiler | Processor | Unit";
+        table("plain", head, groups.into_iter().map(row).collect())
     }
 }
 
@@ -405,12 +365,11 @@ const CORRECTED: &str = " Ours is the quantity that was published, by the publis
                          correct formula.";
 
 /// Head and rows of a table.
-pub(super) fn rows(sheet: &Sheet) -> String {
-    let head: Vec<String> = sheet.head.iter().map(|name| escape(name)).collect();
+pub(super) fn rows(table: &Table) -> String {
+    let cells = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
+    let head = cells(&table.head);
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let row = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
-    let rows: Vec<Vec<String>> = sheet.rows.iter().map(row).collect();
-    table("plain", &head, &rows)
+    grouped("plain", &head, &[(String::new(), table.rows.iter().map(cells).collect())])
 }
 
 /// Width in millimetres stated in an SVG.
@@ -420,37 +379,33 @@ fn millimetres(svg: &str) -> f64 {
 }
 
 /// Table of the claims that do not hold, with the cause of each and the experiment that decides it; empty if there are none.
-pub(super) fn disagreements(cards: &[ExperimentSection]) -> String {
-    let mut rows = Vec::new();
-    for card in cards {
-        let id = &card.results.experiment.id;
-        for JudgedClaim { citation, sentence, finding, reason } in &card.findings {
-            if !finding.verdict.is_at_odds() {
-                continue;
-            }
-            let (cause, why, by) = match reason {
-                Some(Reason { cause, why, by }) => (cause.name(), escape(why), by.as_deref()),
-                None => (Cause::Open.name(), "not examined".to_owned(), None),
-            };
-            rows.push(vec![
-                format!("<a href=\"#{0}\"><code>{0}</code></a>", escape(id)),
-                format!("{} <span class=\"cite\">{}</span>", escape(sentence), escape(citation)),
-                format!("<b>{}</b> {}", number(finding.number), pill(finding.verdict)),
-                cause.to_owned(),
-                why,
-                by.map_or_else(|| "–".to_owned(), escape),
-            ]);
-        }
-    }
+pub(super) fn disagreements(sections: &[ExperimentSection]) -> String {
+    let all = sections.iter().flat_map(|section| section.findings.iter().map(move |found| (section, found)));
+    let row = |(section, found): (&ExperimentSection, &JudgedClaim)| {
+        let JudgedClaim { citation, sentence, finding, reason } = found;
+        let (cause, why, by) = match reason {
+            Some(Reason { cause, why, by }) => (cause.name(), escape(why), by.as_deref()),
+            None => (Cause::Open.name(), "not examined".to_owned(), None),
+        };
+        vec![
+            format!("<a href=\"#{0}\"><code>{0}</code></a>", escape(&section.results.experiment.id)),
+            format!("{} <span class=\"cite\">{}</span>", escape(sentence), escape(citation)),
+            format!("<b>{}</b> {}", number(finding.number), pill(finding.verdict)),
+            cause.to_owned(),
+            why,
+            or_dash(by.map(escape)),
+        ]
+    };
+    let rows: Vec<Vec<String>> =
+        all.filter(|(_, found)| found.finding.verdict.is_at_odds()).map(row).collect();
     if rows.is_empty() {
         return String::new();
     }
-    let head = ["Experiment", "Claim", "Measured", "Cause", "Reason", "Decided by"];
     let open = rows.iter().filter(|row| row[3] == Cause::Open.name()).count();
     format!(
         "<section id=\"disagreements\">\n<h2>Disagreements</h2>\n<p class=\"note\">Claims that do not hold here, {} in all, {open} of \
          them with an open cause.</p>\n{}</section>\n",
         rows.len(),
-        table("plain", &head, &rows)
+        table("plain", "Experiment | Claim | Measured | Cause | Reason | Decided by", rows)
     )
 }

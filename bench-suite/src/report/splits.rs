@@ -9,7 +9,7 @@
 //! different splits, or ours and a published one, are not. The residual holds the seeds and what single splits do to single methods.
 
 use crate::results::{Results, Series};
-use crate::tables::Sheet;
+use crate::tables::{Table, distinct, or_dash};
 
 /// Variance components of a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,17 +46,12 @@ fn components(columns: &[Vec<f64>]) -> Option<Components> {
 
 /// Table of the variance components of each data set and metric of the published table, by the longest fits of all methods with
 /// most replicates; `None` if there are no components.
-pub(super) fn sheet(results: &Results) -> Option<Sheet> {
+pub(super) fn table(results: &Results) -> Option<Table> {
     results.experiment.published.as_ref()?;
     let mut rows = Vec::new();
     let all = results.series();
-    let mut targets: Vec<&str> = Vec::new();
-    for series in &all {
-        if series.target().data().is_some() && !targets.contains(&series.target().label()) {
-            targets.push(series.target().label());
-        }
-    }
-    for target in targets {
+    let with_data = all.iter().filter(|series| series.target().data().is_some());
+    for target in distinct(with_data.map(|series| series.target().label())) {
         for metric in ["accuracy", "lpd", "rmse", "error"] {
             let of: Vec<&Series<'_>> =
                 all.iter().filter(|series| series.target().label() == target).collect();
@@ -71,33 +66,18 @@ pub(super) fn sheet(results: &Results) -> Option<Sheet> {
                 found.methods.to_string(),
                 format!("{spread:.4}"),
                 format!("{rest:.4}"),
-                if share.is_finite() { format!("{:.0} %", 100.0 * share) } else { "–".to_owned() },
+                or_dash(share.is_finite().then(|| format!("{:.0} %", 100.0 * share))),
                 format!("{error:.4}"),
                 format!("{:.4}", 2.0_f64.sqrt() * error),
             ]);
         }
     }
-    let head = [
-        "Data",
-        "Metric",
-        "Splits",
-        "Methods",
-        "sd of splits",
-        "sd of the rest",
-        "Share of splits",
-        "se by splits",
-        "se of the difference of two such runs",
-    ];
-    (!rows.is_empty()).then(|| Sheet {
-        name: "splits".to_owned(),
-        title: "Variance of the splits".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-        note: "Two-way analysis of variance, split by method: the splits, shared by all methods, move all cells of a data set \
-               together by the standard error in the last column but one; intervals of cells are not independent. The rest are seeds, \
-               and effects of single splits on single methods."
-            .to_owned(),
-    })
+    let head = "Data | Metric | Splits | Methods | sd of splits | sd of the rest | Share of splits | se by splits | \
+                se of the difference of two such runs";
+    let note = "Two-way analysis of variance, split by method: the splits, shared by all methods, move all cells of a data set \
+                together by the standard error in the last column but one; intervals of cells are not independent. The rest are seeds, \
+                and effects of single splits on single methods.";
+    (!rows.is_empty()).then(|| Table::new("splits", "Variance of the splits", head, rows, note))
 }
 
 /// Final values of each method at the replicates that all of them have. Methods with less than half as many replicates as
@@ -105,12 +85,10 @@ pub(super) fn sheet(results: &Results) -> Option<Sheet> {
 fn columns(all: &[&Series<'_>], metric: &str) -> Vec<Vec<f64>> {
     let most = all.iter().map(|series| series.last(metric).len()).max().unwrap_or(0);
     let kept: Vec<_> = all.iter().filter(|series| 2 * series.last(metric).len() > most).collect();
-    let replicates: Vec<u64> = kept
-        .first()
-        .map(|series| series.outcomes.iter().map(|outcome| outcome.job.replicate).collect())
-        .unwrap_or_default();
-    let everywhere = |replicate: &&u64| kept.iter().all(|series| series.end(**replicate, metric).is_some());
-    let shared: Vec<u64> = replicates.iter().filter(everywhere).copied().collect();
+    let replicates = kept.first().into_iter().flat_map(|series| &series.outcomes);
+    let replicates = replicates.map(|outcome| outcome.job.replicate);
+    let everywhere = |replicate: &u64| kept.iter().all(|series| series.end(*replicate, metric).is_some());
+    let shared: Vec<u64> = replicates.filter(everywhere).collect();
     let column = |series: &&&Series<'_>| {
         shared.iter().filter_map(|replicate| series.end(*replicate, metric)).collect()
     };

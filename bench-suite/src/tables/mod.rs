@@ -1,6 +1,5 @@
-//! Tables: pure functions from results to text and numbers. The comparison with published cells is made for every experiment
-//! by the [`report`](crate::report). Here is the standard table; those of single experiments are in
-//! `experiments`.
+//! Tables: pure functions from results to text and numbers. The comparison with published cells is made for every experiment by the
+//! [`report`](crate::report). Here is the standard table; those of single experiments are in `experiments`.
 
 mod standard;
 mod written;
@@ -10,12 +9,14 @@ pub(crate) use standard::{Differences, metrics};
 pub use written::Written;
 pub(crate) use written::stand_ins;
 
+use mcsa_diagnostics::quantile;
+
 use crate::interval::binomial;
 use crate::results::Results;
 
 /// A table of text cells with its file name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sheet {
+pub struct Table {
     /// Name, unique within the experiment.
     pub name: String,
     /// Title above the table.
@@ -28,34 +29,73 @@ pub struct Sheet {
     pub note: String,
 }
 
-/// A rate with its exact 90 % interval, in percent with some digits.
-pub(crate) fn rate(count: usize, of: usize, digits: usize) -> String {
-    if of == 0 {
-        return "–".to_owned();
-    }
-    let [low, high] = binomial(count, of, 0.9).map(|end| 100.0 * end);
-    let share = 100.0 * count as f64 / of as f64;
-    format!("{count} of {of}: {share:.digits$} % [{low:.digits$}, {high:.digits$}]")
+/// A cell; a dash if there is no value.
+pub(crate) fn or_dash(cell: Option<String>) -> String {
+    cell.unwrap_or_else(|| "–".to_owned())
 }
 
-/// For experiments without tables.
-pub fn none(_: &Results) -> Vec<Sheet> {
-    Vec::new()
+/// A rate with its exact 90 % interval, in percent with some digits.
+pub(crate) fn rate(count: usize, of: usize, digits: usize) -> String {
+    let [low, high] = binomial(count, of, 0.9).map(|end| 100.0 * end);
+    let share = 100.0 * count as f64 / of as f64;
+    or_dash(
+        (of > 0).then(|| format!("{count} of {of}: {share:.digits$} % [{low:.digits$}, {high:.digits$}]")),
+    )
+}
+
+/// Median, also with infinities; NaN if there is no value or one is NaN.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    match values.iter().any(|value| value.is_nan()) || values.is_empty() {
+        true => f64::NAN,
+        // Interpolation between infinities would be NaN.
+        false if values.iter().any(|value| value.is_infinite()) => {
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        }
+        false => quantile(&mut values, 0.5),
+    }
+}
+
+/// Values by their keys, in the order in which the keys first occur.
+pub(crate) fn in_groups<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in all {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
+/// Values without repeats, in the order in which they first occur.
+pub(crate) fn distinct<K: PartialEq>(all: impl IntoIterator<Item = K>) -> Vec<K> {
+    in_groups(all.into_iter().map(|key| (key, ()))).into_iter().map(|(key, _)| key).collect()
 }
 
 /// For experiments without tables in Rust that are in files of the user: the standard one if the file has none.
-pub fn from_file(results: &Results) -> Vec<Sheet> {
+pub fn from_file(results: &Results) -> Vec<Table> {
     if results.experiment.tables.is_empty() { standard(results) } else { Vec::new() }
 }
 
-impl Sheet {
+impl Table {
+    /// A table; bars separate the titles of its columns.
+    pub(crate) fn new(
+        name: &str,
+        title: impl Into<String>,
+        head: &str,
+        rows: Vec<Vec<String>>,
+        note: impl Into<String>,
+    ) -> Self {
+        let head = head.split(" | ").map(str::to_owned).collect();
+        Self { name: name.to_owned(), title: title.into(), head, rows, note: note.into() }
+    }
+
     /// The table as CSV, every cell in quotes.
     pub fn csv(&self) -> String {
-        let line = |row: &Vec<String>| {
-            let cells: Vec<String> =
-                row.iter().map(|cell| format!("\"{}\"", cell.replace('"', "\"\""))).collect();
-            cells.join(",") + "\n"
-        };
+        let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
+        let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n";
         std::iter::once(&self.head).chain(&self.rows).map(line).collect()
     }
 }
@@ -73,10 +113,10 @@ mod tests {
             let mut results =
                 Results::synthetic(entry.experiment().unwrap(), PresetName::Quick, |_, _, _| Vec::new());
             for _ in 0..2 {
-                for sheet in entry.sheets(&results) {
-                    assert!(!sheet.head.is_empty(), "{} {}", entry.file, sheet.name);
-                    assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{}", sheet.name);
-                    assert_eq!(sheet.csv().lines().count(), 1 + sheet.rows.len());
+                for table in entry.tables(&results) {
+                    assert!(!table.head.is_empty(), "{} {}", entry.file, table.name);
+                    assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.name);
+                    assert_eq!(table.csv().lines().count(), 1 + table.rows.len());
                 }
                 results.outcomes.clear();
             }
@@ -86,7 +126,7 @@ mod tests {
     /// Cells of small results, by hand.
     #[test]
     fn cells_are_those_of_the_definition() {
-        let cells = |id: &str, preset, sheet: &str, name: &str, columns: &[&str], rows: fn(f64) -> Vec<_>| {
+        let cells = |id: &str, preset, table: &str, name: &str, columns: &[&str], rows: fn(f64) -> Vec<_>| {
             let results = tests::results(id, preset, |task, replicate, _| {
                 let variant = task.variant();
                 let is_base = variant.ends_with(", 0 steps") || (variant.is_empty() && id.ends_with("ranks"));
@@ -94,10 +134,10 @@ mod tests {
                 values.push(("elbo", if is_base { 1.0 } else { 3.0 }));
                 values
             });
-            let all = tests::entry(id).sheets(&results);
-            let sheet = all.iter().find(|known| known.name == sheet).unwrap();
-            let row = sheet.rows.iter().find(|row| row[..2].iter().any(|cell| cell == name)).unwrap();
-            let place = |column: &&str| sheet.head.iter().position(|known| known == column).unwrap();
+            let all = tests::entry(id).tables(&results);
+            let table = all.iter().find(|known| known.name == table).unwrap();
+            let row = table.rows.iter().find(|row| row[..2].iter().any(|cell| cell == name)).unwrap();
+            let place = |column: &&str| table.head.iter().position(|known| known == column).unwrap();
             columns.iter().map(|column| row[place(column)].clone()).collect::<Vec<_>>()
         };
         use PresetName::{Default, Quick};
@@ -122,5 +162,13 @@ mod tests {
         let bound = |name| cells("sl-dais/fig2-ranks", Default, "metrics", name, &["ELBO, nats"], |_| vec![]);
         assert_eq!(bound("SL-DAIS 4"), ["2.00 [2.00, 2.00]"]);
         assert_eq!(bound("mean field"), ["1.00"]);
+    }
+
+    /// Interpolation between infinities would be NaN; a value that is not known is not left out.
+    #[test]
+    fn medians_of_infinities() {
+        assert_eq!(median([f64::INFINITY, 1.0, f64::INFINITY]), f64::INFINITY);
+        assert_eq!(median([f64::INFINITY, 1.0, 2.0]), 2.0);
+        assert!(median([f64::NAN, 1.0, 2.0]).is_nan() && median([]).is_nan());
     }
 }

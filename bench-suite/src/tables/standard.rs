@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Sheet;
+use super::{Table, or_dash};
 use crate::interval::bootstrap;
 use crate::look;
 use crate::results::{Results, Series};
@@ -24,34 +24,25 @@ pub(crate) fn metrics(results: &Results) -> Vec<String> {
 }
 
 /// A row for each target, metric and method: the mean at the end with its interval.
-pub fn standard(results: &Results) -> Vec<Sheet> {
-    let (all, names) = (results.series(), metrics(results));
+pub fn standard(results: &Results) -> Vec<Table> {
+    let all = results.series();
     let differences = Differences::of(&all);
     let row = |name: &String, series: &Series<'_>| {
         let values = series.last(name);
-        let cell = bootstrap(&values, 0.8).map_or_else(
-            || "–".to_owned(),
-            |mean| format!("{} [{}, {}]", short(mean.value), short(mean.low), short(mean.high)),
-        );
+        let cell = bootstrap(&values, 0.8)
+            .map(|mean| format!("{} [{}, {}]", short(mean.value), short(mean.low), short(mean.high)));
         let count = format!("{} of {}", values.len(), series.outcomes.len());
-        vec![differences.place(series), name.clone(), differences.method(series), cell, count]
+        vec![differences.place(series), name.clone(), differences.method(series), or_dash(cell), count]
     };
-    let head = ["Target", "Metric", "Method", "Mean", "Replicates"];
-    let rows = differences.places().iter().flat_map(|place| {
-        let here: Vec<&Series<'_>> =
-            all.iter().filter(|series| differences.place(series) == *place).collect();
-        names
-            .iter()
-            .flat_map(|name| here.iter().map(|series| row(name, series)).collect::<Vec<_>>())
-            .collect::<Vec<_>>()
-    });
-    vec![Sheet {
-        name: "ends".to_owned(),
-        title: "At the end".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-        note: "Means over replicates that did not end early, with 80 % bootstrap intervals.".to_owned(),
-    }]
+    let mut rows = Vec::new();
+    for place in &differences.places {
+        for name in &metrics(results) {
+            let here = all.iter().filter(|series| differences.place(series) == *place);
+            rows.extend(here.map(|series| row(name, series)));
+        }
+    }
+    let note = "Means over replicates that did not end early, with 80 % bootstrap intervals.";
+    vec![Table::new("ends", "At the end", "Target | Metric | Method | Mean | Replicates", rows, note)]
 }
 
 /// A number with about four digits.
@@ -66,58 +57,50 @@ fn short(value: f64) -> String {
 
 /// Settings in which series differ, for their names in figures and tables: a place has all settings but the method.
 pub(crate) struct Differences {
-    /// Settings with more than one value, without those of methods.
-    places: BTreeSet<String>,
-    /// Settings of a kind of method with more than one value.
-    methods: BTreeSet<(String, String)>,
-    /// Places in the order of the plan.
-    all: Vec<String>,
+    /// Settings with more than one value, after the kind of method that they belong to.
+    differing: BTreeSet<(String, String)>,
+    /// All places in the order of the plan.
+    pub(crate) places: Vec<String>,
     /// Names of the methods of each kind, in the order of the plan.
     members: BTreeMap<String, Vec<String>>,
 }
 
-/// Plain settings by name, `target correlation`.
-fn settings(series: &Series<'_>) -> BTreeMap<String, String> {
-    fn add(name: &str, value: &Value, all: &mut BTreeMap<String, String>) {
-        match value {
+/// Plain settings: kind of method that a setting belongs to, or nothing, and its name, `target correlation`.
+fn settings(series: &Series<'_>) -> BTreeMap<(String, String), String> {
+    fn add(name: &str, value: &Value, kind: &str, all: &mut BTreeMap<(String, String), String>) {
+        let word = match value {
             Value::Object(inner) => {
-                inner.iter().for_each(|(key, value)| add(format!("{name} {key}").trim(), value, all));
+                return inner
+                    .iter()
+                    .for_each(|(key, value)| add(format!("{name} {key}").trim(), value, kind, all));
             }
-            Value::String(word) => drop(all.insert(name.to_owned(), word.clone())),
-            value => drop(all.insert(name.to_owned(), value.to_string())),
-        }
+            Value::String(word) => word.clone(),
+            value => value.to_string(),
+        };
+        let (kind, name) = name.strip_prefix("method ").map_or(("", name), |name| (kind, name));
+        all.insert((kind.to_owned(), name.to_owned()), word);
     }
     let mut all = BTreeMap::new();
     let task = serde_json::to_value(series.task).unwrap_or_default();
     // A task is an enum: one key, the kind of job, with its settings.
-    task.as_object().into_iter().flat_map(|task| task.values()).for_each(|value| add("", value, &mut all));
+    let tasks = task.as_object().into_iter().flat_map(|task| task.values());
+    tasks.for_each(|value| add("", value, series.method().kind(), &mut all));
     all
 }
 
 impl Differences {
     pub(crate) fn of(series: &[Series<'_>]) -> Self {
-        let (mut values, mut kinds) = (BTreeMap::<String, BTreeSet<String>>::new(), BTreeMap::new());
-        for series in series {
-            for (name, value) in settings(series) {
-                match name.strip_prefix("method ") {
-                    Some(name) => {
-                        let key = (series.method().kind().to_owned(), name.to_owned());
-                        kinds.entry(key).or_insert_with(BTreeSet::new).insert(value);
-                    }
-                    None => {
-                        values.entry(name).or_default().insert(value);
-                    }
-                }
-            }
+        let mut values = BTreeMap::<(String, String), BTreeSet<String>>::new();
+        for (key, value) in series.iter().flat_map(settings) {
+            values.entry(key).or_default().insert(value);
         }
-        let places =
-            values.into_iter().filter(|(_, values)| values.len() > 1).map(|(name, _)| name).collect();
-        let methods = kinds.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key).collect();
-        let mut found = Self { places, methods, all: Vec::new(), members: BTreeMap::new() };
+        let differing = values.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key);
+        let (differing, members) = (differing.collect(), BTreeMap::new());
+        let mut found = Self { differing, places: Vec::new(), members };
         for series in series {
             let (place, method) = (found.place(series), found.method(series));
-            if !found.all.contains(&place) {
-                found.all.push(place);
+            if !found.places.contains(&place) {
+                found.places.push(place);
             }
             let members = found.members.entry(series.method().kind().to_owned()).or_default();
             if !members.contains(&method) {
@@ -127,15 +110,17 @@ impl Differences {
         found
     }
 
-    /// All places in the order of the plan.
-    pub(crate) fn places(&self) -> &[String] {
-        &self.all
+    /// Settings that differ, of the job (false) or of its method (true).
+    fn differing(&self, series: &Series<'_>, of_method: bool) -> Vec<(String, String)> {
+        let is_it = |key: &(String, String)| key.0.is_empty() != of_method && self.differing.contains(key);
+        let all = settings(series).into_iter().filter(|(key, _)| is_it(key));
+        all.map(|((_, name), value)| (name, value)).collect()
     }
 
     /// Label of the target with all settings but those of the method that differ between jobs.
     pub(crate) fn place(&self, series: &Series<'_>) -> String {
         let mut words = vec![series.place()];
-        for (name, value) in settings(series).into_iter().filter(|(name, _)| self.places.contains(name)) {
+        for (name, value) in self.differing(series, false) {
             match name.as_str() {
                 "target kind" | "target data" | "target series" => {}
                 name if name.ends_with(" kind") || name.ends_with(" name") => words.push(value),
@@ -150,14 +135,11 @@ impl Differences {
 
     /// Name of the method, with its settings that differ between methods of its kind.
     pub(crate) fn method(&self, series: &Series<'_>) -> String {
-        let (kind, budget) = (series.method().kind(), series.method().budget().to_string());
-        let mut name = look::name(kind).to_owned();
-        for (key, value) in settings(series) {
-            let Some(key) = key.strip_prefix("method ") else { continue };
-            if self.methods.contains(&(kind.to_owned(), key.to_owned())) {
-                let key = if value == budget { "N =".to_owned() } else { key.replace('_', " ") };
-                name.push_str(&format!(", {key} {value}"));
-            }
+        let (mut name, budget) =
+            (look::name(series.method().kind()).to_owned(), series.method().budget().to_string());
+        for (key, value) in self.differing(series, true) {
+            let key = if value == budget { "N =".to_owned() } else { key.replace('_', " ") };
+            name.push_str(&format!(", {key} {value}"));
         }
         name
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
-use super::{Board, Cell, LADDERS, Run, Runs, STOPPED, median};
+use super::{Cell, LADDERS, Run, Runs, STOPPED, Scoreboard, median};
 use crate::catalog::Case;
 use crate::figures::FigureFile;
-use crate::figures::curves::status;
+use crate::figures::curves::{or_empty, status};
 use crate::look;
 use crate::published::Anchor;
 use crate::results::Results;
@@ -30,31 +30,29 @@ const MARKERS: [Marker; 7] = [
 
 /// Errors over all targets, performance profiles, errors against evaluations, errors against seconds.
 pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
-    let board = Board::of(results);
+    let board = Scoreboard::of(results);
     let stored = match board.cases.iter().any(|case| !board.stored(case).is_empty()) {
         true => " Black: other packages, stored; their seconds are without compilation, from another run.",
         false => "",
     };
-    let words = format!(
-        "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors.{stored}"
-    );
-    let gradients = " A gradient with its density is one evaluation.";
+    let caption = |gradients: &str| {
+        format!(
+            "Medians over replicates of the largest error of a mean, in standard deviations; at the upper edge: failures, and larger errors.{stored}{gradients}{}",
+            status(results)
+        )
+    };
+    let gradients = caption(" A gradient with its density is one evaluation.");
     vec![
         overview(&board, results),
         profiles(&board, results),
-        costs(
-            &board,
-            "Evaluations",
-            |runs| runs.evaluations(),
-            format!("{words}{gradients}{}", status(results)),
-        ),
-        costs(&board, "Seconds", |runs| runs.median("seconds"), format!("{words}{}", status(results))),
+        costs(&board, "Evaluations", |runs| runs.evaluations(), gradients),
+        costs(&board, "Seconds", |runs| runs.median("seconds"), caption("")),
     ]
 }
 
 /// Errors against the dimension, then those of every scoreboard.
 pub(crate) fn dimension_figures(results: &Results) -> Vec<FigureFile> {
-    let board = Board::of(results);
+    let board = Scoreboard::of(results);
     let dims: BTreeSet<usize> = board.cases.iter().filter_map(|case| case.dim()).collect();
     let lowest = 0.01;
     let panel = |(kind, title): (&str, &str)| {
@@ -112,8 +110,8 @@ fn title(case: &Case) -> String {
 }
 
 /// Medians over all targets by method and budget: errors against evaluations and against seconds, and shares of failures.
-fn overview(board: &Board<'_>, results: &Results) -> FigureFile {
-    let mut panels = [
+fn overview(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
+    let mut panels = vec![
         Panel::new(Axis::log("Evaluations"), errors(ERRORS.0)),
         Panel::new(Axis::log("Seconds"), errors(ERRORS.0)),
         Panel::new(Axis::log("Budget"), Axis::linear("Share of failures").spanning(0.0, 1.0)),
@@ -133,24 +131,21 @@ fn overview(board: &Board<'_>, results: &Results) -> FigureFile {
             (runs > 0).then_some(points)
         };
         let all: Vec<[(f64, f64); 3]> = board.budgets.iter().filter_map(points).collect();
-        let mut place = 0..3;
-        panels = panels.map(|panel| {
-            let place = place.next().unwrap_or(0);
-            curve(panel, method, all.iter().map(|points| points[place]))
-        });
+        let with = |(place, panel)| curve(panel, method, all.iter().map(|points| points[place]));
+        panels = panels.into_iter().enumerate().map(with).collect();
     }
     let caption = format!(
         "Medians over all targets with known moments of the largest error of a mean, in standard deviations, and the share of runs that fail. A \
          gradient with its density is one evaluation. At the upper edge: failures on half of the targets, and larger errors.{}",
         status(results)
     );
-    let figure = Figure::new(panels.into()).as_multiples(3).shaped(0.8).captioned(caption);
+    let figure = Figure::new(panels).as_multiples(3).shaped(0.8).captioned(caption);
     FigureFile::new("overview", Figure { shares_x: false, shares_y: false, ..figure })
 }
 
 /// A panel for each case, a line for each method, a point for each budget.
-fn costs(board: &Board<'_>, label: &str, cost: fn(&Runs<'_>) -> f64, caption: String) -> FigureFile {
-    let names: BTreeSet<String> = board.anchors.iter().map(Anchor::name).collect();
+fn costs(board: &Scoreboard<'_>, label: &str, cost: fn(&Runs<'_>) -> f64, caption: String) -> FigureFile {
+    let names: BTreeSet<String> = board.anchors.iter().map(|(anchor, _)| anchor.name()).collect();
     let panel = |case: &&Case| {
         let mut panel = Panel::new(Axis::log(label), errors(ERRORS.0)).titled(title(case));
         let point = |runs: &Runs<'_>| (cost(runs), error(runs, ERRORS.0));
@@ -173,16 +168,14 @@ fn costs(board: &Board<'_>, label: &str, cost: fn(&Runs<'_>) -> f64, caption: St
         let mut cells = board.cells.iter().filter(|cell| cell.case == **case);
         cells.any(|cell| !cell.runs.median("answer_error").is_nan())
     };
-    let mut panels: Vec<Panel> = board.cases.iter().filter(is_known).map(panel).collect();
-    if panels.is_empty() {
-        panels.push(Panel::new(Axis::log(label), Axis::log("Error of the means, sd")));
-    }
+    let panels = board.cases.iter().filter(is_known).map(panel).collect();
+    let panels = or_empty(panels, [Axis::log(label), Axis::log("Error of the means, sd")]);
     let figure = Figure::new(panels).as_multiples(3).shaped(0.75);
     FigureFile::new(label.to_lowercase(), figure.captioned(caption))
 }
 
 /// Share of runs whose error is at most a multiple of the least median error on their target, a panel for each budget.
-fn profiles(board: &Board<'_>, results: &Results) -> FigureFile {
+fn profiles(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
     let panel = |budget: &u64| {
         let x = Axis::log("Error, as a multiple of the least").spanning(1.0, RATIO);
         let y = Axis::linear("Share of runs").spanning(0.0, 1.0);
@@ -214,11 +207,8 @@ fn profiles(board: &Board<'_>, results: &Results) -> FigureFile {
         }
         panel
     };
-    let mut panels: Vec<Panel> = board.budgets.iter().map(panel).collect();
-    if panels.is_empty() {
-        panels
-            .push(Panel::new(Axis::log("Error, as a multiple of the least"), Axis::linear("Share of runs")));
-    }
+    let empty = [Axis::log("Error, as a multiple of the least"), Axis::linear("Share of runs")];
+    let panels = or_empty(board.budgets.iter().map(panel).collect(), empty);
     let caption = format!(
         "Performance profiles: share of the runs on all targets whose error is at most a multiple of the least median error on that target at \
          equal evaluations. Runs that fail or exceed their budget by more than a quarter never count.{}",

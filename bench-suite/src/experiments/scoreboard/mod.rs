@@ -5,14 +5,13 @@ mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcsa_diagnostics::quantile;
-
-use crate::catalog::{Case, Target};
-use crate::claims::{Check, Finding};
+use crate::catalog::Case;
+use crate::claims::{Check, Checked, Finding};
 use crate::look;
 use crate::published::Anchor;
 use crate::results::Results;
 use crate::store::Row;
+use crate::tables::{distinct, in_groups, median};
 
 pub(crate) use figures::{dimension_figures, figures};
 pub(crate) use tables::{dimension_tables, evidence_tables, methods, reach, tables, warning_tables, winners};
@@ -37,7 +36,7 @@ const R_HAT: f64 = 1.01;
 const DISTANCE: f64 = 0.05;
 
 /// All runs of an experiment.
-pub(crate) struct Board<'r> {
+pub(crate) struct Scoreboard<'r> {
     /// The cases, in the order of the file.
     pub(crate) cases: Vec<&'r Case>,
     /// Kinds of the methods, in the order of legends.
@@ -46,7 +45,8 @@ pub(crate) struct Board<'r> {
     pub(crate) budgets: Vec<u64>,
     /// Runs by case, method and budget.
     cells: Vec<Cell<'r>>,
-    anchors: Vec<Anchor>,
+    /// Runs of other packages, with their rows.
+    anchors: Vec<(Anchor, Row)>,
 }
 
 /// Replicates of one method on one case within one budget.
@@ -64,47 +64,18 @@ pub(crate) struct Runs<'r>(Vec<Run<'r>>);
 #[derive(Clone, Copy)]
 struct Run<'r> {
     replicate: u64,
-    values: Values<'r>,
-}
-
-#[derive(Clone, Copy)]
-enum Values<'r> {
-    Ours(&'r Row),
-    /// Of another package.
-    Stored(&'r Anchor),
+    row: &'r Row,
 }
 
 impl Run<'_> {
     /// A metric; infinite for an error of a run that has failed.
     fn value(&self, metric: &str) -> f64 {
-        match (self.values, metric) {
-            (Values::Ours(row), _) => {
-                let absent = if self.has_failed() { f64::INFINITY } else { f64::NAN };
-                row.values.get(metric).copied().unwrap_or(absent)
-            }
-            (Values::Stored(_), "answer_median" | "sample_share" | "r_hat") => f64::NAN,
-            (Values::Stored(anchor), "p_evaluations") => anchor.value("evaluations"),
-            (Values::Stored(anchor), "p_gradients") => anchor.value("gradients"),
-            (Values::Stored(anchor), "evidence_error") => anchor.value("log_z_error"),
-            (Values::Stored(anchor), metric) => anchor.value(metric),
-        }
+        let absent = if self.has_failed() { f64::INFINITY } else { f64::NAN };
+        self.row.values.get(metric).copied().unwrap_or(absent)
     }
 
     fn has_failed(&self) -> bool {
-        match self.values {
-            Values::Ours(row) => row.values.get("failed") != Some(&0.0),
-            Values::Stored(anchor) => anchor.value("failed") != 0.0,
-        }
-    }
-
-    /// Evaluations with or without a gradient.
-    fn evaluations(&self) -> f64 {
-        match self.values {
-            Values::Ours(row) => {
-                ["p_evaluations", "p_gradients"].iter().filter_map(|name| row.values.get(*name)).sum()
-            }
-            Values::Stored(anchor) => anchor.evaluations(),
-        }
+        self.row.values.get("failed") != Some(&0.0)
     }
 
     /// True if the answer is wrong; every answer is if the target has no moments.
@@ -113,7 +84,7 @@ impl Run<'_> {
     }
 
     /// True if the diagnostic of the method is that of usable draws.
-    fn is_told_good(&self) -> bool {
+    fn looks_good(&self) -> bool {
         let verdict = self.value("yes");
         !self.has_failed()
             && match verdict.is_nan() {
@@ -122,23 +93,14 @@ impl Run<'_> {
             }
     }
 
-    fn is_wrong_but_told_good(&self) -> bool {
-        self.is_wrong() && self.is_told_good()
+    fn is_wrong_but_looks_good(&self) -> bool {
+        self.is_wrong() && self.looks_good()
     }
 }
 
-/// Median with infinities; NaN if there is no value or one is NaN.
-fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    match values.iter().any(|value| value.is_nan()) || values.is_empty() {
-        true => f64::NAN,
-        // Interpolation between infinities would be NaN.
-        false if values.iter().any(|value| value.is_infinite()) => {
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        }
-        false => quantile(&mut values, 0.5),
-    }
+/// Evaluations of a target with or without a gradient.
+pub(super) fn evaluations(row: &Row) -> f64 {
+    ["p_evaluations", "p_gradients"].iter().filter_map(|name| row.values.get(*name)).sum()
 }
 
 impl Runs<'_> {
@@ -149,7 +111,7 @@ impl Runs<'_> {
 
     /// Median number of evaluations.
     fn evaluations(&self) -> f64 {
-        median(self.0.iter().map(Run::evaluations))
+        median(self.0.iter().map(|run| evaluations(run.row)))
     }
 
     pub(super) fn failures(&self) -> usize {
@@ -164,42 +126,27 @@ impl Cell<'_> {
     }
 }
 
-impl<'r> Board<'r> {
+impl<'r> Scoreboard<'r> {
     pub(crate) fn of(results: &'r Results) -> Self {
-        let mut board = Board {
-            cases: Vec::new(),
-            methods: Vec::new(),
-            budgets: Vec::new(),
-            cells: Vec::new(),
-            anchors: Anchor::stored().unwrap_or_default(),
-        };
-        let mut budgets = BTreeSet::new();
-        for outcome in &results.outcomes {
-            let Target::Case { case } = outcome.job.task.target() else { continue };
-            let method = outcome.job.task.method().kind();
-            if !board.cases.contains(&case) {
-                board.cases.push(case);
-            }
-            if !board.methods.contains(&method) {
-                board.methods.push(method);
-            }
-            for row in &outcome.rows {
-                budgets.insert(row.step);
-                let run = Run { replicate: outcome.job.replicate, values: Values::Ours(row) };
-                let is_it = |cell: &&mut Cell<'r>| {
-                    cell.budget == row.step && cell.method == method && cell.case == case
-                };
-                match board.cells.iter_mut().find(is_it) {
-                    Some(cell) => cell.runs.0.push(run),
-                    None => {
-                        board.cells.push(Cell { case, method, budget: row.step, runs: Runs(vec![run]) });
-                    }
-                }
-            }
+        let all = || results.outcomes.iter().filter_map(|one| Some((one, one.job.task.target().case()?)));
+        let runs = all().flat_map(|(outcome, case)| {
+            let (method, replicate) = (outcome.job.task.method().kind(), outcome.job.replicate);
+            outcome.rows.iter().map(move |row| ((row.step, method, case), Run { replicate, row }))
+        });
+        let cells = in_groups(runs).into_iter();
+        let cells: Vec<Cell<'r>> = cells
+            .map(|((budget, method, case), runs)| Cell { case, method, budget, runs: Runs(runs) })
+            .collect();
+        let mut methods = distinct(all().map(|(outcome, _)| outcome.job.task.method().kind()));
+        methods.sort_by_key(|kind| look::entrant(kind).0);
+        let stored = Anchor::stored().unwrap_or_default();
+        Self {
+            cases: distinct(all().map(|(_, case)| case)),
+            methods,
+            budgets: cells.iter().map(|cell| cell.budget).collect::<BTreeSet<_>>().into_iter().collect(),
+            cells,
+            anchors: stored.into_iter().map(|anchor| (anchor.clone(), anchor.row())).collect(),
         }
-        board.methods.sort_by_key(|kind| look::entrant(kind).0);
-        board.budgets = budgets.into_iter().collect();
-        board
     }
 
     /// The largest budget.
@@ -226,15 +173,10 @@ impl<'r> Board<'r> {
 
     /// Stored runs on a case, by package and method.
     fn stored(&self, case: &Case) -> Vec<(String, Runs<'_>)> {
-        let (mut all, title) = (Vec::<(String, Runs<'_>)>::new(), case.title());
-        for anchor in self.anchors.iter().filter(|anchor| anchor.case == title) {
-            let run = Run { replicate: 0, values: Values::Stored(anchor) };
-            match all.iter_mut().find(|(name, _)| *name == anchor.name()) {
-                Some((_, runs)) => runs.0.push(run),
-                None => all.push((anchor.name(), Runs(vec![run]))),
-            }
-        }
-        all
+        let title = case.title();
+        let here = self.anchors.iter().filter(|(anchor, _)| anchor.case == title);
+        let runs = here.map(|(anchor, row)| (anchor.name(), Run { replicate: 0, row }));
+        in_groups(runs).into_iter().map(|(name, runs)| (name, Runs(runs))).collect()
     }
 
     /// The cells of a method on a case, by budget.
@@ -271,8 +213,8 @@ pub(super) const WARNINGS: [(&str, Check); 2] = [
 
 /// The claim that one method is within the distance at a smaller budget than another more often than at a larger one, paired by target
 /// and replicate.
-fn sooner(results: &Results, ours: &str, theirs: &str) -> Finding {
-    let board = Board::of(results);
+fn sooner(results: &Results, ours: &str, theirs: &str) -> Checked {
+    let board = Scoreboard::of(results);
     let (mut signs, mut both) = (Vec::new(), [0; 3]);
     for case in &board.cases {
         let curves = [ours, theirs].map(|method| board.curve(case, method));
@@ -299,15 +241,15 @@ fn sooner(results: &Results, ours: &str, theirs: &str) -> Finding {
         both[1],
         both[2],
     );
-    Finding::mean_above(&signs, 0.0, what)
+    Ok(Finding::mean_above(&signs, 0.0, what))
 }
 
 /// The claim that `fit` lets fewer wrong answers pass than another method, paired by target and replicate.
-fn passes_fewer(results: &Results, other: &str) -> Finding {
-    let board = Board::of(results);
+fn passes_fewer(results: &Results, other: &str) -> Checked {
+    let board = Scoreboard::of(results);
     let passes = |method: &str| -> BTreeMap<(String, u64), f64> {
         let of = |(case, run): (&Case, Run<'_>)| {
-            ((case.title(), run.replicate), f64::from(u8::from(run.is_wrong_but_told_good())))
+            ((case.title(), run.replicate), f64::from(u8::from(run.is_wrong_but_looks_good())))
         };
         board.at_last(method, true).into_iter().map(of).collect()
     };
@@ -318,18 +260,5 @@ fn passes_fewer(results: &Results, other: &str) -> Finding {
         look::entrant(other).1,
         differences.len()
     );
-    Finding::mean_above(&differences, 0.0, what)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Interpolation between infinities would be NaN; a value that is not known is not left out.
-    #[test]
-    fn medians_of_infinities() {
-        assert_eq!(median([f64::INFINITY, 1.0, f64::INFINITY]), f64::INFINITY);
-        assert_eq!(median([f64::INFINITY, 1.0, 2.0]), 2.0);
-        assert!(median([f64::NAN, 1.0, 2.0]).is_nan() && median([]).is_nan());
-    }
+    Ok(Finding::mean_above(&differences, 0.0, what))
 }
