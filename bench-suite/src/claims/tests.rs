@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::contrast::{Contrast, Curve, Other, Relation, Side, Summary, When};
-use super::{Basis, Verdict};
+use super::{Basis, Finding, Verdict, mean, median};
 use crate::experiment::{Experiment, PresetName};
 use crate::metric::{Metric, Vector};
 use crate::registry::{Entry, REGISTRY};
@@ -296,6 +296,24 @@ fn synthetic(curve: Curve, late: f64, step: u64, steps: &[u64]) -> f64 {
     }
 }
 
+#[test]
+fn what_luck_could_do_is_not_evidence() {
+    let verdict = |column: &[f64], threshold| {
+        Finding::at_least_of(&[column.to_vec()], |columns| mean(&columns[0]), threshold, "mean").verdict
+    };
+    let column = [0.9, 1.0, 1.1, 0.8, 1.2];
+    assert_eq!(verdict(&column, 0.5), Verdict::Agree);
+    assert_eq!(verdict(&column, 1.5), Verdict::Disagree);
+    assert_eq!(verdict(&column, 1.0), Verdict::TooLittle);
+    assert_eq!(verdict(&[], 1.0), Verdict::TooLittle);
+    assert_eq!(verdict(&[f64::NAN, 1.0], 0.0), Verdict::TooLittle);
+    let at_most = |threshold| {
+        let columns = [column.to_vec()];
+        Finding::of_resampled(&columns, |c| median(&c[0]), threshold, "", Finding::at_most).verdict
+    };
+    assert_eq!([0.5, 1.0, 1.5].map(at_most), [Verdict::Disagree, Verdict::TooLittle, Verdict::Agree]);
+}
+
 /// Curves by hand: halved at step 20, with a rise of 3, within 2 below the end from step 20 and for good from step 30.
 #[test]
 fn curves_are_those_of_the_definition() {
@@ -332,18 +350,25 @@ fn every_contrast_holds_fails_and_abstains() {
     assert!(count > 60, "{count}");
 }
 
+/// A contrast with these keys on a target of the example.
+fn contrast_of(keys: &str) -> (Experiment, Contrast) {
+    let entry = example();
+    let experiment = entry.experiment().unwrap();
+    let (head, _) = entry.text.split_once("[claims]").unwrap();
+    let text = format!(
+        "{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\nwhere = {{ target = 'diagonal-gaussian' }}\n{keys}"
+    );
+    match super::claims("x.toml", &text, &experiment, &[]).unwrap().remove(0).basis {
+        Basis::Contrast(contrast) => (experiment, contrast),
+        _ => panic!("a contrast"),
+    }
+}
+
 /// Means 1, 2 and 4 of three methods: differences, ratios and distances by hand.
 #[test]
 fn numbers_are_those_of_the_definition() {
-    let entry = example();
-    let experiment = entry.experiment().unwrap();
     let number = |keys: &str| {
-        let (head, _) = entry.text.split_once("[claims]").unwrap();
-        let text = format!(
-            "{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\nwhere = {{ target = 'diagonal-gaussian' }}\n{keys}"
-        );
-        let claims = super::claims("x.toml", &text, &experiment, &[]).unwrap();
-        let Basis::Contrast(contrast) = &claims[0].basis else { panic!("a contrast") };
+        let (experiment, contrast) = contrast_of(keys);
         let values: Vec<f64> = contrast
             .sides
             .iter()
@@ -364,15 +389,10 @@ fn numbers_are_those_of_the_definition() {
 /// A summary of single replicates counts them all.
 #[test]
 fn each_replicate_is_a_term() {
-    let entry = example();
-    let experiment = entry.experiment().unwrap();
-    let (head, _) = entry.text.split_once("[claims]").unwrap();
-    let keys = "where = { target = 'diagonal-gaussian' }\nof = 'pmcsa'\nsummary = 'each'\ninterval = 'none'\nat-most = 2";
-    let text = format!("{head}[[claim]]\nsentence = 's'\nmetric = 'kl'\n{keys}");
-    let claims = super::claims("x.toml", &text, &experiment, &[]).unwrap();
-    let Basis::Contrast(contrast) = &claims[0].basis else { panic!("a contrast") };
+    let (experiment, contrast) =
+        contrast_of("of = 'pmcsa'\nsummary = 'each'\ninterval = 'none'\nat-most = 2");
     assert_eq!(contrast.summary, Summary::Each);
-    let found = contrast.find(&Scene::of(&experiment, contrast).results(&[1.0], 0.5));
+    let found = contrast.find(&Scene::of(&experiment, &contrast).results(&[1.0], 0.5));
     // Replicates 1 -+ 0.5 k: the greatest is that of replicate 4.
     assert_eq!((found.number, found.verdict), (3.5, Verdict::Disagree));
 }

@@ -13,7 +13,6 @@ use crate::tables::Table;
 /// Behaviour of a kernel when all candidates have equal weight.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
-    /// Name of the kernel.
     name: &'static str,
     /// True if two chains that are moved with one random stream from different states reach different states.
     is_dependent: bool,
@@ -112,7 +111,6 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
     )]
 }
 
-/// Checks of the claims.
 pub(super) const CHECKS: [(&str, Check); 3] = [
     ("one_candidate_is_barker", |_| {
         is_the_same(&Cis::with_fresh(1), &Imh { acceptance: Acceptance::Barker, sweeps: 1 })

@@ -4,7 +4,6 @@
 mod cw;
 mod mcmc_se;
 mod msc;
-mod msc_exhibits;
 mod ours;
 mod pmcsa;
 mod scoreboard;
@@ -72,14 +71,9 @@ pub static REGISTRY: [Entry; 42] = [
     entry!("msc/fig1-skew-normal"),
     entry!("msc/fig2-candidates", msc::means, none, msc::CANDIDATES),
     entry!("msc/fig3-exchange-rates", [] msc::EVIDENCE),
-    entry!("msc/fig5-subset-average", msc_exhibits::densities, none, msc_exhibits::SUBSETS),
+    entry!("msc/fig5-subset-average", msc::densities, none, msc::SUBSETS),
     entry!("msc/fig6-chi-square"),
-    entry!(
-        "msc/alg4-ancestors",
-        msc_exhibits::first_state,
-        msc_exhibits::moments_table,
-        msc_exhibits::ANCESTORS
-    ),
+    entry!("msc/alg4-ancestors", msc::first_state, msc::moments_table, msc::ANCESTORS),
     entry!("sl-dais/tab1-surrogates"),
     entry!("sl-dais/fig1-imbalance"),
     entry!("sl-dais/fig2-ranks", sl_dais::figures, sl_dais::tables, sl_dais::RANKS),

@@ -6,8 +6,7 @@ use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use crate::catalog::Target;
 use crate::claims::{Check, Checked, ENOUGH, Finding, greatest, least, mean};
-use crate::figures::FigureFile;
-use crate::figures::curves::{or_empty, status};
+use crate::figures::{FigureFile, or_empty, status};
 use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::metric::Vector;
@@ -49,13 +48,11 @@ const MISSING: &str = "no fits of the families compared";
 pub(super) const FLOWS: [&str; 2] = ["affine-flow", "spline-flow"];
 const OTHERS: [&str; 3] = ["mean-field", "full-rank", "student-t"];
 
-/// A metric at the end of the fits of a family.
 fn ends(results: &Results, target: &str, kind: &str, metric: &str) -> Vec<f64> {
     let series = results.of_target(target).into_iter().find(|series| family(series) == kind);
     series.map(|series| series.last(metric)).unwrap_or_default()
 }
 
-/// Divergence at the end.
 fn divergence(results: &Results, target: &str, kind: &str) -> Option<Interval> {
     bootstrap(&ends(results, target, kind, "kl"), 0.8).filter(|found| found.replicates >= ENOUGH)
 }

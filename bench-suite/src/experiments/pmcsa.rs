@@ -95,7 +95,6 @@ pub(super) fn costs(results: &Results) -> Vec<Table> {
     vec![Table::new("cost", "Evaluations per step", head, rows, note)]
 }
 
-/// Description of the budget.
 fn counting(method: &Method) -> String {
     match *method {
         Method::Msc { fresh } | Method::MscRb { fresh } => format!("{fresh} fresh, {} in all", fresh + 1),
@@ -104,7 +103,6 @@ fn counting(method: &Method) -> String {
     }
 }
 
-/// At most two decimals.
 fn words(value: f64) -> String {
     or_dash((!value.is_nan()).then(|| format!("{}", (100.0 * value).round() / 100.0)))
 }
@@ -146,7 +144,6 @@ pub(super) const STEP_SIZES: [(&str, Check); 4] = [
 const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc", "msc-rb"];
 const RULES: [&str; 4] = ["sgd", "momentum", "nesterov", "adam"];
 
-/// Step size of a fit.
 pub(super) fn rate(series: &Series<'_>) -> Option<f64> {
     let rate = match series.rule()? {
         OptimizerConfig::Adam(rule) => rule.rate(),

@@ -7,8 +7,7 @@ use mcsa_plot::{Axis, Figure, Layer, Panel};
 
 use crate::catalog::{AnnealedConfig, FamilyConfig, Target};
 use crate::claims::{Check, Checked, ENOUGH, Finding, LEVEL, mean};
-use crate::figures::FigureFile;
-use crate::figures::curves::status;
+use crate::figures::{FigureFile, status};
 use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::results::{Results, Series};

@@ -9,12 +9,10 @@ use crate::claims::{Finding, Verdict};
 use crate::figures::FigureFile;
 use crate::results::Results;
 
-/// Result of the search for the claim with this id; `None` if there is no such claim.
 fn judged(id: &str) -> Option<Judgement> {
     theory::all().into_iter().find(|claim| claim.id == id).map(|claim| claim.examine(Effort::BRIEF))
 }
 
-/// Finding of the search for the claim with this id.
 pub(crate) fn examined(id: &str) -> Finding {
     let unknown = || Finding::not_reproducible(format!("there is no claim {id}"));
     judged(id).map_or_else(unknown, |judgement| of(&judgement))

@@ -5,8 +5,7 @@ use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 use super::scoreboard::evaluations;
 use crate::catalog::Case;
 use crate::claims::{Check, Checked, Finding, LEVEL, Verdict};
-use crate::figures::FigureFile;
-use crate::figures::curves::status;
+use crate::figures::{FigureFile, status};
 use crate::interval::binomial;
 use crate::results::Results;
 use crate::store::Row;
@@ -54,7 +53,6 @@ const TRIAL: [&str; 13] = [
     "Gaussian: d 10",
 ];
 
-/// One fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Run {
     /// The verdict is yes.
@@ -94,7 +92,6 @@ impl Run {
     }
 }
 
-/// A property of a fit.
 type Is = fn(&Run) -> bool;
 
 /// Numbers of runs in the table: their titles, and what is true of those that count.
@@ -112,15 +109,12 @@ const COUNTS: [(&str, Is); 8] = [
 /// Class of a case, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
-    /// Planted failure.
     Planted,
     /// Planted failure that fewer than one start in twenty reaches.
     Hidden,
-    /// Good target.
     Good,
 }
 
-/// Runs of one case.
 struct Tally<'r> {
     case: &'r Case,
     class: Class,
@@ -181,7 +175,6 @@ pub(crate) struct Rates {
     pub(crate) false_no: usize,
 }
 
-/// Rates over all cases.
 pub(crate) fn rates(results: &Results) -> Rates {
     use Class::{Good, Hidden, Planted};
     let all = tallies(results);

@@ -7,9 +7,9 @@ use mcsa_plot::{Axis, Color, Dash, Figure, Layer, Marker, Panel, Style};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::FigureFile;
-use super::curves::{
-    Curve, EIGHTY, FEWEST, Line, banded, columns, intervals, late, provenance, provenance_of_means, status,
+use super::{
+    Curve, EIGHTY, FEWEST, FigureFile, Line, banded, columns, intervals, late, provenance,
+    provenance_of_means, status,
 };
 use crate::catalog::Method;
 use crate::exact::Value as Exact;
@@ -340,14 +340,13 @@ impl Shown {
             text = text.replace(&format!("{{{key}}}"), &value);
         }
         for key in ["method", "budget", "gap"] {
-            let shown = settings.and_then(|settings| settings.shown(key));
-            let shown = shown.map(|value| value.trim_end_matches(".0").to_owned());
-            text = shown.map_or(text.clone(), |value| text.replace(&format!("{{{key}}}"), &value));
+            if let Some(value) = settings.and_then(|settings| settings.shown(key)) {
+                text = text.replace(&format!("{{{key}}}"), value.trim_end_matches(".0"));
+            }
         }
         text
     }
 
-    /// Name of the value of a setting.
     fn name_of(&self, key: &str, value: &str) -> String {
         match self.written.titles.get(value) {
             Some(title) => title.clone(),
@@ -644,23 +643,18 @@ impl Shown {
         let is_within = |range: Option<(f64, f64)>, value: f64| {
             range.is_none_or(|(low, high)| low <= value && value <= high)
         };
-        let mut read = Vec::new();
-        for row @ (settings, series) in here {
-            let curve = self.filled(curve.as_deref().unwrap_or("{method}"), Some(settings));
-            if read.contains(&curve) {
-                continue;
-            }
+        let curve = |row: &Row<'_>| self.filled(curve.as_deref().unwrap_or("{method}"), Some(&row.0));
+        for (curve, rows) in in_groups(here.iter().map(|row| (curve(row), row))) {
             let last = match self.written.against {
-                Against::Step => series.steps().last().copied().unwrap_or(0) as f64,
+                Against::Step => rows[0].1.steps().last().copied().unwrap_or(0) as f64,
                 _ => f64::INFINITY,
             };
-            let mut points = published::readings(citation, &curve);
-            points
-                .retain(|(x, y)| *x <= last && is_within(panel.x.range, *x) && is_within(panel.y.range, *y));
-            let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
-            let ring = Style { marker: Marker::Ring, ..self.look(row, here).1 };
+            let points = published::readings(citation, &curve).into_iter();
+            let points = points
+                .filter(|(x, y)| *x <= last && is_within(panel.x.range, *x) && is_within(panel.y.range, *y));
+            let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
+            let ring = Style { marker: Marker::Ring, ..self.look(rows[0], here).1 };
             panel = panel.with(Layer::points(x, y).styled(ring.sized(3.6)));
-            read.push(curve);
         }
         panel
     }

@@ -1,15 +1,17 @@
-//! Figures: pure functions from results to drawings. Here are the standard figures and what figures have in common; those of
-//! single experiments are in `experiments`.
+//! Figures: pure functions from results to drawings. Here are the standard figures and what figures have in common: lines with bands,
+//! means in rows, captions. Those of single experiments are in `experiments`.
 
-pub(crate) mod curves;
 mod drawn;
-mod standard;
 
 pub use drawn::Drawn;
-pub use standard::standard;
 
-use crate::results::Results;
-use mcsa_plot::Figure;
+use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
+
+use crate::catalog::FamilyConfig;
+use crate::interval::{Interval, bootstrap};
+use crate::look;
+use crate::results::{Results, Series};
+use crate::tables::{Differences, distinct, in_groups, metrics};
 
 /// A figure with its file name.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,32 +34,292 @@ impl FigureFile {
     }
 }
 
+/// Levels of the lower end, middle and upper end of a band of quantiles.
+const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
+
+/// Smallest number of replicates for which a band is drawn.
+const FEWEST: usize = 3;
+
+/// Abscissae; then low, middle and high ordinates.
+type Curve = (Vec<f64>, [Vec<f64>; 3]);
+
+/// A line with its name and style; true if it has a band.
+type Line = ((String, Style), bool, Curve);
+
+/// Adds lines with bands, those of traces from a first step on. Bands come first, so that they cover no line; those of many traces are
+/// paler.
+fn banded(mut panel: Panel, from: Option<u64>, lines: Vec<Line>) -> Panel {
+    let (many, mut layers) = (from.is_some() && lines.len() > 4, Vec::new());
+    for ((name, style), is_banded, (x, columns)) in lines {
+        let first = from.map_or(0, |from| x.iter().take_while(|step| **step < from as f64).count());
+        let [low, middle, high] = columns.map(|column| column[first..].to_vec());
+        let x = x[first..].to_vec();
+        if is_banded {
+            let band = if many { style.faint(0.6) } else { style };
+            panel = panel.with(Layer::band(x.clone(), low, high).styled(band));
+        }
+        layers.push(Layer::line(x, middle).named(name).styled(style));
+    }
+    layers.into_iter().fold(panel, Panel::with)
+}
+
+/// Range of bands after the first tenth of the steps with a margin, after the number of times that the bands at all steps are wider;
+/// `None` if it is empty.
+fn late(curves: impl Iterator<Item = Curve>) -> Option<(f64, (f64, f64))> {
+    let (mut all, mut late) = ([f64::INFINITY, f64::NEG_INFINITY], [f64::INFINITY, f64::NEG_INFINITY]);
+    for (steps, columns) in curves {
+        let border = 0.1 * steps.last().copied().unwrap_or(0.0);
+        let values = columns.iter().flat_map(|column| steps.iter().zip(column));
+        for (step, &value) in values.filter(|(_, value)| value.is_finite()) {
+            for [low, high] in
+                [Some(&mut all), Some(&mut late).filter(|_| *step >= border)].into_iter().flatten()
+            {
+                (*low, *high) = (low.min(value), high.max(value));
+            }
+        }
+    }
+    let ([low, high], margin) = (late, 0.05 * (late[1] - late[0]));
+    (margin > 0.0 && margin.is_finite())
+        .then_some(((all[1] - all[0]) / (high - low), (low - margin, high + margin)))
+}
+
+pub(crate) fn columns<const K: usize>(rows: impl IntoIterator<Item = [f64; K]>) -> [Vec<f64>; K] {
+    let mut columns = [const { Vec::new() }; K];
+    for row in rows {
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    columns
+}
+
+/// The panels, or an empty one with these axes.
+pub(crate) fn or_empty(panels: Vec<Panel>, [x, y]: [Axis; 2]) -> Vec<Panel> {
+    if panels.is_empty() { vec![Panel::new(x, y)] } else { panels }
+}
+
+/// A row of a panel: name and style, place, and mean, if there is one.
+type Mean = ((String, Style), f64, Option<Interval>);
+
+/// Adds means with intervals in rows, those of one name and style beside the others.
+fn intervals(mut panel: Panel, rows: &[Mean]) -> Panel {
+    let looks = in_groups(rows.iter().map(|(look, at, mean)| (look, (at, mean))));
+    let count = looks.len();
+    for (index, ((name, style), rows)) in looks.into_iter().enumerate() {
+        let means = rows.into_iter().filter_map(|(at, mean)| Some((at, mean.as_ref()?)));
+        let [at, value, low, high] = columns(means.map(|(at, mean)| [*at, mean.value, mean.low, mean.high]));
+        let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, count);
+        let layer = if name.is_empty() { layer } else { layer.named(name.clone()) };
+        panel = panel.with(layer.styled(*style));
+    }
+    panel
+}
+
+/// Caption of medians: replicates, band, and [`status`].
+fn provenance(results: &Results) -> String {
+    caption(results, "Medians", "bands from the 10^{th} to the 90^{th} percentile")
+}
+
+/// Caption of means: replicates, level of the bands or intervals, and [`status`].
+fn provenance_of_means(results: &Results, level: f64, are_intervals: bool) -> String {
+    let marks = if are_intervals { "bars" } else { "bands" };
+    caption(results, "Means", &format!("{marks} are {:.0} % bootstrap intervals of the mean", 100.0 * level))
+}
+
+fn caption(results: &Results, middle: &str, band: &str) -> String {
+    let text = match results.replicates() {
+        0 => "No results yet.".to_owned(),
+        1 => "One replicate.".to_owned(),
+        few if few < FEWEST => format!("{middle} of {few} replicates, too few for bands."),
+        many => format!("{middle} of {many} replicates; {band}."),
+    };
+    text + &status(results)
+}
+
+/// Text on methods that are planned with fewer replicates than the others.
+fn fewer(results: &Results) -> String {
+    let Ok(preset) = results.experiment.preset(results.preset) else { return String::new() };
+    let few = |series: &Series<'_>| {
+        let count = preset.replicates_of(series.task);
+        let name = match series.shape() {
+            Some(FamilyConfig::Annealed(annealed)) => annealed.surrogate.name(),
+            _ => look::name(series.method().kind()),
+        };
+        (count < preset.replicates).then(|| format!("{name} {count}"))
+    };
+    let listed = distinct(results.series().iter().filter_map(few));
+    if listed.is_empty() { String::new() } else { format!(" Fewer replicates: {}.", listed.join(", ")) }
+}
+
+/// Text on preset, missing jobs, and failures.
+pub(crate) fn status(results: &Results) -> String {
+    let mut text = format!(" Preset *{}*.", results.preset.name());
+    text.push_str(&fewer(results));
+    if results.missing > 0 {
+        text.push_str(&format!(" {} jobs have not been run.", results.missing));
+    }
+    if results.has_stale() {
+        text.push_str(" *Results of other code.*");
+    }
+    let failures: usize = results.series().iter().map(Series::failures).sum();
+    if failures > 0 {
+        text.push_str(&format!(" {failures} fits ended early."));
+    }
+    text
+}
+
+/// A figure for each metric that is recorded along the way, with a panel for each target, and one of all metrics at the end.
+pub fn standard(results: &Results) -> Vec<FigureFile> {
+    let (names, differences) = (metrics(results), Differences::of(&results.series()));
+    let is_traced = results.series().iter().any(|series| series.steps().len() > 2);
+    let traces = names.iter().filter(|_| is_traced).map(|name| trace(results, &differences, name));
+    traces.chain([FigureFile::new("end", end(results, &differences, &names))]).collect()
+}
+
+fn label(name: &str) -> String {
+    match name {
+        "kl" => "KL(*p* ∥ *q*)".to_owned(),
+        "accuracy" => "Test accuracy".to_owned(),
+        "lpd" => "Test log predictive density".to_owned(),
+        "rmse" => "Test RMSE".to_owned(),
+        "log_z" => "Estimate of log *p*(*y*)".to_owned(),
+        name => escaped(name),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let letters = text.chars().flat_map(|c| "\\*^_{}".contains(c).then_some('\\').into_iter().chain([c]));
+    letters.collect()
+}
+
+/// Name and style of a series; members of one kind of method go from light and broken to dark and solid.
+fn style(differences: &Differences, series: &Series<'_>) -> (String, Style) {
+    let name = escaped(&differences.method(series)).replace(", N = ", ", *N* = ");
+    let (member, members) = differences.member(series);
+    let dash = [Dash::Short, Dash::Long, Dash::Dotdash][member % 3];
+    match (members, member + 1 == members) {
+        (1, _) => (name, look::style(series.method())),
+        (_, true) => (name, look::shade(series.method(), member, members)),
+        _ => (name, Style { dash, ..look::shade(series.method(), member, members) }),
+    }
+}
+
+fn trace(results: &Results, differences: &Differences, name: &str) -> FigureFile {
+    let series = results.series();
+    let is_log = spans_decades(series.iter().flat_map(|series| series.quantiles(name, [0.5]).1[0].clone()));
+    let panel = |place: &String| {
+        let here: Vec<Series<'_>> =
+            series.iter().filter(|series| differences.place(series) == *place).cloned().collect();
+        let steps = here.first().map(Series::steps).unwrap_or_default();
+        let (x, from) =
+            if doubles(&steps) { (Axis::log("Iteration"), 1) } else { (Axis::linear("Iteration"), 0) };
+        let y = match (is_log, from) {
+            (true, _) => Axis::log(label(name)),
+            // Early values may compress the rest.
+            (false, 0) => match late(here.iter().map(|series| series.quantiles(name, EIGHTY))) {
+                Some((times, (low, high))) if times > 4.0 => Axis::linear(label(name)).spanning(low, high),
+                _ => Axis::linear(label(name)),
+            },
+            (false, _) => Axis::linear(label(name)),
+        };
+        let mut panel = Panel::new(x, y).titled(escaped(place));
+        let floor = here.iter().find_map(|series| series.last(&format!("{name}_floor")).first().copied());
+        let floor = floor.filter(|floor| !is_log || *floor > 0.0);
+        panel.layers.extend(floor.map(|floor| Layer::horizontal_rule(floor).named("best in the family")));
+        let line = |series: &Series<'_>| {
+            (style(differences, series), series.outcomes.len() >= FEWEST, series.quantiles(name, EIGHTY))
+        };
+        banded(panel, Some(from), here.iter().map(line).collect())
+    };
+    let panels: Vec<Panel> = differences.places.iter().map(panel).collect();
+    let columns = if panels.len() == 4 { 2 } else { panels.len().clamp(1, 3) };
+    let is_single = panels.len() == 1;
+    let mut figure = Figure::new(panels).captioned(provenance(results));
+    (figure.columns, figure.shares_legend, figure.shares_y) = (columns, !is_single, is_log && !is_single);
+    if is_single {
+        figure = figure.wide(120.0);
+    }
+    FigureFile::new(name, figure)
+}
+
+/// Returns true if the second half of the recorded steps covers most of the range, as logarithmic spacing does.
+fn doubles(steps: &[u64]) -> bool {
+    match (steps.get(steps.len() / 2), steps.last()) {
+        (Some(middle), Some(last)) => *last > 30 && 5 * middle < *last,
+        _ => false,
+    }
+}
+
+/// Returns true if all finite values are positive and differ more than tenfold.
+fn spans_decades(values: impl Iterator<Item = f64>) -> bool {
+    let finite = values.filter(|value| value.is_finite());
+    let (low, high) =
+        finite.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+    low > 0.0 && high > 10.0 * low
+}
+
+/// Means at the end with intervals: a panel for each metric, a row for each target.
+fn end(results: &Results, differences: &Differences, names: &[String]) -> Figure {
+    let series = results.series();
+    let places = &differences.places;
+    let panel = |name: &String| {
+        let row = |series: &Series<'_>| {
+            let place = differences.place(series);
+            let at = places.iter().position(|known| *known == place).unwrap_or(0) as f64;
+            (style(differences, series), at, bootstrap(&series.last(name), 0.8))
+        };
+        let rows: Vec<Mean> = series.iter().map(row).collect();
+        let ends = rows.iter().filter_map(|(_, _, mean)| *mean).flat_map(|mean| [mean.low, mean.high]);
+        let x = if spans_decades(ends) { Axis::log(label(name)) } else { Axis::linear(label(name)) };
+        let panel = Panel::new(x, Axis::categories("", places.iter().map(|place| escaped(place))));
+        intervals(panel, &rows)
+    };
+    let panels = or_empty(names.iter().map(panel).collect(), [Axis::linear(""), Axis::linear("")]);
+    let columns = panels.len().min(2);
+    let rows = places.len() as f64;
+    let mut figure = Figure::new(panels).shaped((0.14 + 0.12 * rows).clamp(0.3, 1.4));
+    (figure.columns, figure.shares_y, figure.shares_legend) = (columns, true, true);
+    if columns == 1 {
+        figure = figure.wide(120.0);
+    }
+    figure.captioned(format!(
+        "Means over {} replicates at the end, with 80 % bootstrap intervals.{}",
+        results.replicates(),
+        status(results)
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::experiment::PresetName;
     use crate::metric::{METRICS, Vector};
-    use crate::registry::REGISTRY;
+    use crate::registry::{Entry, REGISTRY};
     use crate::results::Results;
 
-    /// Figures can be drawn from any results: complete, absent, or infinite.
+    /// Figures can be drawn from any results: complete, absent, or infinite; rows of tables are as wide as their heads.
     #[test]
-    fn every_figure_can_be_drawn_at_any_time() {
+    fn every_figure_and_table_can_be_made_at_any_time() {
         use Vector::{DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity};
         let vectors = [DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity];
+        let check = |entry: &Entry, results: &Results| {
+            for file in entry.figures(results) {
+                assert!(file.figure.draw().is_ok(), "{} {}", entry.file, file.name);
+            }
+            for table in entry.tables(results) {
+                assert!(!table.head.is_empty(), "{} {}", entry.file, table.name);
+                assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.name);
+                assert_eq!(table.csv().lines().count(), 1 + table.rows.len());
+            }
+        };
         for entry in &REGISTRY {
-            for value in [1.0, f64::INFINITY, f64::NAN] {
+            for value in [None, Some(1.0), Some(f64::INFINITY), Some(f64::NAN)] {
                 let rows = |_: &_, _, _| {
-                    let vectors = vectors.map(|vector| (vector, vec![value; 3]));
-                    (METRICS.iter().map(|metric| (metric.name, value)).collect(), vectors.into())
+                    let metrics = METRICS.iter().filter_map(|metric| Some((metric.name, value?)));
+                    let vectors = vectors.iter().filter_map(|vector| Some((*vector, vec![value?; 3])));
+                    (metrics.collect(), vectors.collect())
                 };
                 let mut results = Results::with_vectors(entry.experiment().unwrap(), PresetName::Quick, rows);
-                for file in entry.figures(&results) {
-                    assert!(file.figure.draw().is_ok(), "{} {}", entry.file, file.name);
-                }
+                check(entry, &results);
                 results.outcomes.clear();
-                for file in entry.figures(&results) {
-                    assert!(file.figure.draw().is_ok(), "{} {}, empty", entry.file, file.name);
-                }
+                check(entry, &results);
             }
         }
     }

@@ -240,6 +240,10 @@ mod tests {
         REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap().experiment().unwrap()
     }
 
+    fn found<'c>(all: &'c [Comparison], key: [&str; 3]) -> &'c Comparison {
+        all.iter().find(|c| [&*c.cell.data, &*c.cell.metric, &*c.cell.method] == key).unwrap()
+    }
+
     #[test]
     fn what_is_printed_overlaps_and_what_is_not_does_not() {
         let rows = |task: &crate::task::Task, replicate: u64, _: u64| {
@@ -250,11 +254,7 @@ mod tests {
         let results = Results::synthetic(experiment("mcmc-se/tab2-logistic"), PresetName::Quick, rows);
         let all = compare(&results, None).unwrap();
         assert_eq!(all.len(), 42);
-        let of = |data: &str, metric: &str, method: &str| {
-            let is_it =
-                |c: &&Comparison| c.cell.data == data && c.cell.metric == metric && c.cell.method == method;
-            all.iter().find(is_it).unwrap().agreement
-        };
+        let of = |data: &str, metric: &str, method: &str| found(&all, [data, metric, method]).agreement;
         assert_eq!(of("pima", "accuracy", "pmcsa"), Agreement::Overlap);
         assert_eq!(of("pima", "accuracy", "jsa"), Agreement::Apart);
         assert_eq!(of("pima", "lpd", "jsa"), Agreement::TooFew);
@@ -280,19 +280,13 @@ mod tests {
             let results = Results::synthetic(experiment("pmcsa/tab-robust-gp"), PresetName::Default, rows);
             compare(&results, None).unwrap()
         };
-        let yacht = |all: &[Comparison], method: &str| {
-            let is_it = |c: &&Comparison| {
-                (&*c.cell.data, &*c.cell.metric, &*c.cell.method) == ("yacht", "lpd", method)
-            };
-            all.iter().find(is_it).unwrap().clone()
-        };
         let (reversed, kept) = (of(-1.0), of(1.0));
         for method in ["pmcsa", "stl"] {
-            let cell = yacht(&reversed, method);
+            let cell = found(&reversed, ["yacht", "lpd", method]);
             assert!(cell.agreement == Agreement::Overlap && cell.reverses, "{method}: {cell:?}");
             assert!(cell.corrected.is_some() && cell.shorter.is_none());
             // Counterexample: an order that stays.
-            assert!(!yacht(&kept, method).reverses, "{method}");
+            assert!(!found(&kept, ["yacht", "lpd", method]).reverses, "{method}");
         }
         assert_eq!(Tally::of(&reversed).reversed, 2);
     }

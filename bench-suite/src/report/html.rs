@@ -31,7 +31,6 @@ pub(super) fn table(class: &str, head: &str, rows: Vec<Vec<String>>) -> String {
     grouped(class, &head.split(" | ").collect::<Vec<_>>(), &[(String::new(), rows)])
 }
 
-/// Rows under a common name.
 pub(super) type Group = (String, Vec<Vec<String>>);
 
 /// A table of groups of rows, each under its name.
@@ -61,7 +60,6 @@ pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
     text + "</table></div>\n"
 }
 
-/// A collapsible section.
 pub(super) fn details(summary: &str, body: &str) -> String {
     format!("<details><summary>{summary}</summary>\n{body}</details>\n")
 }

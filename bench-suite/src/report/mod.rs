@@ -3,7 +3,6 @@
 mod comparison;
 mod html;
 mod page;
-mod records;
 mod scoreboard;
 mod section;
 mod splits;

@@ -1,7 +1,8 @@
-//! HTML page of the report: a summary, then every experiment.
+//! HTML page of the report: a summary, then every experiment, with their results as CSV.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use mcsa_core::Error;
@@ -11,10 +12,12 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::comparison::Tally;
 use super::html::{document, escape, table};
+use super::scoreboard;
 use super::section::{ExperimentSection, disagreements, pill, stale};
-use super::{records, scoreboard};
 use crate::claims::Verdict;
+use crate::results::Results;
 use crate::store::{CODE, write_whole};
+use mcsa_diagnostics::quantile;
 
 const STYLE: &str = include_str!("page.css");
 
@@ -39,8 +42,8 @@ pub fn write(folder: &Path, sections: &[ExperimentSection]) -> Result<PathBuf, E
         };
         let file = section.results.experiment.file_name();
         if !section.results.experiment.is_exhibit() {
-            beside(&format!("{file}.csv"), records::csv(&section.results).as_bytes())?;
-            beside(&format!("{file}-tasks.csv"), records::tasks(&section.results).as_bytes())?;
+            beside(&format!("{file}.csv"), csv(&section.results).as_bytes())?;
+            beside(&format!("{file}-tasks.csv"), tasks(&section.results).as_bytes())?;
         }
         for table in &section.tables {
             beside(&format!("{file}-{}.csv", table.name), table.csv().as_bytes())?;
@@ -132,6 +135,45 @@ fn row(section: &ExperimentSection) -> Vec<String> {
     cells
 }
 
+/// One line per task, with all its settings.
+fn tasks(results: &Results) -> String {
+    let mut text = String::from("task,settings\n");
+    for (number, series) in results.series().iter().enumerate() {
+        let settings = serde_json::to_string(series.task).unwrap_or_default().replace('"', "\"\"");
+        let _ = writeln!(text, "{number},\"{settings}\"");
+    }
+    text
+}
+
+/// One line per task, step and metric: tenth, fiftieth and ninetieth percentile over replicates. Entries of vectors, which
+/// belong to the last row, are called `means[3]`.
+fn csv(results: &Results) -> String {
+    let mut text =
+        String::from("task,target,method,budget,optimizer,step,metric,replicates,q10,median,q90\n");
+    for (number, series) in results.series().iter().enumerate() {
+        let (target, method) = (series.target().label(), series.method());
+        let rule = series.rule().map_or("", |rule| rule.kind());
+        let task = format!("{number},{target},{},{},{rule}", method.kind(), method.budget());
+        for step in series.steps() {
+            let mut columns = BTreeMap::<String, Vec<f64>>::new();
+            let mut add = |name: String, value| columns.entry(name).or_default().push(value);
+            let rows = series.outcomes.iter().flat_map(|outcome| &outcome.rows);
+            for row in rows.filter(|row| row.step == step) {
+                row.values.iter().for_each(|(name, value)| add((*name).to_owned(), *value));
+                for (vector, entries) in &row.vectors {
+                    let named = |k: usize| format!("{}[{k}]", vector.name());
+                    entries.iter().enumerate().for_each(|(k, value)| add(named(k), *value));
+                }
+            }
+            for (name, mut values) in columns {
+                let [low, median, high] = [0.1, 0.5, 0.9].map(|level| quantile(&mut values, level));
+                let _ = writeln!(text, "{task},{step},{name},{},{low},{median},{high}", values.len());
+            }
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
@@ -144,7 +186,6 @@ mod tests {
     use crate::experiment::PresetName;
     use crate::provenance::{Provenance, Run};
     use crate::registry::Entry;
-    use crate::results::Results;
     use crate::{figures, tables};
 
     const EXAMPLE: &str = include_str!("../../examples/my_experiment.toml");

@@ -37,7 +37,6 @@ pub(super) fn stale(is_stale: bool) -> &'static str {
     if is_stale { " <span class=\"pill open\">stale</span>" } else { "" }
 }
 
-/// A reason in words.
 fn words(reason: &Reason) -> String {
     let by = reason.by.as_ref().map_or_else(String::new, |by| format!(" Decided by {}.", escape(by)));
     format!("<span class=\"ci\">Cause: {}. {}{by}</span>", reason.cause.name(), escape(&reason.why))
@@ -260,7 +259,6 @@ impl ExperimentSection {
         format!("<h3>Claims</h3>\n{}", table("claims", "Verdict | Claim | Measured", rows))
     }
 
-    /// A table with its title and note.
     pub(super) fn table(&self, table: &Table) -> String {
         format!(
             "<h3>{}</h3>\n{}<p class=\"note\">{} <a href=\"{}-{}.csv\">CSV</a></p>\n",
@@ -364,7 +362,6 @@ impl ExperimentSection {
 const CORRECTED: &str = " Ours is the quantity that was published, by the published formula; corrected is the same quantity by the \
                          correct formula.";
 
-/// Head and rows of a table.
 pub(super) fn rows(table: &Table) -> String {
     let cells = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
     let head = cells(&table.head);
@@ -372,7 +369,6 @@ pub(super) fn rows(table: &Table) -> String {
     grouped("plain", &head, &[(String::new(), table.rows.iter().map(cells).collect())])
 }
 
-/// Width in millimetres stated in an SVG.
 fn millimetres(svg: &str) -> f64 {
     let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split_once("mm\""));
     width.and_then(|(number, _)| number.parse().ok()).unwrap_or(170.0)

@@ -6,10 +6,8 @@ use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use super::{Cell, LADDERS, Run, Runs, STOPPED, Scoreboard, median};
 use crate::catalog::Case;
-use crate::figures::FigureFile;
-use crate::figures::curves::{or_empty, status};
+use crate::figures::{FigureFile, or_empty, status};
 use crate::look;
-use crate::published::Anchor;
 use crate::results::Results;
 
 /// Range of errors that is drawn; larger ones and failures lie on its upper end.
@@ -77,7 +75,6 @@ pub(crate) fn dimension_figures(results: &Results) -> Vec<FigureFile> {
     vec![ladder, overview(&board, results), profiles(&board, results)]
 }
 
-/// Axis of errors.
 fn errors(lowest: f64) -> Axis {
     Axis::log("Error of the means, sd").spanning(0.9 * lowest, 1.1 * ERRORS.1)
 }
@@ -221,6 +218,7 @@ fn profiles(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::published::Anchor;
 
     #[test]
     fn stored_methods_have_markers_of_their_own() {
