@@ -13,13 +13,6 @@ use serde::{Deserialize, Serialize};
 use crate::Mass;
 
 /// Kernel with a step size and a mass that can be tuned.
-///
-/// ```
-/// use mcsa_kernels::{Hmc, Tunable};
-/// let hmc = Hmc::new(0.1, 8)?.tuned(0.2, None)?;
-/// assert_eq!((hmc.step_size(), hmc.steps()), (0.2, 8));
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 pub trait Tunable: Sized {
     /// The step size, or the scale of a random walk.
     fn step_size(&self) -> f64;
@@ -29,13 +22,6 @@ pub trait Tunable: Sized {
     /// # Errors
     /// If the step size is not positive and finite.
     fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error>;
-}
-
-/// The mean acceptance probability that a step recorded; NaN if it recorded none.
-pub(crate) fn acceptance(info: &impl Record) -> f64 {
-    let mut found = f64::NAN;
-    info.record(&mut |metric, value| found = if metric.is(Metric::ACCEPTANCE) { value } else { found });
-    found
 }
 
 /// Dual averaging (Hoffman & Gelman 2014, section 3.2): adapts the log step size until the mean acceptance probability
@@ -49,18 +35,6 @@ pub(crate) fn acceptance(info: &impl Record) -> f64 {
 ///
 /// The constants `gamma = 0.05`, `t0 = 10`, `kappa = 0.75` are those of the paper and of Stan. Fails where acceptance is
 /// not a decreasing function of the step size: then the averaged step size is not meaningful.
-///
-/// ```
-/// use mcsa_kernels::DualAveraging;
-/// let averaging = DualAveraging::new(0.8)?;
-/// let mut step_size = averaging.init(1.0);
-/// for _ in 0..1000 {
-///     let acceptance = (-step_size.current()).exp();
-///     averaging.learn(&mut step_size, acceptance);
-/// }
-/// assert!((step_size.average() - -(0.8_f64.ln())).abs() < 0.01); // where exp(-eps) = 0.8
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct DualAveraging {
     target: f64,
@@ -232,11 +206,6 @@ impl Adaptation {
         self.step
     }
 
-    /// State of the dual averaging of the step size.
-    pub fn step_size(&self) -> &StepSize {
-        &self.step_size
-    }
-
     /// The learnt mass, or `None` before the end of the first window.
     ///
     /// # Errors
@@ -376,7 +345,11 @@ where
         // The memory that a kernel needs may depend on its step size and mass.
         work.resize(trial.work_len(target, chains).max(work.len()), 0.0);
         let info = trial.step(target, proposal, state, &mut lanes, &mut work);
-        plan.learn(progress, acceptance(&info), state.chains().positions.as_ref()).map_err(refuse)?;
+        let mut acceptance = f64::NAN;
+        info.record(&mut |metric, value| {
+            acceptance = if metric.is(Metric::ACCEPTANCE) { value } else { acceptance };
+        });
+        plan.learn(progress, acceptance, state.chains().positions.as_ref()).map_err(refuse)?;
     }
     learnt(progress).map_err(refuse)
 }
@@ -467,7 +440,7 @@ mod tests {
             assert!(state.mass().unwrap().is_none() && state.step() == step);
             plan.learn(&mut state, 0.7, points.as_ref()).unwrap();
         }
-        assert_eq!(*state.step_size(), plan.averaging.init(state.step_size().current()));
+        assert_eq!(state.step_size, plan.averaging.init(state.step_size.current()));
         let variance = 50.0 * 4.0 / 49.0;
         let mass = state.mass().unwrap().unwrap();
         assert!((1.0 / mass.masses()[0] - (50.0 * variance + 0.005) / 55.0).abs() < 1e-12);

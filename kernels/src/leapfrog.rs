@@ -16,16 +16,6 @@ pub(crate) const DIVERGENCE: f64 = 1000.0;
 /// Reversible and volume-preserving at every step size (Neal 2011, section 2.3), so the acceptance probability depends on
 /// `exp(-H)` alone. The energy error of a trajectory of fixed length is of order `eps^2`. On a Gaussian the integrator is
 /// stable while `eps < 2 sigma_min` in units of the mass, and diverges beyond.
-///
-/// ```
-/// use mcsa_kernels::{Leapfrog, Mass};
-/// let leapfrog = Leapfrog::new(0.1, Mass::unit())?;
-/// let target = mcsa_models::Gaussian::standard(1);
-/// let (mut z, mut p, mut gradient) = ([1.0], [0.0], [-1.0]);
-/// leapfrog.step(&target, 1.0, &mut z, &mut p, &mut gradient, &mut []);
-/// assert!((z[0] - 0.1_f64.cos()).abs() < 1e-5);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leapfrog {
     step_size: f64,
@@ -123,13 +113,6 @@ pub(crate) fn acceptance(start: f64, energy: f64) -> f64 {
 ///
 /// The best diagonal mass is the inverse of the marginal variances (Neal 2011, section 4.1; Betancourt 2017, section 4.2):
 /// then one step size suits all coordinates. The unit mass fits every dimension.
-///
-/// ```
-/// use mcsa_kernels::Mass;
-/// let mass = Mass::diagonal(vec![4.0, 1.0])?;
-/// assert_eq!(mass.kinetic(&[2.0, 1.0]), 0.5 * (4.0 / 4.0 + 1.0));
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Mass {
     masses: Vec<f64>,

@@ -74,14 +74,6 @@ pub use unknown_noise::{Marginals, UnknownNoiseRegression};
 ///
 /// The minimiser of `KL(p || q)` over Gaussians has exactly these moments, and over mean-field Gaussians this
 /// mean and the diagonal of this covariance. An approximation is compared with them.
-///
-/// ```
-/// use mcsa_models::{Funnel, GroundTruth};
-/// let funnel = Funnel::new(3, 1.0)?;
-/// assert_eq!(funnel.log_normaliser(), 0.0);
-/// assert_eq!(funnel.covariance().map(|c| c[(1, 1)]), Some(0.5_f64.exp()));
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 pub trait GroundTruth: LogDensity {
     /// `log int p(z) dz`: zero, unless the density is not normalised.
     fn log_normaliser(&self) -> f64 {

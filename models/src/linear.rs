@@ -5,10 +5,10 @@ use faer::{Mat, MatRef, Side};
 use mcsa_core::{
     Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, Subsampled, borrow, numeric,
 };
-use mcsa_numeric::design::{MINIBATCH, Rows};
+use mcsa_numeric::design::Rows;
 
 use crate::Gaussian;
-use crate::support::{decided, positive, rows_and_responses};
+use crate::support::{decided, positive, rows_and_responses, sweep};
 
 /// Bayesian linear regression with known noise and independent normal weights: a posterior from data with exact answers.
 ///
@@ -123,22 +123,25 @@ impl LinearRegression {
         -0.5 * square - z.len() as f64 * (self.prior_scale.ln() + 0.5 * (2.0 * PI).ln())
     }
 
-    /// Log likelihood of the data in `rows`, from the sums of squares that `square` returns for the errors, in units of the noise,
-    /// of a few rows at a time.
-    fn each_minibatch(
-        &self,
-        rows: &[usize],
-        z: &[f64],
-        mut square: impl FnMut(&[usize], &mut [f64]) -> f64,
-    ) -> f64 {
-        let mut errors = [0.0; MINIBATCH];
+    /// Log likelihood of the data in `rows`; with a gradient, `scale` times its own is added to that.
+    fn likelihood(&self, rows: &[usize], z: &[f64], gradient: Option<(f64, &mut [f64])>) -> f64 {
+        let (scale, gradient) = gradient.unzip();
+        let rate = scale.unwrap_or(0.0) / self.noise_scale;
         let mut total = 0.0;
-        for rows in rows.chunks(MINIBATCH) {
-            let errors = &mut errors[..rows.len()];
-            self.x.multiply_at(|b| rows[b], z, errors);
-            errors.iter_mut().zip(rows).for_each(|(t, &i)| *t = (self.y[i] - *t) / self.noise_scale);
-            total += square(rows, errors);
-        }
+        sweep(
+            &self.x,
+            rows.len(),
+            |b| rows[b],
+            [z],
+            gradient,
+            |first, [errors]| {
+                for (t, &i) in errors.iter_mut().zip(&rows[first..]) {
+                    *t = (self.y[i] - *t) / self.noise_scale;
+                }
+                total += numeric::dot(errors, errors);
+                errors.iter_mut().for_each(|error| *error *= rate);
+            },
+        );
         -0.5 * total - rows.len() as f64 * (self.noise_scale.ln() + 0.5 * (2.0 * PI).ln())
     }
 
@@ -221,7 +224,7 @@ impl Separable for LinearRegression {
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        self.each_minibatch(rows, z, |_, errors| numeric::dot(errors, errors))
+        self.likelihood(rows, z, None)
     }
 }
 
@@ -243,12 +246,7 @@ impl Subsampled for LinearRegression {
         gradient: &mut [f64],
         _: &mut [f64],
     ) -> f64 {
-        self.each_minibatch(rows, z, |rows, errors| {
-            let square = numeric::dot(errors, errors);
-            errors.iter_mut().for_each(|error| *error *= scale / self.noise_scale);
-            self.x.add_pull_back_at(|b| rows[b], errors, gradient);
-            square
-        })
+        self.likelihood(rows, z, Some((scale, gradient)))
     }
 
     fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
@@ -264,13 +262,17 @@ impl Subsampled for LinearRegression {
         out: &mut [f64],
         _: &mut [f64],
     ) {
-        let mut along = [0.0; MINIBATCH];
-        for rows in rows.chunks(MINIBATCH) {
-            let along = &mut along[..rows.len()];
-            self.x.multiply_at(|b| rows[b], v, along);
-            along.iter_mut().for_each(|along| *along *= -scale / self.noise_scale.powi(2));
-            self.x.add_pull_back_at(|b| rows[b], along, out);
-        }
+        let factor = -scale / self.noise_scale.powi(2);
+        sweep(
+            &self.x,
+            rows.len(),
+            |b| rows[b],
+            [v],
+            Some(out),
+            |_, [along]| {
+                along.iter_mut().for_each(|along| *along *= factor);
+            },
+        );
     }
 }
 

@@ -90,13 +90,6 @@ impl Mixture {
     /// The target of Midgley et al. (2023) has 40 components, an extent of 40 and the scale `log(1 + e) = 1.3133`; its means are
     /// those of one seed of another package's generator. The law of the means is theirs, the means are drawn from `stream`.
     ///
-    /// ```
-    /// let mut stream = mcsa_core::Seed::new(1).stream(0, 0);
-    /// let target = mcsa_models::Mixture::scattered(40, 40.0, 1.0_f64.exp().ln_1p(), &mut stream)?;
-    /// assert!(target.components().iter().all(|component| component.mean().iter().all(|m| m.abs() < 40.0)));
-    /// # Ok::<(), mcsa_core::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// If there is no component, or the extent or the scale is not positive and finite.
     pub fn scattered(count: usize, extent: f64, scale: f64, stream: &mut Stream) -> Result<Self, Error> {

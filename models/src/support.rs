@@ -4,6 +4,7 @@ use std::f64::consts::{LN_2, PI};
 
 use faer::MatRef;
 use mcsa_core::{Error, all_finite, finite_matrix, same_length};
+use mcsa_numeric::design::{MINIBATCH, Rows};
 
 /// `log(2 pi) / 2`.
 pub const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
@@ -50,6 +51,29 @@ pub(crate) fn rows_and_responses(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Er
     same_length("responses", x.nrows(), y.len())?;
     finite_matrix("features", x)?;
     all_finite("responses", y)
+}
+
+/// Calls `each` with the products `X v` of the rows `at(0), .., at(count - 1)` and each vector, for a few rows at a time, from number
+/// `first` on. What it leaves in the first product is multiplied by the transpose of these rows and added to `out`.
+pub(crate) fn sweep<const K: usize>(
+    x: &Rows,
+    count: usize,
+    at: impl Fn(usize) -> usize,
+    vectors: [&[f64]; K],
+    mut out: Option<&mut [f64]>,
+    mut each: impl FnMut(usize, [&mut [f64]; K]),
+) {
+    let mut products = [[0.0; MINIBATCH]; K];
+    for first in (0..count).step_by(MINIBATCH) {
+        let len = (count - first).min(MINIBATCH);
+        for (product, vector) in products.iter_mut().zip(vectors) {
+            x.multiply_at(|b| at(first + b), vector, &mut product[..len]);
+        }
+        each(first, products.each_mut().map(|product| &mut product[..len]));
+        if let Some(out) = out.as_deref_mut() {
+            x.add_pull_back_at(|b| at(first + b), &products[0][..len], out);
+        }
+    }
 }
 
 /// `Ok` if every label is 0 or 1.

@@ -7,7 +7,7 @@ use faer::MatRef;
 use mcsa_core::{Columns, Error, all_finite, borrow, finite_matrix, numeric, same_length};
 use mcsa_numeric::design::{GROUP, MINIBATCH, Panels};
 
-use crate::support::zeros_and_ones;
+use crate::support::{sweep, zeros_and_ones};
 
 /// Link function of a binary regression: a symmetric distribution function `F`; label `y` has probability `F((2 y - 1) f)`.
 ///
@@ -205,27 +205,27 @@ impl<L: Link> Likelihood<L> {
 
     /// Sum of the log likelihood terms of the data in `rows`.
     pub(crate) fn log_at(&self, rows: &[usize], w: &[f64]) -> f64 {
-        let mut margins = [0.0; MINIBATCH];
         let mut total = 0.0;
-        for rows in rows.chunks(MINIBATCH) {
-            let margins = &mut margins[..rows.len()];
-            self.signed.by_row().multiply_at(|b| rows[b], w, margins);
-            total += L::SUM_LOG(margins);
-        }
+        let each = |_, [margins]: [&mut [f64]; 1]| total += L::SUM_LOG(margins);
+        sweep(self.signed.by_row(), rows.len(), |b| rows[b], [w], None, each);
         total
     }
 
     /// Adds `scale` times the gradient of the log likelihood terms of the data in `rows` to `gradient`; returns their sum.
     pub(crate) fn add_gradient_at(&self, rows: &[usize], scale: f64, w: &[f64], gradient: &mut [f64]) -> f64 {
-        let (mut margins, mut slopes) = ([0.0; MINIBATCH], [0.0; MINIBATCH]);
-        let mut total = 0.0;
-        for rows in rows.chunks(MINIBATCH) {
-            let (margins, slopes) = (&mut margins[..rows.len()], &mut slopes[..rows.len()]);
-            self.signed.by_row().multiply_at(|b| rows[b], w, margins);
-            total += L::SUM_LOG_WITH_SLOPES(margins, slopes);
-            slopes.iter_mut().for_each(|slope| *slope *= scale);
-            self.signed.by_row().add_pull_back_at(|b| rows[b], slopes, gradient);
-        }
+        let (mut total, mut slopes) = (0.0, [0.0; MINIBATCH]);
+        sweep(
+            self.signed.by_row(),
+            rows.len(),
+            |b| rows[b],
+            [w],
+            Some(gradient),
+            |_, [margins]| {
+                let slopes = &mut slopes[..margins.len()];
+                total += L::SUM_LOG_WITH_SLOPES(margins, slopes);
+                margins.iter_mut().zip(slopes).for_each(|(margin, slope)| *margin = scale * *slope);
+            },
+        );
         total
     }
 
@@ -238,16 +238,17 @@ impl<L: Link> Likelihood<L> {
         v: &[f64],
         out: &mut [f64],
     ) {
-        let (mut margins, mut along, mut memory) = ([0.0; MINIBATCH], [0.0; MINIBATCH], [0.0; MINIBATCH]);
-        for rows in rows.chunks(MINIBATCH) {
-            let (margins, along) = (&mut margins[..rows.len()], &mut along[..rows.len()]);
-            self.signed.by_row().multiply_at(|b| rows[b], w, margins);
-            self.signed.by_row().multiply_at(|b| rows[b], v, along);
-            L::curvatures(margins, &mut memory[..rows.len()]);
-            for (along, curvature) in along.iter_mut().zip(margins) {
-                *along *= scale * *curvature;
-            }
-            self.signed.by_row().add_pull_back_at(|b| rows[b], along, out);
-        }
+        let mut memory = [0.0; MINIBATCH];
+        sweep(
+            self.signed.by_row(),
+            rows.len(),
+            |b| rows[b],
+            [v, w],
+            Some(out),
+            |_, [along, margins]| {
+                L::curvatures(margins, &mut memory[..along.len()]);
+                along.iter_mut().zip(margins).for_each(|(along, curvature)| *along *= scale * *curvature);
+            },
+        );
     }
 }

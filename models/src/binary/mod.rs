@@ -347,12 +347,6 @@ impl<W: WeightsPrior, L: Link> Subsampled for BinaryPosterior<W, L> {
 }
 
 /// Prior of a standard deviation `s`, as a density of `u = log s`; the log-Jacobian `u` is included.
-///
-/// ```
-/// use mcsa_models::ScalePrior;
-/// let at_one = ScalePrior::HalfNormal.log_density(0.0);
-/// assert!((at_one - (0.5 * (2.0 / std::f64::consts::PI).ln() - 0.5)).abs() < 1e-15);
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ScalePrior {
     /// `s ~ N+(0, 1)`: `p(u) = sqrt(2/pi) exp(u - e^2u / 2)`. (MCMC-SE)
@@ -411,13 +405,6 @@ impl ScalePrior {
 ///
 /// Unlike the paper's source code, each row has its own variance: one committed version added the variances of all rows, and
 /// passed the argument of a normal distribution function to a logistic one.
-///
-/// ```
-/// let x = faer::mat![[1.0, 2.0]];
-/// let mut odds = [0.0];
-/// mcsa_models::log_odds_from_moments::<mcsa_models::Logistic>(x.as_ref(), &[0.5, 1.0], &[0.0; 2], &mut odds);
-/// assert_eq!(odds, [2.5]);
-/// ```
 ///
 /// # Panics
 /// If `out` has not one entry per row of `x`, or `mean` or `variance` not one per column.

@@ -34,23 +34,6 @@ pub(super) struct Layout {
     pub(super) lengths: usize,
 }
 
-/// The logarithms of amplitude, nugget and lengths.
-#[derive(Debug, Clone, Copy)]
-struct Scales<'a> {
-    amplitude: f64,
-    nugget: f64,
-    lengths: &'a [f64],
-}
-
-/// Gradient of the log density, by parts; all of it is overwritten.
-#[derive(Debug)]
-pub(super) struct Slopes<'a> {
-    pub(super) amplitude: f64,
-    pub(super) nugget: f64,
-    pub(super) lengths: &'a mut [f64],
-    pub(super) f: &'a mut [f64],
-}
-
 /// Variance added to the diagonal besides the nugget. (MCMC-SE; pMCSA)
 const JITTER: f64 = 1e-6;
 
@@ -97,49 +80,45 @@ impl Field {
         self.first() + self.shape.n
     }
 
-    fn scales<'a>(&self, z: &'a [f64]) -> Scales<'a> {
-        let Layout { amplitude, nugget, lengths, .. } = self.layout;
-        Scales { amplitude: z[amplitude], nugget: z[nugget], lengths: &z[lengths..self.first()] }
-    }
-
     /// Length of lent memory: three triangles, the scaled inputs, and some columns.
     pub(super) fn work_len(&self) -> usize {
         3 * self.shape.len() + self.packed.len() + 3 * self.shape.stride + self.shape.d * ROWS + 8
     }
 
-    fn scale_into(&self, lengths: &[f64], scaled: &mut [f64]) {
+    /// Squares of amplitude and nugget at `z`.
+    fn squares(&self, z: &[f64]) -> [f64; 2] {
+        [self.layout.amplitude, self.layout.nugget].map(|at| (2.0 * z[at]).exp())
+    }
+
+    /// The factor `sqrt 5 / l` of each feature at `z`.
+    fn rates(&self, z: &[f64]) -> impl Iterator<Item = f64> {
         // A length of 1e-100 makes any two inputs uncorrelated; for smaller ones squares would overflow.
-        let rate = |log_length: f64| (5.0_f64.sqrt() * (-log_length).exp()).min(1e100);
-        let panel = self.shape.d * ROWS;
-        for (packed, scaled) in self.packed.chunks_exact(panel).zip(scaled.chunks_exact_mut(panel)) {
-            for (k, &length) in lengths.iter().enumerate() {
-                let rate = rate(length);
-                let place = k * ROWS..(k + 1) * ROWS;
-                for (scaled, x) in scaled[place.clone()].iter_mut().zip(&packed[place]) {
-                    *scaled = x * rate;
-                }
-            }
-        }
+        z[self.layout.lengths..self.first()].iter().map(|l| (5.0_f64.sqrt() * (-l).exp()).min(1e100))
     }
 
     /// Cholesky factor of the covariance, in `k`; `None` if the scales are out of range or the covariance has no factor.
     fn factor<'a>(
         &self,
-        scales: Scales<'_>,
+        z: &[f64],
         k: &'a mut [f64],
         slopes: &mut [f64],
         scaled: &mut [f64],
         column: &mut [f64],
     ) -> Option<MatMut<'a, f64>> {
         let Shape { n, stride, .. } = self.shape;
-        if !(scales.amplitude <= MOST && scales.nugget <= MOST) {
+        if !(z[self.layout.amplitude] <= MOST && z[self.layout.nugget] <= MOST) {
             return None;
         }
-        self.scale_into(scales.lengths, scaled);
-        fill(self.shape, scaled, (2.0 * scales.amplitude).exp(), k, slopes, column);
-        let nugget = (2.0 * scales.nugget).exp() + JITTER;
+        for (k, rate) in self.rates(z).enumerate() {
+            let panels = scaled.as_chunks_mut::<ROWS>().0.iter_mut().zip(self.packed.as_chunks::<ROWS>().0);
+            for (scaled, packed) in panels.skip(k).step_by(self.shape.d) {
+                *scaled = packed.map(|x| x * rate);
+            }
+        }
+        let [amplitude, nugget] = self.squares(z);
+        fill(self.shape, scaled, amplitude, k, slopes, column);
         for j in 0..n {
-            k[j * stride + j] += nugget;
+            k[j * stride + j] += nugget + JITTER;
         }
         let mut k = MatMut::from_column_major_slice_with_stride_mut(k, n, n, stride);
         let mut scratch = [MaybeUninit::<u8>::uninit(); SCRATCH];
@@ -148,24 +127,19 @@ impl Field {
         done.is_ok().then_some(k)
     }
 
-    /// `log N(f; 0, K)`, or `-inf` where `K` has no Cholesky factor; with `slopes`, its gradient too.
-    pub(super) fn log_density(
-        &self,
-        z: &[f64],
-        slopes: Option<&mut Slopes<'_>>,
-        mut work: &mut [f64],
-    ) -> f64 {
-        let (shape, scales) = (self.shape, self.scales(z));
-        let n = shape.n;
+    /// `log N(f; 0, K)`, or `-inf` where `K` has no Cholesky factor; else the gradient in `z` is written, 0 for numbers that are not of the
+    /// field.
+    pub(super) fn log_density(&self, z: &[f64], gradient: Option<&mut [f64]>, mut work: &mut [f64]) -> f64 {
+        let (shape, n) = (self.shape, self.shape.n);
         // The factorisation handles unaligned ends separately: from a 64-byte boundary, its order depends on the matrix alone.
         let skip = work.as_ptr().align_offset(64);
         borrow(&mut work, if skip < 8 { skip } else { 0 });
         let k = borrow(&mut work, shape.len());
-        let slope = borrow(&mut work, if slopes.is_some() { shape.len() } else { 0 });
+        let slope = borrow(&mut work, if gradient.is_some() { shape.len() } else { 0 });
         let column = borrow(&mut work, shape.stride);
         let solved = borrow(&mut work, shape.stride);
         let scaled = borrow(&mut work, self.packed.len());
-        let Some(factor) = self.factor(scales, &mut *k, slope, scaled, column) else {
+        let Some(factor) = self.factor(z, &mut *k, slope, scaled, column) else {
             return f64::NEG_INFINITY;
         };
         for (j, pivot) in column[..n].iter_mut().enumerate() {
@@ -181,7 +155,7 @@ impl Field {
         if log_p.is_nan() || log_p == f64::NEG_INFINITY {
             return f64::NEG_INFINITY;
         }
-        let Some(out) = slopes else {
+        let Some(gradient) = gradient else {
             return log_p;
         };
         let y = MatMut::from_column_major_slice_mut(&mut solved[..n], n, 1);
@@ -189,13 +163,13 @@ impl Field {
         let inverse = borrow(&mut work, shape.len());
         self.invert(factor, inverse);
         let trace: f64 = (0..n).map(|j| k[j * shape.stride + j]).sum();
-        let nugget = (2.0 * scales.nugget).exp();
+        let nugget = self.squares(z)[1];
         let along = numeric::dot(&solved[..n], &solved[..n]) - trace;
-        out.nugget = nugget * along;
-        out.amplitude = square - n as f64 - (nugget + JITTER) * along;
-        for (out, a) in out.f.iter_mut().zip(&*solved) {
-            *out = -a;
-        }
+        let (scales, of_f) = gradient.split_at_mut(self.first());
+        scales.fill(0.0);
+        scales[self.layout.nugget] = nugget * along;
+        scales[self.layout.amplitude] = square - n as f64 - (nugget + JITTER) * along;
+        of_f.iter_mut().zip(&*solved).for_each(|(out, a)| *out = -a);
         self.clear(slope);
         self.clear(k);
         pulp::Arch::new().dispatch(Lengths {
@@ -205,7 +179,7 @@ impl Field {
             inverse: k,
             solved: solved.as_chunks().0,
             sums: borrow(&mut work, shape.d * ROWS).as_chunks_mut().0,
-            out: out.lengths,
+            out: &mut scales[self.layout.lengths..],
         });
         log_p
     }
@@ -237,12 +211,6 @@ impl Field {
         }
     }
 
-    /// Input `i` of `x`, divided by `l / sqrt 5`.
-    fn scaled_row(x: MatRef<'_, f64>, i: usize, lengths: &[f64]) -> Vec<f64> {
-        let rate = |log_length: f64| (5.0_f64.sqrt() * (-log_length).exp()).min(1e100);
-        lengths.iter().enumerate().map(|(k, &length)| x[(i, k)] * rate(length)).collect()
-    }
-
     /// Predictive mean and variance of the field at the rows of `x`, from means and variances of `z`, with the scales fixed at their
     /// means and independent field values; a variance of 0 is a known value.
     ///
@@ -262,20 +230,20 @@ impl Field {
         variance: &[f64],
     ) -> Result<Vec<(f64, f64)>, Error> {
         assert!(mean.len() == self.dim() && variance.len() == self.dim(), "a moment per coordinate");
-        let (Shape { n, stride, d }, scales) = (self.shape, self.scales(mean));
+        let (Shape { n, stride, d }, z) = (self.shape, mean);
         let (mean, variance) = (&mean[self.first()..], &variance[self.first()..]);
         assert_eq!(x.ncols(), d, "rows of the features of the field");
         let mut k = vec![0.0; self.shape.len()];
         let (mut scaled, mut column) = (vec![0.0; self.packed.len()], vec![0.0; stride]);
-        let Some(factor) = self.factor(scales, &mut k, &mut [], &mut scaled, &mut column) else {
+        let Some(factor) = self.factor(z, &mut k, &mut [], &mut scaled, &mut column) else {
             let reason = "the covariance at these scales has no Cholesky factor; predict at a point where the density is finite";
             return Err(Error::invalid(reason).within(self.layout.model));
         };
-        let amplitude = (2.0 * scales.amplitude).exp();
-        let own = amplitude + (2.0 * scales.nugget).exp() + JITTER;
+        let [amplitude, nugget] = self.squares(z);
+        let own = amplitude + nugget + JITTER;
         let mut across = vec![0.0; n];
         let each = |i| {
-            let at = Self::scaled_row(x, i, scales.lengths);
+            let at: Vec<f64> = self.rates(z).enumerate().map(|(k, rate)| x[(i, k)] * rate).collect();
             for (j, k) in across.iter_mut().enumerate() {
                 let input = (0..d).map(|f| scaled[(j / ROWS * d + f) * ROWS + j % ROWS]);
                 *k = amplitude * correlation(at.iter().copied(), input);

@@ -11,7 +11,7 @@ use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric,
 
 use crate::support::{decided, zeros_and_ones};
 use crate::{Link, Logistic};
-use field::{Field, Layout, Slopes};
+use field::{Field, Layout};
 
 /// Gaussian process classification with logistic link and Matern 5/2 covariance. (MCMC-SE)
 ///
@@ -130,17 +130,14 @@ impl Gradient for GaussianProcessClassification {
         let (first, f) = (self.field.first(), &z[self.field.first()..]);
         let margins = borrow(&mut work, f.len());
         let likelihood = borrow(&mut work, f.len());
-        let (head, of_f) = gradient.split_at_mut(first);
-        let mut slopes = Slopes { amplitude: 0.0, nugget: 0.0, lengths: &mut head[2..], f: of_f };
-        let field = self.field.log_density(z, Some(&mut slopes), work);
-        let (amplitude, nugget) = (slopes.amplitude, slopes.nugget);
+        let field = self.field.log_density(z, Some(&mut *gradient), work);
         let sum = Logistic::SUM_LOG_WITH_SLOPES(self.margins(f, margins), likelihood);
         let log_p = decided(self.hyperprior(z) + field + sum, z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);
             return log_p;
         }
-        (head[0], head[1]) = (amplitude, nugget);
+        let (head, of_f) = gradient.split_at_mut(first);
         for (g, z) in head.iter_mut().zip(z) {
             *g -= z;
         }
@@ -213,18 +210,18 @@ impl RobustGaussianProcess {
         Ok(Self { field, y: y.to_vec() })
     }
 
-    /// Log prior of the scales and of `nu`, with the log-Jacobian; its gradient is written to `slopes`.
+    /// Log prior of the scales and of `nu`, with the log-Jacobian; its gradient is added to `slopes`.
     fn hyperprior(&self, z: &[f64], slopes: Option<&mut [f64]>) -> f64 {
         let lengths = LENGTHS..self.field.first();
         let nu = z[3].exp();
         let log_nu = SHAPE * RATE.ln() - 6.0_f64.ln() + SHAPE * z[3] - RATE * nu;
         if let Some(slopes) = slopes {
             for (slope, &u) in slopes.iter_mut().zip(&z[..3]) {
-                *slope = normal(u, WIDE).1;
+                *slope += normal(u, WIDE).1;
             }
-            slopes[3] = SHAPE - RATE * nu;
+            slopes[3] += SHAPE - RATE * nu;
             for (slope, &u) in slopes[lengths.clone()].iter_mut().zip(&z[lengths.clone()]) {
-                *slope = normal(u, NARROW).1;
+                *slope += normal(u, NARROW).1;
             }
         }
         let scales = |s: f64, u: &[f64]| u.iter().map(|&u| normal(u, s).0).sum::<f64>();
@@ -298,7 +295,7 @@ impl LogDensity for RobustGaussianProcess {
     }
 
     fn work_len(&self, _: usize) -> usize {
-        self.field.work_len() + 2 * self.y.len() + self.field.features()
+        self.field.work_len() + 2 * self.y.len()
     }
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
@@ -324,11 +321,8 @@ impl Gradient for RobustGaussianProcess {
         let (first, n) = (self.field.first(), self.y.len());
         let squares = borrow(&mut work, n);
         let logs = borrow(&mut work, n);
-        let lengths = borrow(&mut work, self.field.features());
+        let field = self.field.log_density(z, Some(&mut *gradient), work);
         let (head, of_f) = gradient.split_at_mut(first);
-        let mut slopes = Slopes { amplitude: 0.0, nugget: 0.0, lengths, f: of_f };
-        let field = self.field.log_density(z, Some(&mut slopes), work);
-        let (amplitude, nugget) = (slopes.amplitude, slopes.nugget);
         let log_p = decided(self.hyperprior(z, Some(head)) + field + self.likelihood(z, squares, logs), z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);
@@ -343,13 +337,8 @@ impl Gradient for RobustGaussianProcess {
             *g += weight * (self.y[i] - z[first + i]) * rate * rate;
         }
         head[0] += pull - n as f64;
-        head[1] += nugget;
-        head[2] += amplitude;
         let constant = 0.5 * (digamma(0.5 * (nu + 1.0)) - digamma(0.5 * nu)) * nu - 0.5;
         head[3] += n as f64 * constant + 0.5 * (pull - nu * numeric::sum(logs));
-        for (g, slope) in head[LENGTHS..].iter_mut().zip(lengths) {
-            *g += *slope;
-        }
         log_p
     }
 }

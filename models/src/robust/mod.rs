@@ -7,7 +7,7 @@ use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, numeric};
 use mcsa_numeric::design::{MINIBATCH, Rows};
 
-use crate::support::{HALF_LOG_TAU, decided, decided_with, positive, rows_and_responses};
+use crate::support::{HALF_LOG_TAU, decided, decided_with, positive, rows_and_responses, sweep};
 use student_errors::{MOST, StudentErrors, freedom};
 
 /// Scale `s` and degrees of freedom `nu` of Student t errors: known numbers, or parameters.
@@ -113,39 +113,33 @@ impl StudentRegression {
         count: usize,
         at: impl Fn(usize) -> usize,
         z: &[f64],
-        mut gradient: Option<(f64, &mut [f64])>,
+        gradient: Option<(f64, &mut [f64])>,
     ) -> f64 {
         let Some((errors, slope)) = self.errors(z) else {
             return f64::NEG_INFINITY;
         };
         let (d, nu) = (self.x.columns(), errors.freedom);
-        let (mut products, mut logs) = ([0.0; MINIBATCH], [0.0; MINIBATCH]);
-        let (mut sum, mut of_scale, mut of_freedom) = (0.0, 0.0, 0.0);
-        for first in (0..count).step_by(MINIBATCH) {
-            let len = (count - first).min(MINIBATCH);
-            let (products, logs) = (&mut products[..len], &mut logs[..len]);
-            self.x.multiply_at(|b| at(first + b), &z[..d], products);
+        let (scale, parts) = gradient.map(|(scale, gradient)| (scale, gradient.split_at_mut(d))).unzip();
+        let ((of_weights, of_noise), mut logs) = (parts.unzip(), [0.0; MINIBATCH]);
+        let (mut sum, mut by_scale, mut by_freedom) = (0.0, 0.0, 0.0);
+        sweep(&self.x, count, &at, [&z[..d]], of_weights, |first, [products]| {
+            let logs = &mut logs[..products.len()];
             for (b, (t, log)) in products.iter_mut().zip(&mut *logs).enumerate() {
                 *t = (self.y[at(first + b)] - *t) * errors.rate;
                 *log = *t * *t / nu;
             }
             numeric::ln_1p(logs);
             sum += numeric::sum(logs);
-            if let Some((scale, gradient)) = &mut gradient {
-                for t in &mut *products {
-                    let term = errors.term(*t);
-                    of_scale += term.scale;
-                    of_freedom += term.freedom;
-                    *t = *scale * term.t;
-                }
-                self.x.add_pull_back_at(|b| at(first + b), products, &mut gradient[..d]);
+            for t in products.iter_mut().filter(|_| scale.is_some()) {
+                let term = errors.term(*t);
+                by_scale += term.scale;
+                by_freedom += term.freedom;
+                *t = scale.unwrap_or(0.0) * term.t;
             }
-        }
-        if let Some((scale, &mut [.., ref mut by_scale, ref mut by_freedom])) = gradient
-            && self.known.is_none()
-        {
-            *by_scale += scale * of_scale;
-            *by_freedom += scale * slope * (of_freedom - 0.5 * sum + count as f64 * errors.of_freedom[0]);
+        });
+        if let (Some(scale), Some([of_scale, of_freedom])) = (scale, of_noise) {
+            *of_scale += scale * by_scale;
+            *of_freedom += scale * slope * (by_freedom - 0.5 * sum + count as f64 * errors.of_freedom[0]);
         }
         count as f64 * errors.constant - 0.5 * (nu + 1.0) * sum
     }
@@ -168,13 +162,9 @@ impl StudentRegression {
             [scale, freedom] => (scale, slope * freedom),
             _ => (0.0, 0.0),
         };
-        let (mut products, mut along) = ([0.0; MINIBATCH], [0.0; MINIBATCH]);
+        let (of_weights, of_noise) = out.split_at_mut(d);
         let (mut by_scale, mut by_freedom, mut first_order) = (0.0, 0.0, 0.0);
-        for first in (0..count).step_by(MINIBATCH) {
-            let len = (count - first).min(MINIBATCH);
-            let (products, along) = (&mut products[..len], &mut along[..len]);
-            self.x.multiply_at(|b| at(first + b), &z[..d], products);
-            self.x.multiply_at(|b| at(first + b), &v[..d], along);
+        sweep(&self.x, count, &at, [&z[..d], &v[..d]], Some(of_weights), |first, [products, along]| {
             for (b, (t, along)) in products.iter_mut().zip(along).enumerate() {
                 let e = (self.y[at(first + b)] - *t) * errors.rate;
                 let term = errors.term(e);
@@ -188,11 +178,8 @@ impl StudentRegression {
                     first_order += term.freedom - 0.5 * numeric::scalar::ln_1p(e * e / nu);
                 }
             }
-            self.x.add_pull_back_at(|b| at(first + b), products, &mut out[..d]);
-        }
-        if let [.., of_scale, of_freedom] = out
-            && self.known.is_none()
-        {
+        });
+        if let [of_scale, of_freedom] = of_noise {
             let [constant, bend] = errors.of_freedom.map(|of_one| count as f64 * of_one);
             *of_scale += scale * by_scale;
             *of_freedom += scale * slope * (by_freedom + bend * v_freedom);

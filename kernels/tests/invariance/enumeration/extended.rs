@@ -151,47 +151,42 @@ fn after<K: Kernel<Finite>>(problem: &Problem, kernel: &K, steps: usize, chains:
         .expect("a finite kernel")
 }
 
+/// One step, and two, without and with a refreshment: the closed form `once` on noises, summed to points.
+fn has_closed_form<K>(
+    problem: &Problem,
+    noises: &Noises,
+    kernel: K,
+    once: &Mat<f64>,
+) -> Result<(), TestCaseError>
+where
+    ExtendedSpace<K, Noises>: Kernel<Finite>,
+{
+    let (kernel, points) = (proposing(kernel, noises), problem.p.len());
+    let marginal = noises.marginal(once, points);
+    let found = after(problem, &kernel, 1, 1);
+    every_law(&found)?;
+    holds(found.is_reversible())?;
+    holds(found.equals(&marginal))?;
+    let kept = after(problem, &kernel, 2, 1);
+    every_law(&kept)?;
+    holds(kept.equals(&noises.marginal(&(once * once), points)))?;
+    let refreshed = after(problem, &kernel.refreshed().unwrap(), 2, 1);
+    every_law(&refreshed)?;
+    holds(refreshed.equals(&(&marginal * &marginal)))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// One step, and two, without and with a refreshment: the closed form on noises, summed to points.
     #[test]
-    fn extended_imh_is_its_closed_form((problem, noises) in noisy(3)) {
+    fn extended_kernels_have_their_closed_forms((problem, noises) in noisy(3)) {
         let [target, forward] = noises.extended(&float(&problem.p));
-        let once = closed::imh(&target, &forward);
-        let kernel = proposing(Imh::default(), &noises);
-        let points = problem.p.len();
-        let found = after(&problem, &kernel, 1, 1);
-        every_law(&found)?;
-        holds(found.is_reversible())?;
-        holds(found.equals(&noises.marginal(&once, points)))?;
-        let kept = after(&problem, &kernel, 2, 1);
-        every_law(&kept)?;
-        holds(kept.equals(&noises.marginal(&(&once * &once), points)))?;
-        let refreshed = after(&problem, &kernel.refreshed().unwrap(), 2, 1);
-        every_law(&refreshed)?;
-        let marginal = noises.marginal(&once, points);
-        holds(refreshed.equals(&(&marginal * &marginal)))?;
-        let sweeps = proposing(imh(Acceptance::Barker, 2), &noises);
+        has_closed_form(&problem, &noises, Imh::default(), &closed::imh(&target, &forward))?;
+        has_closed_form(&problem, &noises, Cis { candidates: 3 }, &closed::cis(&target, &forward, 3))?;
         let barker = closed::power(&closed::barker(&target, &forward), 2);
-        holds(after(&problem, &sweeps, 1, 1).equals(&noises.marginal(&barker, points)))?;
+        let sweeps = after(&problem, &proposing(imh(Acceptance::Barker, 2), &noises), 1, 1);
+        holds(sweeps.equals(&noises.marginal(&barker, problem.p.len())))?;
         every_law(&after(&problem, &proposing(Imh::default(), &noises), 1, 2))?;
-    }
-
-    #[test]
-    fn extended_cis_is_its_closed_form((problem, noises) in noisy(3)) {
-        let [target, forward] = noises.extended(&float(&problem.p));
-        let once = closed::cis(&target, &forward, 3);
-        let kernel = proposing(Cis { candidates: 3 }, &noises);
-        let points = problem.p.len();
-        let found = after(&problem, &kernel, 1, 1);
-        every_law(&found)?;
-        holds(found.is_reversible())?;
-        holds(found.equals(&noises.marginal(&once, points)))?;
-        let kept = after(&problem, &kernel, 2, 1);
-        every_law(&kept)?;
-        holds(kept.equals(&noises.marginal(&(&once * &once), points)))?;
-        every_law(&after(&problem, &kernel.refreshed().unwrap(), 2, 1))?;
     }
 
     /// A surrogate screens the draws of a pushforward.
