@@ -93,12 +93,6 @@ impl Normal {
     pub fn variances(&self) -> Vec<f64> {
         (0..self.dim()).map(|i| (0..=i).map(|k| self.factor[(i, k)].powi(2)).sum()).collect()
     }
-
-    /// The entropy `d/2 (1 + ln 2 pi) + ln det L`.
-    pub fn entropy(&self) -> f64 {
-        let dim = self.dim() as f64;
-        dim * (0.5 + LN_SQRT_2PI) + (0..self.dim()).map(|k| self.factor[(k, k)].ln()).sum::<f64>()
-    }
 }
 
 /// KL divergence `KL(p || q)` between two Gaussians.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Numerics: [`check`](Link::check) admits a `rho` whose scale is a normal number: at least
 /// [`LEAST`](Link::LEAST), and for `Exp` at most [`GREATEST`](Link::GREATEST). Within these bounds no scale or derivative
-/// is zero, infinite or NaN; families refuse other parameters in `check`.
+/// is zero, infinite or NaN; other parameters fail the `check` of a family.
 ///
 /// ```
 /// use mcsa_families::Link;
@@ -60,7 +60,7 @@ impl Link {
     /// their digits.
     ///
     /// # Errors
-    /// If the scale is not positive and finite, or so small that [`check`](Link::check) would refuse its `rho`.
+    /// If the scale is not positive and finite, or so small that [`check`](Link::check) would fail for its `rho`.
     pub fn inverse(self, scale: f64) -> Result<f64, Error> {
         if !(scale > 0.0 && scale.is_finite()) {
             return Err(Error::parameter("scale", scale, "positive and finite"));
@@ -120,7 +120,7 @@ impl Link {
     /// The `rho` of each scale.
     ///
     /// # Errors
-    /// If the lengths differ, or [`inverse`](Link::inverse) refuses a scale; the error names its index.
+    /// If the lengths differ, or [`inverse`](Link::inverse) fails for a scale; the error names its index.
     pub fn inverses_into(self, scales: &[f64], rho: &mut [f64]) -> Result<(), Error> {
         mcsa_core::same_length("rho", scales.len(), rho.len())?;
         match self {
@@ -140,7 +140,7 @@ impl Link {
         Ok(())
     }
 
-    /// Refuses a `rho` whose scale is not a positive normal number: underflow, overflow, NaN.
+    /// Checks that no `rho` has a scale that is not a positive normal number: underflow, overflow, NaN.
     ///
     /// # Errors
     /// If a scale is not a positive normal number; the error names its index, the `rho` and the scale.

@@ -161,15 +161,6 @@ impl<S: Shape, D: Dof> LocationScale<S, D> {
         self.law.dof(&params[params.len() - D::NUM_PARAMS..])
     }
 
-    /// The mean; `None` if `nu <= 1`, where it does not exist.
-    ///
-    /// # Errors
-    /// If `check` fails for `params`.
-    pub fn mean(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
-        self.check(params)?;
-        Ok((self.dof_at(params) > 1.0).then(|| params[..self.dim].to_vec()))
-    }
-
     /// The standard t at which a running estimate begins its step.
     pub(crate) fn confined(&self, params: &[f64]) -> Student {
         Student::new(self.law.confined(self.dof_at(params)))

@@ -30,7 +30,7 @@ use crate::gaussian::LN_SQRT_2PI;
 /// The density depends on B through `B B^T`: rotating its columns changes nothing, and at `B = 0` the gradient in B is zero, a
 /// saddle point. [`Start`](crate::Start) therefore starts from a random B.
 ///
-/// `check` refuses a `rho` whose scale is not a positive normal number, and a B that overflows in `C`. A point
+/// A `rho` whose scale is not a positive normal number, or a B that overflows in `C`, fails `check`. A point
 /// whose quadratic form overflows has log density `-inf`. Dimension 0 is
 /// the point mass on the empty vector; rank 0 is [`MeanField`](crate::MeanField).
 ///
@@ -50,14 +50,6 @@ pub struct LowRank {
     pub rank: usize,
     /// The map from `rho` to the scale.
     pub link: Link,
-}
-
-/// Mean, rho and factor, as slices of `params`.
-#[derive(Clone, Copy)]
-pub(crate) struct Parts<'a> {
-    pub(crate) mean: &'a [f64],
-    pub(crate) rho: &'a [f64],
-    pub(crate) factor: &'a [f64],
 }
 
 impl LowRank {
@@ -89,17 +81,18 @@ impl LowRank {
         Ok(params)
     }
 
-    pub(crate) fn parts<'a>(&self, params: &'a [f64]) -> Parts<'a> {
+    /// Mean, rho and factor.
+    fn parts<'a>(&self, params: &'a [f64]) -> [&'a [f64]; 3] {
         assert_eq!(params.len(), self.num_params(), "mean, rho and factor");
         let (mean, rest) = params.split_at(self.dim);
         let (rho, factor) = rest.split_at(self.dim);
-        Parts { mean, rho, factor }
+        [mean, rho, factor]
     }
 
-    pub(crate) fn woodbury<'a>(&self, parts: Parts<'_>, work: &mut &'a mut [f64]) -> Woodbury<'a> {
-        let scales = borrow(work, self.dim);
-        self.link.scales_into(parts.rho, scales);
-        Woodbury::new(scales, parts.factor, self.rank, work)
+    fn woodbury<'a>(&self, params: &[f64], work: &mut &'a mut [f64]) -> Woodbury<'a> {
+        let ([_, rho, factor], scales) = (self.parts(params), borrow(work, self.dim));
+        self.link.scales_into(rho, scales);
+        Woodbury::new(scales, factor, self.rank, work)
     }
 
     /// Log density at the mean; `room` is scratch memory of the length of `scales`.
@@ -108,8 +101,8 @@ impl LowRank {
     }
 
     /// The point `z = m + sigma eps + B eta` of one column of noise.
-    fn place(&self, Parts { mean, factor, .. }: Parts<'_>, scales: &[f64], noise: &[f64], z: &mut [f64]) {
-        let (eps, eta) = noise.split_at(self.dim);
+    fn place(&self, params: &[f64], scales: &[f64], noise: &[f64], z: &mut [f64]) {
+        let ([mean, _, factor], (eps, eta)) = (self.parts(params), noise.split_at(self.dim));
         for i in 0..self.dim {
             z[i] = mean[i] + scales[i] * eps[i];
         }
@@ -141,7 +134,7 @@ impl Parametric for LowRank {
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         same_length("params", self.num_params(), params.len())?;
         all_finite("params", params)?;
-        let Parts { rho, factor, .. } = self.parts(params);
+        let [_, rho, factor] = self.parts(params);
         self.link.check(rho)?;
         for k in 0..self.rank {
             let column = factor[k * self.dim..][..self.dim].iter().zip(rho);
@@ -159,13 +152,12 @@ impl Parametric for LowRank {
 impl Family for LowRank {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
-        let parts = self.parts(params);
-        let woodbury = self.woodbury(parts, &mut work);
+        let woodbury = self.woodbury(params, &mut work);
         let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
         let log_normalizer = self.log_normalizer(woodbury.scales, woodbury.log_det, x);
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let z = z.column(j);
-            *log_q = standard::log_density(log_normalizer, woodbury.apply(z, parts.mean, x, t), z);
+            *log_q = standard::log_density(log_normalizer, woodbury.apply(z, &params[..self.dim], x, t), z);
         }
     }
 
@@ -178,15 +170,14 @@ impl Family for LowRank {
         mut work: &mut [f64],
     ) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
-        let parts = self.parts(params);
-        let woodbury = self.woodbury(parts, &mut work);
+        let woodbury = self.woodbury(params, &mut work);
         let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
         let noise = borrow(&mut work, self.dim + self.rank);
         let log_normalizer = self.log_normalizer(woodbury.scales, woodbury.log_det, x);
         each_column(lanes, z, |lane, j, z| {
             lane.normals_into(noise);
-            self.place(parts, woodbury.scales, noise, z);
-            log_q[j] = standard::log_density(log_normalizer, woodbury.apply(z, parts.mean, x, t), z);
+            self.place(params, woodbury.scales, noise, z);
+            log_q[j] = standard::log_density(log_normalizer, woodbury.apply(z, &params[..self.dim], x, t), z);
         });
     }
 
@@ -201,17 +192,16 @@ impl Family for LowRank {
         let dim = self.dim;
         assert_eq!((z.nrows(), z.ncols()), (dim, weights.len()), "a weight per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let parts = self.parts(params);
-        let woodbury = self.woodbury(parts, &mut work);
+        let woodbury = self.woodbury(params, &mut work);
         let (slope, precision) = (borrow(&mut work, dim), borrow(&mut work, dim));
         let (solved, t) = (borrow(&mut work, dim * self.rank), borrow(&mut work, self.rank));
-        self.link.log_derivatives_into(parts.rho, woodbury.scales, slope);
+        self.link.log_derivatives_into(self.parts(params)[1], woodbury.scales, slope);
         woodbury.inverse_into(solved, precision);
         let y = borrow(&mut work, dim);
         let (d_mean, rest) = gradient.split_at_mut(dim);
         let (d_rho, d_factor) = rest.split_at_mut(dim);
         for (j, &weight) in weights.iter().enumerate() {
-            woodbury.apply(z.column(j), parts.mean, y, t);
+            woodbury.apply(z.column(j), &params[..self.dim], y, t);
             AddScore { woodbury: &woodbury, slope, precision, solved, t, y, weight, d_mean, d_rho, d_factor }
                 .run();
         }
@@ -237,11 +227,10 @@ impl Reparameterised for LowRank {
     ) {
         assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), z.ncols()), "a noise per column");
         assert_eq!(z.nrows(), self.dim, "a point has the dimension of the family");
-        let parts = self.parts(params);
         let scales = borrow(&mut work, self.dim);
-        self.link.scales_into(parts.rho, scales);
+        self.link.scales_into(self.parts(params)[1], scales);
         for j in 0..z.ncols() {
-            self.place(parts, scales, noise.column(j), z.column_mut(j));
+            self.place(params, scales, noise.column(j), z.column_mut(j));
         }
     }
 
@@ -262,7 +251,7 @@ impl Reparameterised for LowRank {
         assert_eq!(cotangents.nrows(), dim, "a cotangent has the dimension of z");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
         let slope = borrow(&mut work, dim);
-        self.link.derivatives_into(self.parts(params).rho, slope);
+        self.link.derivatives_into(self.parts(params)[1], slope);
         let (d_mean, rest) = gradient.split_at_mut(dim);
         let (d_rho, d_factor) = rest.split_at_mut(dim);
         for j in 0..noise.ncols() {
@@ -287,11 +276,10 @@ impl Reparameterised for LowRank {
         mut work: &mut [f64],
     ) {
         standard::assert_slopes(self.dim, z, slopes.as_ref());
-        let parts = self.parts(params);
-        let woodbury = self.woodbury(parts, &mut work);
+        let woodbury = self.woodbury(params, &mut work);
         let (x, t) = (borrow(&mut work, self.dim), borrow(&mut work, self.rank));
         for j in 0..z.ncols() {
-            woodbury.apply(z.column(j), parts.mean, x, t);
+            woodbury.apply(z.column(j), &params[..self.dim], x, t);
             for ((slope, x), scale) in slopes.column_mut(j).iter_mut().zip(&*x).zip(woodbury.scales) {
                 *slope -= weight * (x / scale);
             }
@@ -299,7 +287,7 @@ impl Reparameterised for LowRank {
     }
 
     fn entropy(&self, params: &[f64], mut work: &mut [f64]) -> f64 {
-        let woodbury = self.woodbury(self.parts(params), &mut work);
+        let woodbury = self.woodbury(params, &mut work);
         0.5 * self.dim as f64
             - self.log_normalizer(woodbury.scales, woodbury.log_det, borrow(&mut work, self.dim))
     }
@@ -307,11 +295,10 @@ impl Reparameterised for LowRank {
     fn add_entropy_gradient(&self, params: &[f64], weight: f64, gradient: &mut [f64], mut work: &mut [f64]) {
         let dim = self.dim;
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
-        let parts = self.parts(params);
-        let woodbury = self.woodbury(parts, &mut work);
+        let woodbury = self.woodbury(params, &mut work);
         let (slope, precision) = (borrow(&mut work, dim), borrow(&mut work, dim));
         let solved = borrow(&mut work, dim * self.rank);
-        self.link.log_derivatives_into(parts.rho, woodbury.scales, slope);
+        self.link.log_derivatives_into(self.parts(params)[1], woodbury.scales, slope);
         woodbury.inverse_into(solved, precision);
         for i in 0..dim {
             gradient[dim + i] += weight * (precision[i] * slope[i]);
@@ -346,8 +333,7 @@ impl MomentMatched for LowRank {
     ) -> bool {
         let (dim, rank) = (self.dim, self.rank);
         assert_eq!(matched.len(), params.len(), "mean, rho and factor");
-        let parts = self.parts(params);
-        let woodbury = self.woodbury(parts, &mut work);
+        let ([old_mean, _, old_factor], woodbury) = (self.parts(params), self.woodbury(params, &mut work));
         let [centre, x] = [(); 2].map(|()| borrow(&mut work, dim));
         numeric::weighted_sum(points, weights, centre);
 
@@ -363,7 +349,7 @@ impl MomentMatched for LowRank {
         }
         let (mean, rest) = matched.split_at_mut(dim);
         let (variances, factor) = rest.split_at_mut(dim);
-        for (factor, b) in factor.iter_mut().zip(parts.factor) {
+        for (factor, b) in factor.iter_mut().zip(old_factor) {
             *factor = (1.0 - gain) * b;
         }
         let shift = weights.len();
@@ -373,7 +359,7 @@ impl MomentMatched for LowRank {
         };
         for j in 0..=shift {
             let (weight, z) = each(j);
-            let (z, origin) = z.map_or((&*centre, parts.mean), |z| (z, &*centre));
+            let (z, origin) = z.map_or((&*centre, old_mean), |z| (z, &*centre));
             let t = &mut factors[j * rank..][..rank];
             woodbury.apply(z, origin, x, t);
             x.iter_mut().zip(z).zip(origin).for_each(|((x, z), origin)| *x = z - origin);
@@ -396,7 +382,7 @@ impl MomentMatched for LowRank {
         for k in 0..rank {
             let column = k * dim..(k + 1) * dim;
             let (old, new, rotated) =
-                (&parts.factor[column.clone()], &factor[column.clone()], &rotated[column]);
+                (&old_factor[column.clone()], &factor[column.clone()], &rotated[column]);
             for i in 0..dim {
                 let change = old[i] - new[i];
                 variances[i] += (1.0 - gain) * (change * change) + gain * (rotated[i] * rotated[i]);
@@ -404,14 +390,14 @@ impl MomentMatched for LowRank {
         }
         for j in 0..=shift {
             let (weight, z) = each(j);
-            let (z, origin) = z.map_or((&*centre, parts.mean), |z| (z, &*centre));
+            let (z, origin) = z.map_or((&*centre, old_mean), |z| (z, &*centre));
             x.iter_mut().zip(z).zip(origin).for_each(|((x, z), origin)| *x = z - origin);
             for (k, t) in factors[j * rank..][..rank].iter().enumerate() {
                 numeric::axpy(-t, &factor[k * dim..][..dim], x);
             }
             variances.iter_mut().zip(&*x).for_each(|(variance, x)| *variance += weight * (x * x));
         }
-        for ((mean, old), centre) in mean.iter_mut().zip(parts.mean).zip(&*centre) {
+        for ((mean, old), centre) in mean.iter_mut().zip(old_mean).zip(&*centre) {
             *mean = old + gain * (centre - old);
         }
         for variance in variances {

@@ -3,15 +3,14 @@
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, each_column,
-    same_length,
+    Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, each_column, same_length,
 };
 use mcsa_numeric::linear::standard::{self, AddScores};
 
 use crate::law::Radial;
 use crate::location_scale::sealed;
 use crate::student::Student;
-use crate::{Dof, Gauss, KnownLaw, Law, Link, LocationScale, Shape};
+use crate::{Gauss, KnownLaw, Law, Link, LocationScale, Shape};
 
 /// Mean-field Gaussian (diagonal covariance), the family of all published score climbing experiments.
 ///
@@ -112,19 +111,6 @@ impl sealed::Shape for Diagonal {
 
     fn entropy(student: Student, dim: usize) -> f64 {
         dim as f64 * student.entropy(1)
-    }
-}
-
-impl<D: Dof> StudentT<D> {
-    /// The variances `sigma_i^2 nu / (nu - 2)`; `None` if `nu <= 2`, where they do not exist.
-    ///
-    /// # Errors
-    /// If `check` fails for `params`.
-    pub fn variances(&self, params: &[f64]) -> Result<Option<Vec<f64>>, Error> {
-        self.check(params)?;
-        let ((_, rho, _), dof) = (self.parts(params), self.dof_at(params));
-        let variance = |&rho: &f64| self.link.scale(rho).powi(2) * dof / (dof - 2.0);
-        Ok((dof > 2.0).then(|| rho.iter().map(variance).collect()))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Mixture of members of any family.
 
-use faer::{Mat, MatMut, MatRef};
+use faer::{MatMut, MatRef};
 use mcsa_core::{
     ColumnsMut, Error, Family, Parametric, Stream, all_finite, batch_mut, borrow, numeric, same_length,
 };
 
-use crate::{GaussianFamily, MomentMatched};
+use crate::MomentMatched;
 
 /// Mixture `q(z) = sum_k w_k q_k(z)` of `components` members of one family, with learned weights.
 ///
@@ -87,27 +87,6 @@ impl<F: Parametric> Mixture<F> {
     fn part_mut<'a>(&self, params: &'a mut [f64], k: usize) -> &'a mut [f64] {
         let each = self.component.num_params();
         &mut params[self.components + k * each..][..each]
-    }
-}
-
-impl<F: GaussianFamily> Mixture<F> {
-    /// The mean `sum_k w_k m_k` and the covariance `sum_k w_k (S_k + (m_k - mean) (m_k - mean)^T)`.
-    ///
-    /// # Errors
-    /// If `check` fails for `params`.
-    pub fn moments(&self, params: &[f64]) -> Result<(Vec<f64>, Mat<f64>), Error> {
-        self.check(params)?;
-        let (dim, weights) = (self.dim(), self.weights(params));
-        let centre = |k: usize| self.component.mean(self.part(params, k));
-        let mut mean = vec![0.0; dim];
-        weights.iter().enumerate().for_each(|(k, weight)| numeric::axpy(*weight, centre(k), &mut mean));
-        let mut covariance = Mat::zeros(dim, dim);
-        for (k, weight) in weights.iter().enumerate() {
-            let away = Mat::from_fn(dim, 1, |i, _| centre(k)[i] - mean[i]);
-            let own = self.component.moments(self.part(params, k))?.covariance();
-            covariance += (own + &away * away.transpose()) * faer::Scale(*weight);
-        }
-        Ok((mean, covariance))
     }
 }
 

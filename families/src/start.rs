@@ -83,7 +83,7 @@ impl Start {
     /// Draws initial parameters of `family`.
     ///
     /// # Errors
-    /// If a spread is negative or not finite, or the family refuses the parameters, for example a scale that is not positive.
+    /// If a spread is negative or not finite, or the parameters fail `check`, for example a scale that is not positive.
     pub fn draw<G: GaussianFamily + ?Sized>(
         &self,
         family: &G,

@@ -197,7 +197,7 @@ impl Bijection for CouplingLayer {
 
 /// Monotone maps of `width` coordinates, one each. Slices hold points one after the other; `raw` is the network's output.
 pub(super) trait Monotone {
-    /// Refuses numbers out of range.
+    /// Checks that the numbers are in range.
     fn check(&self) -> Result<(), Error>;
 
     /// Network outputs per coordinate; if they are all zero the map is the identity.

@@ -112,7 +112,7 @@ pub(super) trait Bijection: std::fmt::Debug + Send + Sync {
         0
     }
 
-    /// Refuses finite parameters at which the layer cannot be represented, or is no bijection.
+    /// Fails for finite parameters at which the layer cannot be represented, or is no bijection.
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         let _ = params;
         Ok(())

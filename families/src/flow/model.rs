@@ -342,7 +342,7 @@ impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
     /// layers: nearly). Hidden weights are drawn from `N(0, 1 / inputs)`, so that the first scores differ between units.
     ///
     /// # Errors
-    /// If an initial layer is refused, which does not happen for a flow that could be built.
+    /// If an initial layer is not valid, which does not happen for a flow that could be built.
     pub fn start(&self, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let mut params = Vec::with_capacity(self.num_params());
         for placed in &self.parts {

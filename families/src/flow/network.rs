@@ -141,7 +141,7 @@ impl Network {
     }
 }
 
-/// Refuses hidden layers without units.
+/// Checks that every hidden layer has units.
 pub(super) fn check_hidden(hidden: &[usize]) -> Result<(), Error> {
     match hidden.iter().position(|&units| units == 0) {
         Some(layer) => Err(Error::invalid(format!("hidden layer {layer} has no units, expected at least 1"))),

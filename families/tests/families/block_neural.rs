@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{Parametric, Pushforward, Seed, batch_mut, one};
-use mcsa_families::{Base, BlockNeural, Bnaf, Fixed, Flow, FlowConfig, Gauss, Layer};
+use mcsa_families::{Base, BlockNeural, Bnaf, Flow, FlowConfig, Gauss, Layer};
 use mcsa_testing::family::Case;
 
 use crate::altered::meter;
@@ -34,16 +34,6 @@ fn cases() -> Vec<Case<Bnaf>> {
 }
 
 mcsa_testing::family_suite!(laws_of_a_pushforward, cases(), meter, pushforward);
-
-fn on_a_t() -> [Case<Bnaf>; 1] {
-    let q = Flow::block_neural(2, Fixed::new(4.0).unwrap(), 2, &[4]).unwrap();
-    let mut params = q.start(&mut Seed::new(2).stream(0, 0)).unwrap();
-    let mut stream = Seed::new(5).stream(0, 0);
-    params.iter_mut().for_each(|param| *param += 0.3 * stream.normal());
-    [Case::new(q, params)]
-}
-
-mcsa_testing::family_suite!(laws_on_a_t, on_a_t(), meter, pushforward);
 
 /// The layer alone as a flow.
 fn alone(layer: &Layer, dim: usize) -> Bnaf {

@@ -56,17 +56,6 @@ fn student() -> Vec<Case<Flow>> {
     cases.into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
 }
 
-/// Spline flows in dimensions where quadrature is not used: their densities have kinks at knots, between which [`with_knots`]
-/// integrate.
-fn splines() -> Vec<Case<Flow>> {
-    vec![
-        flow(5, Gauss, vec![spline(Mask::Even, &[6]), spline(Mask::Odd, &[6]), Layer::ActNorm]),
-        flow(3, Gauss, vec![spline(Mask::Even, &[]), Layer::Linear, spline(Mask::Odd, &[6])]),
-    ]
-}
-
-mcsa_testing::family_suite!(of_splines, splines(), meter);
-mcsa_testing::family_suite!(of_splines_pushed, splines(), meter, pushforward);
 mcsa_testing::family_suite!(on_a_gaussian, gaussian(), meter);
 mcsa_testing::family_suite!(on_a_student, student(), meter);
 mcsa_testing::family_suite!(pushed_from_a_gaussian, gaussian(), meter, pushforward);

@@ -1,4 +1,4 @@
-//! Mixtures of any family: densities, draws, moments, and running moments (online EM): formula, components without points.
+//! Mixtures of any family: densities, draws, and running moments (online EM): formula, components without points.
 
 use faer::{Mat, MatRef, mat};
 use mcsa_core::{Columns, Family, Parametric, Seed};
@@ -16,12 +16,6 @@ fn a_weighted_sum_of_densities() {
         assert!((log_prob(&q, &params, &[z]) - sum.ln()).abs() < 1e-14);
     }
     assert_eq!(log_prob(&q, &params, &[1e300]), f64::NEG_INFINITY);
-    let (mean, covariance) = q.moments(&params).unwrap();
-    // 0.25 (-1) + 0.75 2;  0.25 (0.25 + 2.25^2) + 0.75 (4 + 0.75^2).
-    assert!((mean[0] - 1.25).abs() < 1e-14 && (covariance[(0, 0)] - 4.75).abs() < 1e-13, "{covariance:?}");
-    // Covariances between coordinates come from the means.
-    let (q, params) = mixture(&[0.5, 0.5], &mat![[-1.0, 1.0], [-2.0, 2.0]], &Mat::ones(2, 2));
-    assert!((q.moments(&params).unwrap().1 - mat![[2.0, 2.0], [2.0, 5.0]]).norm_max() < 1e-14);
 }
 
 /// Batches are drawn in groups of one component: their points have the bits of columns that are drawn one by one, from one stream and
