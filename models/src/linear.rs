@@ -26,7 +26,7 @@ use crate::support::{decided, positive, rows_and_responses, sweep};
 /// use mcsa_core::LogDensity;
 /// use mcsa_models::LinearRegression;
 /// let target = LinearRegression::new(faer::mat![[1.0], [1.0]].as_ref(), &[1.0, 3.0], 1.0, 1.0)?;
-/// assert!((target.posterior_mean()[0] - 4.0 / 3.0).abs() < 1e-15);
+/// assert!((target.posterior()?.mean()[0] - 4.0 / 3.0).abs() < 1e-15);
 /// let mut work = vec![0.0; target.work_len(1)];
 /// let at_zero = target.log_density(&[0.0], &mut work);
 /// assert!((at_zero + 0.5 * 10.0 + 1.5 * (2.0 * std::f64::consts::PI).ln()).abs() < 1e-14);
@@ -89,11 +89,6 @@ impl LinearRegression {
         let at_mean = target.prior(&target.mean) + target.log_likelihood_at(&rows, &target.mean, &mut []);
         target.log_evidence = at_mean - log_normaliser;
         Ok(target)
-    }
-
-    /// The posterior mean `m`.
-    pub fn posterior_mean(&self) -> &[f64] {
-        &self.mean
     }
 
     /// The posterior `N(m, P^-1)`, normalised.

@@ -26,7 +26,7 @@ pub(crate) fn family() -> MeanField {
 }
 
 /// The kernel with proposals from a pushforward, which has the distribution of the proposal of a [`Run`].
-pub(crate) fn pushed<K>(kernel: K) -> ExtendedSpace<K, Drawn<MeanField>> {
+fn pushed<K>(kernel: K) -> ExtendedSpace<K, Drawn<MeanField>> {
     ExtendedSpace::new(kernel, Drawn(family()), PARAMS.to_vec()).unwrap()
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn start(chains: usize) -> Mat<f64> {
     Mat::from_fn(2, chains, |i, j| 0.3 * i as f64 - 0.2 * j as f64)
 }
 
-/// Constants, labels, replay and restoring do not matter.
+/// Constants, labels and replay do not matter.
 #[test]
 fn runs_that_must_agree_do() {
     fn check<K>(name: &str, kernel: &K, target: &Banana)
@@ -117,15 +117,10 @@ fn runs_that_must_agree_do() {
         K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
     {
         let (mut proposal, trial) = (Spread::around(target, Seed::new(2), 1.4), Trial::new(kernel, target));
-        let restored = trial.restores(&mut proposal, |state| {
-            let text = serde_json::to_string(state).expect("a state is text");
-            Ok(serde_json::from_str(&text).expect("the same state"))
-        });
         let labels = trial.ignores_labels(&mut proposal);
         // A mixture chooses its kernel for all chains by the first lane, so that labels matter.
         assert_eq!(labels.holds(), name != "Mixture", "{name}: {labels}");
-        let checks =
-            vec![trial.ignores_constants(&mut proposal, 2048.0), trial.replays(&mut proposal), restored];
+        let checks = vec![trial.ignores_constants(&mut proposal, 2048.0), trial.replays(&mut proposal)];
         let report = Report::new(name, checks);
         assert!(report.holds(), "{report}");
     }

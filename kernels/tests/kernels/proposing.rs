@@ -1,50 +1,18 @@
-//! Kernels with proposals from q: pushforwards, recycled proposals, vanished weights, impossible settings, metrics of weights.
+//! Kernels with proposals from q: recycled proposals, vanished weights, impossible settings, metrics of weights.
 
 use faer::Mat;
 use mcsa_core::{ChainState, FamilyProposal, Kernel, LogDensity, Parametric, Record, Seed, from_fn};
-use mcsa_families::{Drawn, MeanField};
-use mcsa_kernels::{Acceptance, Cis, Cycle, ExtendedSpace, Imh, Mixture, Repeat, WasteRecycling};
+use mcsa_families::MeanField;
+use mcsa_kernels::{Acceptance, Cis, Cycle, Imh, Mixture, Repeat, WasteRecycling};
 use mcsa_models::Gaussian;
 
-use crate::laws::{Run, pushed};
+use crate::laws::Run;
 
 const DIM: usize = 2;
 const CHAINS: usize = 3;
 
 fn starts() -> Mat<f64> {
     Mat::zeros(DIM, CHAINS)
-}
-
-/// A pushforward that has a density at every point proposes as its family does, once chains have a draw: then positions
-/// have the same bits.
-#[test]
-fn draws_with_a_density_are_proposals_of_the_guide() {
-    fn check<K>(kernel: &K)
-    where
-        K: Kernel<Gaussian> + Clone,
-        ExtendedSpace<K, Drawn<MeanField>>: Kernel<Gaussian>,
-    {
-        let target = Gaussian::standard(DIM);
-        let extended = pushed(kernel.clone());
-        let (mut extended, mut guided) =
-            (Run::new(&extended, &target, starts()), Run::new(kernel, &target, starts()));
-        extended.steps(1..2);
-        let chains = &extended.state.chains().positions;
-        assert!((0..CHAINS).all(|j| chains[(0, j)] != 0.0), "a chain without a draw accepts the first");
-        guided.state.chains_mut().copy_from(extended.state.chains());
-        extended.steps(2..40);
-        guided.steps(2..40);
-        assert_eq!(extended.state.chains(), guided.state.chains());
-        assert_eq!(extended.state.points(), guided.state.points());
-        let weights = extended.state.weights().into_iter().zip(guided.state.weights());
-        for (found, expected) in weights.flat_map(|(a, b)| a.iter().zip(b)) {
-            assert!((found - expected).abs() < 1e-14, "{found} {expected}");
-        }
-        assert!(guided.total("acceptance") > 0.0);
-    }
-    check(&Imh::default());
-    check(&Imh { acceptance: Acceptance::Barker, sweeps: 2 });
-    check(&Cis::with_candidates(4));
 }
 
 /// A target on a half plane, with NaN beyond a line.
