@@ -7,7 +7,7 @@
 //!
 //! * Families: [`dais`].
 //! * What guides a path: [`Surrogate`], in [`surrogate`].
-//! * Bounds from minibatches: [`Minibatched`], also of models with local latents ([`LocalLatents`]) and of sparse processes with their
+//! * Bounds from minibatches: [`Minibatched`], also of models with local latents ([`LocalMinibatch`]) and of sparse processes with their
 //!   parameters.
 //! * Sparse Gaussian processes: [`SparseGaussianProcess`].
 //!
@@ -41,7 +41,7 @@ mod minibatched;
 mod sparse_gp;
 pub mod surrogate;
 
-pub use local_latents::{LocalLatents, LocalMinibatch};
+pub use local_latents::LocalMinibatch;
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use mcsa_estimators::{Ascent, Draws, FlowElbo, Run};
 pub use minibatched::{Minibatched, Rows, draw_subset, seen_len};

@@ -2,17 +2,18 @@
 
 use mcsa_core::{Error, Estimator, Minibatch, Parametric, Pushforward, Stream, Subsampled, same_length};
 use mcsa_estimators::{ElboInfo, FlowElbo};
+use mcsa_models::LocalRobustRegression;
 use serde::{Deserialize, Serialize};
 
 use crate::dais::SemiAnnealed;
-use crate::{LocalLatents, LocalMinibatch, SparseGaussianProcess};
+use crate::{LocalMinibatch, SparseGaussianProcess};
 
 /// Evidence lower bound from a fresh minibatch in every step: I, B of N data, uniform without replacement.
 ///
 /// | target | bound of a step |
 /// |---|---|
 /// | [`Subsampled`] | `log prior(z) + N/B sum_{i in I} l_i(z) - log q(z)` |
-/// | [`LocalLatents`], with [`SemiAnnealed`] | `log p(theta) - log q(theta) + N/B sum_{n in I} [l_n(w_n; theta) - log q_n(w_n)]` |
+/// | [`LocalRobustRegression`], with [`SemiAnnealed`] | `log p(theta) - log q(theta) + N/B sum_{n in I} [l_n(w_n; theta) - log q_n(w_n)]` |
 /// | [`SparseGaussianProcess`], with [`WithTheta`](mcsa_families::WithTheta) | `log N(u; 0, K) + N/B sum_{n in I} log p(y_n; u) - log q(u)`, ascended in lambda and theta together |
 ///
 /// The estimate of the bound and of its gradient stays unbiased (SL-DAIS, Sec. 2). `elbo` is [`Elbo`](mcsa_estimators::Elbo), or
@@ -178,9 +179,9 @@ where
     }
 }
 
-impl<M: LocalLatents> Estimator<M, SemiAnnealed<M>> for Minibatched<FlowElbo> {
+impl Estimator<LocalRobustRegression, SemiAnnealed> for Minibatched<FlowElbo> {
     bound_of_minibatches!(
-        M, SemiAnnealed<M>, self, (model, rows) => same_length("data of the family", model.num_data(), family.model.num_data())
+        LocalRobustRegression, SemiAnnealed, self, (model, rows) => same_length("data of the family", model.num_data(), family.model.num_data())
             .and_then(|()| LocalMinibatch::new(model, rows)),
         family => &family.on(rows)
     );
@@ -189,7 +190,7 @@ impl<M: LocalLatents> Estimator<M, SemiAnnealed<M>> for Minibatched<FlowElbo> {
         format!("{self:?}")
     }
 
-    fn family_config(&self, family: &SemiAnnealed<M>) -> String {
+    fn family_config(&self, family: &SemiAnnealed) -> String {
         family.config()
     }
 

@@ -1,6 +1,6 @@
 //! Annealed paths for local latent points, and a mean-field Gaussian for global ones.
 
-use crate::{Along, LocalLatents, PathPoint, Sizes, Surrogate};
+use crate::{Along, PathPoint, Sizes, Surrogate};
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
@@ -12,6 +12,7 @@ use super::annealed::Annealed;
 use super::base::Shape;
 use super::chain::{Mass, Slope};
 use mcsa_families::{Drawn, Link, MeanField};
+use mcsa_models::LocalRobustRegression;
 
 /// Semi-DAIS: a mean-field Gaussian for the global latents theta, and for each datum an annealed path towards its local posterior
 /// given theta.
@@ -28,10 +29,10 @@ use mcsa_families::{Drawn, Link, MeanField};
 /// lambda = [theta: m, rho; chain; m_1, rho_1; ..; m_N, rho_N]                          with one shared chain
 /// chain  = [u; kappa; w; log M; b]                                                     as in Annealed
 /// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct SemiAnnealed<M> {
+#[derive(Debug, Clone)]
+pub struct SemiAnnealed {
     /// The model.
-    pub model: M,
+    pub model: LocalRobustRegression,
     /// Number K of steps of a local path.
     pub steps: usize,
     /// `eta_max`, the largest step size.
@@ -45,32 +46,31 @@ pub struct SemiAnnealed<M> {
 }
 
 /// Local log density of one datum as the guide of its path; psi is theta.
-struct Local<'a, M> {
-    model: &'a M,
+struct Local<'a> {
+    model: &'a LocalRobustRegression,
     row: usize,
 }
 
-impl<M: LocalLatents> Surrogate for Local<'_, M> {
+impl Surrogate for Local<'_> {
     fn sizes(&self) -> Sizes {
-        let (dim, params) = (self.model.local_dim(), self.model.num_globals());
-        Sizes { dim, params, ..Sizes::default() }
+        Sizes { dim: 1, params: self.model.num_globals(), ..Sizes::default() }
     }
 
     fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], _: &mut [f64]) {
-        let PathPoint { psi, z, .. } = at;
-        // An empty slice takes up no derivative for theta, which is zero.
-        self.model.local_gradient_into(self.row, psi, z, gradient, 0.0, &mut []);
+        gradient[0] = self.model.term(self.row, at.psi).slope(at.z[0]);
     }
 
     fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], _: &mut [f64]) {
         let Along { at: PathPoint { psi, z, .. }, u, scale, .. } = along;
-        self.model.add_local_second(self.row, psi, z, u, scale, product, psi_bar);
+        let term = self.model.term(self.row, psi);
+        product[0] += scale * term.curvature(z[0]) * u[0];
+        self.model.add_theta_gradient(self.row, psi, scale * u[0] * term.of_square(z[0]), 0.0, psi_bar);
     }
 }
 
-impl<M: LocalLatents> SemiAnnealed<M> {
+impl SemiAnnealed {
     /// Family with paths of `steps` steps, a chain per datum and `eta_max = 0.25`.
-    pub const fn new(model: M, steps: usize) -> Self {
+    pub const fn new(model: LocalRobustRegression, steps: usize) -> Self {
         Self { model, steps, longest: 0.25, law: Mass::Variance, slope: Slope::Plain, shared: false }
     }
 
@@ -80,15 +80,15 @@ impl<M: LocalLatents> SemiAnnealed<M> {
     /// # Errors
     /// If a length differs, a scale is not positive, or the step size is not between 0 and `eta_max`.
     pub fn at(&self, mean: &[f64], scales: &[f64], scale: f64, step_size: f64) -> Result<Vec<f64>, Error> {
-        let (d, local) = (self.model.local_dim(), self.local(0));
+        let local = self.local(0);
         let mut params = self.globals().at(mean, scales)?;
-        let base = MeanField::new(d).with_link(Link::Exp).at(&vec![0.0; d], &vec![scale; d])?;
+        let base = MeanField::new(1).with_link(Link::Exp).at(&[0.0], &[scale])?;
         let block = local.at(&base, step_size, &vec![0.0; self.model.num_globals()])?;
         let block = &block[..self.block_len()];
         if self.shared {
-            params.extend_from_slice(&block[2 * d..]);
+            params.extend_from_slice(&block[2..]);
         }
-        let each = if self.shared { &block[..2 * d] } else { block };
+        let each = if self.shared { &block[..2] } else { block };
         (0..self.model.num_data()).for_each(|_| params.extend_from_slice(each));
         self.check(&params)?;
         Ok(params)
@@ -96,7 +96,7 @@ impl<M: LocalLatents> SemiAnnealed<M> {
 
     /// The family of theta and the local points of a minibatch, with the whole lambda: its `log q` is
     /// `log q(theta) + N/B sum_n log q_n(w_n)`.
-    pub const fn on<'a>(&'a self, rows: &'a [usize]) -> SemiPart<'a, M> {
+    pub const fn on<'a>(&'a self, rows: &'a [usize]) -> SemiPart<'a> {
         SemiPart { family: self, rows }
     }
 
@@ -104,7 +104,7 @@ impl<M: LocalLatents> SemiAnnealed<M> {
         MeanField::new(self.model.num_globals()).with_link(Link::Exp)
     }
 
-    fn local(&self, row: usize) -> Annealed<Local<'_, M>> {
+    fn local(&self, row: usize) -> Annealed<Local<'_>> {
         let &Self { ref model, steps, longest, law, slope, .. } = self;
         let surrogate = Local { model, row };
         Annealed { surrogate, shape: Shape::Diagonal, steps, longest, law, slope }
@@ -112,12 +112,12 @@ impl<M: LocalLatents> SemiAnnealed<M> {
 
     /// Length of base and chain of one datum.
     fn block_len(&self) -> usize {
-        3 * self.model.local_dim() + 3 + self.steps
+        6 + self.steps
     }
 
     /// Ranges of base and chain of one datum in lambda.
     fn ranges(&self, row: usize) -> [std::ops::Range<usize>; 2] {
-        let (first, base) = (2 * self.model.num_globals(), 2 * self.model.local_dim());
+        let (first, base) = (2 * self.model.num_globals(), 2);
         let chain = self.block_len() - base;
         if self.shared {
             let at = first + chain + row * base;
@@ -129,7 +129,7 @@ impl<M: LocalLatents> SemiAnnealed<M> {
     }
 }
 
-impl<M: LocalLatents> Parametric for SemiAnnealed<M> {
+impl Parametric for SemiAnnealed {
     fn config(&self) -> String {
         let Self { model, steps, longest, law, slope, shared } = self;
         let (globals, data) = (model.num_globals(), model.num_data());
@@ -140,13 +140,12 @@ impl<M: LocalLatents> Parametric for SemiAnnealed<M> {
 
     /// The dimension of theta and all local points.
     fn dim(&self) -> usize {
-        self.model.num_globals() + self.model.num_data() * self.model.local_dim()
+        self.model.num_globals() + self.model.num_data()
     }
 
     fn num_params(&self) -> usize {
-        let (globals, base, block) =
-            (2 * self.model.num_globals(), 2 * self.model.local_dim(), self.block_len());
-        let (together, each) = if self.shared { (block - base, base) } else { (0, block) };
+        let (globals, block) = (2 * self.model.num_globals(), self.block_len());
+        let (together, each) = if self.shared { (block - 2, 2) } else { (0, block) };
         globals + together + each * self.model.num_data()
     }
 
@@ -156,11 +155,11 @@ impl<M: LocalLatents> Parametric for SemiAnnealed<M> {
         if !(self.longest > 0.0 && self.longest.is_finite()) {
             return Err(Error::parameter("largest step size", self.longest, "positive and finite"));
         }
-        let (globals, d) = (2 * self.model.num_globals(), self.model.local_dim());
+        let globals = 2 * self.model.num_globals();
         self.globals().check(&params[..globals])?;
         for row in 0..self.model.num_data() {
             let [base, chain] = self.ranges(row);
-            let positive = [&params[base][d..], &params[chain][3..]];
+            let positive = [&params[base][1..], &params[chain][3..]];
             let checked = positive.into_iter().try_for_each(|logarithms| Link::Exp.check(logarithms));
             checked.map_err(|error| error.within(format!("datum {row}")))?;
         }
@@ -170,18 +169,18 @@ impl<M: LocalLatents> Parametric for SemiAnnealed<M> {
 
 /// Semi-DAIS on a minibatch: theta, and the local points of the rows.
 #[derive(Debug)]
-pub struct SemiPart<'a, M> {
-    family: &'a SemiAnnealed<M>,
+pub struct SemiPart<'a> {
+    family: &'a SemiAnnealed,
     rows: &'a [usize],
 }
 
-impl<M: LocalLatents> SemiPart<'_, M> {
+impl SemiPart<'_> {
     fn share(&self) -> f64 {
         self.family.model.num_data() as f64 / self.rows.len() as f64
     }
 
     fn local_noise(&self) -> usize {
-        (1 + self.family.steps) * self.family.model.local_dim()
+        1 + self.family.steps
     }
 
     /// Length of lambda of one local path, theta included.
@@ -200,9 +199,9 @@ impl<M: LocalLatents> SemiPart<'_, M> {
     }
 }
 
-impl<M: LocalLatents> Parametric for SemiPart<'_, M> {
+impl Parametric for SemiPart<'_> {
     fn dim(&self) -> usize {
-        self.family.model.num_globals() + self.rows.len() * self.family.model.local_dim()
+        self.family.model.num_globals() + self.rows.len()
     }
 
     fn num_params(&self) -> usize {
@@ -212,8 +211,7 @@ impl<M: LocalLatents> Parametric for SemiPart<'_, M> {
     fn work_len(&self, columns: usize) -> usize {
         let (globals, locals) = (self.family.model.num_globals(), self.family.local(0).work_len(1));
         let of_theta = Drawn(self.family.globals()).work_len(columns);
-        (2 * self.local_len() + self.family.model.local_dim() + 2 * globals * columns.max(1))
-            + locals.max(of_theta)
+        2 * self.local_len() + 1 + 2 * globals * columns.max(1) + locals.max(of_theta)
     }
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
@@ -225,7 +223,7 @@ impl<M: LocalLatents> Parametric for SemiPart<'_, M> {
     }
 }
 
-impl<M: LocalLatents> Pushforward for SemiPart<'_, M> {
+impl Pushforward for SemiPart<'_> {
     fn noise_dim(&self) -> usize {
         self.family.model.num_globals() + self.rows.len() * self.local_noise()
     }
@@ -238,8 +236,7 @@ impl<M: LocalLatents> Pushforward for SemiPart<'_, M> {
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let (globals, d, share) =
-            (self.family.model.num_globals(), self.family.model.local_dim(), self.share());
+        let (globals, share) = (self.family.model.num_globals(), self.share());
         assert_eq!((noise.nrows(), noise.ncols()), (self.noise_dim(), log_q.len()), "a density per column");
         let of_theta = Drawn(self.family.globals());
         let eps = noise.subrows(0, globals);
@@ -248,11 +245,11 @@ impl<M: LocalLatents> Pushforward for SemiPart<'_, M> {
         for (j, log_q) in log_q.iter_mut().enumerate() {
             let (theta, points) = z.column_mut(j).split_at_mut(globals);
             let fresh = noise.column(j)[globals..].chunks_exact(self.local_noise());
-            for ((&row, point), fresh) in self.rows.iter().zip(points.chunks_exact_mut(d)).zip(fresh) {
+            for ((&row, point), fresh) in self.rows.iter().zip(points.chunks_exact_mut(1)).zip(fresh) {
                 self.gather(row, params, theta, local);
                 let mut of_path = [0.0];
                 let path = self.family.local(row);
-                path.push(local, one(fresh), batch_mut(point, d, 1), &mut of_path, work);
+                path.push(local, one(fresh), batch_mut(point, 1, 1), &mut of_path, work);
                 *log_q += share * of_path[0];
             }
         }
@@ -268,7 +265,7 @@ impl<M: LocalLatents> Pushforward for SemiPart<'_, M> {
         mut work: &mut [f64],
     ) {
         let (globals, share) = (self.family.model.num_globals(), self.share());
-        let (d, n) = (self.family.model.local_dim(), weights.len());
+        let n = weights.len();
         assert_eq!((cotangents.nrows(), cotangents.ncols()), (self.dim(), n), "a cotangent per column");
         let of_theta = Drawn(self.family.globals());
         let (eps, lambda) = (noise.subrows(0, globals), 2 * globals);
@@ -281,7 +278,7 @@ impl<M: LocalLatents> Pushforward for SemiPart<'_, M> {
             let (of_globals, of_points) = cotangents.column(j).split_at(globals);
             bar.copy_from_slice(of_globals);
             let fresh = noise.column(j)[globals..].chunks_exact(self.local_noise());
-            for ((&row, cotangent), fresh) in self.rows.iter().zip(of_points.chunks_exact(d)).zip(fresh) {
+            for ((&row, cotangent), fresh) in self.rows.iter().zip(of_points.chunks_exact(1)).zip(fresh) {
                 self.gather(row, params, theta, local);
                 of_local.fill(0.0);
                 let (path, weight) = (self.family.local(row), [weight * share]);

@@ -6,9 +6,7 @@ use mcsa_annealed::dais::{Annealed, Mass, SemiAnnealed, Shape, Slope};
 use mcsa_annealed::surrogate::{
     LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate, QuadraticSurrogate,
 };
-use mcsa_annealed::{
-    InducingCoordinates, LocalLatents, LocalMinibatch, SparseGaussianProcess, SparseSurrogate, Surrogate,
-};
+use mcsa_annealed::{InducingCoordinates, LocalMinibatch, SparseGaussianProcess, SparseSurrogate, Surrogate};
 use mcsa_core::{Family, Gradient, LogDensity, Minibatch, Parametric, Pushforward, Seed, batch, batch_mut};
 use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};
 use mcsa_models::{LocalRobustRegression, LogisticRegression};
@@ -194,7 +192,7 @@ fn model() -> LocalRobustRegression {
     LocalRobustRegression::new(x.as_ref(), &y, 4.0, 2.0).unwrap()
 }
 
-fn semi(steps: usize, shared: bool) -> (SemiAnnealed<LocalRobustRegression>, Vec<f64>) {
+fn semi(steps: usize, shared: bool) -> (SemiAnnealed, Vec<f64>) {
     let family = SemiAnnealed { shared, longest: 0.6, ..SemiAnnealed::new(model(), steps) };
     let mut params = family.at(&[0.1, -0.3, 0.2], &[0.3, 0.2, 0.25], 0.7, 0.2).unwrap();
     assert_eq!(params.len(), family.num_params());
@@ -204,7 +202,7 @@ fn semi(steps: usize, shared: bool) -> (SemiAnnealed<LocalRobustRegression>, Vec
     (family, params)
 }
 
-fn semi_annealed() -> Vec<(SemiAnnealed<LocalRobustRegression>, Vec<f64>)> {
+fn semi_annealed() -> Vec<(SemiAnnealed, Vec<f64>)> {
     let mut all: Vec<_> =
         [(2, false), (2, true), (0, false)].map(|(steps, shared)| semi(steps, shared)).into();
     let (other, params) = semi(3, true);
@@ -274,7 +272,6 @@ fn mean_weight_of_a_local_path_is_the_marginal() {
     let variance = weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / count as f64;
     let error = (variance / count as f64).sqrt();
     assert!((mean - 1.0).abs() < 5.0 * error && error < 0.01, "{mean} +- {error}");
-    assert_eq!(model.local_dim(), 1);
 }
 
 /// Paths along the surrogate of a sparse process, with the theta of the surrogate as the first coordinates.

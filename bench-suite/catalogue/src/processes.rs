@@ -166,10 +166,7 @@ pub struct SemiConfig {
 
 impl SemiConfig {
     /// The family for a model.
-    pub fn family<M>(&self, model: M) -> SemiAnnealed<M>
-    where
-        M: mcsa_annealed::LocalLatents,
-    {
+    pub fn family(&self, model: LocalRobustRegression) -> SemiAnnealed {
         let slope = if self.scaled { Slope::Scaled } else { Slope::Plain };
         SemiAnnealed {
             shared: self.shared,
