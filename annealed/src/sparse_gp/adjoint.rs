@@ -31,15 +31,6 @@ use super::posterior::{Batch, SparsePosterior};
 use super::process::{Kernel, KernelSlopes, LEAST, SparseGaussianProcess};
 use mcsa_numeric::design::RowsRef;
 
-/// The function that is differentiated in theta.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Of<'a> {
-    /// The log density.
-    Value,
-    /// The product of its gradient in `u` with a vector.
-    Along(&'a [f64]),
-}
-
 impl SparseGaussianProcess {
     /// Length of the slice `work` that derivatives in theta need for as many rows.
     pub(super) fn theta_work_len(&self, rows: usize) -> usize {
@@ -49,11 +40,11 @@ impl SparseGaussianProcess {
 }
 
 impl SparsePosterior<'_> {
-    /// The derivative of the prior, weighted, plus those of the batch, each with its factor; returns the sum of the batch's log
-    /// likelihoods.
+    /// The derivative of the prior, weighted, plus those of the batch, each with its factor: of the log density, or of the product of its
+    /// gradient in `u` with `x`. Returns the sum of the batch's log likelihoods.
     pub(super) fn add_theta(
         &self,
-        of: Of<'_>,
+        x: Option<&[f64]>,
         batch: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
         z: &[f64],
         weight: f64,
@@ -66,12 +57,8 @@ impl SparsePosterior<'_> {
         let (k_bar, product) = (borrow(&mut work, m * m), borrow(&mut work, m * m));
         let points = borrow(&mut work, m * d);
         let mut bars = Bars { a, b, v, noise: [0.0; 2] };
-        let value = self.likelihood_bars(of, batch, z, &mut bars);
+        let value = self.likelihood_bars(x, batch, z, &mut bars);
         let Bars { a, b, v, noise } = bars;
-        let x = match of {
-            Of::Value => None,
-            Of::Along(x) => Some(x),
-        };
         self.prior_direction(z, p, row);
         q.fill(0.0);
         if let Some(x) = x {
@@ -122,7 +109,7 @@ impl SparsePosterior<'_> {
     /// Writes the bars of the means, the variances and the noise; returns the sum of the log likelihoods.
     fn likelihood_bars(
         &self,
-        of: Of<'_>,
+        x: Option<&[f64]>,
         batch: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
         z: &[f64],
         bars: &mut Bars<'_>,
@@ -131,18 +118,18 @@ impl SparsePosterior<'_> {
         [&mut **a, &mut **b, &mut **v].into_iter().for_each(|bar| bar.fill(0.0));
         let mut along = [0.0; BLOCK];
         self.each_block(batch, true, z, |first, averages| {
-            if let Of::Along(x) = of {
+            if let Some(x) = x {
                 self.basis().multiply_at(|b| at(first + b), x, &mut along[..averages.len()]);
             }
             for (i, (average, &t)) in averages.iter().zip(&along).enumerate() {
                 let n = first + i;
                 let factor = factor(n);
-                let (of_variance, of_noise) = match of {
-                    Of::Value => {
+                let (of_variance, of_noise) = match x {
+                    None => {
                         a[n] = factor * average.slope;
                         (factor * average.of_variance, average.of_noise.map(|of_one| factor * of_one))
                     }
-                    Of::Along(_) => {
+                    Some(_) => {
                         (a[n], b[n]) = (factor * t * average.bend, factor * average.slope);
                         let t = factor * t;
                         (t * average.slope_of_variance, average.slope_of_noise.map(|of_one| t * of_one))

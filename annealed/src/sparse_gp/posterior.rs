@@ -5,7 +5,6 @@ use mcsa_core::{
     Columns, Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, borrow, numeric,
 };
 
-use super::adjoint::Of;
 use super::average::{Average, BLOCK};
 use super::process::{InducingCoordinates, LEAST, Memory, SparseGaussianProcess};
 use crate::minibatched::checked_rows;
@@ -417,7 +416,7 @@ impl Gradient for SparseMinibatch<'_> {
         let (scale, all) = (self.scale(), posterior.all(|_| self.scale()));
         let prior = posterior.prior_gradient_into(u, of_u, work);
         let likelihood = posterior.add_gradient(&all, u, of_u);
-        posterior.add_theta(Of::Value, &all, u, 1.0, of_theta, work);
+        posterior.add_theta(None, &all, u, 1.0, of_theta, work);
         let log_p = decided(prior + scale * likelihood, z);
         if log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);

@@ -2,7 +2,6 @@
 
 use mcsa_core::{Error, borrow, checksum, numeric};
 
-use super::adjoint::Of;
 use super::{SparseGaussianProcess, SparsePosterior};
 use crate::minibatched::checked_rows;
 use crate::{Along, PathPoint, Sizes, Surrogate};
@@ -162,7 +161,7 @@ impl Surrogate for SparseSurrogate {
             weights_bar.get_mut(n).into_iter().for_each(|bar| *bar += slope);
         });
         if self.fixed.is_none() {
-            posterior.add_theta(Of::Along(u), &all, z, scale, theta_bar, work);
+            posterior.add_theta(Some(u), &all, z, scale, theta_bar, work);
         }
     }
 }

@@ -140,20 +140,22 @@ fn paths_along_every_surrogate_conform() {
     along(network, &network.initial(&mut Seed::new(7).stream(0, 0)));
 }
 
-/// Mistake: the derivative in gamma is taken for that in its logit.
-struct GammaItself(usize);
+/// Mistake: derivatives times these factors.
+struct Scaled(Vec<f64>);
 
-impl<F> Alteration<F> for GammaItself {
-    fn push_gradients(&self, params: &[f64], gradient: &mut [f64]) {
-        let gamma = 1.0 / (1.0 + (-params[self.0]).exp());
-        gradient[self.0] /= gamma * (1.0 - gamma);
+impl<F> Alteration<F> for Scaled {
+    fn factors(&self, _: &[f64]) -> Option<Vec<f64>> {
+        Some(self.0.clone())
     }
 }
 
+/// The derivative in gamma is taken for that in its logit.
 #[test]
 fn another_parametrisation_of_gamma_is_caught() {
     let Case { family, params, .. } = families().swap_remove(0);
-    let mistaken = Case::new(Altered { family, by: GammaItself(6) }, params);
+    let (mut factors, gamma) = (vec![1.0; params.len()], 1.0 / (1.0 + (-params[6]).exp()));
+    factors[6] = 1.0 / (gamma * (1.0 - gamma));
+    let mistaken = Case::new(Altered { family, by: Scaled(factors) }, params);
     assert!(push_gradient_is_gradient(&mistaken).is_err());
 }
 
@@ -310,19 +312,11 @@ fn theta_is_within_lambda() {
     assert!(WithTheta::within(family(), usize::MAX, 2).is_err());
 }
 
-/// Mistake: the derivative of the points in theta is forgotten.
-struct WithoutTheta(std::ops::Range<usize>);
-
-impl<F> Alteration<F> for WithoutTheta {
-    fn push_gradients(&self, _: &[f64], gradient: &mut [f64]) {
-        gradient[self.0.clone()].fill(0.0);
-    }
-}
-
+/// The derivative of the points in theta is forgotten.
 #[test]
 fn forgetting_theta_is_caught() {
     let family = WithTheta::after(Drawn(MeanField::new(2)), 2);
-    let by = WithoutTheta(family.theta());
+    let by = Scaled((0..6).map(|k| f64::from(u8::from(!family.theta().contains(&k)))).collect());
     let mistaken = Case::new(Altered { family, by }, vec![0.3, -0.2, 0.1, -0.4, 1.0, 0.5]);
     assert!(push_gradient_is_gradient(&mistaken).is_err());
 }
