@@ -144,31 +144,6 @@ fn the_triangle_is_packed_as_documented() {
     assert_eq!(q.mean(&params), [1.0, 2.0, 3.0]);
 }
 
-#[test]
-fn dimension_zero_is_a_point_mass() {
-    fn check(q: &impl GaussianFamily) {
-        let params = vec![];
-        assert!(q.check(&params).is_ok());
-        assert_eq!(log_prob(q, &params, &[]), 0.0);
-        assert_eq!(entropy(q, &params), 0.0);
-        let mut log_q = [f64::NAN; 3];
-        let mut work = vec![f64::NAN; q.work_len(3)];
-        q.sample_into(
-            &params,
-            &mut Seed::new(1).streams(3, 0),
-            batch_mut(&mut [], 0, 3),
-            &mut log_q,
-            &mut work,
-        );
-        assert_eq!(log_q, [0.0; 3]);
-        assert!(q.moments(&params).is_ok());
-    }
-    check(&MeanField::new(0));
-    check(&FullRank::new(0));
-    check(&LowRank::new(0, 0));
-    check(&LowRank::new(0, 2));
-}
-
 /// In 5000 dimensions, with covariances that can be inverted by hand: two points at once, and the score of one.
 #[test]
 fn five_thousand_dimensions_work() {
