@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 /// let mut state = kernel.init(&target, faer::Mat::zeros(2, 1))?;
 /// let (mut lanes, mut work) = (Seed::new(1).streams(1, 0), vec![0.0; kernel.work_len(&target, 1)]);
 /// let info = kernel.step(&target, &mut NoProposal { dim: 2 }, &mut state, &mut lanes, &mut work);
-/// assert_eq!((info.moved, state.points().ncols()), (1, 8));
+/// assert_eq!((info.accepted, state.points().ncols()), (1, 8));
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
