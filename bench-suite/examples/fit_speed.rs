@@ -15,18 +15,9 @@ use mcsa_models::{EightSchools, HierarchicalLogistic, ProbitRegression, ScalePri
 /// Effective draws that are asked for.
 const DRAWS: f64 = 1_000.0;
 
-/// Milliseconds of a run.
-#[derive(Clone, Copy)]
-struct Times {
-    /// NUTS: warm-up, and draws until the smallest effective sample size is reached.
-    nuts: f64,
-    /// ModeSearch before the climb.
-    starts: f64,
-    /// Starts, climb and draws, without the verdict and its ascents.
-    draws: f64,
-    /// The whole call: 4000 draws and the verdict.
-    whole: f64,
-}
+/// Milliseconds of NUTS until the smallest effective sample size is reached, with its warm-up; of a fit until its climb begins; until
+/// the draws are as many, without the verdict and its ascents; and of the whole call with 4000 draws and the verdict.
+type Times = [f64; 4];
 
 fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
@@ -67,11 +58,11 @@ fn fit(target: &dyn Gradient, seed: u64) -> Result<Times, Error> {
     let start = Instant::now();
     let _ = read.finish(&counted)?;
     let draws = climbed.unwrap_or(whole) + milliseconds(start) * DRAWS / fitted.draws.sample_size;
-    Ok(Times { nuts: nuts(target, seed)?, starts, draws, whole })
+    Ok([nuts(target, seed)?, starts, draws, whole])
 }
 
-fn median(times: &[Times], of: fn(&Times) -> f64) -> f64 {
-    let mut sorted: Vec<f64> = times.iter().map(of).collect();
+fn median(times: &[Times], which: usize) -> f64 {
+    let mut sorted: Vec<f64> = times.iter().map(|times| times[which]).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted[sorted.len() / 2]
 }
@@ -105,9 +96,7 @@ fn main() -> Result<(), Error> {
     );
     for (name, target) in targets {
         let times = (0..seeds).map(|seed| fit(&*target, seed)).collect::<Result<Vec<_>, _>>()?;
-        let [nuts, starts, draws, whole] =
-            [|t: &Times| t.nuts, |t: &Times| t.starts, |t: &Times| t.draws, |t: &Times| t.whole]
-                .map(|of| median(&times, of));
+        let [nuts, starts, draws, whole] = [0, 1, 2, 3].map(|which| median(&times, which));
         println!(
             "{name:30} {nuts:7.1} {starts:7.1} {draws:14.1} {:6.1} {whole:23.1} {:6.1}",
             nuts / draws,

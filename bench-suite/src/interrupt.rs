@@ -111,14 +111,4 @@ mod tests {
         assert_eq!(quoted(""), "''");
         assert_eq!(quoted("rate={ kind = \"power\" }"), "'rate={ kind = \"power\" }'");
     }
-
-    #[test]
-    fn the_code_is_that_of_the_signal() {
-        let interrupt = Interrupt::default();
-        assert_eq!(interrupt.code(), None);
-        interrupt.ask();
-        assert_eq!(interrupt.code(), Some(130));
-        interrupt.signal.store(SIGTERM as usize, SeqCst);
-        assert_eq!(interrupt.code(), Some(143));
-    }
 }

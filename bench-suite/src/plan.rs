@@ -5,7 +5,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use mcsa_core::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::experiment::{Experiment, PresetName};
 pub use crate::task::Job;
@@ -105,18 +104,6 @@ impl FromStr for Shard {
 impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.number, self.count)
-    }
-}
-
-impl Serialize for Shard {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Shard {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, PresetName};
 use crate::interrupt::warn;
-use crate::plan::Shard;
 use crate::store::{CODE, LONGEST, Store, vector_unit, write_whole, writer};
 use crate::task::Job;
 
@@ -29,9 +28,9 @@ pub struct Provenance {
     pub preset: PresetName,
     /// Number of jobs to run.
     pub planned: usize,
-    /// Part of the jobs, if the process runs one.
+    /// Part of the jobs, `K/N`, if the process runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<Shard>,
+    pub shard: Option<String>,
     /// Number of threads.
     pub threads: usize,
     /// The seed of the experiment.

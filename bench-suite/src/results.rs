@@ -11,7 +11,7 @@ use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
 use crate::metric::Vector;
 use crate::plan::{Plan, plan};
-use crate::store::{Others, Outcome, Store};
+use crate::store::{Others, Outcome, Row, Store};
 use crate::task::{Fit, Job, Task};
 use mcsa_data::Catalogue;
 use mcsa_diagnostics::quantile;
@@ -175,7 +175,7 @@ impl Results {
         preset: PresetName,
         rows: impl Fn(&Task, u64, u64) -> (Vec<(&'static str, f64)>, Vec<(Vector, Vec<f64>)>),
     ) -> Self {
-        use crate::store::{CODE, Ended, Row};
+        use crate::store::{CODE, Ended};
         let jobs = plan(&experiment, preset, &Catalogue::new(None)).unwrap().jobs;
         let outcome = |job: Job| {
             let row = |step| {
@@ -270,10 +270,15 @@ impl Series<'_> {
         self.outcomes.iter().filter_map(value).collect()
     }
 
+    /// Last rows of the replicates that did not end early.
+    fn ends(&self) -> impl Iterator<Item = &Row> {
+        let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
+        whole.filter_map(|outcome| outcome.rows.last())
+    }
+
     /// Value of a metric in the last row, for every replicate that did not end early.
     pub fn last(&self, name: &str) -> Vec<f64> {
-        let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
-        whole.filter_map(|outcome| outcome.rows.last()?.values.get(name).copied()).collect()
+        self.ends().filter_map(|row| row.values.get(name).copied()).collect()
     }
 
     /// Value of a metric in the last row of a replicate that did not end early.
@@ -297,8 +302,7 @@ impl Series<'_> {
 
     /// A vector of the last row, for every replicate that recorded it and did not end early.
     pub fn last_vectors(&self, vector: Vector) -> Vec<&[f64]> {
-        let whole = self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_none());
-        whole.filter_map(|outcome| Some(outcome.rows.last()?.vectors.get(&vector)?.as_slice())).collect()
+        self.ends().filter_map(|row| row.vectors.get(&vector)).map(Vec::as_slice).collect()
     }
 
     /// Entry `k` of a vector of the last row, for every replicate that recorded it and did not end early.
@@ -308,28 +312,28 @@ impl Series<'_> {
 
     /// Recorded steps, and quantiles of a metric over replicates at each of them.
     pub fn quantiles<const K: usize>(&self, name: &str, levels: [f64; K]) -> (Vec<f64>, [Vec<f64>; K]) {
-        let mut columns = [const { Vec::new() }; K];
-        let mut steps = Vec::new();
-        for step in self.steps() {
-            let mut values = self.at(step, name);
-            if values.is_empty() {
-                continue;
-            }
-            steps.push(step as f64);
-            for (column, level) in columns.iter_mut().zip(levels) {
-                column.push(quantile(&mut values, level));
-            }
-        }
-        (steps, columns)
+        self.columns(name, |mut values| {
+            (!values.is_empty()).then(|| levels.map(|level| quantile(&mut values, level)))
+        })
     }
 
     /// Recorded steps, and the mean over replicates at each of them with its bootstrap interval: low, mean, high.
     pub fn means(&self, name: &str, level: f64) -> (Vec<f64>, [Vec<f64>; 3]) {
-        let (mut steps, mut columns) = (Vec::new(), [const { Vec::new() }; 3]);
+        self.columns(name, |values| {
+            bootstrap(&values, level).map(|interval| [interval.low, interval.value, interval.high])
+        })
+    }
+
+    /// Recorded steps, and numbers of the values of a metric at each of them.
+    fn columns<const K: usize>(
+        &self,
+        name: &str,
+        of: impl Fn(Vec<f64>) -> Option<[f64; K]>,
+    ) -> (Vec<f64>, [Vec<f64>; K]) {
+        let (mut steps, mut columns) = (Vec::new(), [const { Vec::new() }; K]);
         for step in self.steps() {
-            let Some(interval) = bootstrap(&self.at(step, name), level) else { continue };
+            let Some(values) = of(self.at(step, name)) else { continue };
             steps.push(step as f64);
-            let values = [interval.low, interval.value, interval.high];
             columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
         }
         (steps, columns)

@@ -25,28 +25,3 @@ pub(crate) fn read(path: &Path) -> Result<String, Error> {
         Error::invalid(format!("not text in UTF-8: byte {byte} is the first that is not")).within(place())
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_file_is_named_with_its_first_bad_byte() {
-        let file = std::env::temp_dir().join(format!("mcsa-text-{}", std::process::id()));
-        std::fs::write(&file, b"ab\xff").unwrap();
-        let error = read(&file).unwrap_err().to_string();
-        std::fs::remove_file(&file).unwrap();
-        assert!(
-            error.contains("mcsa-text-") && error.ends_with("byte 3 is the first that is not"),
-            "{error}"
-        );
-        assert!(read(&file).unwrap_err().to_string().contains("cannot be read"));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_device_without_end_is_refused() {
-        let error = read(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert_eq!(error, "/dev/zero: cannot be read: longer than 16777216 bytes");
-    }
-}

@@ -184,12 +184,9 @@ impl Catalogue {
 
     /// Loads a data set of any kind, to check that this is possible.
     pub fn check(&self, name: &str) -> Result<(), DataError> {
-        match self.entry(name)?.kind {
-            Kind::Classification | Kind::Regression => self.load(name).map(drop),
-            Kind::Hierarchical => self.radon().map(drop),
-            Kind::Series => self.series(name).map(drop),
-            Kind::Schools => self.schools().map(drop),
-        }
+        let entry = self.entry(name)?;
+        let (table, file) = self.table(entry)?;
+        entry.check(&table, &file)
     }
 
     fn of_kind(&self, name: &str, kind: Kind) -> Result<&Entry, DataError> {

@@ -123,11 +123,7 @@ impl Catalogue {
             let problem = || format!("packed files are not read; unpack it first ({error})");
             if is_packed { DataError::of(&shown, problem()) } else { error }
         })?;
-        match entry.kind {
-            Kind::Series => Series::of(entry, &table, &shown).map(drop)?,
-            Kind::Hierarchical => Radon::of(entry, &table, &shown).map(drop)?,
-            Kind::Classification | Kind::Regression | Kind::Schools => {}
-        }
+        entry.check(&table, &shown)?;
         mcsa_core::file::write_with(&place, |out| table.write(entry, out)).map_err(unwritable)?;
         Ok(place)
     }

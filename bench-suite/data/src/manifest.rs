@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::DataError;
+use super::{DataError, Dataset, Radon, Series, Table};
 
 /// One data set, as described in `data/manifest.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -195,6 +195,16 @@ impl Entry {
             &self.name,
             format!("it has the kind `{}`: load it with `Catalogue::{method}`", self.kind),
         )
+    }
+
+    /// An error if a table does not have the contents of this kind of data set.
+    pub(super) fn check(&self, table: &Table, file: &str) -> Result<(), DataError> {
+        match self.kind {
+            Kind::Classification | Kind::Regression => Dataset::of(self, table).map(drop),
+            Kind::Hierarchical => Radon::of(self, table, file).map(drop),
+            Kind::Series => Series::of(self, table, file).map(drop),
+            Kind::Schools => Ok(()),
+        }
     }
 
     pub(super) fn is_text(&self, column: &str) -> bool {

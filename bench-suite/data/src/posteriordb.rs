@@ -8,7 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::catalogue::open;
-use super::lines::hex;
+use super::table::hex;
 use super::{DataError, Entry, Table};
 
 /// Folder of linear regressions from `posteriordb`, with moments and quantiles of its reference draws.
@@ -111,14 +111,12 @@ impl Posteriordb {
             return Err(DataError::of(&file, format!("no posterior {name:?}")));
         };
         let refuse = |problem: String| DataError::of(&file, format!("{name}: {problem}"));
-        let (dim, quantile) = (known.columns + 1, |level: &str| known.quantiles.get(level).cloned());
-        let Some(quantiles) = quantile("0.05")
-            .zip(quantile("0.5"))
-            .zip(quantile("0.95"))
-            .map(|((low, middle), high)| [low, middle, high])
-        else {
+        let dim = known.columns + 1;
+        let levels = ["0.05", "0.5", "0.95"].map(|level| known.quantiles.get(level).cloned());
+        let [Some(low), Some(middle), Some(high)] = levels else {
             return Err(refuse("quantiles: expected 0.05, 0.5 and 0.95".into()));
         };
+        let quantiles = [low, middle, high];
         let lists = [&known.mean, &known.sd, &known.mean_error].into_iter().chain(&quantiles);
         if known.parameters.len() != dim || !lists.clone().all(|list| list.len() == dim) {
             return Err(refuse(format!(

@@ -247,26 +247,15 @@ fn read(entry: &Entry, lines: &[String]) -> Result<Table, DataError> {
 fn raw_files_of_the_large_sets_are_read() {
     for (name, inputs) in [("higgs", 28), ("susy", 18)] {
         let label = |row: usize, words: &mut Vec<String>| words[0] = format!("{:.18e}", (row % 2) as f64);
-        let mut raw = lines(6, inputs + 1, ",", label);
+        let raw = lines(6, inputs + 1, ",", label);
         let table = read(&few(name, 6, None), &raw).unwrap();
         assert_eq!(table.numbers(inputs), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0], "{name}");
         assert_eq!(
             (table.numbers(0)[1], table.numbers(inputs - 1)[0]),
             ((inputs + 2) as f64 + 0.5, inputs as f64 + 0.5)
         );
-        // Counterexamples: a value too few, another label, no end, too many rows.
-        let refused = |raw: &[String]| read(&few(name, 6, Some(4)), raw).unwrap_err().to_string();
-        assert_eq!(refused(&raw[..5]), "raw: 5 rows, expected 6: is it whole?");
-        let more = [&raw[..], &raw[..1]].concat();
-        assert_eq!(refused(&more), "raw, line 7: more than 6 rows");
-        let cut = raw[4].rsplit_once(',').unwrap().0.to_owned();
-        let whole = std::mem::replace(&mut raw[4], cut);
-        assert_eq!(refused(&raw), format!("raw, line 5: {inputs} values, expected {}", inputs + 1));
-        raw[4] = whole.replacen("0.0", "2.0", 1);
-        assert!(
-            refused(&raw).starts_with("raw, line 5, column y: label 2, expected 0 (background)"),
-            "{name}"
-        );
+        let error = read(&few(name, 6, Some(4)), &raw[..5]).unwrap_err().to_string();
+        assert_eq!(error, "raw: 5 rows, expected 6: is it whole?");
     }
     let entry = few("miniboone", 5, None);
     let raw = [vec!["  2  3".to_owned()], lines(5, 50, "  ", |_, _| ())].concat();

@@ -151,7 +151,7 @@ impl Figures {
         let journal = Journal::default();
         for (entry, experiment, jobs) in &missing {
             let start = Provenance::of(experiment, preset, jobs.len(), self.threads());
-            let start = Provenance { shard: self.shard, ..start };
+            let start = Provenance { shard: self.shard.map(|shard| shard.to_string()), ..start };
             journal.begin(&start, &store, &experiment.id, &entry.text)?;
         }
         let runner =

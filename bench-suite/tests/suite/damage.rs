@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use mcsa_bench_suite::experiment::PresetName;
@@ -15,7 +15,7 @@ use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
 
 use crate::kinds::{COST as ID, cost as experiment, cost_jobs as jobs, entry};
-use crate::process::{self, folder, made_folder};
+use crate::process::{self, folder};
 
 fn rows(count: u64) -> Vec<Row> {
     (0..count).map(|step| Row::new(step, [("kl", 0.5 * step as f64)])).collect()
@@ -156,23 +156,6 @@ fn a_job_outlives_its_checkpoint() {
     assert_eq!(names(&folder.join(ID)), left, "no temporary file is left");
 }
 
-/// Temporary files of killed programs are removed; those that a running program has locked, and other files, stay.
-#[test]
-fn what_killed_writers_left_is_swept() {
-    let (folder, job) = (folder("damage-swept"), jobs().remove(0));
-    Store::new(&folder).save(&job, &rows(1), &Ended::default()).expect("a place");
-    let results = folder.join(ID);
-    let make = |name: &str| fs::File::create_new(results.join(name)).expect("a file");
-    let used = make(".a.jsonl.00.mcsa-tmp");
-    used.lock().expect("a lock");
-    let _ = [make(".b.jsonl.00.mcsa-tmp"), make(".thesis.tmp")];
-    // The next process that stores a result there.
-    Store::new(&folder).save(&job, &rows(1), &Ended::default()).expect("a place");
-    let left = names(&results);
-    assert!(left.contains(".a.jsonl.00.mcsa-tmp") && left.contains(".thesis.tmp"), "{left:?}");
-    assert!(!left.contains(".b.jsonl.00.mcsa-tmp"), "{left:?}");
-}
-
 /// An unreadable line loses only itself; every process has its own file.
 #[test]
 fn a_manifest_loses_no_more_than_a_line() {
@@ -245,18 +228,6 @@ fn a_bad_file_costs_its_own_job() {
     assert_eq!(names(&results).iter().filter(|name| name.ends_with(".bad")).count(), 2);
     let run = Run::all(&store, ID).0.remove(0);
     assert_eq!((run.jobs, run.start.planned), (2, 2));
-}
-
-/// If the output folder cannot be written, no job is run.
-#[test]
-fn out_is_checked_first() {
-    let out = made_folder("damage-out");
-    fs::write(out.join("file"), "").expect("a file");
-    for out in [out.join("file"), PathBuf::from("/proc/mcsa")] {
-        let (code, words) = drawn(&[], &out);
-        assert!(code == 1 && words.contains("--out") && words.contains("results"), "{words}");
-        assert!(!words.contains("jobs on"), "{words}");
-    }
 }
 
 /// A disk that accepts small files and refuses others: every lost job is named, and no file is left behind.

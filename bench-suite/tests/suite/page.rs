@@ -1,9 +1,7 @@
-//! The report in a browser: well formed, self-contained, without dangling links, nothing cut off.
-#![expect(clippy::print_stderr, reason = "a check that was skipped says so")]
+//! The report in a browser: well formed, self-contained, without dangling links.
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::process::Command;
 
 use resvg::usvg::roxmltree::Document;
 
@@ -98,52 +96,6 @@ fn the_page_stands_by_itself() {
             "{name} is defined {times} times"
         );
     }
-}
-
-/// Elements of a page that are cut off in a window of this width, as laid out by a browser; `None` if Chromium is not
-/// installed or cannot run.
-fn cut_off(page: &Path, width: usize) -> Option<Vec<String>> {
-    let text = std::fs::read_to_string(page).expect("a page");
-    let script = "<script>addEventListener('load', () => { const cut = []; \
-        for (const e of document.querySelectorAll('main, .scroll, .plate, pre')) \
-        if (e.scrollWidth > e.clientWidth + 1) cut.push(e.tagName + ' ' + e.className + ' ' + \
-        (e.closest('section') || {id: 'header'}).id + ' ' + e.scrollWidth + ' of ' + e.clientWidth); \
-        document.documentElement.innerHTML = '<body>CUT' + cut.join('|') + 'TUC</body>'; });</script>";
-    let measured = page.with_file_name(format!("measured-{width}.html"));
-    let profile = page.with_file_name("chromium");
-    std::fs::write(
-        &measured,
-        text.replace("<details>", "<details open>").replace("</body>", &format!("{script}</body>")),
-    )
-    .expect("a copy");
-    let mut browser = Command::new("chromium");
-    browser.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]);
-    browser.args(["--disable-background-networking", "--disable-component-update", "--dump-dom"]);
-    browser.arg(format!("--user-data-dir={}", profile.display())).arg(format!("--window-size={width},2000"));
-    let found = browser.arg(format!("file://{}", measured.display())).output().ok()?;
-    let dom = String::from_utf8_lossy(&found.stdout).into_owned();
-    let (_, cut) = dom.split_once("CUT")?;
-    let (cut, _) = cut.split_once("TUC")?;
-    Some(cut.split('|').filter(|name| !name.is_empty()).map(str::to_owned).collect())
-}
-
-/// Checks the summary of all experiments, and every table, list of settings and figure of an experiment that was run.
-#[test]
-fn nothing_is_cut_off_at_its_right_edge() {
-    let folder = folder("widths");
-    figures(&folder, &["pmcsa/tab-cost"]);
-    figures(&folder, &["--no-run"]);
-    let page = folder.join("report/index.html");
-    let Some(cut) = cut_off(&page, 1300) else {
-        eprintln!("skipped: no working chromium to lay the page out");
-        return;
-    };
-    assert_eq!(cut, Vec::<String>::new());
-    // A phone: figures and wide tables scroll sideways in their frames, the summary and the page do not.
-    let cut = cut_off(&page, 500).unwrap_or_default();
-    let cut: Vec<&String> =
-        cut.iter().filter(|name| name.contains("header") || name.starts_with("MAIN")).collect();
-    assert_eq!(cut, Vec::<&String>::new());
 }
 
 #[test]

@@ -6,26 +6,11 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// Pieces that readers of numbers and lists are likely to mistake.
-const PIECES: [&str; 14] = [
-    "",
-    "0",
-    "-1",
-    "1e308",
-    "1e-2147483648",
-    "nan",
-    "null",
-    "\"\"",
-    "[]",
-    "{}",
-    "[[",
-    "1/0",
-    "\n\n",
-    "18446744073709551615",
-];
+const PIECES: &str = "|0|-1|1e308|1e-2147483648|nan|null|\"\"|[]|{}|[[|1/0|\n\n|18446744073709551615";
 
 /// The document with one to three places replaced by pieces.
 fn changed(document: &'static str) -> impl Strategy<Value = String> {
-    let change = (any::<Index>(), 0..12_usize, select(&PIECES[..]));
+    let change = (any::<Index>(), 0..12_usize, select(PIECES.split('|').collect::<Vec<_>>()));
     prop::collection::vec(change, 1..4).prop_map(|changes| {
         let mut bytes = document.as_bytes().to_vec();
         for (start, length, piece) in changes {
@@ -50,12 +35,4 @@ proptest! {
     fn finite_problems(text in changed(include_str!("../data/finite_problem.json"))) {
         let _ = answer(&text);
     }
-}
-
-/// The documents themselves are read.
-#[test]
-fn unchanged_documents_are_read() {
-    let text = include_str!("../../examples/my_experiment.toml");
-    assert!(Experiment::parse("my_experiment.toml", text).is_ok());
-    assert!(answer(include_str!("../data/finite_problem.json")).is_ok());
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use crate::process::{folder, run};
+use crate::process::{figures, folder};
 use crate::sweep::{results, written};
 
 const ID: &str = "slurmed";
@@ -19,8 +19,7 @@ fn words(bytes: &[u8]) -> String {
 
 #[expect(clippy::print_stdout, reason = "the log of the test is what its caller wants to see")]
 fn tell(message: &str) {
-    let time = words(&Command::new("date").arg("+%T").output().expect("a date").stdout);
-    println!("{time} {message}");
+    println!("{message}");
 }
 
 #[expect(clippy::disallowed_methods, reason = "waits for what other processes do")]
@@ -77,28 +76,10 @@ impl Cluster {
     fn submit(&self, file: &str, out: &Path) -> (String, String) {
         let out = out.display().to_string();
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        let output = self.command(
-            &cargo,
-            &[
-                "run",
-                "--quiet",
-                "--package",
-                "xtask",
-                "--",
-                "figures",
-                file,
-                "--preset",
-                "quick",
-                "--slurm",
-                "4",
-                "--out",
-                &out,
-                "--program",
-                env!("CARGO_BIN_EXE_mcsa-bench"),
-                "--",
-                "--time=30",
-            ],
-        );
+        let run = ["run", "--quiet", "--package", "xtask", "--", "figures", file, "--preset", "quick"];
+        let program = ["--program", env!("CARGO_BIN_EXE_mcsa-bench"), "--", "--time=30"];
+        let sweep = ["--slurm", "4", "--out", &out];
+        let output = self.command(&cargo, &[&run[..], &sweep, &program].concat());
         let said = words(&output.stdout);
         assert!(output.status.success(), "{said} {}", words(&output.stderr));
         let line = said.lines().find(|line| line.starts_with("submitted: ")).expect("a line");
@@ -116,9 +97,7 @@ impl Cluster {
             !tasks.is_empty() && tasks.iter().all(|(_, state, _)| !open.contains(&state.as_str()))
         };
         wait_until("the end of the sweep", || is_over(work) && is_over(draw));
-        let states: Vec<String> =
-            self.tasks(work).iter().map(|(task, state, node)| format!("{task} {state} {node}")).collect();
-        tell(&format!("tasks ended: {}; drawing: {}", states.join(", "), self.tasks(draw)[0].1));
+        tell(&format!("tasks ended: {:?}; drawing: {}", self.tasks(work), self.tasks(draw)[0].1));
     }
 
     /// Processes whose command line or environment contains all of these.
@@ -152,17 +131,9 @@ fn a_sweep_survives_the_loss_of_a_task_and_of_a_node() {
     let here = folder("slurm");
     let file = written(&here, ID, STEPS);
     let [one, many] = ["one", "many"].map(|name| here.join(name));
-    let alone =
-        run(&["figures", &file, "--preset", "quick", "--no-draw", "--out", &one.display().to_string()]);
-    assert!(alone.status.success());
+    figures(&one, &[&file, "--no-draw"]);
     let expected = results(&one, ID);
-    tell(&format!("one process: {} results", expected.len()));
     let cluster = Cluster::start();
-    tell(&format!(
-        "Slurm {}: nodes {}",
-        cluster.says("sinfo", &["--version"]),
-        cluster.says("sinfo", &["-h", "-o", "%N %T"])
-    ));
     let jobs = cluster.submit(&file, &many);
     wait_until("four results", || results(&many, ID).len() >= 4);
     let places: Vec<(String, String)> = cluster
@@ -171,13 +142,11 @@ fn a_sweep_survives_the_loss_of_a_task_and_of_a_node() {
         .filter(|(_, state, _)| state == "RUNNING")
         .map(|(task, _, node)| (task, node))
         .collect();
-    tell(&format!("{} results, running: {places:?}", results(&many, ID).len()));
     assert!(places.len() >= 2, "all tasks have ended: more steps are needed");
     // The process of a task.
     let out = many.display().to_string();
     let shard = |task: &str| format!("{task}/4");
-    let program = Cluster::processes(&[&out, &shard(&places[0].0), "--no-draw"]);
-    let killed: Vec<&String> = program.iter().collect();
+    let killed = Cluster::processes(&[&out, &shard(&places[0].0), "--no-draw"]);
     assert!(!killed.is_empty());
     killed.iter().for_each(|process| kill(process));
     tell(&format!("killed the program of task {} on {}", places[0].0, places[0].1));
@@ -192,20 +161,14 @@ fn a_sweep_survives_the_loss_of_a_task_and_of_a_node() {
     Cluster::processes(&[&format!("slurmstepd: [{step}.")]).iter().for_each(|process| kill(process));
     Cluster::processes(&[&name, &conf]).iter().for_each(|process| kill(process));
     cluster.says("scontrol", &["update", &format!("nodename={node}"), "state=down", "reason=killed"]);
-    tell(&format!(
-        "killed node {node} with task {task}; {}",
-        cluster.says("sinfo", &["-h", "-o", "%N %T"]).replace('\n', ", ")
-    ));
+    tell(&format!("killed node {node} with task {task}"));
     wait_until("the task of the lost node runs elsewhere", || {
         cluster.tasks(&jobs.0).iter().any(|(of, state, at)| {
             of == task && at != node && ["RUNNING", "COMPLETED"].contains(&state.as_str())
         })
     });
-    let (_, state, at) = cluster.tasks(&jobs.0).into_iter().find(|(of, ..)| of == task).expect("a task");
-    tell(&format!("task {task} is {state} on {at}"));
     cluster.wait(&jobs);
     let found = results(&many, ID);
-    tell(&format!("{} of {} results; submitted again", found.len(), expected.len()));
     assert!(found.len() < expected.len(), "the killed task had something left");
     let again = cluster.submit(&file, &many);
     cluster.wait(&again);

@@ -143,7 +143,7 @@ fn a_malformed_file_is_refused_with_name_line_and_key() {
     fs::write(&file, "id = ").expect("written");
     assert!(said(&["figures", path]).1.contains("line 1"));
     fs::write(&file, b"id = \xff").expect("written");
-    assert!(said(&["figures", path]).1.contains("not text in UTF-8"));
+    assert!(said(&["figures", path]).1.contains("not text in UTF-8: byte 6 is the first that is not"));
     fs::remove_file(&file).expect("removed");
     assert!(said(&["figures", path]).1.contains("cannot be read"));
     assert!(said(&["figures", EXAMPLE, EXAMPLE, "--list"]).1.contains("is the name of another given file"));
