@@ -31,27 +31,22 @@ pub struct Provenance {
     /// Part of the jobs, `K/N`, if the process runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
-    /// Number of threads.
-    pub threads: usize,
-    /// The seed of the experiment.
-    pub seed: u64,
-    /// Fingerprint of the code.
-    pub code: String,
+    pub(crate) threads: usize,
+    pub(crate) seed: u64,
+    pub(crate) code: String,
     /// Git commit, if there is a repository.
-    pub commit: Option<String>,
+    pub(crate) commit: Option<String>,
     /// True if files differed from the commit.
-    pub dirty: Option<bool>,
-    /// Version of the compiler.
-    pub rustc: String,
-    /// Name of the processor.
-    pub processor: String,
+    pub(crate) dirty: Option<bool>,
+    pub(crate) rustc: String,
+    pub(crate) processor: String,
     /// Number of cores that the system reports.
-    pub cores: usize,
+    pub(crate) cores: usize,
     /// Vector unit of the processor.
     #[serde(default)]
-    pub unit: String,
+    pub(crate) unit: String,
     /// Host, process, and a number that is unique to the process.
-    pub writer: String,
+    pub(crate) writer: String,
 }
 
 /// Record of one run, read from its manifest.

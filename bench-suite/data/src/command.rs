@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use mcsa_core::{Error, counted};
 
 use super::catalogue::open;
-use super::{Catalogue, DataError, Entry, Kind, Radon, Series, State, Table};
+use super::{Catalogue, DataError, Entry, State, Table};
 
 /// List the data sets, show one, check them, or import a file.
 ///

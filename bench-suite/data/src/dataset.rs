@@ -284,12 +284,4 @@ mod tests {
         assert_eq!(gaps.without_rows_of(-999.0), gaps.select(&[0, 2]));
         assert_eq!(gaps.without_rows_of(-998.0), gaps);
     }
-
-    #[test]
-    fn rows_keep_their_target() {
-        let yacht = Catalogue::new(None).load("yacht").unwrap();
-        let some = yacht.select(&[7, 0, 7]);
-        assert_eq!(some.y, [yacht.y[7], yacht.y[0], yacht.y[7]]);
-        assert_eq!(some.x[(1, 3)], yacht.x[(0, 3)]);
-    }
 }

@@ -308,24 +308,24 @@ impl<'a> Form<'a> {
     /// Our own layout: the header of the manifest, then one row per line. The error names the first column that differs.
     fn own(entry: &'a Entry, file: &str, header: &str) -> Result<Self, DataError> {
         let found: Vec<&str> = header.split(',').map(str::trim).collect();
-        for (k, name) in entry.columns.iter().enumerate() {
-            match found.get(k) {
-                Some(found) if found == name => {}
-                Some(text) => {
-                    // A file with another number of columns is no data table, and nothing of it is shown.
-                    let is_table = found.len() == entry.columns.len();
-                    let text = if is_table { shown(text) } else { "something else".to_owned() };
-                    let problem = format!("the header says {text}, expected {name}");
-                    return Err(DataError::cell(file, 1, &format!("{}", k + 1), problem));
-                }
-                None => return Err(DataError::cell(file, 1, name, "missing in the header")),
+        let columns = &entry.columns;
+        match found.iter().zip(columns).position(|(found, name)| found != name) {
+            Some(k) => {
+                // A file with another number of columns is no data table, and nothing of it is shown.
+                let is_table = found.len() == columns.len();
+                let text = if is_table { shown(found[k]) } else { "something else".to_owned() };
+                let problem = format!("the header says {text}, expected {}", columns[k]);
+                Err(DataError::cell(file, 1, &(k + 1).to_string(), problem))
             }
+            None if found.len() < columns.len() => {
+                Err(DataError::cell(file, 1, &columns[found.len()], "missing in the header"))
+            }
+            None if found.len() > columns.len() => {
+                let problem = format!("the header has {} columns, expected {}", found.len(), columns.len());
+                Err(DataError::line(file, 1, problem))
+            }
+            None => Ok(Self { places: (0..columns.len()).map(Some).collect(), layout: None, ones: None }),
         }
-        if found.len() > entry.columns.len() {
-            let problem = format!("the header has {} columns, expected {}", found.len(), entry.columns.len());
-            return Err(DataError::line(file, 1, problem));
-        }
-        Ok(Self { places: (0..entry.columns.len()).map(Some).collect(), layout: None, ones: None })
     }
 
     /// Our own layout, or one in which the data set is published.

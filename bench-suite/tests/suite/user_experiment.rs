@@ -58,7 +58,39 @@ fn the_example_runs_and_its_claims_are_checked() {
 }
 
 /// Replaced text of the example, its replacement, and parts of the message.
-const MALFORMED: [(&str, &str, &[&str]); 31] = [
+const MALFORMED: [(&str, &str, &[&str]); 39] = [
+    ("points =", "pionts =", &["line 20", "pionts"]),
+    ("chains = 10", "chain = 10", &["unknown field `chain`"]),
+    (
+        "[preset.quick]",
+        "[preset.quick]\nfewer = { 'jsa on pima' = 1 }",
+        &["preset.quick.fewer", "jsa on pima"],
+    ),
+    (
+        "[[fits.target]]",
+        "[fits.start-of]\njsa = { kind = 'standard' }\n[[fits.target]]",
+        &["fits.start-of.jsa"],
+    ),
+    (
+        "[preset.quick]",
+        "[[figure]]\nname = 'f'\nmetric = 'kll'\n[preset.quick]",
+        &["[[figure]] \"f\"", "kll"],
+    ),
+    (
+        "[preset.quick]",
+        "[[figure]]\nname = 'f'\nmetric = 'kl'\ncolour = 'red'\n[preset.quick]",
+        &["[[figure]] \"f\"", "colour"],
+    ),
+    (
+        "[preset.quick]",
+        "[[figure]]\nname = 'f'\nmetric = 'kl'\nwhere = { method = 'jsa' }\n[preset.quick]",
+        &["no job has method = \"jsa\""],
+    ),
+    (
+        "[preset.quick]",
+        "[[table]]\nname = 't'\ntitle = 't'\ncolumns = [{ title = 'KL', metrics = ['kll'] }]\n[preset.quick]",
+        &["[[table]] \"t\"", "kll"],
+    ),
     ("title =", "titel =", &["line 4", "unknown field `titel`"]),
     ("id = \"my-experiment\"\n", "", &["missing field `id`"]),
     ("my-experiment", "../elsewhere", &["\"../elsewhere\"", "letters, digits, - and _"]),
