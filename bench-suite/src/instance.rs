@@ -251,25 +251,13 @@ mod tests {
         let five = "[0.2,0.2,0.2,0.2,0.2]";
         for (text, expected) in [
             ("{".to_owned(), "no finite problem: EOF"),
-            (
-                tables(half, "1", "[0, 1]"),
-                "no finite problem: invalid type: integer `1`, expected a sequence at line 1",
-            ),
+            (tables(half, "1", "[0, 1]"), "no finite problem: invalid type: integer `1`"),
             (r#"{"pi": [1], "q": [1]}"#.to_owned(), "no finite problem: missing field `s`"),
-            (
-                r#"{"pi": [1], "p": [1]}"#.to_owned(),
-                "no finite problem: unknown field `p`, expected one of `pi`",
-            ),
-            (
-                tables(half, half, r#"[1, "x"]"#),
-                "no finite problem: \"x\" is neither a number nor a fraction",
-            ),
+            (r#"{"pi": [1], "p": [1]}"#.to_owned(), "no finite problem: unknown field `p`, expected one of"),
+            (tables(half, half, r#"[1, "x"]"#), "no finite problem: \"x\" is neither a number"),
             (tables(half, half, "[[1], [2]]"), "no finite problem: [1] is neither a number"),
             (tables(half, "[null, 1]", "[1, 2]"), "no finite problem: null is neither a number"),
-            (
-                tables(r#"["1e-2147483648", 1]"#, half, "[1, 2]"),
-                "no finite problem: \"1e-2147483648\" is neither",
-            ),
+            (tables(r#"["1e-2147483648", 1]"#, half, "[1, 2]"), "no finite problem: \"1e-2147483648\" is"),
             (tables("[]", half, half), "pi: no atoms"),
             (tables(half, half, "[1]"), "s has length 1, expected 2"),
             (tables("[0.5, 0.4]", half, "[1, 2]"), "pi: the sum is 0.9, expected 1"),

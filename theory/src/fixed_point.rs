@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_the_points_tell_the_error() {
+    fn twice_the_points_give_the_error() {
         let at = |points| SkewNormal { shape: 5.0 }.pairwise(points).unwrap();
         let (coarse, fine) = (at(200), at(400));
         assert!((coarse.mean - fine.mean).abs() < 1e-8 && (coarse.deviation - fine.deviation).abs() < 1e-8);

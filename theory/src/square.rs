@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_that_leaves_the_support_is_refused() {
+    fn a_matrix_that_leaves_the_support_is_an_error() {
         assert!(Spectrum::new(&Mat::from_fn(2, 2, |_, _| 0.5), &[1.0, 0.0]).is_err());
         assert!(Spectrum::new(&Mat::identity(2, 2), &[1.0]).is_err());
     }

@@ -454,8 +454,8 @@ impl Domain {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
-    variables: Vec<(&'static str, Domain, usize)>,
-    values: Vec<f64>,
+    /// Name, domain and values of each variable.
+    pub variables: Vec<(&'static str, Domain, Vec<f64>)>,
     /// The count `N`.
     pub count: usize,
 }
@@ -463,16 +463,20 @@ pub struct Numbers {
 impl Numbers {
     /// Settings with variables given as name, domain and number of copies, one setting per count.
     pub fn settings(variables: &[(&'static str, Domain, usize)], counts: &[usize]) -> Vec<Self> {
-        let zeros: Vec<f64> =
-            variables.iter().flat_map(|(_, domain, n)| vec![domain.value(0.0); *n]).collect();
-        let at = |&count: &usize| Self { variables: variables.to_vec(), values: zeros.clone(), count };
-        counts.iter().map(at).collect()
+        let variable = |&(name, domain, copies): &(&'static str, Domain, usize)| {
+            (name, domain, vec![domain.value(0.0); copies])
+        };
+        let variables: Vec<_> = variables.iter().map(variable).collect();
+        counts.iter().map(|&count| Self { variables: variables.clone(), count }).collect()
     }
 
-    /// A case worked out by hand: each variable with the values of its copies.
-    pub fn example(values: &[(&'static str, Domain, &[f64])], count: usize) -> Self {
-        let variables = values.iter().map(|&(name, domain, copies)| (name, domain, copies.len())).collect();
-        Self { variables, values: values.iter().flat_map(|(_, _, copies)| copies.to_vec()).collect(), count }
+    /// The case with other values, in order.
+    fn with(&self, mut value: impl FnMut(Domain) -> f64) -> Self {
+        let mut case = self.clone();
+        for (_, domain, values) in &mut case.variables {
+            values.iter_mut().for_each(|x| *x = value(*domain));
+        }
+        case
     }
 
     /// True if there is a variable of this name.
@@ -485,14 +489,8 @@ impl Numbers {
     /// # Panics
     /// If no variable has this name.
     pub fn of(&self, name: &str) -> &[f64] {
-        let mut begin = 0;
-        for (known, _, copies) in &self.variables {
-            if *known == name {
-                return &self.values[begin..begin + copies];
-            }
-            begin += copies;
-        }
-        panic!("no variable {name}")
+        let found = self.variables.iter().find(|(known, ..)| *known == name);
+        found.map(|(.., values)| &values[..]).unwrap_or_else(|| panic!("no variable {name}"))
     }
 
     /// The first copy of a variable.
@@ -502,10 +500,6 @@ impl Numbers {
     pub fn number(&self, name: &str) -> f64 {
         self.of(name)[0]
     }
-
-    fn domains(&self) -> impl Iterator<Item = Domain> {
-        self.variables.iter().flat_map(|&(_, domain, copies)| std::iter::repeat_n(domain, copies))
-    }
 }
 
 impl Searchable for Numbers {
@@ -514,25 +508,28 @@ impl Searchable for Numbers {
     /// Coordinates are normal, with a small or a large spread.
     fn draw(setting: &Self, stream: &mut Stream) -> Self {
         let spread = [0.5, 2.0, 5.0][(3.0 * stream.uniform()) as usize];
-        let values = setting.domains().map(|domain| domain.value(spread * stream.normal())).collect();
-        Self { values, ..setting.clone() }
+        setting.with(|domain| domain.value(spread * stream.normal()))
     }
 
     fn coordinates(&self) -> Vec<f64> {
-        self.domains().zip(&self.values).map(|(domain, &value)| domain.coordinate(value)).collect()
+        let each = self
+            .variables
+            .iter()
+            .flat_map(|(_, domain, values)| values.iter().map(|x| domain.coordinate(*x)));
+        each.collect()
     }
 
     fn at(&self, coordinates: &[f64]) -> Self {
-        let values = self.domains().zip(coordinates).map(|(domain, &x)| domain.value(x)).collect();
-        Self { values, ..self.clone() }
+        let mut coordinates = coordinates.iter();
+        self.with(|domain| domain.value(coordinates.next().copied().unwrap_or(0.0)))
     }
 }
 
 impl fmt::Display for Numbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |&(name, _, copies): &(&str, Domain, usize)| match copies {
-            1 => format!("{name} = {}", short(self.number(name))),
-            _ => format!("{name} = {}", tuple(self.of(name))),
+        let word = |(name, _, values): &(&str, Domain, Vec<f64>)| match values[..] {
+            [x] => format!("{name} = {}", short(x)),
+            _ => format!("{name} = {}", tuple(values)),
         };
         let words: Vec<String> = self.variables.iter().map(word).collect();
         write!(f, "{}", words.join(", "))?;
@@ -582,10 +579,12 @@ mod tests {
         let (unit, real) = (Domain::Between(0.0, 1.0), Domain::Real);
         let setting =
             &Numbers::settings(&[("a", unit, 2), ("x", Domain::Positive, 1), ("y", real, 1)], &[3])[0];
-        let case = Numbers::draw(setting, &mut mcsa_core::Seed::new(2).stream(0, 0));
+        let case = Numbers::draw(setting, &mut Seed::new(2).stream(0, 0));
         let again = case.at(&case.coordinates());
-        assert!(case.values.iter().zip(&again.values).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)));
-        assert!(case.at(&[f64::NAN, 1e300, 1e300, -1e300]).values.iter().all(|x| x.is_finite()));
+        let pairs = ["a", "x", "y"].into_iter().flat_map(|name| case.of(name).iter().zip(again.of(name)));
+        assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)), "{case} {again}");
+        let wild = case.at(&[f64::NAN, 1e300, 1e300, -1e300]);
+        assert!(["a", "x", "y"].iter().all(|name| wild.of(name).iter().all(|x| x.is_finite())));
         assert!(case.to_string().contains("N = 3"));
     }
 }

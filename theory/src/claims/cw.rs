@@ -3,9 +3,10 @@
 
 use super::{
     Adaptive, Atoms, Bound, Claim, Searchable, Setting, Sides, few, half, largest_weight, second_weight,
+    started_at_target,
 };
 use crate::bounds::{cw as bounds, rate};
-use crate::{Instance, Parts, Square, dot, total_variation};
+use crate::{Instance, Square, dot, total_variation};
 
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
@@ -108,9 +109,7 @@ fn candidates() -> Vec<Setting> {
 fn pairs(case: &Atoms, f: fn(f64, f64, f64) -> f64) -> Sides {
     let (tables, n) = (&case.problem, case.samples);
     let kernel = tables.imh();
-    let fixed = tables.sequential(&kernel, n);
-    let inner: Vec<f64> = fixed.variances.iter().map(Parts::sum).collect();
-    let all = dot(tables.pi(), &inner) + tables.with_statistic(&fixed.means).variance();
+    let all = started_at_target(case, &tables.sequential(&kernel, n));
     let pairs = tables.sequential_stationary(&kernel, n).covariance * (n * n) as f64 / 2.0;
     let (n, single) = (n as f64, tables.variance());
     Sides::equal(all, single / n + f(pairs, n, single) / (n * n))

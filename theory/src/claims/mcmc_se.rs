@@ -1,7 +1,9 @@
 //! Claims of MCMC-SE. `|s| <= L / 2` throughout.
 
 use super::case::normalised;
-use super::{Adaptive, Atoms, Claim, Searchable, Setting, Sides, few, half, largest_weight};
+use super::{
+    Adaptive, Atoms, Claim, Searchable, Setting, Sides, few, half, largest_weight, started_at_target, within,
+};
 use crate::bounds::mcmc_se as bounds;
 use crate::{Moments, Number, Parts, dot};
 
@@ -170,17 +172,6 @@ fn divergence() -> Vec<Claim> {
             .assuming("w(z) > 0")
             .remark("The regions A and its complement are swapped and a square is bounded the wrong way; both cancel."),
     ]
-}
-
-/// `E_p V[g | z]`.
-fn within(case: &Atoms, moments: &Moments<f64>) -> f64 {
-    let variances: Vec<f64> = moments.variances.iter().map(Parts::sum).collect();
-    dot(case.problem.pi(), &variances)
-}
-
-/// Variance of an average whose start is drawn from the target: mean of variances plus variance of means.
-fn started_at_target(case: &Atoms, moments: &Moments<f64>) -> f64 {
-    within(case, moments) + case.problem.with_statistic(&moments.means).variance()
 }
 
 /// One state of conditional importance sampling.

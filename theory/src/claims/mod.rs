@@ -13,6 +13,8 @@
 //!
 //! A claim that holds here has survived a search, which is evidence and not a proof.
 
+use crate::{Moments, Parts, dot};
+
 mod case;
 mod claim;
 pub(crate) mod cw;
@@ -55,4 +57,15 @@ fn second_weight(formula: &str) -> Bound<Atoms> {
     Atoms::bound(formula, &few(), |case| {
         Sides::at_most(case.problem.kl().exp(), 1.0 + case.problem.pearson())
     })
+}
+
+/// `E_p V[g | z]`.
+fn within(case: &Atoms, moments: &Moments<f64>) -> f64 {
+    let variances: Vec<f64> = moments.variances.iter().map(Parts::sum).collect();
+    dot(case.problem.pi(), &variances)
+}
+
+/// Variance of an average whose start is drawn from the target: mean of variances plus variance of means.
+fn started_at_target(case: &Atoms, moments: &Moments<f64>) -> f64 {
+    within(case, moments) + case.problem.with_statistic(&moments.means).variance()
 }

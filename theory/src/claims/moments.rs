@@ -256,7 +256,7 @@ fn ascent() -> Vec<Claim> {
     ]
 }
 
-/// Gain of step `t`, from 0, if one draw arrives per step and the start is worth `start` draws. The running mean remembers a half
+/// Gain of step `t`, from 0, if one draw arrives per step and the start is worth `start` draws. The running mean keeps a half
 /// of the steps, the default of the estimator.
 fn gain(start: f64, t: usize) -> f64 {
     1.0 / (start + 0.5 * t as f64 + 1.0)

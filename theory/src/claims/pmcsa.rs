@@ -545,7 +545,7 @@ fn sums() -> [Claim; 2] {
             &weights(50.0),
             |case| against(case, bounds::sum_of_rates_as_printed),
         )
-        .example(Numbers::example(&[("w*", Domain::Between(1.0, 50.0), &[2.0])], 1))
+        .example(Numbers { variables: vec![("w*", Domain::Between(1.0, 50.0), vec![2.0])], count: 1 })
         .by("closed form")
         .claim("001-JSA-SUM", "proof of Theorem 3, sum")
         .remark("The printed sum is 1 - r^N too large.")
@@ -791,8 +791,10 @@ fn unprinted() -> Vec<Claim> {
         (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt()
     }
     // Scales 1 and 2 around z: 1 / sqrt(2) against 2 / 3.
-    let scales =
-        Numbers::example(&[("z", real, &[0.0]), ("m", real, &[0.0, 0.0]), ("C", positive, &[1.0, 2.0])], 1);
+    let scales = Numbers {
+        variables: vec![("z", real, vec![0.0]), ("m", real, vec![0.0; 2]), ("C", positive, vec![1.0, 2.0])],
+        count: 1,
+    };
     // The norm of the score in `(m, C)` of the Laplace distribution, whose log density has slope `L = 1`, against a bound.
     let score = |formula: &str, bound: fn(f64, f64, f64) -> f64| {
         let settings = Numbers::settings(&[("z", real, 1), ("m", real, 1), ("C", positive, 1)], &[1]);
@@ -802,7 +804,10 @@ fn unprinted() -> Vec<Claim> {
             Sides::at_most(norm, bound(z, m, c))
         })
     };
-    let nine = Numbers::example(&[("z", real, &[0.0]), ("m", real, &[0.0]), ("C", positive, &[9.0])], 1);
+    let nine = Numbers {
+        variables: vec![("z", real, vec![0.0]), ("m", real, vec![0.0]), ("C", positive, vec![9.0])],
+        count: 1,
+    };
     let mixing = |formula: &str, of: fn(f64) -> f64| {
         Atoms::bound(formula, &few(), move |case| {
             let (p, q) = (case.problem.pi(), case.problem.q());

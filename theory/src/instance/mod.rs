@@ -173,7 +173,7 @@ impl<T: Number> Instance<T> {
 /// Checks a probability vector and divides it by its sum.
 fn law<T: Number>(name: &str, x: &[T]) -> Result<Vec<T>, Error> {
     for (k, p) in x.iter().enumerate() {
-        // Written so that NaN is refused.
+        // Written so that NaN is an error.
         if !(*p >= T::zero()) {
             return Err(Error::invalid(format!("{name}[{k}] is {}, expected not negative", p.to_f64())));
         }
@@ -320,14 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_the_place() {
-        let refused = |pi, q, s| instance(pi, q, s).unwrap_err().to_string();
-        assert_eq!(refused("1/2 1/4", "1/2 1/2", "0 1"), "pi: the sum is 0.75, expected 1");
-        assert_eq!(refused("1/2 1/2", "3/2 -1/2", "0 1"), "q[1] is -0.5, expected not negative");
-        assert_eq!(refused("1", "1/2 1/2", "0"), "q has length 2, expected 1");
-        assert_eq!(refused("1/2 1/2", "1/2 1/2", "0"), "s has length 1, expected 2");
-        assert!(refused("1/2 1/2", "0 1", "0 1").starts_with("q[0] is 0 where pi[0] is 0.5"));
-        assert!(refused("", "", "").starts_with("pi: no atoms"));
+    fn errors_name_the_place() {
+        let error = |pi, q, s| instance(pi, q, s).unwrap_err().to_string();
+        assert_eq!(error("1/2 1/4", "1/2 1/2", "0 1"), "pi: the sum is 0.75, expected 1");
+        assert_eq!(error("1/2 1/2", "3/2 -1/2", "0 1"), "q[1] is -0.5, expected not negative");
+        assert_eq!(error("1", "1/2 1/2", "0"), "q has length 2, expected 1");
+        assert_eq!(error("1/2 1/2", "1/2 1/2", "0"), "s has length 1, expected 2");
+        assert!(error("1/2 1/2", "0 1", "0 1").starts_with("q[0] is 0 where pi[0] is 0.5"));
+        assert!(error("", "", "").starts_with("pi: no atoms"));
         assert!(Instance::new(&[0.5, f64::NAN], &[0.5, 0.5], &[0.0, 0.0]).is_err());
         assert!(Instance::new(&[0.5, 0.5], &[0.5, 0.5], &[0.0, f64::INFINITY]).is_err());
     }
