@@ -12,7 +12,7 @@
 //! A new experiment is a file in `papers/` with its claims, a line in `experiments/mod.rs` and, for a published table, cells in
 //! `published/cells.csv`; a list as a setting expands to each of its values. What `[[figure]]`, `[[table]]` and `[[claim]]` cannot
 //! express is in `experiments/<paper>.rs`: functions of [`results::Results`], tested on synthetic rows for which they hold, fail and
-//! abstain. An exhibit, `[exhibit]`, has no jobs. `docs/experiment-file.md` lists all keys. A new kind of job is a file in [`task`], one
+//! abstain. An exhibit, `[exhibit]`, has no jobs. `docs/book/src/experiment-file.md` lists all keys. A new kind of job is a file in [`task`], one
 //! in [`jobs`] and an arm in `Task`; a new model, method or optimiser is an entry in the [`catalog`].
 //!
 //! The papers' claims on bias, variance and rates are checked by [`theory`]. This is the only crate that reads files, writes files,

@@ -1,6 +1,6 @@
 //! Tables: pure functions from results to text and numbers. The comparison with published cells is made for every experiment by the
 //! [`report`](crate::report). Here are tables `[[table]]` of an experiment's file, whose keys are explained in
-//! `docs/experiment-file.md`, and the standard table; those of single experiments are in `experiments`.
+//! `docs/book/src/experiment-file.md`, and the standard table; those of single experiments are in `experiments`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

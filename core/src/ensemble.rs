@@ -97,7 +97,7 @@ impl Ensemble {
         self.positions.as_mut().copy_from(other.positions.as_ref());
     }
 
-    /// Moves chain `j` to the point `z`, whose log density `log_p` the caller knows.
+    /// Moves chain `j` to the point `z`, with log density `log_p`.
     ///
     /// # Panics
     /// If there is no chain `j`, or the point has another dimension.

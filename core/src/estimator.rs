@@ -109,7 +109,7 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     /// Advances the state by one step and overwrites `direction` with the estimate of the ascent direction.
     ///
     /// # Errors
-    /// If the family refuses the params.
+    /// If the params are not valid for the family.
     #[expect(
         clippy::too_many_arguments,
         reason = "config, target, family, lambda, state, random streams, output, workspace: none is part of another"

@@ -32,8 +32,8 @@ pub struct Metric {
 impl Metric {
     /// Acceptance rate: the fraction of proposed transitions that are accepted.
     pub const ACCEPTANCE: Self = Self::mean("acceptance");
-    /// The largest normalised weight of a batch of candidates, averaged over batches. A mean near 1 says that in most batches a
-    /// single candidate has nearly all the weight.
+    /// The largest normalised weight of a batch of candidates, averaged over batches. With a mean near 1, a single candidate has nearly all the
+    /// weight in most batches.
     pub const MAX_WEIGHT: Self = Self::mean("max_weight");
     /// The effective sample size of a batch of weighted candidates.
     pub const ESS: Self = Self::mean("ess");

@@ -56,7 +56,7 @@ impl Script {
             return Err(Error::Script { reason });
         }
         if tape.cursor < tape.decisions.len() {
-            return Err(Error::Script { reason: "a replay asked for fewer decisions than the run before" });
+            return Err(Error::Script { reason: "a replay made fewer decisions than the run before" });
         }
         tape.cursor = 0;
         while let Some(last) = tape.decisions.last_mut() {

@@ -341,7 +341,7 @@ mod tests {
         assert!(Pareto::of(&some).shape.is_finite());
     }
 
-    /// Equal weights, also if rounding of their log densities tells them apart, and a plateau that holds the tail.
+    /// Equal weights, also if their log densities differ by rounding, and a plateau that holds the tail.
     #[test]
     fn a_tied_tail_is_the_lightest() {
         let mut stream = Seed::new(3).stream(0, 0);

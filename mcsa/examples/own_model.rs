@@ -8,7 +8,7 @@ use mcsa::testing::model::{self, Case};
 struct Counts {
     times: Vec<f64>,
     counts: Vec<f64>,
-    /// Factor of the likelihood's gradient: 1, or another number to show what the suite tells of a wrong gradient.
+    /// Factor of the likelihood's gradient: 1, or another number to show what the suite finds for a wrong gradient.
     slope: f64,
 }
 

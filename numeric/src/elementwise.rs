@@ -16,11 +16,6 @@ fn four<F: Map, L: Lanes>(lanes: L, x: [L::F; 4]) -> [L::F; 4] {
     together(F::apply(Pair(Pair(lanes)), apart(x)))
 }
 
-/// Two elementwise functions computed together because they share intermediate results, such as a value and its derivative.
-pub(crate) trait MapTwo {
-    fn apply<L: Lanes>(lanes: L, x: L::F) -> (L::F, L::F);
-}
-
 struct InPlace<'a, F> {
     x: &'a mut [f64],
     map: F,
@@ -91,46 +86,6 @@ impl<F: Map> Kernel for Into<'_, F> {
     }
 }
 
-struct InPlaceTwo<'a, F> {
-    x: &'a mut [f64],
-    second: &'a mut [f64],
-    map: F,
-}
-
-impl<F: MapTwo> Kernel for InPlaceTwo<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Register>(self, lanes: L) {
-        let _ = self.map;
-        let (mut body, tail) = L::as_mut_simd_f64s(self.x);
-        let (mut second, second_tail) = L::as_mut_simd_f64s(self.second);
-        if L::WIDE {
-            let (quads, rest) = body.as_chunks_mut::<4>();
-            let (second_quads, second_rest) = second.as_chunks_mut::<4>();
-            for (v, w) in quads.iter_mut().zip(second_quads) {
-                let (x, y) = F::apply(Pair(Pair(lanes)), apart(*v));
-                (*v, *w) = (together(x), together(y));
-            }
-            (body, second) = (rest, second_rest);
-        }
-        let (pairs, last) = body.as_chunks_mut::<2>();
-        let (second_pairs, second_last) = second.as_chunks_mut::<2>();
-        for (v, w) in pairs.iter_mut().zip(second_pairs) {
-            let ((a, b), (c, d)) = F::apply(Pair(lanes), (v[0], v[1]));
-            (*v, *w) = ([a, b], [c, d]);
-        }
-        for (v, w) in last.iter_mut().zip(second_last) {
-            (*v, *w) = F::apply(lanes, *v);
-        }
-        if !tail.is_empty() {
-            let (v, w) = F::apply(lanes, lanes.partial_load_f64s(tail));
-            lanes.partial_store_f64s(tail, v);
-            lanes.partial_store_f64s(second_tail, w);
-        }
-    }
-}
-
 struct Single<F> {
     x: f64,
     map: F,
@@ -150,12 +105,6 @@ impl<F: Map> Kernel for Single<F> {
 #[inline]
 pub(crate) fn in_place<F: Map>(backend: Backend, map: F, x: &mut [f64]) {
     backend.run(InPlace { x, map });
-}
-
-#[inline]
-pub(crate) fn in_place_two<F: MapTwo>(backend: Backend, map: F, x: &mut [f64], second: &mut [f64]) {
-    assert_eq!(x.len(), second.len(), "the two outputs differ in length");
-    backend.run(InPlaceTwo { x, second, map });
 }
 
 #[inline]

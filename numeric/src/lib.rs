@@ -71,9 +71,9 @@ pub use log_products::{
 };
 pub use logarithm::{
     ln, ln_1p, ln_1p_exp, ln_1p_exp_into, ln_1p_into, ln_expm1, ln_expm1_into, ln_into, log_sigmoid,
-    log_sigmoid_into, log_sigmoid_with_slope, sigmoid, sigmoid_into,
+    log_sigmoid_into, sigmoid, sigmoid_into,
 };
-pub use normal::{log_ndtr, log_ndtr_into, log_ndtr_with_hazard, ndtr_hazard, ndtr_hazard_into};
+pub use normal::{log_ndtr, log_ndtr_into, ndtr_hazard, ndtr_hazard_into};
 pub use reduce::{
     all_below, axpy, dot, log_sum_exp, sum, sum_squares_scaled, sums_squares, sums_squares_scaled,
     weighted_sum,

@@ -1,6 +1,6 @@
-use super::elementwise::{MapTwo, elementwise, in_place_two};
+use super::elementwise::elementwise;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, nonpositive_exp_lanes, split};
-use super::lanes::{Lanes, on_backends};
+use super::lanes::Lanes;
 
 /// `2 (2 atanh(s)/s - 2) / s^2` in `w = s^2`, `|s| <= (sqrt 2 - 1)/(sqrt 2 + 1)`, degree 7, near-minimax (Chebyshev fit,
 /// 60 digits), error 4.1e-18.
@@ -184,12 +184,7 @@ pub(crate) fn atanh_lanes<L: Lanes>(l: L, s: L::F) -> L::F {
 
 #[inline(always)]
 fn softplus_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    softplus_of(l, x, nonpositive_exp_lanes(l, l.nonpositive(x)))
-}
-
-/// The softplus of `x`, given `e = e^-|x|`.
-#[inline(always)]
-fn softplus_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
+    let e = nonpositive_exp_lanes(l, l.nonpositive(x));
     l.add(l.at_least(l.num(0.0), x), ln_1p_of_unit_lanes(l, e))
 }
 
@@ -203,35 +198,6 @@ fn sigmoid_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
 pub(crate) fn sigmoid_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
     let numerator = l.choose(l.less(x, l.num(0.0)), e, l.num(1.0));
     l.div(numerator, l.add(l.num(1.0), e))
-}
-
-struct LogSigmoidWithSlope;
-
-impl MapTwo for LogSigmoidWithSlope {
-    #[inline(always)]
-    fn apply<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
-        let minus = l.negated(x);
-        let e = nonpositive_exp_lanes(l, l.nonpositive(x));
-        (l.negated(softplus_of(l, minus, e)), sigmoid_of(l, minus, e))
-    }
-}
-
-on_backends! {
-    /// [`log_sigmoid`] of `x` in place, and its derivative `sigmoid(-x)`, written to `slope`, from one exponential.
-    ///
-    /// The results are bit-identical to those of the two functions.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    ///
-    /// ```
-    /// let (mut x, mut slope) = ([0.0], [0.0]);
-    /// mcsa_numeric::log_sigmoid_with_slope(&mut x, &mut slope);
-    /// assert_eq!((x, slope), ([-std::f64::consts::LN_2], [0.5]));
-    /// ```
-    fn log_sigmoid_with_slope(x: &mut [f64], slope: &mut [f64]) {
-        |backend| in_place_two(backend, LogSigmoidWithSlope, x, slope)
-    }
 }
 
 elementwise! {

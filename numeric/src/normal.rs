@@ -1,7 +1,7 @@
-use super::elementwise::{MapTwo, elementwise, in_place_two};
+use super::elementwise::elementwise;
 use super::error_function::split_minus_half_square;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, times_exp};
-use super::lanes::{Lanes, on_backends};
+use super::lanes::Lanes;
 use super::logarithm::{EXPONENT_BITS, TWO_52, atanh_lanes};
 
 /// `1/sqrt(2 pi)`, rounded (50 digits).
@@ -95,28 +95,6 @@ fn ndtr_hazard_of<L: Lanes>(l: L, z: L::F, t: &Tail<L>) -> L::F {
     let under = l.choose(t.left, t.over, l.add(t.under, t.minus_tail));
     // For very negative z the result is -z to the last place.
     l.choose(l.less(z, l.num(-1e10)), l.negated(z), l.div(slope, under))
-}
-
-struct LogNdtrWithHazard;
-
-impl MapTwo for LogNdtrWithHazard {
-    #[inline(always)]
-    fn apply<L: Lanes>(l: L, z: L::F) -> (L::F, L::F) {
-        let t = tail(l, z);
-        (log_ndtr_of(l, z, &t), ndtr_hazard_of(l, z, &t))
-    }
-}
-
-on_backends! {
-    /// [`log_ndtr`] of `z` in place, and its derivative [`ndtr_hazard`], written to `hazard`, with shared intermediate results.
-    ///
-    /// The results are bit-identical to those of the two functions.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    fn log_ndtr_with_hazard(z: &mut [f64], hazard: &mut [f64]) {
-        |backend| in_place_two(backend, LogNdtrWithHazard, z, hazard)
-    }
 }
 
 elementwise! {

@@ -221,7 +221,7 @@ mod tests {
         assert!((found.value - PI.ln()).abs() < 1e-11, "{found:?}");
     }
 
-    /// A density with kinks at -1 and 2: the rule without knots is a long way off, and says so.
+    /// A density with kinks at -1 and 2: the rule without knots is a long way off, and so is its error estimate.
     #[test]
     fn kinks_are_known_or_reported() {
         let log_f = |z: &[f64]| -(z[0] + 1.0).abs() - (z[0] - 2.0).abs();

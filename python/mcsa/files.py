@@ -156,7 +156,7 @@ def _agree(arrays: dict[str, np.ndarray], text: dict[str, Any]) -> None:
 
 
 def _array(member: bytes) -> np.ndarray:
-    """The array in a member, whose header may say anything."""
+    """The array in a member, whose header is not trusted."""
     stream = io.BytesIO(member)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("a member is no array of plain entries")

@@ -164,7 +164,7 @@ class Result:
         return self._by_name("transform", self._labels.transform(self.draws))
 
     def log_likelihood(self) -> dict[str, np.ndarray]:
-        """Log likelihood of every datum at every draw; empty if the target does not know it. Needs the ``weights``."""
+        """Log likelihood of every datum at every draw; empty if the target does not provide it. Needs the ``weights``."""
         if self._labels.log_likelihood is None:
             return {}
         found = self._labels.log_likelihood(self.draws)

@@ -26,7 +26,7 @@ impl StanProgram {
     /// random numbers in the block `transformed data`.
     ///
     /// # Errors
-    /// If the library cannot be opened, was compiled by a BridgeStan older than 2.7, or the program refuses the data or has no
+    /// If the library cannot be opened, was compiled by a BridgeStan older than 2.7, or the program does not accept the data or has no
     /// parameters.
     pub fn open(library: impl AsRef<Path>, data: &str, seed: u32) -> Result<Self, Error> {
         let library = library.as_ref();

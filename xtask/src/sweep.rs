@@ -13,7 +13,7 @@ IDS...         only these experiments, by name, or files of your own: my_experim
                command again goes on. Flags of sbatch follow a bare --: `-- --time=4:00:00`
 --program FILE a program of bench-suite that was built before, for --slurm
 
-`cargo xtask figures -- --help` lists all options; docs/cluster.md explains sweeps.";
+`cargo xtask figures -- --help` lists all options; docs/book/src/clusters.md explains sweeps.";
 
 const SCRIPT: &str = include_str!("sweep.sh");
 

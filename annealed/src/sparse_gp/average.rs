@@ -136,8 +136,9 @@ impl Prepared {
         }
         match self {
             Self::Logistic => {
-                logs.copy_from_slice(points);
-                numeric::log_sigmoid_with_slope(logs, slopes);
+                numeric::log_sigmoid_into(points, logs);
+                slopes.iter_mut().zip(&*points).for_each(|(slope, point)| *slope = -point);
+                numeric::sigmoid(slopes);
             }
             Self::Student(errors, _) => {
                 logs.iter_mut().zip(&*points).for_each(|(log, e)| *log = e * e / errors.freedom);

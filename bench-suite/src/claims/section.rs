@@ -22,7 +22,7 @@ struct Section<T> {
 }
 
 /// A table `[[claim]]` as written, or the section `[claims]`: values of keys that claims leave out. The keys are explained in
-/// `docs/experiment-file.md`.
+/// `docs/book/src/experiment-file.md`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Row {

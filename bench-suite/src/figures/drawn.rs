@@ -1,4 +1,4 @@
-//! Figures of an experiment's file: the tables `[[figure]]`, whose keys are explained in `docs/experiment-file.md`.
+//! Figures of an experiment's file: the tables `[[figure]]`, whose keys are explained in `docs/book/src/experiment-file.md`.
 
 use std::collections::BTreeMap;
 

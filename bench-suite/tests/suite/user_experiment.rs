@@ -8,6 +8,8 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/my_experime
 
 #[test]
 fn the_example_runs_and_its_claims_are_checked() {
+    let example = fs::read_to_string(EXAMPLE).expect("the example");
+    assert!(include_str!("../../../docs/book/src/own-experiment.md").contains(&example), "shown in the book");
     let folder = folder("example");
     let out = folder.to_str().expect("a path in words");
     let listed = printed(&["figures", EXAMPLE, "--list"]);
@@ -23,10 +25,7 @@ fn the_example_runs_and_its_claims_are_checked() {
     assert!(first.contains("claims: 2 agree, 1 disagree, 0 not enough evidence"), "{first}");
     // A lost result is the only one that is computed again.
     let results = folder.join("results/my-experiment");
-    assert_eq!(
-        fs::read_to_string(results.join("experiment.toml")).expect("settings"),
-        fs::read_to_string(EXAMPLE).expect("the example")
-    );
+    assert_eq!(fs::read_to_string(results.join("experiment.toml")).expect("settings"), example);
     let files = fs::read_dir(&results).expect("results").flatten().map(|file| file.path());
     let lost = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).min();
     fs::remove_file(lost.expect("a result")).expect("removed");

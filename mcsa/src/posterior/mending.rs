@@ -76,7 +76,7 @@ impl FitState {
     /// has no other fault.
     pub(super) fn returns(&self, draws: &Draws, found: &[Objection]) -> bool {
         let Some(kept) = &self.kept else { return false };
-        // The spread of few draws says nothing.
+        // The spread of few draws has no information.
         let is_of_weights = |objection: &Objection| match objection {
             Objection::Weights { .. } => true,
             Objection::Spread { .. } => draws.sample_size < FEWEST,
@@ -206,7 +206,7 @@ mod tests {
         assert!(after.verdict.is_yes(), "{}", after.verdict);
     }
 
-    /// A limit before the first round of the mixture: there is nothing to judge, and no witness is asked again.
+    /// A limit before the first round of the mixture: there is nothing to judge, and no check runs again.
     #[test]
     fn the_verdict_asks_no_witness_where_a_mixture_was_not_begun() {
         let model = Gaussian::standard(2);

@@ -69,7 +69,7 @@ const TOLERANCE: f64 = 0.1;
 const FINE: f64 = 0.01;
 /// Distance of two ends, in standard deviations, below which they are one mode.
 const NEAR: f64 = 0.5;
-/// Largest number of modes that are told apart.
+/// Largest number of distinct modes.
 const MOST: usize = 20;
 
 impl ModeSearch {

@@ -125,7 +125,7 @@ pub enum Objection {
     Starts {
         /// Number of ascents made.
         made: usize,
-        /// Number of ascents asked for.
+        /// Requested number of ascents.
         of: usize,
     },
     /// Tempering ended before the target: by the budget of evaluations, its number of rungs, or degenerate moments.
@@ -145,7 +145,7 @@ pub enum Objection {
     Draws {
         /// Number of draws made.
         made: usize,
-        /// Number of draws asked for.
+        /// Requested number of draws.
         of: usize,
     },
     /// The long chains that confirm a flow did not fit into the limit of evaluations, or of time.

@@ -268,7 +268,7 @@ impl Refinement {
         Draws::while_going(target, family, &params, seed.stream(0, 0), count, goes_on)
     }
 
-    /// True if the weights are as even as asked for, if a doubling of the steps gained little, or if another round would not pay.
+    /// True if the weights are as even as required, if a doubling of the steps gained little, or if another round would not pay.
     pub(crate) fn is_settled(&self, options: &Options, dim: usize) -> bool {
         let settled = matches!(self.rounds[..], [.., last] if last.share >= options.share);
         settled
@@ -342,7 +342,7 @@ mod tests {
         for (rounds, share, shape, is_settled) in [
             (3, 0.40, 0.2, false),
             (3, 0.42, 0.2, true),
-            // A round of 2400 evaluations may save more, heavy weights are not kept, and no gain is asked of the first rounds.
+            // A round of 2400 evaluations may save more, heavy weights are not kept, and the first rounds need no gain.
             (2, 0.42, 0.2, false),
             (3, 0.42, 0.8, false),
             (0, 0.0, f64::NAN, false),

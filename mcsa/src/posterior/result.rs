@@ -60,7 +60,7 @@ impl fmt::Display for FitResult {
     }
 }
 
-/// A number with the decimal places that a standard deviation asks for, or with a power of ten.
+/// A number with the decimal places that fit a standard deviation, or with a power of ten.
 fn places(x: f64, sd: f64) -> String {
     match sd {
         _ if !(x.abs() < 1e7) => format!("{x:.4e}"),

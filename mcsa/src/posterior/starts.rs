@@ -63,7 +63,7 @@ impl FitState {
                 self.objections.push(Objection::unverified(Check::Gradient, &self.limit(target)));
             }
         }
-        // Without any mode the ascents have nothing to say.
+        // Without any mode the ascents are no evidence.
         let hopeless = self.ascents.modes.is_empty() && self.ascents.made >= FIRST;
         if hopeless {
             self.temper(target)?;

@@ -243,7 +243,7 @@ impl FitState {
         Ok(draws)
     }
 
-    /// Number of draws that the limits allow: all that are asked for, or at least as many as the options allow to ask for. Where the time is
+    /// Number of draws that the limits allow: the requested number, or at least the smallest that the options accept. Where the time is
     /// over they take about a second.
     fn affordable_draws(&self, target: &Target<'_>) -> Option<usize> {
         let gate = target.gate();

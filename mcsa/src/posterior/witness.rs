@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Target;
 use super::mode_search::Mode;
 
-/// Chains that leave p invariant, and what they say of q.
+/// Chains that leave p invariant, and how q compares with them.
 ///
 /// Each step is one of Hamiltonian dynamics, or many of a random walk if there is no gradient, and one of independent
 /// Metropolis-Hastings with proposals from q, by which chains go between modes that q has. A chain in mass that q lacks stays there.
@@ -65,8 +65,8 @@ pub(crate) fn functions(y: &[f64]) -> impl Iterator<Item = f64> {
     y.iter().copied().chain(y.iter().map(|y| y * y))
 }
 
-/// Starting points of the chains: around the modes in turn, twice as far out as their Gaussians; `round` tells the starts of several
-/// runs apart.
+/// Starting points of the chains: around the modes in turn, twice as far out as their Gaussians; `round` makes the starts of several
+/// runs differ.
 pub(crate) fn starts(
     target: &Target<'_>,
     modes: &[Mode],

@@ -82,7 +82,7 @@ proptest! {
             match fitted {
                 Ok(fitted) => {
                     prop_assert!(!fitted.to_string().is_empty());
-                    // A metric, or an error that says why there is none.
+                    // A metric, or an error with the reason.
                     prop_assert!(fitted.sampler_start().map_or_else(|error| !error.to_string().is_empty(), |h| h.map().is_ok()));
                 }
                 Err(error) => prop_assert!(error.to_string().starts_with("fit: "), "{error}"),

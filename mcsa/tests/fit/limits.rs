@@ -1,4 +1,4 @@
-//! Limits of evaluations and time: they hold in every stage, and a result that they cut short says so.
+//! Limits of evaluations and time: they hold in every stage, and a result that they cut short is marked.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Checkpoints: equal bits after every interruption; damaged files and those of other fits are refused.
+//! Checkpoints: equal bits after every interruption; damaged files and those of other fits are errors.
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -69,7 +69,7 @@ fn distant_modes_are_found_by_the_density_alone() {
     assert!(blind.verdict.is_yes() && has_moments(&blind, 0, 0.0, 1.0), "{blind}");
 }
 
-/// A uniform density on a cube, of which 0.2 % of the first draws know.
+/// A uniform density on a cube, which 0.2 % of the first draws hit.
 #[test]
 fn a_small_support_is_fitted() {
     let inside = |z: &[f64]| z.iter().all(|z| (0.0..1.0).contains(z));
@@ -270,7 +270,7 @@ fn a_no_hands_over_starts_and_a_metric() {
 }
 
 /// A joint Student t falls like `r^-(freedom + d)` along every line, axes included: with 2 degrees of freedom no variance exists, which
-/// the fall over cones alone shows. With 8 degrees the same test says nothing.
+/// the fall over cones alone shows. With 8 degrees the same test finds nothing.
 #[test]
 fn a_missing_variance_is_seen_over_cones() {
     let fitted = |freedom: f64| {

@@ -174,31 +174,6 @@ fn log_sigmoid_is_minus_the_softplus_of_minus_x() {
     }
 }
 
-#[test]
-fn values_with_slopes_are_the_two_functions() {
-    for backend in backends() {
-        for n in 0..70 {
-            let x = numbers(n);
-            let (mut value, mut slope) = (x.clone(), vec![0.0; n]);
-            backend.log_sigmoid_with_slope(&mut value, &mut slope);
-            let (mut want, mut want_slope) = (x.clone(), x.iter().map(|v| -v).collect::<Vec<_>>());
-            backend.log_sigmoid(&mut want);
-            backend.sigmoid(&mut want_slope);
-            assert!((0..n).all(|i| same(value[i], want[i]) && same(slope[i], want_slope[i])), "{backend:?}");
-
-            let (mut value, mut hazard) = (x.clone(), vec![0.0; n]);
-            backend.log_ndtr_with_hazard(&mut value, &mut hazard);
-            let (mut want, mut want_hazard) = (x.clone(), x);
-            backend.log_ndtr(&mut want);
-            backend.ndtr_hazard(&mut want_hazard);
-            assert!(
-                (0..n).all(|i| same(value[i], want[i]) && same(hazard[i], want_hazard[i])),
-                "{backend:?}"
-            );
-        }
-    }
-}
-
 /// Near `ln 2` the inverse softplus is `2 d - d^2 + d^3 - ...`, `d = x - ln 2`; the rounding error of `x` is corrected.
 #[test]
 fn inverse_softplus_crosses_zero_within_its_absolute_error() {
