@@ -100,7 +100,9 @@ impl Runner<'_> {
                     }
                 }
                 bar.inc(work(job));
-                let (count, left) = (ended.fetch_add(1, Relaxed) + 1, span(bar.eta().as_secs_f64()));
+                let (count, done) = (ended.fetch_add(1, Relaxed) + 1, bar.position().max(1));
+                let rest = bar.length().unwrap_or(done).saturating_sub(done) as f64 / done as f64;
+                let left = span(rest * start.elapsed().as_secs_f64());
                 let message =
                     format!("{}, {count} of {} jobs, about {left} left", job.experiment, jobs.len());
                 let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +119,7 @@ impl Runner<'_> {
     }
 }
 
-/// Bar of as much work, from whose rate the time that is left is estimated.
+/// Bar of as much work.
 fn bar(work: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(work), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{bar:32} {msg}") {

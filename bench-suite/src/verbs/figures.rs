@@ -1,5 +1,6 @@
 //! The verb `figures`: runs jobs, draws figures, checks claims, and writes the report.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args;
@@ -130,8 +131,10 @@ impl Figures {
         let mut missing: Vec<(&Entry, Experiment, Vec<Job>)> = Vec::new();
         for (entry, experiment, plan) in self.chosen(entries)? {
             let all = plan.jobs.len();
-            for (name, reason) in &plan.absent {
-                writeln!(out, "{}: without {name}: {reason}", experiment.id)?;
+            let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            plan.absent.iter().for_each(|(name, reason)| reasons.entry(reason).or_default().push(name));
+            for (reason, names) in reasons {
+                writeln!(out, "{}: without {}: {reason}", experiment.id, names.join(", "))?;
             }
             sweep(&store.folder(&experiment.id));
             if self.force {
