@@ -42,7 +42,7 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Placed<T> {
     }
 }
 
-fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
+pub(crate) fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
     names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
 }
 

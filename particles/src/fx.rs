@@ -5,6 +5,7 @@ use mcsa_core::numeric::{dot, exp, sum};
 use mcsa_core::{Columns, Curvature, Error, Gradient, LogDensity, Separable, Stream, all_finite, borrow};
 use mcsa_models::support::{HALF_LOG_TAU, decided};
 use mcsa_models::{Learnable, Transform};
+use serde::{Deserialize, Serialize};
 
 use crate::{GaussianDynamics, StateSpace};
 
@@ -58,7 +59,8 @@ impl From<Theta> for [f64; 4] {
 }
 
 /// Mean of the first state of [`FxVolatility`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FirstState {
     /// The level `mu`: the path is stationary, and only `mu + log beta` is identified.
     #[default]

@@ -12,13 +12,17 @@ use mcsa_families::{
     LowRank, Mask, MeanField, MultivariateT, Spline,
 };
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::processes::SemiConfig;
 use super::regression::LogisticRows;
+use crate::is_default;
 
 /// A variational family by name, with its settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum FamilyConfig {
     /// Gaussian with independent coordinates, the family of the papers.
     MeanField {
@@ -29,20 +33,12 @@ pub enum FamilyConfig {
     /// Gaussian with a dense covariance factor.
     FullRank,
     /// Gaussian with a covariance that is diagonal plus low rank.
-    LowRank {
-        /// Rank of the low-rank part.
-        rank: usize,
-    },
+    LowRank { rank: usize },
     /// Student t with a dense factor.
-    StudentT {
-        /// Degrees of freedom.
-        freedom: f64,
-    },
+    StudentT { freedom: f64 },
     /// Flow of alternating affine coupling layers, followed by a matrix.
     AffineFlow {
-        /// Number of coupling layers.
         couplings: usize,
-        /// Hidden units of each network, in one layer.
         width: usize,
         /// Degrees of freedom of the base distribution; if absent, the base is Gaussian.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,19 +46,14 @@ pub enum FamilyConfig {
     },
     /// As `AffineFlow`, with rational-quadratic splines.
     SplineFlow {
-        /// Number of coupling layers.
         couplings: usize,
-        /// Hidden units of each network, in one layer.
         width: usize,
-        /// Degrees of freedom of the base distribution; if absent, the base is Gaussian.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         freedom: Option<f64>,
     },
     /// Block neural autoregressive flow, followed by location and scale, for metrics of the bound (see [`Bnaf`]).
     BlockNeural {
-        /// Number of networks.
         networks: usize,
-        /// Hidden layers of each network.
         depth: usize,
         /// Units per coordinate in each hidden layer.
         width: usize,
@@ -116,18 +107,7 @@ impl FamilyConfig {
 
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
-        match self {
-            Self::MeanField { .. } => "mean-field",
-            Self::FullRank => "full-rank",
-            Self::LowRank { .. } => "low-rank",
-            Self::StudentT { .. } => "student-t",
-            Self::AffineFlow { .. } => "affine-flow",
-            Self::SplineFlow { .. } => "spline-flow",
-            Self::BlockNeural { .. } => "block-neural",
-            Self::Annealed(_) => "annealed",
-            Self::SemiAnnealed(_) => "semi-annealed",
-            Self::Twisted => "twisted",
-        }
+        self.into()
     }
 
     /// Name, with the settings in which annealed paths usually differ.
@@ -278,7 +258,7 @@ pub struct AnnealedConfig {
     pub scaled: bool,
     /// True if the mass starts at the curvature of the log posterior at the mean of the base; else at 1, as published. Only for
     /// targets whose base is fitted first.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub curved: bool,
     /// Surrogate posterior.
     pub surrogate: Ansatz,
@@ -287,14 +267,10 @@ pub struct AnnealedConfig {
     pub points: usize,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 /// Surrogate posterior by its name in (SL-DAIS, Sec. 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Ansatz {
     /// The posterior itself (DAIS).
     Posterior,
@@ -320,9 +296,8 @@ pub enum Ansatz {
 
 impl Ansatz {
     /// Name in files.
-    pub fn key(self) -> String {
-        // A variant without fields is written as a string.
-        serde_json::to_value(self).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
+    pub fn key(self) -> &'static str {
+        self.into()
     }
 
     /// Name in figures and tables.
@@ -395,34 +370,22 @@ impl AnnealedConfig {
         Annealed { longest: self.longest, slope, ..Annealed::new(surrogate, shape, self.steps) }
     }
 
-    /// The paths along this surrogate, and their parameters at the start of a fit.
-    pub(super) fn along<S: Surrogate>(
-        &self,
-        surrogate: S,
-        psi: &[f64],
-        (mean, scale): (f64, f64),
-    ) -> Result<(Annealed<S>, Vec<f64>), Error> {
-        let dim = surrogate.sizes().dim;
-        let family = self.family(surrogate);
-        let mut base = if self.full_rank {
-            full_rank_at(dim, scale)?
-        } else {
-            MeanField::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], &vec![scale; dim])?
-        };
-        base[..dim].fill(mean);
-        let params = family.at(&base, self.step_size, psi)?;
-        Ok((family, params))
-    }
-
+    /// The paths along a surrogate of this many rows, with their parameters at the start of a fit.
     fn with<'a, S: Surrogate + 'a>(
         &self,
         surrogate: S,
         rows: usize,
         psi: &[f64],
-        place: (f64, f64),
+        (mean, scale): (f64, f64),
     ) -> Result<Pushed<'a>, Error> {
-        let (family, params) = self.along(Counted::new(surrogate), psi, place)?;
-        let family = Arc::new(family);
+        let dim = surrogate.sizes().dim;
+        let family = Arc::new(self.family(Counted::new(surrogate)));
+        let mut base = match self.full_rank {
+            true => full_rank_at(dim, scale)?,
+            false => MeanField::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], &vec![scale; dim])?,
+        };
+        base[..dim].fill(mean);
+        let params = family.at(&base, self.step_size, psi)?;
         let counted = family.clone();
         // Gradients of the surrogate, and products with its second derivatives.
         let evaluations =
@@ -431,44 +394,22 @@ impl AnnealedConfig {
     }
 
     /// The paths for this regression, whose base begins at a mean and standard deviation that all coordinates share.
-    pub(super) fn build<'a>(
-        &self,
-        rows: &'a LogisticRows,
-        place: (f64, f64),
-        seed: Seed,
-    ) -> Result<Pushed<'a>, Error> {
+    fn build<'a>(&self, rows: &'a LogisticRows, place: (f64, f64), seed: Seed) -> Result<Pushed<'a>, Error> {
         self.check()?;
         if self.curved {
             return Err(Error::invalid("curved is for targets whose base is fitted first").within("annealed"));
         }
-        let model = &rows.model;
-        match self.surrogate {
-            Ansatz::Posterior => self.with(PosteriorSurrogate(model), model.num_data(), &[], place),
+        let LogisticRows { model, train, prior_scale, .. } = rows;
+        let mut stream = seed.stream(0, 0);
+        let make = match self.surrogate {
+            Ansatz::Posterior => return self.with(PosteriorSurrogate(model), model.num_data(), &[], place),
             Ansatz::Minibatch => {
-                self.with(MinibatchSurrogate::new(model, self.points)?, self.points, &[], place)
+                return self.with(MinibatchSurrogate::new(model, self.points)?, self.points, &[], place);
             }
             Ansatz::Nn => {
-                let surrogate = NeuralSurrogate::new(model.dim(), rows.prior_scale)?;
-                let psi = surrogate.initial(&mut seed.stream(0, 0));
-                self.with(surrogate, 0, &psi, place)
-            }
-            _ => {
-                let surrogate = self.weighted(rows, seed)?;
-                let (psi, points) = (surrogate.initial(), surrogate.num_points());
-                self.with(surrogate, points, &psi, place)
-            }
-        }
-    }
-
-    /// The surrogate of an ansatz with weighted points.
-    ///
-    /// # Errors
-    /// If the ansatz has no points.
-    fn weighted(&self, rows: &LogisticRows, seed: Seed) -> Result<LogisticSurrogate, Error> {
-        let LogisticRows { train, prior_scale, .. } = rows;
-        let make = match self.surrogate {
-            Ansatz::Posterior | Ansatz::Minibatch | Ansatz::Nn => {
-                return Err(Error::invalid(format!("{} has no weighted points", self.surrogate.name())));
+                let surrogate = NeuralSurrogate::new(model.dim(), *prior_scale)?;
+                let psi = surrogate.initial(&mut stream);
+                return self.with(surrogate, 0, &psi, place);
             }
             Ansatz::Rand => LogisticSurrogate::rand,
             Ansatz::RandPm => LogisticSurrogate::rand_pm,
@@ -478,9 +419,11 @@ impl AnnealedConfig {
             Ansatz::KmInitPm => LogisticSurrogate::km_init_pm,
             Ansatz::KmFixPm => LogisticSurrogate::km_fix_pm,
         };
-        let surrogate = make(train.x.as_ref(), &train.y, self.points, *prior_scale, &mut seed.stream(0, 0))?;
+        let surrogate = make(train.x.as_ref(), &train.y, self.points, *prior_scale, &mut stream)?;
         // Two weights of a point that start equal would draw the first paths to even odds.
-        surrogate.with_class_rate(train.y.iter().sum::<f64>() / train.rows() as f64)
+        let surrogate = surrogate.with_class_rate(train.y.iter().sum::<f64>() / train.rows() as f64)?;
+        let (psi, points) = (surrogate.initial(), surrogate.num_points());
+        self.with(surrogate, points, &psi, place)
     }
 }
 

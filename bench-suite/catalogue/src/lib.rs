@@ -19,12 +19,18 @@ mod regression;
 mod start;
 mod target;
 
-pub use case::{Built, Case, Fault, HEAD, LongRun, Margins, Truth};
+pub use case::{Built, Case, Fault, HEAD, LEVELS, LongRun, Margins, Truth};
 pub use family::{AnnealedConfig, Ansatz, BuiltFamily, FamilyConfig, Pushed, full_rank_at};
+pub use mcsa_particles::FirstState;
 pub use method::{AnyEstimator, Entrant, KernelConfig, Method, Moment, Views};
 pub use optimizer::{OptimizerConfig, OptimizerState};
-pub use problem::{Evaluator, Likelihood, Measures, Posterior, Problem, Reference, Vector};
-pub use processes::{First, LocalConfig, SemiConfig, SparseConfig, SparseRows};
+pub use problem::{Evaluator, Measures, Posterior, Problem, Reference, Vector};
+pub use processes::{LocalConfig, SemiConfig, SparseConfig, SparseRows};
 pub use regression::{LogisticRows, correlated_gaussian, of_labels};
 pub use start::Start;
 pub use target::Target;
+
+/// Returns true for a setting that files leave out.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -12,48 +12,33 @@ use mcsa_estimators::{
 use mcsa_families::Defence;
 use mcsa_kernels::{Cis, Hmc, Mala, Nuts, Repeat, Rwm};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::FamilyConfig;
 
 /// A method by name, with its settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Method {
     /// Parallel chains with one transition of independent Metropolis-Hastings each (pMCSA).
-    Pmcsa {
-        /// Number of chains.
-        chains: usize,
-    },
+    Pmcsa { chains: usize },
     /// One chain with several transitions of independent Metropolis-Hastings (JSA).
-    Jsa {
-        /// Transitions per step.
-        transitions: usize,
-    },
+    Jsa { transitions: usize },
     /// One chain of conditional importance sampling (MSC).
     Msc {
         /// Candidates drawn per step, without the retained one.
         fresh: usize,
     },
     /// As `Msc`, with all candidates averaged by their weights.
-    MscRb {
-        /// Candidates drawn per step, without the retained one.
-        fresh: usize,
-    },
+    MscRb { fresh: usize },
     /// As `MscRb`, with candidates drawn from the prior, a standard normal, instead of q. Only for targets with that prior.
-    MscPrior {
-        /// Candidates drawn per step, without the retained one.
-        fresh: usize,
-    },
+    MscPrior { fresh: usize },
     /// Self-normalised importance sampling, without a chain.
-    Snis {
-        /// Draws per step.
-        samples: usize,
-    },
+    Snis { samples: usize },
     /// Exclusive divergence, with reparameterisation gradients.
-    Elbo {
-        /// Draws per step.
-        samples: usize,
-    },
+    Elbo { samples: usize },
     /// As `Elbo`, from a fresh minibatch of the data in every step, and for pushforwards such as annealed paths. Only for metrics
     /// `bound`.
     Minibatched {
@@ -63,49 +48,25 @@ pub enum Method {
         batch: usize,
     },
     /// Exclusive divergence, with path-derivative gradients.
-    Stl {
-        /// Draws per step.
-        samples: usize,
-    },
+    Stl { samples: usize },
     /// Self-normalised importance sampling, combined at times with a Hamiltonian chain.
-    Rws {
-        /// Draws per step.
-        samples: usize,
-        /// Step size of the leapfrog integrator.
-        step_size: f64,
-        /// Leapfrog steps per transition.
-        leapfrog: usize,
-    },
+    Rws { samples: usize, step_size: f64, leapfrog: usize },
     /// Chi-square divergence, by self-normalised squared weights.
-    Chivi {
-        /// Draws per step.
-        samples: usize,
-    },
+    Chivi { samples: usize },
     /// Chi-square divergence, by squared weights divided by the largest.
-    ChiviMax {
-        /// Draws per step.
-        samples: usize,
-    },
+    ChiviMax { samples: usize },
     /// Expectation propagation: sweeps over the data instead of gradient steps. Only for probit regression.
     Ep {
         /// Number of passes over the data.
         sweeps: usize,
     },
     /// A path drawn in every step by a particle filter without a retained path. Only for targets with paths.
-    Smc {
-        /// Number of particles.
-        particles: usize,
-    },
+    Smc { particles: usize },
     /// As `Pmcsa`, with a control variate: a regression on the scores of fresh draws.
-    PmcsaCv {
-        /// Number of chains.
-        chains: usize,
-    },
+    PmcsaCv { chains: usize },
     /// One chain of Hamiltonian Monte Carlo, with unit mass.
     Hmc {
-        /// Step size of the leapfrog integrator.
         step_size: f64,
-        /// Leapfrog steps per transition.
         leapfrog: usize,
         /// Transitions per step of the fit.
         transitions: usize,
@@ -126,14 +87,10 @@ pub enum Method {
         rows: usize,
         /// Number of blocks of rows, one of which is drawn anew in each step.
         blocks: usize,
-        /// Number of chains, each with its own warm-up.
         chains: usize,
     },
     /// Method of inference from the start to draws, within a budget of evaluations. Only for the section `[benchmarks]`.
-    Inference {
-        /// The method.
-        entrant: Entrant,
-    },
+    Inference { entrant: Entrant },
 }
 
 /// Views of one family with one lambda. A method takes the view that it requires.
@@ -158,6 +115,7 @@ impl<'a> Views<'a> {
 pub type AnyEstimator<'a> = DynEstimator<'a, dyn Gradient + 'a, dyn Family + 'a>;
 
 /// A kernel by name, which moves the chains of `pmcsa` in place of independent Metropolis-Hastings.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum KernelConfig {
@@ -169,22 +127,11 @@ pub enum KernelConfig {
         candidates: usize,
     },
     /// Hamiltonian Monte Carlo.
-    Hmc {
-        /// Step size of the leapfrog integrator.
-        step_size: f64,
-        /// Leapfrog steps per transition.
-        leapfrog: usize,
-    },
+    Hmc { step_size: f64, leapfrog: usize },
     /// Metropolis-adjusted Langevin algorithm.
-    Mala {
-        /// Step size.
-        step_size: f64,
-    },
+    Mala { step_size: f64 },
     /// No-U-turn sampler.
-    Nuts {
-        /// Step size of the leapfrog integrator.
-        step_size: f64,
-    },
+    Nuts { step_size: f64 },
     /// Random-walk Metropolis.
     RandomWalk {
         /// Standard deviation of a proposal.
@@ -198,16 +145,16 @@ impl KernelConfig {
     /// # Errors
     /// If a setting is invalid.
     pub fn build<'a>(&self, chains: usize) -> Result<AnyEstimator<'a>, Error> {
-        fn climb<'a, K: Kernel<dyn Gradient + 'a> + 'a>(kernel: K, chains: usize) -> AnyEstimator<'a> {
+        fn score<'a, K: Kernel<dyn Gradient + 'a> + 'a>(kernel: K, chains: usize) -> AnyEstimator<'a> {
             DynEstimator::new(ChainScore::new(kernel, chains, Average::Chains))
         }
         Ok(match *self {
             Self::Imh {} => DynEstimator::new(pmcsa(chains)),
-            Self::Cis { candidates } => climb(Cis::with_candidates(candidates), chains),
-            Self::Hmc { step_size, leapfrog } => climb(Hmc::new(step_size, leapfrog)?, chains),
-            Self::Mala { step_size } => climb(Mala::new(step_size)?, chains),
-            Self::Nuts { step_size } => climb(Nuts::new(step_size)?, chains),
-            Self::RandomWalk { scale } => climb(Rwm::new(scale)?, chains),
+            Self::Cis { candidates } => score(Cis::with_candidates(candidates), chains),
+            Self::Hmc { step_size, leapfrog } => score(Hmc::new(step_size, leapfrog)?, chains),
+            Self::Mala { step_size } => score(Mala::new(step_size)?, chains),
+            Self::Nuts { step_size } => score(Nuts::new(step_size)?, chains),
+            Self::RandomWalk { scale } => score(Rwm::new(scale)?, chains),
         })
     }
 
@@ -250,25 +197,8 @@ impl Method {
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Pmcsa { .. } => "pmcsa",
-            Self::Jsa { .. } => "jsa",
-            Self::Msc { .. } => "msc",
-            Self::MscRb { .. } => "msc-rb",
-            Self::MscPrior { .. } => "msc-prior",
-            Self::Snis { .. } => "snis",
-            Self::Elbo { .. } => "elbo",
-            Self::Minibatched { .. } => "minibatched",
-            Self::Stl { .. } => "stl",
-            Self::Rws { .. } => "rws",
-            Self::Chivi { .. } => "chivi",
-            Self::ChiviMax { .. } => "chivi-max",
-            Self::Ep { .. } => "ep",
-            Self::Smc { .. } => "smc",
-            Self::PmcsaCv { .. } => "pmcsa-cv",
-            Self::Hmc { .. } => "hmc",
-            Self::NutsCs { .. } => "nuts-cs",
-            Self::Hmcecs { .. } => "hmcecs",
             Self::Inference { entrant } => entrant.kind(),
+            _ => self.into(),
         }
     }
 
@@ -336,6 +266,7 @@ impl Method {
         if guard.is_some() && !self.fits_any_family() {
             return Err(Error::invalid(format!("{} does not fit every family", self.kind())));
         }
+        let no = |reason: &str| Err(Error::invalid(reason));
         Ok(match *self {
             Self::Pmcsa { chains } => guarded(pmcsa(chains), guard),
             Self::Jsa { transitions } => guarded(jsa(transitions), guard),
@@ -346,15 +277,11 @@ impl Method {
             Self::Elbo { samples } => match (closed, pushforward) {
                 (Some(family), _) => DynEstimator::on(Elbo::closed(samples), family),
                 (None, Some(family)) => DynEstimator::on(FlowElbo::new(samples), family),
-                (None, None) => {
-                    return Err(Error::invalid("the bound needs a family with gradients of its draws"));
-                }
+                (None, None) => return no("the bound needs a family with gradients of its draws"),
             },
             Self::Stl { samples } => match closed {
                 Some(family) => DynEstimator::on(Elbo::path(samples), family),
-                None => {
-                    return Err(Error::invalid("the method stl is for Gaussian families; others take elbo"));
-                }
+                None => return no("the method stl is for Gaussian families; others take elbo"),
             },
             Self::Rws { samples, step_size, leapfrog } => {
                 DynEstimator::new(rws(samples, Hmc::new(step_size, leapfrog)?))
@@ -368,57 +295,43 @@ impl Method {
                 let kernel = Repeat { kernel: Hmc::new(step_size, leapfrog)?, times: transitions };
                 DynEstimator::new(single(kernel))
             }
-            Self::Ep { .. } => {
-                return Err(Error::invalid("ep has no direction: it is for fits of probit regression"));
-            }
-            Self::Smc { .. } => {
-                return Err(Error::invalid("smc draws paths: it is for fits of the family twisted"));
-            }
+            Self::Ep { .. } => return no("ep has no direction: it is for fits of probit regression"),
+            Self::Smc { .. } => return no("smc draws paths: it is for fits of the family twisted"),
             Self::Minibatched { .. } => {
-                return Err(Error::invalid(
-                    "minibatches need rows of data: they are for metrics of the bound",
-                ));
+                return no("minibatches need rows of data: they are for metrics of the bound");
             }
             Self::Inference { .. } => {
-                return Err(Error::invalid(
-                    "the method is for runs within budgets, in the section [benchmarks]",
-                ));
+                return no("the method is for runs within budgets, in the section [benchmarks]");
             }
             Self::NutsCs { .. } | Self::Hmcecs { .. } => {
-                return Err(Error::invalid(
-                    "the method is a sampler, whose draws are measured without a fit",
-                ));
+                return no("the method is a sampler, whose draws are measured without a fit");
             }
         })
     }
 }
 
 fn guarded<'a, K: Kernel<dyn Gradient + 'a> + 'a>(
-    climb: ChainScore<K>,
+    score: ChainScore<K>,
     guard: Option<Defence>,
 ) -> AnyEstimator<'a> {
     match guard {
-        None => DynEstimator::new(climb),
-        Some(guard) => DynEstimator::new(climb.guarded(guard)),
+        None => DynEstimator::new(score),
+        Some(guard) => DynEstimator::new(score.guarded(guard)),
     }
 }
 
 /// Method of approximate inference with its settings, from the start to draws.
 ///
 /// None is given the moments of the target. Starts, warm-up and weighted draws are part of the budget.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Entrant {
     /// Running moments of parallel chains, about as many as dimensions, from Laplace's approximation.
-    Moments {
-        /// The family.
-        family: Moment,
-    },
+    Moments { family: Moment },
     /// Score ascent of the mean field with parallel chains and Adam, as in pMCSA.
     Pmcsa {
-        /// Number of chains.
         chains: usize,
-        /// Rate of Adam.
         rate: f64,
         /// True: from Laplace's approximation. False: from a round normal.
         #[serde(default)]
@@ -426,30 +339,22 @@ pub enum Entrant {
     },
     /// Score ascent of a flow with parallel chains, from Laplace's approximation, with a rate that falls like `t^(-1/2)`.
     Flow {
-        /// The flow.
         family: FamilyConfig,
-        /// Number of chains.
         chains: usize,
         /// Rate of Adam in the first step.
         rate: f64,
     },
     /// Exclusive divergence with Adam.
     Elbo {
-        /// The family.
         family: FamilyConfig,
-        /// Draws per step.
         samples: usize,
-        /// Rate of Adam.
         rate: f64,
-        /// True: from Laplace's approximation. False: from a round normal.
         #[serde(default)]
         laplace: bool,
     },
     /// Batch and match of a Gaussian (Cai et al. 2024).
     BatchMatch {
-        /// Draws per step.
         samples: usize,
-        /// True: from Laplace's approximation. False: from a round normal.
         #[serde(default)]
         laplace: bool,
     },

@@ -6,12 +6,14 @@ use mcsa_optim::{
     RmsProp, RmsPropState, Sgd, SgdState,
 };
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 macro_rules! rules {
-    ($($(#[$doc:meta])* $variant:ident($config:ident, $state:ident) $name:literal),+ $(,)?) => {
+    ($($(#[$doc:meta])* $variant:ident($config:ident, $state:ident)),+ $(,)?) => {
         /// An optimiser by name, with its settings; `rate` may be a schedule.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
+        #[strum(serialize_all = "kebab-case")]
         pub enum OptimizerConfig {
             $($(#[$doc])* $variant($config)),+
         }
@@ -20,15 +22,6 @@ macro_rules! rules {
         #[derive(Debug, Clone, Serialize, Deserialize)]
         pub enum OptimizerState {
             $($(#[$doc])* $variant($state)),+
-        }
-
-        impl OptimizerConfig {
-            /// Name used in files.
-            pub fn kind(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => $name),+
-                }
-            }
         }
 
         impl Optimizer for OptimizerConfig {
@@ -72,17 +65,24 @@ macro_rules! rules {
 
 rules! {
     /// Adam: step sizes per coordinate from two moving averages.
-    Adam(Adam, AdamState) "adam",
+    Adam(Adam, AdamState),
     /// Stochastic gradient ascent.
-    Sgd(Sgd, SgdState) "sgd",
+    Sgd(Sgd, SgdState),
     /// Momentum (heavy ball).
-    Momentum(Momentum, MomentumState) "momentum",
+    Momentum(Momentum, MomentumState),
     /// Nesterov's momentum.
-    Nesterov(Nesterov, NesterovState) "nesterov",
+    Nesterov(Nesterov, NesterovState),
     /// RMSProp: step sizes per coordinate from one moving average.
-    RmsProp(RmsProp, RmsPropState) "rms-prop",
+    RmsProp(RmsProp, RmsPropState),
     /// AdaGrad: step sizes per coordinate from a growing sum.
-    AdaGrad(AdaGrad, AdaGradState) "ada-grad",
+    AdaGrad(AdaGrad, AdaGradState),
     /// DoG: steps without a learning rate.
-    Dog(Dog, DogState) "dog",
+    Dog(Dog, DogState),
+}
+
+impl OptimizerConfig {
+    /// Name used in files.
+    pub fn kind(&self) -> &'static str {
+        self.into()
+    }
 }

@@ -3,138 +3,102 @@
 use std::sync::Arc;
 
 use faer::Mat;
-use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Seed, Separable, Stream};
+use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Seed, Stream};
 use mcsa_data::Catalogue;
 use mcsa_diagnostics::standard_error;
 use mcsa_estimators::Draws;
 use mcsa_families::{GaussianFamily, MultivariateT, Normal, kl_gaussian};
 use mcsa_kernels::{Nuts, Sampling};
-use mcsa_models as models;
 use mcsa_models::{Banana, EightSchools, Funnel, Gaussian, SkewNormal};
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 use super::Target;
+use super::regression::{PLACES, density};
 
 /// A target with the evaluator of its fits.
 pub struct Problem {
     /// The target.
     pub posterior: Arc<dyn Posterior>,
     /// Evaluator of fits.
-    pub evaluator: Box<dyn Evaluator>,
-    /// The same target with a likelihood term for each datum, if it has such terms.
-    pub likelihood: Option<Likelihood>,
-}
-
-/// A target with a likelihood term for each datum, and the data.
-pub struct Likelihood {
-    /// The target.
-    pub target: Arc<dyn Separable>,
-    /// The data.
-    pub observed: Vec<f64>,
-}
-
-impl Problem {
-    /// A target with its evaluator, without likelihood terms.
-    pub(super) fn new(posterior: Arc<dyn Posterior>, evaluator: impl Evaluator + 'static) -> Self {
-        Self { posterior, evaluator: Box::new(evaluator), likelihood: None }
-    }
-
-    /// Adds the likelihood terms of the target.
-    #[must_use]
-    pub(super) fn of_data(self, target: Arc<dyn Separable>, observed: Vec<f64>) -> Self {
-        Self { likelihood: Some(Likelihood { target, observed }), ..self }
-    }
+    pub evaluator: Evaluator,
+    /// Index of the first network weight among the coordinates, if there are weights.
+    pub(super) first_weight: Option<usize>,
 }
 
 /// Metrics: names with values.
 pub type Measures = Vec<(&'static str, f64)>;
 
-/// Evaluator of the approximation at lambda. It has its own random stream and sees no chain, so that measuring cannot change
-/// a fit.
-pub trait Evaluator: Send + Sync {
-    /// Metrics of the family at the parameters `params`.
-    ///
-    /// # Errors
-    /// If the metrics cannot be computed, for instance because a covariance has no Cholesky factor.
-    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], stream: Stream)
-    -> Result<Measures, Error>;
+/// Metrics of a family at the parameters lambda. An evaluator has its own random stream and sees no chain, so that measuring cannot change
+/// a fit. It is an error if a metric cannot be computed, for instance because a covariance has no Cholesky factor.
+pub type Evaluator =
+    Box<dyn Fn(&dyn GaussianFamily, &[f64], Stream) -> Result<Measures, Error> + Send + Sync>;
 
-    /// Vectors at the end of a fit; by default none.
-    fn vectors(&self, _family: &dyn GaussianFamily, _params: &[f64]) -> Vec<(Vector, Vec<f64>)> {
-        Vec::new()
+impl Problem {
+    /// A target with its evaluator.
+    pub(super) fn new(
+        posterior: Arc<dyn Posterior>,
+        evaluator: impl Fn(&dyn GaussianFamily, &[f64], Stream) -> Result<Measures, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self { posterior, evaluator: Box::new(evaluator), first_weight: None }
     }
-}
 
-/// Exact inclusive and exclusive divergence between a Gaussian family and a Gaussian target.
-pub(super) struct Divergence {
-    target: Normal,
-    variances: Vec<f64>,
-    floor: f64,
-    /// `log det` of the target's covariance.
-    log_volume: f64,
-}
-
-impl Divergence {
-    pub(super) fn new(target: &models::Gaussian) -> Result<Self, Error> {
+    /// Exact inclusive divergence between a Gaussian family and a Gaussian target.
+    pub(super) fn gaussian(target: Gaussian) -> Result<Self, Error> {
         if target.dim() == 0 {
             return Err(Error::parameter("dim", 0.0, "at least 1"));
         }
         let variances: Vec<f64> = (0..target.dim()).map(|i| target.variance(i)).collect();
         let floor = target.mean_field_floor();
-        let covariance = target.covariance();
-        let normal = Normal::new(target.mean().to_vec(), covariance.as_ref())?;
+        let normal = Normal::new(target.mean().to_vec(), target.covariance().as_ref())?;
+        // `log det` of the target's covariance.
         let log_volume = variances.iter().map(|variance| variance.ln()).sum::<f64>() - 2.0 * floor;
-        Ok(Self { target: normal, variances, floor, log_volume })
-    }
-}
-
-impl Evaluator for Divergence {
-    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
-        let (mean, variances) = (family.mean(params), family.variances(params)?);
-        let inclusive = if family.num_params() == 2 * family.dim() {
-            let terms = mean.iter().zip(&variances).enumerate().map(|(i, (m, v))| {
-                let square = (self.target.mean()[i] - m).powi(2);
-                (self.variances[i] + square) / v - 1.0 + v.ln()
+        let of_mean_field = move |mean: &[f64], own: &[f64], centre: &[f64]| {
+            let terms = mean.iter().zip(own).enumerate().map(|(i, (m, v))| {
+                let square = (centre[i] - m).powi(2);
+                (variances[i] + square) / v - 1.0 + v.ln()
             });
-            0.5 * (terms.sum::<f64>() - self.log_volume)
-        } else {
-            kl_gaussian(&self.target, &family.moments(params)?)?
+            0.5 * (terms.sum::<f64>() - log_volume)
         };
-        Ok(vec![("kl", inclusive), ("kl_floor", self.floor)])
+        Ok(Self::new(Arc::new(target), move |family, params, _| {
+            let inclusive = match family.num_params() == 2 * family.dim() {
+                true => of_mean_field(family.mean(params), &family.variances(params)?, normal.mean()),
+                false => kl_gaussian(&normal, &family.moments(params)?)?,
+            };
+            Ok(vec![("kl", inclusive), ("kl_floor", floor)])
+        }))
     }
-}
 
-/// Mean and scale of the first coordinate; for targets in one dimension.
-pub(super) struct Moments;
-
-impl Evaluator for Moments {
-    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
-        Ok(vec![("mean", family.mean(params)[0]), ("scale", family.variances(params)?[0].sqrt())])
+    /// Mean and scale of the first coordinate; for targets in one dimension.
+    pub(super) fn moments(target: Arc<dyn Posterior>) -> Self {
+        Self::new(target, |family, params, _| {
+            Ok(vec![("mean", family.mean(params)[0]), ("scale", family.variances(params)?[0].sqrt())])
+        })
     }
-}
 
-/// Estimate of the log marginal likelihood by importance sampling from `q`.
-///
-/// ```text
-/// log 1/S sum_s p(z_s) / q(z_s),   z_s ~ q,   S = 4096
-/// ```
-/// Markov's inequality bounds how far it can exceed the truth: by `t` nats with probability at most `exp(-t)`.
-pub(super) struct LogEvidence {
-    pub(super) target: std::sync::Arc<dyn Posterior>,
+    /// Estimate of the log marginal likelihood by importance sampling from `q`.
+    ///
+    /// ```text
+    /// log 1/S sum_s p(z_s) / q(z_s),   z_s ~ q,   S = 4096
+    /// ```
+    /// Markov's inequality bounds how far it can exceed the truth: by `t` nats with probability at most `exp(-t)`.
+    pub(super) fn evidence(target: impl Posterior + 'static) -> Self {
+        let target = Arc::new(target);
+        Self::new(target.clone(), move |family, params, stream| {
+            Ok(vec![("log_z", Draws::of(&*target, family, params, stream, DRAWS)?.log_evidence())])
+        })
+    }
+
+    /// Vectors at the end of a fit with these means: those of network weights.
+    pub fn vectors(&self, mean: &[f64]) -> Vec<(Vector, Vec<f64>)> {
+        let weights = |first: usize| {
+            [(Vector::Weight, PLACES.to_vec()), (Vector::WeightDensity, density(&mean[first..]))]
+        };
+        self.first_weight.into_iter().flat_map(weights).collect()
+    }
 }
 
 const DRAWS: usize = 4096;
-
-impl Evaluator for LogEvidence {
-    fn measure(
-        &self,
-        family: &dyn GaussianFamily,
-        params: &[f64],
-        stream: Stream,
-    ) -> Result<Measures, Error> {
-        Ok(vec![("log_z", Draws::of(&*self.target, family, params, stream, DRAWS)?.log_evidence())])
-    }
-}
 
 /// Requirements on a target: gradients, for the methods that need them. Used behind a
 /// pointer, with a virtual call per batch.
@@ -269,8 +233,11 @@ impl Target {
 }
 
 /// Vector of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, EnumString, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Vector {
     /// Mean of each coordinate under q.
     Means,
@@ -287,77 +254,20 @@ pub enum Vector {
 }
 
 impl Vector {
-    const ALL: [Self; 6] =
-        [Self::Means, Self::LogScales, Self::DrawsX, Self::DrawsY, Self::Weight, Self::WeightDensity];
-
     /// The vector with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|vector| vector.name() == name)
+        name.parse().ok()
     }
 
     /// Name in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Means => "means",
-            Self::LogScales => "log_scales",
-            Self::DrawsX => "draws_x",
-            Self::DrawsY => "draws_y",
-            Self::Weight => "weight",
-            Self::WeightDensity => "weight_density",
-        }
+        self.into()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use mcsa_core::Seed;
-    use mcsa_data::Catalogue;
-
-    use super::super::Target;
     use super::*;
-
-    #[derive(serde::Deserialize)]
-    struct One {
-        target: Target,
-    }
-
-    fn target(text: &str) -> Target {
-        toml::from_str::<One>(&format!("target = {{ kind = {text} }}")).unwrap().target
-    }
-
-    /// Prior and terms add up to the log density of the target that is fitted.
-    #[test]
-    fn terms_are_those_of_the_target() {
-        let (catalogue, seed) = (Catalogue::found(None), Seed::new(3));
-        let rows =
-            "rows = 30, held_out = 5, dim = 3, rate = 0.3, correlation = 0.2, prior_scale = 1.0, seed = 1";
-        for text in [
-            "\"eight-schools\"",
-            "\"radon\"",
-            "\"stock-volatility\", data = \"sp500_close_2007_2017\"",
-            "\"hierarchical-logistic\", data = \"pima\", standardised = false",
-            "\"logistic\", data = \"pima\", standardised = true, prior_scale = 1.0",
-            &format!("\"synthetic-logistic\", name = \"synthetic\", {rows}"),
-            "\"subset-logistic\", data = \"covtype\", rows = 50, held_out = 5, prior_scale = 1.0, seed = 1",
-            "\"probit\", data = \"ionosphere\"",
-            "\"probit\", data = \"ionosphere\", complete = true",
-            "\"neural-regression\", data = \"yacht\", hidden = 5",
-        ] {
-            let problem = target(text).build(&catalogue, seed).unwrap();
-            let found = problem.likelihood.unwrap();
-            assert_eq!(found.observed.len(), found.target.num_data());
-            let dim = problem.posterior.dim();
-            let z: Vec<f64> = (0..dim).map(|i| 0.3 - 0.1 * (i % 9) as f64).collect();
-            let mut work = vec![0.0; problem.posterior.work_len(1).max(found.target.work_len(1))];
-            let rows: Vec<usize> = (0..found.observed.len()).collect();
-            let sum =
-                found.target.log_prior(&z, &mut work) + found.target.log_likelihood_at(&rows, &z, &mut work);
-            let whole = problem.posterior.log_density(&z, &mut work);
-            assert!((sum - whole).abs() < 1e-9 * whole.abs().max(1.0), "{text}: {sum} {whole}");
-        }
-        let without = target("\"skew-normal\"").build(&catalogue, seed).unwrap();
-        assert!(without.likelihood.is_none());
-    }
 
     /// Compares the evidence estimated from chains of eight schools with the exact one. Weights of 20 000 draws of a nearby t
     /// vary by less than 100 %, so that the error is below 0.01; the test allows six times that.

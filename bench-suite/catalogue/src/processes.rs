@@ -6,26 +6,23 @@ use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess};
 use mcsa_core::{Error, Seed};
 use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Share, Split, Standardised, Strata, Task};
 use mcsa_models::LocalRobustRegression;
-use mcsa_particles::{FirstState, FxVolatility, Theta};
+use mcsa_particles::{FxVolatility, Theta};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
 use super::regression::whole;
 
 /// Settings of a sparse Gaussian process: its rows and its start.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SparseConfig {
     /// Label of the target; by default the name of the data set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The data set.
     pub data: String,
-    /// Number of training rows.
     pub rows: usize,
-    /// Number of further rows that are held out.
     pub held_out: usize,
-    /// Number of inducing points.
     pub inducing: usize,
     /// Length of the kernel at the start, in units of the root of the number of inputs.
     pub length: f64,
@@ -35,7 +32,6 @@ pub struct SparseConfig {
     pub warm: f64,
     /// True if these are learned in the other steps too; else they stay where the first part ended, for every family.
     pub joint: bool,
-    /// Seed of the stand-in.
     pub seed: u64,
 }
 
@@ -129,21 +125,18 @@ pub(super) fn subset(set: &Dataset, rows: usize, held_out: usize, seed: Seed) ->
 }
 
 /// Settings of a robust regression with local latent precisions.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalConfig {
     /// Label of the target; by default the name of the data set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The data set.
     pub data: String,
-    /// Number of rows.
     pub rows: usize,
-    /// Degrees of freedom of the errors.
     pub freedom: f64,
     /// Standard deviation of the prior of a weight.
     pub prior_scale: f64,
-    /// Seed of the stand-in.
     pub seed: u64,
 }
 
@@ -193,23 +186,13 @@ impl Target {
             // All rows of the set: the one that is held out is a copy.
             _ => {
                 let order: Vec<usize> = (0..set.rows()).collect();
-                let split = mcsa_data::Split { train: set.clone(), test: set.select(&[0]), order };
-                mcsa_data::Standardised::new(&split)?.train
+                let split = Split { train: set.clone(), test: set.select(&[0]), order };
+                Standardised::new(&split)?.train
             }
         };
         let train = train.with_ones_last();
         LocalRobustRegression::new(train.x.as_ref(), &train.y, *freedom, *prior_scale)
     }
-}
-
-/// Mean of the first state of a volatility model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum First {
-    /// The level to which states revert, as in the published code.
-    Level,
-    /// Zero, as printed in the paper.
-    Zero,
 }
 
 impl Target {
@@ -227,11 +210,7 @@ impl Target {
             Error::invalid(format!("{data} has no {series:?}; it has {}", levels.columns.join(", ")))
         })?;
         let returns = levels.log_returns().col_as_slice(place).to_vec();
-        let first = match first {
-            First::Level => FirstState::Level,
-            First::Zero => FirstState::Zero,
-        };
-        Ok(FxVolatility::new(returns, Theta::default())?.with_first(first))
+        Ok(FxVolatility::new(returns, Theta::default())?.with_first(*first))
     }
 }
 
@@ -251,21 +230,9 @@ mod tests {
     use super::*;
 
     fn target(data: &str, inducing: usize) -> Target {
-        let (data, rows, held_out) = (data.to_owned(), 60, 20);
-        let (length, whitened, seed) = (0.5, true, 1);
-        let (warm, joint) = (0.5, true);
-        Target::SparseProcess(SparseConfig {
-            name: None,
-            data,
-            rows,
-            held_out,
-            inducing,
-            length,
-            whitened,
-            warm,
-            joint,
-            seed,
-        })
+        let settings = "kind = 'sparse-process'\nrows = 60\nheld_out = 20\nlength = 0.5\nwhitened = true\nwarm = 0.5\n\
+                        joint = true\nseed = 1";
+        toml::from_str(&format!("{settings}\ndata = '{data}'\ninducing = {inducing}")).unwrap()
     }
 
     #[test]
@@ -291,18 +258,11 @@ mod tests {
     #[test]
     fn rows_are_those_of_the_replicate_or_all() {
         let catalogue = Catalogue::new(None);
-        let target = |rows| {
-            let data = "pol".to_owned();
-            Target::LocalRegression(LocalConfig {
-                name: None,
-                data,
-                rows,
-                freedom: 4.0,
-                prior_scale: 1.0,
-                seed: 1,
-            })
-        };
-        let some = |seed| target(30).local_rows(&catalogue, Seed::new(seed)).unwrap();
+        let target: Target = toml::from_str(
+            "kind = 'local-regression'\ndata = 'pol'\nrows = 30\nfreedom = 4.0\nprior_scale = 1.0\nseed = 1",
+        )
+        .unwrap();
+        let some = |seed| target.local_rows(&catalogue, Seed::new(seed)).unwrap();
         assert_eq!((some(1).num_data(), some(1).num_globals()), (30, 28));
         let theta = [0.1; 28];
         assert_eq!(some(1).term(3, &theta), some(1).term(3, &theta));

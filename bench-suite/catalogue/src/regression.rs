@@ -7,15 +7,13 @@ use mcsa_core::{Error, Seed, Stream, numeric};
 use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Share, Split, Standardised, Strata, Task};
 use mcsa_diagnostics::quantile;
 use mcsa_estimators::Draws;
-use mcsa_families::GaussianFamily;
 use mcsa_models::{
     Gaussian, GaussianProcessClassification, Link, LogisticRegression, Mixture, NeuralRegression,
     RobustGaussianProcess, accuracy, log_odds_from_moments, log_predictive_density,
     normal_log_predictive_density, root_mean_squared_error,
 };
 
-use super::{Evaluator, Measures, Posterior, Target};
-use crate::Vector;
+use super::{Measures, Posterior, Problem, Target};
 use crate::published_rules::{kernel, label_odds, predictive_variance};
 
 /// Logistic regression with its rows, an intercept among the columns.
@@ -41,18 +39,14 @@ impl Target {
     /// # Errors
     /// If the target is no such regression, a setting is invalid, or data cannot be loaded.
     pub fn logistic_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<LogisticRows, Error> {
-        let (train, test, prior_scale) = match self {
-            Self::Logistic { data, standardised, prior_scale } => {
-                let (train, test) = halves(catalogue, data, *standardised, seed)?;
-                (train.with_ones_last(), test.with_ones_last(), *prior_scale)
-            }
-            Self::SyntheticLogistic { prior_scale, .. } => {
-                let (train, test) = self.synthetic_rows()?;
-                (train, test, *prior_scale)
-            }
+        let ([train, test], prior_scale) = match self {
+            Self::Logistic { data, standardised, prior_scale } => (
+                halves(catalogue, data, *standardised, seed)?.map(|rows| rows.with_ones_last()),
+                *prior_scale,
+            ),
+            Self::SyntheticLogistic { prior_scale, .. } => (self.synthetic_rows()?, *prior_scale),
             Self::SubsetLogistic { prior_scale, .. } => {
-                let (train, test) = self.subset_rows(catalogue, seed)?;
-                (train.with_ones_last(), test.with_ones_last(), *prior_scale)
+                (self.subset_rows(catalogue, seed)?.map(|rows| rows.with_ones_last()), *prior_scale)
             }
             _ => {
                 return Err(Error::invalid(format!(
@@ -96,49 +90,99 @@ pub(super) fn halves(
     name: &str,
     scale: bool,
     seed: Seed,
-) -> Result<(Dataset, Dataset), DataError> {
-    if scale {
-        let Standardised { train, test, .. } = scaled(catalogue, name, seed)?;
-        return Ok((train, test));
-    }
+) -> Result<[Dataset; 2], DataError> {
     let split = Split::new(&catalogue.load(name)?, Share::Down(0.9), seed)?;
-    Ok((split.train, split.test))
+    if scale {
+        let Standardised { train, test, .. } = Standardised::new(&split)?;
+        return Ok([train, test]);
+    }
+    Ok([split.train, split.test])
 }
 
 /// Draws for k-hat, as many as in CW.
 const DRAWS: usize = 128;
 
-/// Accuracy and mean log predictive density of labels, on the training and the test rows, and k-hat of the weights `p / q`.
-pub(super) struct Labels<L> {
-    pub(super) target: Arc<dyn Posterior>,
-    pub(super) train: Dataset,
-    pub(super) test: Dataset,
-    /// Index of the first regression weight among the coordinates.
-    pub(super) first: usize,
-    pub(super) link: std::marker::PhantomData<L>,
-}
+impl Problem {
+    /// Accuracy and mean log predictive density of labels, on the training and the test rows, and k-hat of the weights `p / q`, for a
+    /// model whose regression weights begin at coordinate `first`.
+    pub(super) fn labels<L: Link>(
+        model: impl Posterior + 'static,
+        [train, test]: [Dataset; 2],
+        first: usize,
+    ) -> Self {
+        let model = Arc::new(model);
+        Self::new(model.clone(), move |family, params, stream| {
+            let (mean, variances) = (family.mean(params), family.variances(params)?);
+            let odds = |data: &Dataset| {
+                let mut odds = vec![0.0; data.rows()];
+                log_odds_from_moments::<L>(data.x.as_ref(), &mean[first..], &variances[first..], &mut odds);
+                odds
+            };
+            let mut measures = of_labels(&odds(&test), &test, &odds(&train), &train);
+            measures.push(("k_hat", Draws::of(&*model, family, params, stream, DRAWS)?.shape));
+            Ok(measures)
+        })
+    }
 
-impl<L: Link> Evaluator for Labels<L> {
-    fn measure(
-        &self,
-        family: &dyn GaussianFamily,
-        params: &[f64],
-        stream: Stream,
-    ) -> Result<Measures, Error> {
-        let (mean, variances) = (family.mean(params), family.variances(params)?);
-        let odds = |data: &Dataset| {
-            let mut odds = vec![0.0; data.rows()];
-            log_odds_from_moments::<L>(
-                data.x.as_ref(),
-                &mean[self.first..],
-                &variances[self.first..],
-                &mut odds,
-            );
-            odds
-        };
-        let mut measures = of_labels(&odds(&self.test), &self.test, &odds(&self.train), &self.train);
-        measures.push(("k_hat", Draws::of(&*self.target, family, params, stream, DRAWS)?.shape));
-        Ok(measures)
+    /// Accuracy and mean log predictive density of labels for Gaussian process classification, the latter also by the published rule.
+    pub(super) fn process_labels(model: GaussianProcessClassification, test: Dataset) -> Self {
+        let model = Arc::new(model);
+        Self::new(model.clone(), move |family, params, _| {
+            let (mean, variances) = (family.mean(params), family.variances(params)?);
+            let mut odds = vec![0.0; test.rows()];
+            model.log_odds_from_moments(test.x.as_ref(), mean, &variances, &mut odds)?;
+            let published = label_odds(&model, test.x.as_ref(), mean)?;
+            Ok(vec![
+                ("accuracy", accuracy(&odds, &test.y)),
+                ("lpd", log_predictive_density(&odds, &test.y)),
+                ("lpd_as_published", log_predictive_density(&published, &test.y)),
+            ])
+        })
+    }
+
+    /// Root mean squared error and mean log predictive density of responses, in the units of the data, and the share of the
+    /// network's weights with means near zero; at the end of the fit also the density of these means.
+    pub(super) fn responses(model: NeuralRegression, test: Dataset, scaling: Scaling) -> Self {
+        let model = Arc::new(model);
+        let problem = Self::new(model.clone(), move |family, params, _| {
+            let (mean, variances) = (family.mean(params), family.variances(params)?);
+            let (mut means, mut spreads) = (vec![0.0; test.rows()], vec![0.0; test.rows()]);
+            model.predict_from_moments(test.x.as_ref(), mean, &variances, &mut means, &mut spreads);
+            let lpd = normal_log_predictive_density(&means, &spreads, &test.y);
+            let mut measures = of_responses(&means, lpd, &test, &scaling);
+            measures.extend(of_weights(&mean[FIRST_WEIGHT..]));
+            Ok(measures)
+        });
+        Self { first_weight: Some(FIRST_WEIGHT), ..problem }
+    }
+
+    /// Metrics of responses for a Gaussian process with Student noise, and the log predictive density with the published
+    /// variance.
+    pub(super) fn process_responses(
+        model: RobustGaussianProcess,
+        [train, test]: [Dataset; 2],
+        scaling: Scaling,
+    ) -> Self {
+        let model = Arc::new(model);
+        Self::new(model.clone(), move |family, params, _| {
+            let (mean, variances) = (family.mean(params), family.variances(params)?);
+            let (x, new) = (train.x.as_ref(), test.x.as_ref());
+            let mut moments = model.predict_from_moments(new, mean, &variances)?;
+            let means: Vec<f64> = moments.iter().map(|(mean, _)| *mean).collect();
+            let lpd = model.log_predictive_density(mean, &moments, &test.y);
+            let mut measures = of_responses(&means, lpd, &test, &scaling);
+            // Order of coordinates: log eps_y, log eps_f, log a, log nu, lengths, field.
+            let (nugget, amplitude, first) = ((2.0 * mean[1]).exp() + 1e-6, mean[2], 4 + x.ncols());
+            let mut square = kernel(x, x, amplitude, &mean[4..first]);
+            (0..x.nrows()).for_each(|i| square[(i, i)] += nugget);
+            let cross = kernel(x, new, amplitude, &mean[4..first]);
+            let prior = (2.0 * amplitude).exp();
+            let published = predictive_variance(prior, cross.as_ref(), square.as_ref(), &variances[first..])?;
+            moments.iter_mut().zip(published).for_each(|(moments, variance)| moments.1 = variance.max(0.0));
+            let published = model.log_predictive_density(mean, &moments, &test.y);
+            measures.push(("lpd_as_published", published - scaling.log_deviation()));
+            Ok(measures)
+        })
     }
 }
 
@@ -153,97 +197,13 @@ pub fn of_labels(odds: &[f64], test: &Dataset, fitted: &[f64], train: &Dataset) 
     ]
 }
 
-/// Accuracy and mean log predictive density of labels for Gaussian process classification, the latter also by the published rule.
-pub(super) struct ProcessLabels {
-    pub(super) model: Arc<GaussianProcessClassification>,
-    pub(super) test: Dataset,
-}
-
-impl Evaluator for ProcessLabels {
-    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
-        let (mean, variances) = (family.mean(params), family.variances(params)?);
-        let mut odds = vec![0.0; self.test.rows()];
-        self.model.log_odds_from_moments(self.test.x.as_ref(), mean, &variances, &mut odds)?;
-        let published = label_odds(&self.model, self.test.x.as_ref(), mean)?;
-        Ok(vec![
-            ("accuracy", accuracy(&odds, &self.test.y)),
-            ("lpd", log_predictive_density(&odds, &self.test.y)),
-            ("lpd_as_published", log_predictive_density(&published, &self.test.y)),
-        ])
-    }
-}
-
-/// Index of the first network weight: the logarithms of two precisions come before.
-const FIRST_WEIGHT: usize = 2;
-
-/// Root mean squared error and mean log predictive density of responses, in the units of the data, and the share of the
-/// network's weights with means near zero; at the end of the fit also the density of these means.
-pub(super) struct Responses {
-    pub(super) model: Arc<NeuralRegression>,
-    pub(super) test: Dataset,
-    pub(super) scaling: Scaling,
-}
-
-impl Evaluator for Responses {
-    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
-        let (mean, variances) = (family.mean(params), family.variances(params)?);
-        let (mut means, mut spreads) = (vec![0.0; self.test.rows()], vec![0.0; self.test.rows()]);
-        self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances, &mut means, &mut spreads);
-        let lpd = normal_log_predictive_density(&means, &spreads, &self.test.y);
-        let mut measures = of_responses(&means, lpd, &self.test, &self.scaling);
-        measures.extend(of_weights(&mean[FIRST_WEIGHT..]));
-        Ok(measures)
-    }
-
-    fn vectors(&self, family: &dyn GaussianFamily, params: &[f64]) -> Vec<(Vector, Vec<f64>)> {
-        let density = density(&family.mean(params)[FIRST_WEIGHT..]);
-        vec![(Vector::Weight, PLACES.to_vec()), (Vector::WeightDensity, density)]
-    }
-}
-
 fn of_responses(means: &[f64], lpd: f64, test: &Dataset, scaling: &Scaling) -> Measures {
     let error = root_mean_squared_error(means, &test.y);
     vec![("rmse", error * scaling.deviation), ("lpd", lpd - scaling.log_deviation())]
 }
 
-/// Metrics of responses for a Gaussian process with Student noise, and the log predictive density with the published
-/// variance.
-pub(super) struct ProcessResponses {
-    pub(super) model: Arc<RobustGaussianProcess>,
-    pub(super) train: Dataset,
-    pub(super) test: Dataset,
-    pub(super) scaling: Scaling,
-}
-
-impl Evaluator for ProcessResponses {
-    fn measure(&self, family: &dyn GaussianFamily, params: &[f64], _: Stream) -> Result<Measures, Error> {
-        let (mean, variances) = (family.mean(params), family.variances(params)?);
-        let moments = self.model.predict_from_moments(self.test.x.as_ref(), mean, &variances)?;
-        let means: Vec<f64> = moments.iter().map(|(mean, _)| *mean).collect();
-        let lpd = self.model.log_predictive_density(mean, &moments, &self.test.y);
-        let mut measures = of_responses(&means, lpd, &self.test, &self.scaling);
-        let published = self.as_published(mean, &variances, &means)?;
-        measures.push(("lpd_as_published", published - self.scaling.log_deviation()));
-        Ok(measures)
-    }
-}
-
-impl ProcessResponses {
-    fn as_published(&self, mean: &[f64], variances: &[f64], means: &[f64]) -> Result<f64, Error> {
-        let (x, new) = (self.train.x.as_ref(), self.test.x.as_ref());
-        // Order of coordinates: log eps_y, log eps_f, log a, log nu, lengths, field.
-        let (nugget, amplitude) = ((2.0 * mean[1]).exp() + 1e-6, mean[2]);
-        let first = 4 + x.ncols();
-        let mut square = kernel(x, x, amplitude, &mean[4..first]);
-        (0..x.nrows()).for_each(|i| square[(i, i)] += nugget);
-        let cross = kernel(x, new, amplitude, &mean[4..first]);
-        let prior = (2.0 * amplitude).exp();
-        let spreads = predictive_variance(prior, cross.as_ref(), square.as_ref(), &variances[first..])?;
-        let moments: Vec<(f64, f64)> =
-            means.iter().copied().zip(spreads.into_iter().map(|v| v.max(0.0))).collect();
-        Ok(self.model.log_predictive_density(mean, &moments, &self.test.y))
-    }
-}
+/// Index of the first network weight: the logarithms of two precisions come before.
+const FIRST_WEIGHT: usize = 2;
 
 /// Number of rows of a stand-in for each row that is used, so that subsets of any ratio can be drawn.
 const SPARE: usize = 4;
@@ -257,11 +217,7 @@ impl Target {
     ///
     /// # Errors
     /// If the target is another, a setting is invalid, data cannot be loaded, or there are too few rows with a label.
-    pub(super) fn subset_rows(
-        &self,
-        catalogue: &Catalogue,
-        replicate: Seed,
-    ) -> Result<(Dataset, Dataset), Error> {
+    pub(super) fn subset_rows(&self, catalogue: &Catalogue, replicate: Seed) -> Result<[Dataset; 2], Error> {
         let Self::SubsetLogistic { data, rows, held_out, ratio, seed, splits, .. } = self else {
             return Err(Error::invalid(format!("{} is no subset", self.kind())));
         };
@@ -271,7 +227,7 @@ impl Target {
         let seed = if *splits { replicate.named(self.kind()) } else { seed };
         let strata = Strata { train: *rows, test: *held_out, ratio: *ratio };
         let Standardised { train, test, .. } = Standardised::new(&Split::stratified(&all, strata, seed)?)?;
-        Ok((train, test))
+        Ok([train, test])
     }
 }
 
@@ -300,7 +256,7 @@ impl Target {
     ///
     /// # Errors
     /// If the target is another, or a setting is invalid.
-    pub(super) fn synthetic_rows(&self) -> Result<(Dataset, Dataset), Error> {
+    pub(super) fn synthetic_rows(&self) -> Result<[Dataset; 2], Error> {
         let Self::SyntheticLogistic { name, rows, held_out, dim, rate, correlation, seed, .. } = self else {
             return Err(Error::invalid(format!("{} has no synthetic rows", self.kind())));
         };
@@ -323,7 +279,7 @@ impl Target {
         let seed = Seed::new(*seed).named(self.kind());
         let all = drawn(name, seed, [rows + held_out, *dim], *rate, *correlation);
         let part = |from: usize, to: usize| all.select(&(from..to).collect::<Vec<_>>());
-        Ok((part(0, *rows), part(*rows, rows + held_out)))
+        Ok([part(0, *rows), part(*rows, rows + held_out)])
     }
 }
 
@@ -341,12 +297,7 @@ fn drawn(name: &str, seed: Seed, [count, dim]: [usize; 2], rate: f64, correlatio
         let factor = common * stream.normal();
         (1..dim).for_each(|k| x[(i, k)] = factor + own * stream.normal());
     }
-    for k in 1..dim {
-        let column = x.col_as_slice_mut(k);
-        let mean = column.iter().sum::<f64>() / count as f64;
-        let square = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count as f64;
-        column.iter_mut().for_each(|x| *x = (*x - mean) / square.sqrt());
-    }
+    (1..dim).for_each(|k| standardise(x.col_as_slice_mut(k)));
     let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
     let slopes: Vec<f64> = (0..count).map(|i| (1..dim).map(|k| sign(k) * x[(i, k)]).sum()).collect();
     let probability = |intercept: f64, slope: f64| numeric::scalar::sigmoid(intercept + slope);
@@ -418,13 +369,21 @@ const HALF: f64 = 40.0;
 pub(super) fn of_weights(means: &[f64]) -> Measures {
     let count = means.len() as f64;
     let near = means.iter().filter(|mean| mean.abs() < 0.1).count() as f64;
-    vec![("weights_below_0.1", near / count), ("weights_deviation", deviation(means))]
+    vec![("weights_below_0.1", near / count), ("weights_deviation", moments(means).1)]
 }
 
-fn deviation(means: &[f64]) -> f64 {
-    let count = means.len() as f64;
-    let centre = means.iter().sum::<f64>() / count;
-    (means.iter().map(|mean| (mean - centre).powi(2)).sum::<f64>() / count).sqrt()
+/// Mean and standard deviation of all values.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt())
+}
+
+/// Subtracts the mean, and divides by the standard deviation unless it is 0.
+pub(super) fn standardise(values: &mut [f64]) {
+    let (mean, deviation) = moments(values);
+    let scale = if deviation > 0.0 { deviation } else { 1.0 };
+    values.iter_mut().for_each(|value| *value = (*value - mean) / scale);
 }
 
 /// Kernel density estimate of the means at [`PLACES`], with a Gaussian kernel and Silverman's bandwidth.
@@ -437,7 +396,7 @@ pub(super) fn density(means: &[f64]) -> Vec<f64> {
     let mut sorted = means.to_vec();
     let range = quantile(&mut sorted, 0.75) - quantile(&mut sorted, 0.25);
     let count = means.len() as f64;
-    let width = (0.9 * deviation(means).min(range / 1.34) * count.powf(-0.2)).max(0.005);
+    let width = (0.9 * moments(means).1.min(range / 1.34) * count.powf(-0.2)).max(0.005);
     let scale = 1.0 / (count * width * (2.0 * std::f64::consts::PI).sqrt());
     let at =
         |x: f64| scale * means.iter().map(|mean| (-0.5 * ((x - mean) / width).powi(2)).exp()).sum::<f64>();
@@ -448,34 +407,25 @@ pub(super) fn density(means: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn target(data: &str, ratio: Option<f64>) -> Target {
-        let (data, rows, held_out, prior_scale) = (data.to_owned(), 300, 100, 1.0);
-        Target::SubsetLogistic {
-            name: None,
-            data,
-            rows,
-            held_out,
-            ratio,
-            prior_scale,
-            seed: 1,
-            splits: false,
-        }
+    fn target(data: &str, more: &str) -> Target {
+        let rows = "kind = 'subset-logistic'\nrows = 300\nheld_out = 100\nprior_scale = 1.0\nseed = 1";
+        toml::from_str(&format!("{rows}\ndata = '{data}'\n{more}")).unwrap()
     }
 
     #[test]
     fn an_absent_set_is_stood_in_for_and_says_so() {
         let catalogue = Catalogue::new(None);
         for name in ["higgs", "susy", "miniboone", "covtype", "covtype_fir"] {
-            let (train, test) = target(name, None).subset_rows(&catalogue, Seed::new(7)).unwrap();
+            let [train, test] = target(name, "").subset_rows(&catalogue, Seed::new(7)).unwrap();
             assert_eq!((train.rows(), test.rows()), (300, 100));
-            assert!(train.is_synthetic && target(name, None).digest(&catalogue).unwrap().is_none());
+            assert!(train.is_synthetic && target(name, "").digest(&catalogue).unwrap().is_none());
             let mean = train.x.col_as_slice(0).iter().sum::<f64>() / 300.0;
             assert!(mean.abs() < 1e-12 && (0..300).all(|row| train.x[(row, 0)] > -900.0), "{name}");
         }
-        let (train, _) = target("pima", None).subset_rows(&catalogue, Seed::new(7)).unwrap();
-        assert!(!train.is_synthetic && target("pima", None).digest(&catalogue).unwrap().is_some());
+        let [train, _] = target("pima", "").subset_rows(&catalogue, Seed::new(7)).unwrap();
+        assert!(!train.is_synthetic && target("pima", "").digest(&catalogue).unwrap().is_some());
         // Counterexamples: a set without stand-in, and targets on whole sets.
-        assert!(target("magic_gamma_full", None).subset_rows(&catalogue, Seed::new(7)).is_err());
+        assert!(target("magic_gamma_full", "").subset_rows(&catalogue, Seed::new(7)).is_err());
         let (data, standardised) = ("susy".to_owned(), true);
         assert!(Target::Logistic { data, standardised, prior_scale: 1.0 }.digest(&catalogue).is_err());
     }
@@ -484,23 +434,21 @@ mod tests {
     fn the_ratio_is_that_of_the_training_rows_alone() {
         let catalogue = Catalogue::new(None);
         let ones = |data: &Dataset| data.y.iter().sum::<f64>();
-        let (even, test) = target("susy", Some(0.5)).subset_rows(&catalogue, Seed::new(7)).unwrap();
-        let (rare, same) = target("susy", Some(0.02)).subset_rows(&catalogue, Seed::new(7)).unwrap();
+        let [even, test] = target("susy", "ratio = 0.5").subset_rows(&catalogue, Seed::new(7)).unwrap();
+        let [rare, same] = target("susy", "ratio = 0.02").subset_rows(&catalogue, Seed::new(7)).unwrap();
         assert_eq!((ones(&even), ones(&rare)), (150.0, 6.0));
         assert_eq!(test.y, same.y);
         assert!((30.0..70.0).contains(&ones(&test)));
-        assert!(target("susy", Some(0.0)).subset_rows(&catalogue, Seed::new(7)).is_err());
+        assert!(target("susy", "ratio = 0.0").subset_rows(&catalogue, Seed::new(7)).is_err());
     }
 
     #[test]
     fn replicates_share_their_rows_unless_they_split() {
         let catalogue = Catalogue::new(None);
-        let rows = |splits, replicate| {
-            let mut target = target("susy", None);
-            if let Target::SubsetLogistic { splits: of, .. } = &mut target {
-                *of = splits;
-            }
-            target.subset_rows(&catalogue, Seed::new(replicate)).unwrap().0.x
+        let rows = |splits: bool, replicate| {
+            let target = target("susy", &format!("splits = {splits}"));
+            let [train, _] = target.subset_rows(&catalogue, Seed::new(replicate)).unwrap();
+            train.x
         };
         assert_eq!(rows(false, 1), rows(false, 2));
         assert_eq!(rows(true, 1), rows(true, 1));
@@ -509,32 +457,24 @@ mod tests {
 
     #[test]
     fn a_label_of_its_own_takes_the_place_of_the_data_set() {
-        let mut named = target("susy", None);
-        assert_eq!(named.label(), "susy");
-        if let Target::SubsetLogistic { name, .. } = &mut named {
-            *name = Some("small".into());
-        }
+        let named = target("susy", "name = 'small'");
         assert_eq!((named.label(), named.data()), ("small", Some("susy")));
+        assert_eq!(target("susy", "").label(), "susy");
     }
 
-    fn synthetic(rate: f64, seed: u64) -> Target {
-        let (name, rows, held_out, dim) = ("synthetic".to_owned(), 15_000, 5_000, 4);
-        Target::SyntheticLogistic {
-            name,
-            rows,
-            held_out,
-            dim,
-            rate,
-            correlation: 0.8,
-            prior_scale: 1.0,
-            seed,
-        }
+    const SYNTHETIC: &str = "kind = 'synthetic-logistic'\nname = 'synthetic'\nrows = 15_000\nheld_out = 5_000\ndim = 4\n\
+                             rate = 0.1\ncorrelation = 0.8\nprior_scale = 1.0\nseed = 3";
+
+    /// Rows of the synthetic target with a setting replaced.
+    fn synthetic(from: &str, to: &str) -> Result<[Dataset; 2], Error> {
+        assert!(SYNTHETIC.contains(from));
+        toml::from_str::<Target>(&SYNTHETIC.replacen(from, to, 1)).unwrap().synthetic_rows()
     }
 
     /// Correlation and rate over 20 000 rows: the standard errors are at most 0.003, and the test allows six of them.
     #[test]
     fn rows_are_standardised_correlated_and_of_the_rate() {
-        let (train, test) = synthetic(0.1, 3).synthetic_rows().unwrap();
+        let [train, test] = synthetic("", "").unwrap();
         assert_eq!((train.rows(), test.rows(), train.inputs()), (15_000, 5_000, 4));
         let value = |i: usize, k: usize| {
             if i < 15_000 { train.x[(i, k)] } else { test.x[(i - 15_000, k)] }
@@ -546,32 +486,25 @@ mod tests {
         assert!((mean(&|i| value(i, 1) * value(i, 2)) - 0.8).abs() < 0.02);
         let rate = |train: &Dataset, test: &Dataset| train.y.iter().chain(&test.y).sum::<f64>() / 20_000.0;
         assert!((rate(&train, &test) - 0.1).abs() < 0.013);
-        let (other, others) = synthetic(0.3, 3).synthetic_rows().unwrap();
+        let [other, others] = synthetic("rate = 0.1", "rate = 0.3").unwrap();
         assert!((rate(&other, &others) - 0.1).abs() > 0.1, "another rate is seen");
-        assert_eq!(synthetic(0.1, 3).synthetic_rows().unwrap().0, train);
-        assert_ne!(synthetic(0.1, 4).synthetic_rows().unwrap().0.x, train.x);
+        assert_eq!(synthetic("", "").unwrap()[0], train);
+        assert_ne!(synthetic("seed = 3", "seed = 4").unwrap()[0].x, train.x);
     }
 
     #[test]
-    fn settings_are_refused_by_name() {
-        let refused = |change: fn(&mut Target)| {
-            let mut changed = synthetic(0.1, 1);
-            change(&mut changed);
-            changed.synthetic_rows().unwrap_err().to_string()
-        };
-        macro_rules! with {
-            ($field:ident = $value:expr) => {
-                refused(|target| {
-                    if let Target::SyntheticLogistic { $field, .. } = target {
-                        *$field = $value;
-                    }
-                })
-            };
+    fn a_wrong_setting_is_named() {
+        for (from, to, named) in [
+            ("'synthetic'", "'pima'", "synthetic"),
+            ("rows = 15_000", "rows = 1", "rows"),
+            ("held_out = 5_000", "held_out = 0", "held out"),
+            ("dim = 4", "dim = 1", "dim"),
+            ("rate = 0.1", "rate = 1.0", "rate"),
+            ("correlation = 0.8", "correlation = nan", "correlation"),
+        ] {
+            let error = synthetic(from, to).unwrap_err().to_string();
+            assert!(error.contains(named), "{to}: {error}");
         }
-        assert!(with!(name = "pima".to_owned()).contains("synthetic"));
-        assert!(with!(rows = 1).contains("rows") && with!(held_out = 0).contains("held out"));
-        assert!(with!(dim = 1).contains("dim") && with!(rate = 1.0).contains("rate"));
-        assert!(with!(correlation = f64::NAN).contains("correlation"));
     }
 
     /// Integral of the density by the trapezoidal rule.

@@ -14,8 +14,6 @@ pub enum Start {
     Jittered,
     /// Means from a standard normal, scales about 1.1: see [`mcsa_families::Start::twice_softplus`].
     TwiceSoftplus,
-    /// Means from a standard normal, scale 1.
-    UnitScale,
     /// Means from a standard normal, all rho equal.
     FixedRho {
         /// Value of rho.
@@ -76,7 +74,6 @@ impl Start {
             Self::Standard => Drawn::standard(),
             Self::Jittered => Drawn::jittered(),
             Self::TwiceSoftplus => Drawn::twice_softplus(),
-            Self::UnitScale => Drawn::unit_scale(),
             Self::FixedRho { rho } => Drawn::fixed_rho(rho),
             Self::Probit => Drawn::probit(),
             Self::At { scale, spread } => with(spread, scale),

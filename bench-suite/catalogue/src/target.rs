@@ -1,52 +1,37 @@
 //! Targets by name.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Seed, Separable, fits_in_memory, square_fits_in_memory};
-use mcsa_data::{Catalogue, DataError, Dataset, Standardised};
+use mcsa_core::{Error, Seed, fits_in_memory, square_fits_in_memory};
+use mcsa_data::{Catalogue, DataError, Standardised};
 use mcsa_models::{
-    Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Link,
-    Logistic, NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior,
-    SkewNormal, StockVolatility,
+    Banana, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic, Logistic,
+    NeuralRegression, Probit, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal,
+    StockVolatility,
 };
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
-use super::problem::{Divergence, LogEvidence, Moments};
 use super::processes::index_levels;
-use super::regression::correlated_gaussian;
-use super::regression::{Labels, ProcessLabels, ProcessResponses, Responses};
-use super::regression::{halves, scaled};
-use super::{Case, Evaluator, First, LocalConfig, LogisticRows, Method, Posterior, Problem, SparseConfig};
+use super::regression::{correlated_gaussian, halves, scaled};
+use super::{
+    Case, FirstState, LocalConfig, LogisticRows, Method, Posterior, Problem, SparseConfig, is_default,
+};
 
 /// A target by name, with its settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Target {
     /// Mean 0, covariance 1.
-    StandardGaussian {
-        /// The dimension.
-        dim: usize,
-    },
+    StandardGaussian { dim: usize },
     /// Means `1, -1, 1, ..`, standard deviations from 0.5 to 2, all pairs equally correlated.
-    CorrelatedGaussian {
-        /// The dimension.
-        dim: usize,
-        /// Correlation of each pair.
-        correlation: f64,
-    },
+    CorrelatedGaussian { dim: usize, correlation: f64 },
     /// Gaussian with independent coordinates of random variance (CW): drawn once, equal in all replicates.
-    DiagonalGaussian {
-        /// The dimension.
-        dim: usize,
-    },
+    DiagonalGaussian { dim: usize },
     /// Gaussian with a random Wishart covariance (pMCSA): drawn once, equal in all replicates.
-    WishartGaussian {
-        /// The dimension.
-        dim: usize,
-        /// Degrees of freedom.
-        freedom: f64,
-    },
+    WishartGaussian { dim: usize, freedom: f64 },
     /// The skew normal of MSC.
     SkewNormal,
     /// Banana-shaped density.
@@ -58,7 +43,6 @@ pub enum Target {
     },
     /// Neal's funnel.
     Funnel {
-        /// The dimension.
         dim: usize,
         /// Scale of the log variance.
         scale: f64,
@@ -72,7 +56,6 @@ pub enum Target {
     },
     /// Mixture of two standard normals at a distance.
     Modes {
-        /// The dimension.
         dim: usize,
         /// Distance between the two means.
         distance: f64,
@@ -84,10 +67,7 @@ pub enum Target {
     /// Radon levels in homes, by county.
     Radon,
     /// Stochastic volatility of a time series, or of its synthetic stand-in if it is absent and has one.
-    StockVolatility {
-        /// Name of the time series.
-        data: String,
-    },
+    StockVolatility { data: String },
     /// Stochastic volatility of the monthly returns of one currency. The path is fitted; fits of the family `twisted` also
     /// learn theta (MSC).
     FxVolatility {
@@ -95,31 +75,17 @@ pub enum Target {
         data: String,
         /// Column of the currency.
         series: String,
-        /// Mean of the first state.
-        first: First,
+        first: FirstState,
     },
     /// Logistic regression with hierarchical scales (MCMC-SE).
-    HierarchicalLogistic {
-        /// The data set.
-        data: String,
-        /// True if inputs are standardised.
-        standardised: bool,
-    },
+    HierarchicalLogistic { data: String, standardised: bool },
     /// Logistic regression with a normal prior.
-    Logistic {
-        /// The data set.
-        data: String,
-        /// True if inputs are standardised.
-        standardised: bool,
-        /// Standard deviation of the prior.
-        prior_scale: f64,
-    },
+    Logistic { data: String, standardised: bool, prior_scale: f64 },
     /// Logistic regression with a normal prior on synthetic rows with a rare class and correlated features, drawn once. The first
     /// coordinate is the intercept.
     SyntheticLogistic {
         /// Label of the target, which begins with `synthetic`.
         name: String,
-        /// Number of training rows.
         rows: usize,
         /// Number of further rows that are held out.
         held_out: usize,
@@ -129,9 +95,7 @@ pub enum Target {
         rate: f64,
         /// Correlation of each pair of features.
         correlation: f64,
-        /// Standard deviation of the prior.
         prior_scale: f64,
-        /// Seed of the rows.
         seed: u64,
     },
     /// Logistic regression with a normal prior and an intercept on a subset of a large data set, or of its synthetic stand-in if the
@@ -140,21 +104,18 @@ pub enum Target {
         /// Label of the target; by default the name of the data set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The data set.
         data: String,
-        /// Number of training rows.
         rows: usize,
         /// Number of further rows that are held out. Their shares of labels are those of the data set.
         held_out: usize,
         /// Share of the label 1 among the training rows; by default that of the data set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ratio: Option<f64>,
-        /// Standard deviation of the prior.
         prior_scale: f64,
         /// Seed of the subset, and of the stand-in.
         seed: u64,
         /// True if each replicate draws a subset of its own; else all share one.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         splits: bool,
     },
     /// Sparse Gaussian process on a subset of a data set, or of its synthetic stand-in if the data set is absent; regression with
@@ -166,41 +127,19 @@ pub enum Target {
     LocalRegression(LocalConfig),
     /// Probit regression with a standard normal prior (MSC).
     Probit {
-        /// The data set.
         data: String,
         /// True if the fit uses all rows and holds out none.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         complete: bool,
     },
     /// Gaussian process classification (MCMC-SE).
-    GpClassification {
-        /// The data set.
-        data: String,
-        /// True if inputs are standardised.
-        standardised: bool,
-    },
+    GpClassification { data: String, standardised: bool },
     /// Neural network regression with one hidden layer (pMCSA).
-    NeuralRegression {
-        /// The data set.
-        data: String,
-        /// Number of hidden units.
-        hidden: usize,
-    },
+    NeuralRegression { data: String, hidden: usize },
     /// Gaussian process regression with Student noise (pMCSA).
-    RobustGp {
-        /// The data set.
-        data: String,
-    },
+    RobustGp { data: String },
     /// Case of a verdict: a target with known moments, or a planted failure.
-    Case {
-        /// The case.
-        case: Case,
-    },
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
+    Case { case: Case },
 }
 
 /// Seed of random targets, which are drawn once.
@@ -214,106 +153,72 @@ impl Target {
     pub fn build(&self, catalogue: &Catalogue, seed: Seed) -> Result<Problem, Error> {
         self.check_size()?;
         let mut fixed = FIXED.named(self.kind()).stream(0, 0);
+        let by_moments = |target: Arc<dyn Posterior>| Ok(Problem::moments(target));
         match self {
-            Self::StandardGaussian { dim } => gaussian(Gaussian::standard(*dim)),
+            Self::StandardGaussian { dim } => Problem::gaussian(Gaussian::standard(*dim)),
             Self::CorrelatedGaussian { dim, correlation } => {
-                gaussian(correlated_gaussian(*dim, *correlation)?)
+                Problem::gaussian(correlated_gaussian(*dim, *correlation)?)
             }
-            Self::DiagonalGaussian { dim } => gaussian(Gaussian::random_diagonal(*dim, &mut fixed)?),
+            Self::DiagonalGaussian { dim } => Problem::gaussian(Gaussian::random_diagonal(*dim, &mut fixed)?),
             Self::WishartGaussian { dim, freedom } => {
-                gaussian(Gaussian::random_wishart(*dim, *freedom, &mut fixed)?)
+                Problem::gaussian(Gaussian::random_wishart(*dim, *freedom, &mut fixed)?)
             }
-            Self::SkewNormal => Ok(evaluated(SkewNormal::msc(), Moments)),
-            Self::Banana { width, bend } => Ok(evaluated(Banana::new(*width, *bend)?, Moments)),
-            Self::Funnel { dim, scale } => Ok(evaluated(Funnel::new(*dim, *scale)?, Moments)),
-            Self::Moons { .. } | Self::Modes { .. } => Ok(evaluated(self.mixture()?, Moments)),
-            Self::EightSchools => {
-                let model = Arc::new(EightSchools::non_centred());
-                let effects = model.effects().to_vec();
-                Ok(Problem::new(model.clone(), Moments).of_data(model, effects))
-            }
+            Self::SkewNormal => by_moments(Arc::new(SkewNormal::msc())),
+            Self::Banana { width, bend } => by_moments(Arc::new(Banana::new(*width, *bend)?)),
+            Self::Funnel { dim, scale } => by_moments(Arc::new(Funnel::new(*dim, *scale)?)),
+            Self::Moons { .. } | Self::Modes { .. } => by_moments(Arc::new(self.mixture()?)),
+            Self::EightSchools => by_moments(Arc::new(EightSchools::non_centred())),
+            Self::Case { case } => by_moments(case.posterior(catalogue)?.posterior),
+            Self::FxVolatility { .. } => by_moments(Arc::new(self.volatility(catalogue)?)),
             Self::Radon => {
                 let data = catalogue.radon()?;
-                let (counties, observed) = (data.counties.len(), data.log_radon.clone());
-                Ok(by_evidence(Radon::new(counties, data.county, data.floor, data.log_radon)?, observed))
+                let model = Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?;
+                Ok(Problem::evidence(model))
             }
-            Self::Case { case } => Ok(Problem::new(case.posterior(catalogue)?.posterior, Moments)),
             Self::StockVolatility { data } => {
                 let levels = index_levels(catalogue, data)?.levels.col_as_slice(0).to_vec();
-                Ok(by_evidence(StockVolatility::new(levels.clone())?, levels))
+                Ok(Problem::evidence(StockVolatility::new(levels)?))
             }
             Self::HierarchicalLogistic { data, standardised } => {
-                let (train, test) = halves(catalogue, data, *standardised, seed)?;
-                let model = HierarchicalLogistic::new(train.x.as_ref(), &train.y, ScalePrior::HalfNormal)?;
-                Ok(labelled::<Logistic>(model, train.with_ones_last(), test.with_ones_last(), 2))
+                let rows = halves(catalogue, data, *standardised, seed)?;
+                let (x, y) = (rows[0].x.as_ref(), &rows[0].y);
+                let model = HierarchicalLogistic::new(x, y, ScalePrior::HalfNormal)?;
+                Ok(Problem::labels::<Logistic>(model, rows.map(|rows| rows.with_ones_last()), 2))
             }
             Self::Logistic { .. } | Self::SyntheticLogistic { .. } | Self::SubsetLogistic { .. } => {
                 let LogisticRows { model, train, test, .. } = self.logistic_rows(catalogue, seed)?;
-                Ok(labelled::<Logistic>(model, train, test, 0))
+                Ok(Problem::labels::<Logistic>(model, [train, test], 0))
             }
             Self::SparseProcess(_) | Self::LocalRegression(_) => {
                 Err(Error::invalid(format!("target {} is for metrics of the bound", self.kind())))
             }
-            Self::FxVolatility { .. } => Ok(evaluated(self.volatility(catalogue)?, Moments)),
             Self::Probit { .. } => {
                 let (train, test) = self.probit_rows(catalogue, seed)?;
                 let model = ProbitRegression::new(train.x.as_ref(), &train.y, 1.0)?;
                 Ok(match test {
-                    Some(test) => labelled::<Probit>(model, train, test, 0),
-                    None => {
-                        let model = Arc::new(model);
-                        Problem::new(model.clone(), Moments).of_data(model, train.y)
-                    }
+                    Some(test) => Problem::labels::<Probit>(model, [train, test], 0),
+                    None => Problem::moments(Arc::new(model)),
                 })
             }
             Self::GpClassification { data, standardised } => {
-                let (train, test) = halves(catalogue, data, *standardised, seed)?;
-                let model = Arc::new(GaussianProcessClassification::new(train.x.as_ref(), &train.y)?);
-                Ok(Problem::new(model.clone(), ProcessLabels { model, test }))
+                let [train, test] = halves(catalogue, data, *standardised, seed)?;
+                let model = GaussianProcessClassification::new(train.x.as_ref(), &train.y)?;
+                Ok(Problem::process_labels(model, test))
             }
             Self::NeuralRegression { data, hidden } => {
                 let Standardised { train, test, target, .. } = scaled(catalogue, data, seed)?;
                 let scaling = target.ok_or_else(|| no_responses(data))?;
-                let model = Arc::new(NeuralRegression::new(train.x.as_ref(), &train.y, *hidden)?);
-                let evaluator = Responses { model: model.clone(), test, scaling };
-                Ok(Problem::new(model.clone(), evaluator).of_data(model, train.y))
+                let model = NeuralRegression::new(train.x.as_ref(), &train.y, *hidden)?;
+                Ok(Problem::responses(model, test, scaling))
             }
             Self::RobustGp { data } => {
                 let Standardised { train, test, target, .. } = scaled(catalogue, data, seed)?;
                 let scaling = target.ok_or_else(|| no_responses(data))?;
-                let model = Arc::new(RobustGaussianProcess::new(train.x.as_ref(), &train.y)?);
-                let evaluator = ProcessResponses { model: model.clone(), train, test, scaling };
-                Ok(Problem::new(model, evaluator))
+                let model = RobustGaussianProcess::new(train.x.as_ref(), &train.y)?;
+                Ok(Problem::process_responses(model, [train, test], scaling))
             }
         }
     }
-}
-
-fn evaluated(posterior: impl Posterior + 'static, evaluator: impl Evaluator + 'static) -> Problem {
-    Problem::new(Arc::new(posterior), evaluator)
-}
-
-/// Problem with labels whose regression weights begin at coordinate `first`.
-fn labelled<L: Link + 'static>(
-    model: impl Posterior + Separable + 'static,
-    train: Dataset,
-    test: Dataset,
-    first: usize,
-) -> Problem {
-    let model = Arc::new(model);
-    let labels = train.y.clone();
-    let evaluator = Labels::<L> { target: model.clone(), train, test, first, link: PhantomData };
-    Problem::new(model.clone(), evaluator).of_data(model, labels)
-}
-
-fn gaussian(target: Gaussian) -> Result<Problem, Error> {
-    let evaluator = Divergence::new(&target)?;
-    Ok(evaluated(target, evaluator))
-}
-
-fn by_evidence(model: impl Posterior + Separable + 'static, observed: Vec<f64>) -> Problem {
-    let model = Arc::new(model);
-    Problem::new(model.clone(), LogEvidence { target: model.clone() }).of_data(model, observed)
 }
 
 fn no_responses(name: &str) -> Error {
@@ -362,33 +267,7 @@ impl Target {
 
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
-        let place = match self {
-            Self::StandardGaussian { .. } => 0,
-            Self::CorrelatedGaussian { .. } => 1,
-            Self::DiagonalGaussian { .. } => 2,
-            Self::WishartGaussian { .. } => 3,
-            Self::SkewNormal => 4,
-            Self::Banana { .. } => 5,
-            Self::Funnel { .. } => 6,
-            Self::Moons { .. } => 7,
-            Self::Modes { .. } => 8,
-            Self::EightSchools => 9,
-            Self::Radon => 10,
-            Self::StockVolatility { .. } => 11,
-            Self::FxVolatility { .. } => 12,
-            Self::HierarchicalLogistic { .. } => 13,
-            Self::Logistic { .. } => 14,
-            Self::Probit { .. } => 15,
-            Self::GpClassification { .. } => 16,
-            Self::NeuralRegression { .. } => 17,
-            Self::RobustGp { .. } => 18,
-            Self::SyntheticLogistic { .. } => 19,
-            Self::SubsetLogistic { .. } => 20,
-            Self::Case { .. } => 21,
-            Self::SparseProcess(_) => return "sparse-process",
-            Self::LocalRegression(_) => return "local-regression",
-        };
-        Self::ALL[place].0
+        self.into()
     }
 }
 

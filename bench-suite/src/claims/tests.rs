@@ -270,7 +270,7 @@ impl<'c> Scene<'c> {
         if contrast.steps > 0 {
             let mut results = self.results(&held, NOISE);
             for outcome in &mut results.outcomes {
-                outcome.job.task = outcome.job.task.of_length(contrast.steps - 1);
+                *outcome.job.task.length_mut() = contrast.steps - 1;
             }
             assert_eq!(contrast.find(&results).verdict, TooLittle, "{contrast:?}");
         }

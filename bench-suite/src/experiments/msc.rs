@@ -5,7 +5,7 @@ use mcsa_catalogue::published_rules::{Ancestry, TwoStates};
 use mcsa_core::{Seed, numeric};
 use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style, Summary};
 
-use crate::catalog::{First, Target};
+use crate::catalog::{FirstState, Target};
 use crate::claims::{Check, Checked, Columns, Finding, greatest, least, mean, median};
 use crate::figures::{FigureFile, columns, status};
 use crate::look;
@@ -36,15 +36,15 @@ pub(super) const CANDIDATES: [(&str, Check); 3] = [
 ];
 /// Checks of the claims on exchange rates.
 pub(super) const EVIDENCE: [(&str, Check); 6] = [
-    ("higher_in_the_middle", |results| higher(results, First::Level, "log_z", ("median", median))),
-    ("higher_on_average", |results| higher(results, First::Level, "log_z", ("mean", mean))),
+    ("higher_in_the_middle", |results| higher(results, FirstState::Level, "log_z", ("median", median))),
+    ("higher_on_average", |results| higher(results, FirstState::Level, "log_z", ("mean", mean))),
     ("several_are_clear", several_are_clear),
     ("higher_as_published", |results| {
-        higher(results, First::Level, "log_z_as_published", ("median", median))
+        higher(results, FirstState::Level, "log_z_as_published", ("median", median))
     }),
-    ("higher_from_zero", |results| higher(results, First::Zero, "log_z", ("median", median))),
+    ("higher_from_zero", |results| higher(results, FirstState::Zero, "log_z", ("median", median))),
     ("higher_from_zero_as_published", |results| {
-        higher(results, First::Zero, "log_z_as_published", ("median", median))
+        higher(results, FirstState::Zero, "log_z_as_published", ("median", median))
     }),
 ];
 
@@ -254,7 +254,7 @@ const MONTHS: u64 = 2_000;
 
 /// For each currency of the published data set, or of its stand-in, the log evidence under MSC less that under SMC in each replicate; an
 /// error if a currency is missing or fits are too short.
-fn differences(results: &Results, first: First, name: &str) -> Result<Vec<Vec<f64>>, String> {
+fn differences(results: &Results, first: FirstState, name: &str) -> Result<Vec<Vec<f64>>, String> {
     let all = results.series();
     let is_present = |data: &&str| all.iter().any(|series| series.target().data() == Some(data));
     let data = ["fx_fed_h10_18", "fx_ecb_18"].into_iter().find(is_present);
@@ -280,7 +280,7 @@ fn differences(results: &Results, first: First, name: &str) -> Result<Vec<Vec<f6
 /// differ by more than five fits of one currency show.
 fn higher(
     results: &Results,
-    first: First,
+    first: FirstState,
     name: &str,
     (summary, statistic): (&str, fn(&[f64]) -> f64),
 ) -> Checked {
@@ -298,7 +298,7 @@ pub(super) fn in_errors(values: &[f64]) -> f64 {
 
 /// Finding on currencies whose difference exceeds three standard errors.
 fn several_are_clear(results: &Results) -> Checked {
-    let found = differences(results, First::Level, "log_z")?;
+    let found = differences(results, FirstState::Level, "log_z")?;
     let errors: Vec<f64> = found.iter().map(|values| in_errors(values)).collect();
     if errors.iter().any(|error| error.is_nan()) {
         return Err("no spread over replicates".to_owned());

@@ -11,8 +11,8 @@ use mcsa_optim::{Adam, Schedule};
 use serde::{Deserialize, Serialize};
 
 use super::path::mean_and_error;
-use super::running::{Climbed, Log, Seen, Spent, Stretch, Trail};
-use super::{Done, Running, Tally, terms};
+use super::running::{Cost, Iterate, JobRun, Log, StageEnd, StageSpan, Work};
+use super::{JobEnd, Running, Tally, terms};
 use crate::catalog::{
     AnnealedConfig, Ansatz, FamilyConfig, LogisticRows, Method, OptimizerConfig, Pushed, SparseRows, Target,
     full_rank_at,
@@ -30,7 +30,7 @@ impl Fit {
         draws: usize,
         job: &Job,
         running: &Running<'_>,
-    ) -> Result<Option<Done>, Error> {
+    ) -> Result<Option<JobEnd>, Error> {
         let rows = self.target.logistic_rows(running.catalogue, job.seed)?;
         let place = self.start.place().unwrap_or((0.0, 1.0));
         let Pushed { family, params, terms: others } =
@@ -39,7 +39,8 @@ impl Fit {
         let counts = || terms(&model, others());
         let lane = || job.seed.named("measure").stream(0, self.steps);
         let measure = |params: &[f64]| measured(&rows, family, params, lane(), draws);
-        let run = Bounded::new(self, job, running)?.counting(&counts);
+        let of = |units| self.work_of(units);
+        let run = Bounded::new((self, &of), job, running, &counts)?;
         match self.method {
             Method::Minibatched { samples, batch } => {
                 let estimator = Minibatched::new(batch, FlowElbo::new(samples));
@@ -117,17 +118,13 @@ struct Records {
 }
 
 impl Log<Records> for &Measure<'_> {
-    fn is_empty(&self, records: &Records) -> bool {
-        records.rows.is_empty()
-    }
-
-    fn record(&self, records: &mut Records, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
-        let mut values = self(seen.params)?;
-        if !spent.counts.is_empty() {
-            values.push(("terms", spent.counts.values().sum::<u64>() as f64));
+    fn record(&self, records: &mut Records, at: Iterate<'_>, cost: &Cost) -> Result<(), Error> {
+        let mut values = self(at.params)?;
+        if !cost.counts.is_empty() {
+            values.push(("terms", cost.counts.values().sum::<u64>() as f64));
         }
-        values.push(("seconds", spent.seconds));
-        records.rows.push(Row::new(seen.step, values));
+        values.push(("seconds", cost.seconds));
+        records.rows.push(Row::new(at.step, values));
         Ok(())
     }
 }
@@ -137,22 +134,22 @@ struct Bounded<'s> {
     fit: &'s Fit,
     job: &'s Job,
     running: &'s Running<'s>,
-    trail: Trail<'s, Records>,
+    run: JobRun<'s, Records>,
     /// Steps of the first part.
     from: u64,
-    counts: &'s dyn Fn() -> Tally,
 }
 
 impl<'s> Bounded<'s> {
-    /// The fit of a job from its start, or from its checkpoint.
-    pub(super) fn new(fit: &'s Fit, job: &'s Job, running: &'s Running<'s>) -> Result<Self, Error> {
-        let trail = Trail::resume(job, running, Records::default())?;
-        Ok(Self { fit, job, running, trail, from: 0, counts: &Tally::new })
-    }
-
-    /// Counts evaluations; their sum is the metric `terms` of the row at the end.
-    pub(super) fn counting(self, counts: &'s dyn Fn() -> Tally) -> Self {
-        Self { counts, ..self }
+    /// The fit of a job from its start, or from its checkpoint. The sum of its evaluations is the metric `terms` of its row.
+    fn new(
+        (fit, of): (&'s Fit, &'s dyn Fn(u64) -> u64),
+        job: &'s Job,
+        running: &'s Running<'s>,
+        counts: &'s dyn Fn() -> Tally,
+    ) -> Result<Self, Error> {
+        let work = Work { units: fit.units(), of, counts };
+        let run = JobRun::resume(job, running, Records::default(), work)?;
+        Ok(Self { fit, job, running, run, from: 0 })
     }
 
     /// Parameters at the end of a first part of as many steps; those at its start if there are none. `None` if it was interrupted.
@@ -162,8 +159,8 @@ impl<'s> Bounded<'s> {
     /// ```
     ///
     /// # Errors
-    /// If the part is refused, or diverges.
-    pub(super) fn first<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
+    /// If the part cannot start, or diverges.
+    fn first<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
         (target, family, estimator): (&P, &F, E),
         steps: u64,
@@ -173,53 +170,43 @@ impl<'s> Bounded<'s> {
         if steps == 0 {
             return Ok(Some(start));
         }
-        if self.trail.reached > 0 {
-            return Ok(Some(self.trail.records.first.clone()));
+        if self.run.reached > 0 {
+            return Ok(Some(self.run.records.first.clone()));
         }
         let rate = Schedule::drops(0.01, 0.1, vec![steps / 2, steps - steps / 6])?;
         let (optimizer, seed) = (OptimizerConfig::Adam(Adam::new(rate)?), self.job.seed.named("first"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let Some(Climbed { fit, failure, .. }) = self.climb(&ascent, 0, &(), start)? else { return Ok(None) };
+        let before = self.fit.start.warm_steps();
+        let stage = StageSpan { to: steps, before, ..StageSpan::default() };
+        let Some(StageEnd { fit, failure, .. }) = self.run.ascend(&ascent, stage, &(), start)? else {
+            return Ok(None);
+        };
         if let Some(failure) = failure {
             return Err(Error::invalid(format!("first part: {failure}")));
         }
-        self.trail.records.first = fit.params().to_vec();
+        self.run.records.first = fit.params().to_vec();
         Ok(Some(fit.params().to_vec()))
     }
 
     /// Makes the remaining steps from these parameters, and measures their end. `None` if it was interrupted.
     ///
     /// # Errors
-    /// If it is refused at its start; a fit that diverges is a result.
-    pub(super) fn finish<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
+    /// If the fit cannot start; one that diverges is a result.
+    fn finish<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         mut self,
         (target, family, estimator): (&P, &F, E),
         params: Vec<f64>,
-        measure: &'s Measure<'s>,
-    ) -> Result<Option<Done>, Error> {
+        measure: &Measure<'_>,
+    ) -> Result<Option<JobEnd>, Error> {
         let (optimizer, seed) = (self.fit.optimizer.clone(), self.job.seed.named("fit"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let found = self.climb(&ascent, 1, &measure, params)?;
-        let Some(Climbed { fit, outcome, failure }) = found else { return Ok(None) };
+        let (from, to, before) = (self.from, self.fit.steps, self.fit.start.warm_steps());
+        let stage = StageSpan { number: 1, from, to, before, rows: &[to], auxiliary: None };
+        let end = self.run.ascend(&ascent, stage, &measure, params)?;
+        let Some(StageEnd { fit, outcome, failure }) = end else { return Ok(None) };
         (self.running.last)(fit.params());
-        let ended = Ended { failure, outcome, ..self.trail.spent(self.counts).ended() };
-        Ok(Some((self.trail.records.rows, ended)))
-    }
-
-    fn climb<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
-        &mut self,
-        ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
-        number: usize,
-        log: &dyn Log<Records>,
-        params: Vec<f64>,
-    ) -> Result<Option<Climbed<E::State>>, Error> {
-        let (fit, last) = (self.fit, [self.fit.steps]);
-        let (from, to) = if number == 0 { (0, self.from) } else { (self.from, fit.steps) };
-        let (rows, after) = (&last[..number], fit.steps - to);
-        let work = |steps| fit.work_of(steps, 0);
-        let auxiliary = None;
-        let stretch = Stretch { number, from, to, after, work: &work, rows, auxiliary, counts: self.counts };
-        self.trail.climb(ascent, &stretch, log, params)
+        let ended = Ended { failure, outcome, ..self.run.meter.cost().ended() };
+        Ok(Some((self.run.records.rows, ended)))
     }
 }
 
@@ -234,11 +221,12 @@ impl Fit {
         draws: usize,
         job: &Job,
         running: &Running<'_>,
-    ) -> Result<Option<Done>, Error> {
+    ) -> Result<Option<JobEnd>, Error> {
         let model = self.target.local_rows(running.catalogue, job.seed)?;
         let (globals, (mean, scale)) = (model.num_globals(), self.start.place().unwrap_or((0.0, 1.0)));
         let (means, scales) = (vec![mean; globals], vec![scale; globals]);
-        let (run, seed) = (Bounded::new(self, job, running)?, job.seed.named("measure"));
+        let of = |units| self.work_of(units);
+        let (run, seed) = (Bounded::new((self, &of), job, running, &Tally::new)?, job.seed.named("measure"));
         match (&self.family, &self.method) {
             (FamilyConfig::SemiAnnealed(config), &Method::Minibatched { samples, batch }) => {
                 let family = config.family(model.clone());
@@ -318,7 +306,7 @@ impl Fit {
         draws: usize,
         job: &Job,
         running: &Running<'_>,
-    ) -> Result<Option<Done>, Error> {
+    ) -> Result<Option<JobEnd>, Error> {
         let rows = self.target.sparse_rows(running.catalogue, job.seed)?;
         let (Method::Minibatched { samples, batch }, Target::SparseProcess(settings)) =
             (&self.method, &self.target)
@@ -333,7 +321,8 @@ impl Fit {
         let mut start = full_rank_at(dim, scale)?;
         start[..dim].fill(mean);
         start.extend_from_slice(&rows.theta);
-        let mut run = Bounded::new(self, job, running)?;
+        let of = |units| self.work_of(units);
+        let mut run = Bounded::new((self, &of), job, running, &Tally::new)?;
         let found = run.first((process, &plain, bound()), settings.first_steps(self.steps), start)?;
         let Some(params) = found else { return Ok(None) };
         let (base, theta) = (plain.lambda(&params), &params[plain.theta()]);

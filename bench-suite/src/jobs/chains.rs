@@ -5,15 +5,13 @@ use mcsa_annealed::surrogate::Coreset;
 use mcsa_core::{Counted, Error, Kernel, LogDensity, Seed};
 use mcsa_diagnostics::{bulk_sample_size, r_hat};
 use mcsa_kernels::{Hmcecs, Nuts, Sampling, TaylorExpansion, Tunable};
-use mcsa_models::{
-    Logistic, LogisticRegression, WeightedRows, accuracy, log_odds_from_draws, log_predictive_density,
-};
+use mcsa_models::{Logistic, WeightedRows, accuracy, log_odds_from_draws, log_predictive_density};
 use mcsa_optim::deterministic::Lbfgs;
 use serde::{Deserialize, Serialize};
 
 use super::bound::PREDICTING;
-use super::running::Units;
-use super::{Done, Running, terms};
+use super::running::{JobRun, Work};
+use super::{JobEnd, Running, terms};
 use crate::catalog::{LogisticRows, Method};
 use crate::store::Row;
 use crate::task::{Chains, Job};
@@ -36,64 +34,63 @@ struct Drawn {
     divergences: u64,
 }
 
-/// Chains that are being drawn.
-struct Scene<'s> {
-    chains: &'s Chains,
-    seed: Seed,
-    model: &'s Counted<&'s LogisticRegression>,
-    units: Units<'s, Drawn>,
-}
-
 impl Chains {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let rows = self.target.logistic_rows(running.catalogue, job.seed)?;
         let model = &Counted::new(&rows.model);
-        let units = Units::resume(job, running, Drawn::default())?;
-        let mut scene = Scene { chains: self, seed: job.seed, model, units };
+        let (of, counts) = (|chains| chains * self.work_of_chain(), || terms(model, 0));
+        let work = Work { units: self.count(), of: &of, counts: &counts };
+        let mut run = JobRun::resume(job, running, Drawn::default(), work)?;
         let is_over = match self.method {
             Method::NutsCs { points, .. } => {
                 let mut stream = job.seed.named("coreset").stream(0, 0);
                 let coreset = Coreset::logistic(rows.train.x.as_ref(), &rows.train.y, points, &mut stream)?;
                 let target = WeightedRows::new(model, coreset.rows, coreset.weights)?;
-                scene.draw(&Nuts::new(FIRST_STEP)?, &target, None)?
+                self.draw(job.seed, &mut run, (&Nuts::new(FIRST_STEP)?, &target), None)?
             }
             Method::Hmcecs { rows: count, blocks, .. } => {
-                let expansion = scene.prepare(|| {
+                let expand = || -> Result<_, Error> {
                     let mode = Lbfgs::default().mode(model, &vec![0.0; model.dim()])?.converged()?;
                     TaylorExpansion::new(model, mode.point)
-                })?;
+                };
+                // What all chains share costs once, in the first run.
+                let expansion = match run.records.chains.is_empty() {
+                    true => expand()?,
+                    false => run.meter.aside(expand)?,
+                };
                 let mode = expansion.point().to_vec();
                 let kernel = Hmcecs::new(Nuts::new(FIRST_STEP)?, expansion, count, blocks)?;
-                scene.draw(&kernel, model, Some(&mode))?
+                self.draw(job.seed, &mut run, (&kernel, model), Some(&mode))?
             }
             ref other => return Err(Error::invalid(format!("{} draws no chains", other.kind()))),
         };
-        is_over.then(|| scene.done(&rows)).transpose()
-    }
-}
-
-impl Scene<'_> {
-    /// Computes what all chains share. Its cost counts once, in the first run.
-    fn prepare<T>(&mut self, make: impl FnOnce() -> T) -> T {
-        let Units { meter, made, .. } = &mut self.units;
-        match made.chains.is_empty() {
-            true => make(),
-            false => meter.aside(&|| terms(self.model, 0), make),
+        if !is_over {
+            return Ok(None);
         }
+        let JobRun { mut meter, records: Drawn { chains, divergences }, .. } = run;
+        let cost = meter.cost();
+        let mut values = meter.aside(|| measures(&chains, &rows));
+        values.extend([
+            ("divergences", divergences as f64),
+            ("terms", cost.counts.values().sum::<u64>() as f64),
+            ("seconds", cost.seconds),
+        ]);
+        Ok(Some((vec![Row::new(self.draws, values)], meter.cost().ended())))
     }
 
     /// Draws the chains that are missing, from points around `centre`, or in (-2, 2)^d. Far from the mode the control variates of
     /// HMCECS are useless, and its energy is dominated by their variance. Returns false if the run is to stop.
-    fn draw<P, K>(&mut self, kernel: &K, target: &P, centre: Option<&[f64]>) -> Result<bool, Error>
-    where
-        P: LogDensity,
-        K: Kernel<P> + Tunable,
-    {
-        let Self { chains, seed, model, units } = self;
-        let sampling = Sampling::new(1, chains.draws as usize).warm_up(chains.warm_up());
-        let every = chains.draws.div_ceil(KEPT) as usize;
+    fn draw<P: LogDensity, K: Kernel<P> + Tunable>(
+        &self,
+        seed: Seed,
+        run: &mut JobRun<'_, Drawn>,
+        (kernel, target): (&K, &P),
+        centre: Option<&[f64]>,
+    ) -> Result<bool, Error> {
+        let sampling = Sampling::new(1, self.draws as usize).warm_up(self.warm_up());
+        let every = self.draws.div_ceil(KEPT) as usize;
         let seed = seed.named("chains");
-        let chain = |drawn: &mut Drawn, number| {
+        run.make(run.records.chains.len() as u64, |_, drawn, number| {
             let seed = seed.child(number);
             let sample = match centre {
                 None => sampling.run(kernel, target, seed)?,
@@ -107,23 +104,7 @@ impl Scene<'_> {
             drawn.chains.push(kept.flat_map(|t| sample.draws.col_as_slice(t)).copied().collect());
             drawn.divergences += sample.divergences;
             Ok(())
-        };
-        let span = (units.made.chains.len() as u64, chains.count());
-        units.make(span, &|chains_made| chains_made * chains.work_of_chain(), &|_| terms(model, 0), chain)
-    }
-
-    /// The row of complete chains.
-    fn done(mut self, rows: &LogisticRows) -> Result<Done, Error> {
-        let counts = || terms(self.model, 0);
-        let Units { meter, made: Drawn { chains, divergences }, .. } = &mut self.units;
-        let spent = meter.spent(counts());
-        let mut values = meter.aside(&counts, || measures(chains, rows));
-        values.extend([
-            ("divergences", *divergences as f64),
-            ("terms", spent.counts.values().sum::<u64>() as f64),
-            ("seconds", spent.seconds),
-        ]);
-        Ok((vec![Row::new(self.chains.draws, values)], meter.spent(counts()).ended()))
+        })
     }
 }
 

@@ -12,10 +12,10 @@ use mcsa_optim::Adam;
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 use serde::{Deserialize, Serialize};
 
-use super::running::{Climbed, Log, Saved, Seen, Spent, Stretch, Trail};
-use super::{Done, Running, Tally, now, totals};
+use super::running::{Checkpoint, Cost, Iterate, JobRun, Log, StageEnd, StageSpan, Work};
+use super::{JobEnd, Running, now, totals};
 use crate::catalog::{
-    Evaluator, Method, OptimizerConfig, Posterior, Reference, Start, Target, Views, of_labels,
+    Method, OptimizerConfig, Posterior, Problem, Reference, Start, Target, Views, of_labels,
 };
 use crate::metric::Vector;
 use crate::store::{Ended, Row};
@@ -34,12 +34,12 @@ const MOST_DRAWS: u64 = 1_000;
 const WARM_CHAINS: usize = 10;
 
 impl Fit {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         self.check()?;
         match (self.metrics, &self.method, &self.target) {
             (_, &Method::Ep { sweeps }, _) => {
                 let done = propagate(self, sweeps, job, running)?;
-                (running.progress)(self.work_of(self.steps, 0));
+                (running.progress)(self.work_of(self.units()));
                 Ok(Some(done))
             }
             (Metrics::Filters { particles, filters }, ..) => self.run_path(particles, filters, job, running),
@@ -51,30 +51,31 @@ impl Fit {
     }
 
     /// Runs the steps of a family, with rows along the way.
-    fn run_steps(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    fn run_steps(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let dim = target.dim();
         let (shaped, gaussian) = (self.family.build(dim)?, self.family.gaussian(dim));
         let measured = match (self.metrics, &gaussian) {
-            (Metrics::Target, Some(gaussian)) => Measured::Target(&*problem.evaluator, &**gaussian),
+            (Metrics::Target, Some(gaussian)) => Measured::Target(&problem, &**gaussian),
             _ => {
                 let reference = self.target.reference(running.catalogue, job.seed)?;
                 Measured::Reference(reference, &*problem.posterior, &*shaped.family)
             }
         };
         let log = Recorder { fit: self, seed: job.seed, measured };
-        let average = (self.averaged > 0).then(|| Average::new(dim));
-        let mut run = Trail::resume(job, running, Records { average, ..Records::default() })?;
-        let reached = run.reached;
-
         let family = Counted::new(&*shaped.family);
         let pushforward = Counted::new(&*shaped.pushforward);
         let closed = gaussian.as_deref().filter(|_| !self.is_staged()).map(Counted::new);
         let plain = || closed.as_ref().map(Counted::counts).unwrap_or_default();
         let counts = || totals(target.counts(), &[family.counts(), pushforward.counts(), plain()]);
+        let records =
+            Records { average: (self.averaged > 0).then(|| Average::new(dim)), ..Records::default() };
+        let work = Work { units: self.units(), of: &|units| self.work_of(units), counts: &counts };
+        let mut run = JobRun::resume(job, running, records, work)?;
+        let reached = run.reached;
         let start = match (self.start, &gaussian) {
-            (Start::Warm { .. }, _) => match self.warm(&target, &mut run, &counts, job)? {
+            (Start::Warm { .. }, _) => match self.warm(&target, &mut run, job)? {
                 Some(place) => place,
                 None => return Ok(None),
             },
@@ -82,11 +83,11 @@ impl Fit {
                 let params = self.start.draw(&**gaussian, &mut job.seed.named("start").stream(0, 0))?;
                 Place::of(&**gaussian, params)?
             }
-            (_, None) => Place::uniform(dim, self.start.place().unwrap_or((0.0, 1.0))),
+            (_, None) => Place::uniform(dim, self.start.place()),
         };
         let mut hidden = job.seed.named("hidden").stream(0, 0);
         let mut around = |start: &Place| shaped.around(&start.mean, &start.deviations, &mut hidden);
-        let params = start.params.clone().map_or_else(|| around(&start), Ok)?;
+        let mut params = start.params.clone().map_or_else(|| around(&start), Ok)?;
 
         let seed = job.seed.named("auxiliary");
         let standard = |family: &dyn GaussianFamily| {
@@ -95,28 +96,30 @@ impl Fit {
         let auxiliary = gaussian.as_deref().filter(|_| self.auxiliary > 0).map(standard).transpose()?;
         let auxiliary = auxiliary.map(|standard| (self.auxiliary, seed, standard));
         let tail = Tail::cauchy(dim).at(&start.mean, &start.deviations)?;
-        let work = |steps| self.work_of(steps, 0);
         let spans = self.stages().spans(self.steps);
         let mut rows = self.trace.steps(self.steps);
         rows.extend(spans.iter().map(|(_, to)| to));
         rows.sort_unstable();
         rows.dedup();
-        if self.is_staged() && run.records.rows.is_empty() {
-            run.record(&log, &counts, Seen { params: &params, ..Seen::default() })?;
+        if self.is_staged() {
+            // The first row comes before the start of the chains.
+            rows.retain(|row| *row > 0);
+            if run.records.rows.is_empty() {
+                run.record(&log, Iterate { params: &params, ..Iterate::default() })?;
+            }
         }
         let views = Views {
             family: &family,
             closed: closed.as_ref().map(|family| family as &dyn Reparameterised),
             pushforward: Some(&pushforward),
         };
-        let (mut params, mut outcome, mut failure, mut health) = (params, None, None, None);
+        let (mut outcome, mut failure, mut health) = (None, None, None);
+        let before = self.start.warm_steps();
         for (number, &(from, to)) in (1..).zip(&spans).skip_while(|(number, _)| *number < reached) {
             if failure.is_some() {
                 break;
             }
-            let (after, work, rows, counts) = (self.steps - to, &work, &rows, &counts);
-            let auxiliary = auxiliary.as_ref();
-            let stretch = Stretch { number, from, to, after, work, rows, auxiliary, counts };
+            let stage = StageSpan { number, from, to, before, rows: &rows, auxiliary: auxiliary.as_ref() };
             // Without a schedule a Gaussian family is fitted to the target as it is, without a guard.
             let (tempered, seed);
             let (target, guard): (&dyn Gradient, _) = if closed.is_some() {
@@ -130,19 +133,19 @@ impl Fit {
             };
             let (estimator, optimizer) = (self.method.build(views, guard)?, self.optimizer.clone());
             let ascent = Ascent { target, family: views.family, estimator, optimizer, seed };
-            let Some(climbed) = run.climb(&ascent, &stretch, &log, params)? else { return Ok(None) };
+            let Some(end) = run.ascend(&ascent, stage, &log, params)? else { return Ok(None) };
             if closed.is_some() {
                 let draws = (job.experiment != SINGLE).then_some(HEALTH_DRAWS);
-                health = match judge(&ascent, &climbed, draws, &mut run, &stretch) {
+                health = match judge(&ascent, &end, draws, &mut run) {
                     Ok(None) => return Ok(None),
                     judged => judged.ok().flatten(),
                 };
             }
-            params = climbed.fit.params().to_vec();
-            (outcome, failure) = (climbed.outcome, climbed.failure);
+            params = end.fit.params().to_vec();
+            (outcome, failure) = (end.outcome, end.failure);
         }
         (running.last)(&params);
-        let ended = Ended { failure, outcome, health, ..run.spent(&counts).ended() };
+        let ended = Ended { failure, outcome, health, ..run.meter.cost().ended() };
         Ok(Some((run.records.rows, ended)))
     }
 
@@ -150,32 +153,23 @@ impl Fit {
     fn warm(
         &self,
         target: &Counted<&dyn Posterior>,
-        run: &mut Trail<'_, Records>,
-        counts: &dyn Fn() -> Tally,
+        run: &mut JobRun<'_, Records>,
         job: &Job,
     ) -> Result<Option<Place>, Error> {
         let family = MeanField::new(target.dim());
-        let params = match &run.records.warm {
-            Some(Warmed(params)) => params.clone(),
-            None => {
-                let Place { mean, deviations, .. } =
-                    Place::uniform(target.dim(), self.start.place().unwrap_or((0.0, 1.0)));
-                let guard = Defence::new(0.1, Tail::cauchy(target.dim()).at(&mean, &deviations)?)?;
-                let (estimator, optimizer) =
-                    (pmcsa(WARM_CHAINS).guarded(guard), OptimizerConfig::Adam(Adam::new(0.01)?));
-                let seed = job.seed.named("warm");
-                let ascent = Ascent { target, family: &family, estimator, optimizer, seed };
-                let (to, after, work) =
-                    (self.start.warm_steps(), self.steps, &|steps| steps * self.method.effort());
-                let stretch =
-                    Stretch { number: 0, from: 0, to, after, work, rows: &[], auxiliary: None, counts };
-                let start = family.at(&mean, &deviations)?;
-                let Some(warm) = run.climb(&ascent, &stretch, &(), start)? else { return Ok(None) };
-                warm.fit.params().to_vec()
-            }
-        };
-        run.records.warm = Some(Warmed(params.clone()));
-        Ok(Some(Place { params: None, ..Place::of(&family, params)? }))
+        if run.records.warm.is_empty() {
+            let Place { mean, deviations, .. } = Place::uniform(target.dim(), self.start.place());
+            let guard = Defence::new(0.1, Tail::cauchy(target.dim()).at(&mean, &deviations)?)?;
+            let (estimator, optimizer) =
+                (pmcsa(WARM_CHAINS).guarded(guard), OptimizerConfig::Adam(Adam::new(0.01)?));
+            let seed = job.seed.named("warm");
+            let ascent = Ascent { target, family: &family, estimator, optimizer, seed };
+            let stage = StageSpan { to: self.start.warm_steps(), ..StageSpan::default() };
+            let start = family.at(&mean, &deviations)?;
+            let Some(warm) = run.ascend(&ascent, stage, &(), start)? else { return Ok(None) };
+            run.records.warm = warm.fit.params().to_vec();
+        }
+        Ok(Some(Place { params: None, ..Place::of(&family, run.records.warm.clone())? }))
     }
 }
 
@@ -187,7 +181,9 @@ struct Place {
 }
 
 impl Place {
-    fn uniform(dim: usize, (mean, scale): (f64, f64)) -> Self {
+    /// The place of a start in all coordinates, by default that of a standard normal.
+    fn uniform(dim: usize, place: Option<(f64, f64)>) -> Self {
+        let (mean, scale) = place.unwrap_or((0.0, 1.0));
         Self { mean: vec![mean; dim], deviations: vec![scale; dim], params: None }
     }
 
@@ -201,17 +197,16 @@ impl Place {
 /// interrupted.
 fn judge<P: LogDensity + ?Sized, F: Family + ?Sized, E: Estimator<P, F>>(
     ascent: &Ascent<'_, P, F, E, OptimizerConfig>,
-    climbed: &Climbed<E::State>,
+    end: &StageEnd<E::State>,
     draws: Option<usize>,
-    run: &mut Trail<'_, Records>,
-    stretch: &Stretch<'_>,
+    run: &mut JobRun<'_, Records>,
 ) -> Result<Option<Health>, Error> {
-    let Trail { checkpoints, meter, records, .. } = run;
-    let (before, begun) = (meter.spent((stretch.counts)()), now());
+    let JobRun { checkpoints, meter, records, .. } = run;
+    let (before, begun) = (meter.cost(), now());
     let (done, mut is_first) = (std::mem::take(&mut records.judged), true);
     let next = |log_p: &[f64]| {
         // A fit that failed has no checkpoint after its last step: it would be continued from an earlier one.
-        if climbed.failure.is_some() {
+        if end.failure.is_some() {
             return usize::MAX;
         }
         log_p.clone_into(&mut records.judged);
@@ -219,17 +214,17 @@ fn judge<P: LogDensity + ?Sized, F: Family + ?Sized, E: Estimator<P, F>>(
         let state = || {
             let took = begun.elapsed().as_secs_f64();
             let (measuring, judging) = (before.measuring + took, before.judging + took);
-            let spent = Spent { measuring, judging, ..before.clone() };
-            Saved { stretch: stretch.number, state: (&climbed.fit, None::<()>), log, spent }
+            let cost = Cost { measuring, judging, ..before.clone() };
+            Checkpoint { stage: 1, state: (&end.fit, None::<()>), log, cost }
         };
-        if !std::mem::take(&mut is_first) && !checkpoints.goes_on(0, 0, state) {
+        if !std::mem::take(&mut is_first) && !checkpoints.continues(0, 0, state) {
             return 0;
         }
         checkpoints.stretch(MOST_DRAWS).max(1) as usize
     };
-    let health = meter.judge(stretch.counts, || ascent.health_in_pieces(&climbed.fit, draws, done, next))?;
+    let health = meter.judge(|| ascent.health_in_pieces(&end.fit, draws, done, next))?;
     // Before the first step the chains are draws from q, which give no upper bound.
-    let is_new = climbed.fit.step() == 0;
+    let is_new = end.fit.step() == 0;
     Ok(health.map(|health| if is_new { Health { evidence_upper: f64::NAN, ..health } } else { health }))
 }
 
@@ -252,20 +247,17 @@ struct Records {
     /// Average of the last iterates, if they are averaged.
     average: Option<Average>,
     /// Parameters at the end of the warm fit, once it has ended.
-    warm: Option<Warmed>,
+    #[serde(with = "bits::vector")]
+    warm: Vec<f64>,
     /// Log densities of the draws for the health of the fit, as far as they are evaluated.
-    #[serde(with = "mcsa_core::bits::vector")]
+    #[serde(with = "bits::vector")]
     judged: Vec<f64>,
 }
 
-/// Parameters of a warm fit.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Warmed(#[serde(with = "mcsa_core::bits::vector")] pub(super) Vec<f64>);
-
 /// Evaluators of rows.
 enum Measured<'s> {
-    /// Evaluator of fits of the target, and the Gaussian family.
-    Target(&'s dyn Evaluator, &'s dyn GaussianFamily),
+    /// The evaluator of the target, and the Gaussian family.
+    Target(&'s Problem, &'s dyn GaussianFamily),
     /// Reference draws of the target.
     Reference(Reference, &'s dyn Posterior, &'s dyn Family),
 }
@@ -280,52 +272,37 @@ impl Log<Records> for Recorder<'_> {
         }
     }
 
-    fn is_empty(&self, records: &Records) -> bool {
-        records.rows.is_empty()
-    }
-
-    fn record(&self, records: &mut Records, seen: Seen<'_>, spent: &Spent) -> Result<(), Error> {
+    fn record(&self, records: &mut Records, at: Iterate<'_>, cost: &Cost) -> Result<(), Error> {
+        let (step, is_last) = (at.step, at.step == self.fit.steps);
         let mut row = match &self.measured {
-            Measured::Target(evaluator, family) => {
-                let average = records.average.as_ref().filter(|_| seen.step == self.fit.steps);
-                self.by_target(*evaluator, *family, average, &seen)?
+            Measured::Target(problem, family) => {
+                let mut row = Row::new(step, at.kernel.iter().copied());
+                let average = records.average.as_ref().filter(|_| is_last);
+                let averaged = average.map(|average| average.params(*family)).transpose()?;
+                row.vectors.extend(average.into_iter().flat_map(Average::vectors));
+                let params = averaged.as_deref().unwrap_or(at.params);
+                let stream = self.seed.named("measure").stream(0, step);
+                row.values.extend((problem.evaluator)(*family, params, stream)?);
+                if is_last {
+                    row.vectors.extend(problem.vectors(family.mean(params)));
+                }
+                row
             }
             Measured::Reference(reference, target, family) => {
-                self.by_reference(reference, *target, *family, &seen)?
+                self.by_reference(reference, *target, *family, &at)?
             }
         };
-        row.values.extend(seen.variance.map(|variance| ("variance", variance)));
+        row.values.extend(at.variance.map(|variance| ("variance", variance)));
         for name in ["p_evaluations", "p_gradients"] {
-            row.values.insert(name, spent.counts.get(name).copied().unwrap_or(0) as f64);
+            row.values.insert(name, cost.counts.get(name).copied().unwrap_or(0) as f64);
         }
-        row.values.insert("seconds", spent.seconds);
+        row.values.insert("seconds", cost.seconds);
         records.rows.push(row);
         Ok(())
     }
 }
 
 impl Recorder<'_> {
-    fn by_target(
-        &self,
-        evaluator: &dyn Evaluator,
-        family: &dyn GaussianFamily,
-        average: Option<&Average>,
-        seen: &Seen<'_>,
-    ) -> Result<Row, Error> {
-        let step = seen.step;
-        let mut row = Row::new(step, seen.kernel.iter().copied());
-        let averaged = average.map(|average| average.params(family)).transpose()?;
-        if let Some(average) = average {
-            row.vectors.extend(average.vectors());
-        }
-        let params = averaged.as_deref().unwrap_or(seen.params);
-        row.values.extend(evaluator.measure(family, params, self.seed.named("measure").stream(0, step))?);
-        if step == self.fit.steps {
-            row.vectors.extend(evaluator.vectors(family, params));
-        }
-        Ok(row)
-    }
-
     /// A row by reference draws.
     ///
     /// ```text
@@ -336,14 +313,14 @@ impl Recorder<'_> {
         reference: &Reference,
         target: &dyn Posterior,
         family: &dyn Family,
-        seen: &Seen<'_>,
+        at: &Iterate<'_>,
     ) -> Result<Row, Error> {
-        let lane = self.seed.named("measure").stream(0, seen.step);
-        let draws = Draws::of(target, family, seen.params, lane, DRAWS)?;
+        let lane = self.seed.named("measure").stream(0, at.step);
+        let draws = Draws::of(target, family, at.params, lane, DRAWS)?;
         let Reference { points: truth, log_p, log_normaliser, .. } = reference;
         let mut log_q = vec![0.0; truth.ncols()];
         family.log_probs(
-            seen.params,
+            at.params,
             truth.as_ref(),
             &mut log_q,
             &mut vec![0.0; family.work_len(truth.ncols())],
@@ -358,13 +335,13 @@ impl Recorder<'_> {
             ("k_hat", draws.shape),
             ("sample_share", draws.sample_size / DRAWS as f64),
             ("log_weight_bound", top),
-            ("acceptance", seen.acceptance.unwrap_or(f64::NAN)),
+            ("acceptance", at.acceptance.unwrap_or(f64::NAN)),
         ];
-        let mut row = Row::new(seen.step, values);
+        let mut row = Row::new(at.step, values);
         if let (Some(share), Some(of_truth)) = (reference.share(&draws.points), reference.share(truth)) {
             row.values.extend([("share", share), ("share_of_target", of_truth)]);
         }
-        if seen.step == self.fit.steps && family.dim() == 2 {
+        if at.step == self.fit.steps && family.dim() == 2 {
             let coordinate = |i: usize| (0..SEEN).map(|j| draws.points[(i, j)]).collect();
             row.vectors.extend([(Vector::DrawsX, coordinate(0)), (Vector::DrawsY, coordinate(1))]);
         }
@@ -446,17 +423,12 @@ pub(super) struct Auxiliary<S> {
 
 impl<S> Auxiliary<S> {
     /// Starts `sets` copies at step 0, each with its own lanes, from `standard`, the parameters of `N(0, I)`.
-    pub(super) fn start<P, F, E, O>(
+    pub(super) fn start<P: ?Sized, F: ?Sized, E: Estimator<P, F, State = S>, O>(
         sets: u64,
         ascent: &Ascent<'_, P, F, E, O>,
         seed: Seed,
         standard: &[f64],
-    ) -> Result<Self, Error>
-    where
-        P: ?Sized,
-        F: ?Sized,
-        E: Estimator<P, F, State = S>,
-    {
+    ) -> Result<Self, Error> {
         let Ascent { target, family, estimator, .. } = ascent;
         let mut lanes = seed.streams(estimator.lanes(), 0);
         let mut first = |set| {
@@ -468,17 +440,12 @@ impl<S> Auxiliary<S> {
     }
 
     /// Variance of the direction at `params`, after one transition of each copy; `step` is the step of the fit.
-    pub(super) fn variance<P, F, E, O>(
+    pub(super) fn variance<P: ?Sized, F: ?Sized, E: Estimator<P, F, State = S>, O>(
         &mut self,
         ascent: &Ascent<'_, P, F, E, O>,
         params: &[f64],
         step: u64,
-    ) -> Result<f64, Error>
-    where
-        P: ?Sized,
-        F: ?Sized,
-        E: Estimator<P, F, State = S>,
-    {
+    ) -> Result<f64, Error> {
         let Ascent { target, family, estimator, .. } = ascent;
         let mut lanes = self.seed.streams(estimator.lanes(), 0);
         let mut work = vec![0.0; estimator.work_len(target, family)];
@@ -509,7 +476,7 @@ fn move_to(lanes: &mut [mcsa_core::Stream], set: u64, step: u64) {
 /// and scales of the approximation.
 ///
 /// There is no checkpoint: sweeps converge after some tens, and a sweep costs `d^2` operations per row.
-fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'_>) -> Result<Done, Error> {
+fn propagate(fit: &Fit, sweeps: usize, job: &Job, running: &Running<'_>) -> Result<JobEnd, Error> {
     let (train, test) = fit.target.probit_rows(running.catalogue, job.seed)?;
     let since = now();
     let propagation = ExpectationPropagation { sweeps: sweeps as u64, ..ExpectationPropagation::default() };

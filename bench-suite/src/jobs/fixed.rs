@@ -4,14 +4,14 @@ use mcsa_core::{Address, Counted, Error, Estimator, Gradient, Stream, bits, same
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 
-use super::running::Units;
-use super::{Done, Running, totals};
+use super::running::{JobRun, Work};
+use super::{JobEnd, Running, totals};
 use crate::catalog::Views;
 use crate::store::Row;
 use crate::task::{Job, Scatter, Setting, Variance};
 
 impl Variance {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let problem = self.target.build(running.catalogue, job.seed)?;
         let dim = problem.posterior.dim();
         let target = Counted::new(&*problem.posterior);
@@ -22,14 +22,16 @@ impl Variance {
         let params = built.at(&vec![self.gap; dim], &vec![self.scale; dim])?;
         let (views, plain): (_, &dyn Gradient) = (Views::closed(&family), &target);
         let estimator = self.method.build(views, None)?;
-        let mut units = Units::resume(job, running, Sums::new(params.len()))?;
-        units.made.check(params.len()).map_err(|error| units.checkpoints.named(error))?;
-        let counts = |_: &Sums| totals(target.counts(), &[family.counts()]);
+        let counts = || totals(target.counts(), &[family.counts()]);
+        let of = |transitions| transitions * self.method.effort();
+        let work = Work { units: self.transitions, of: &of, counts: &counts };
+        let mut run = JobRun::resume(job, running, Sums::new(params.len()), work)?;
+        run.records.check(params.len()).map_err(|error| run.checkpoints.named(error))?;
         let mut lanes = job.seed.named("states").streams(estimator.lanes(), 0);
         let mut drawn = job.seed.named("transitions").streams(estimator.lanes(), 0);
         let mut direction = vec![0.0; params.len()];
         let mut work = vec![0.0; estimator.work_len(plain, views.family)];
-        let transition = |sums: &mut Sums, number| {
+        let is_over = run.make(run.records.count, |_, sums, number| {
             // Equal addresses give equal states: chains drawn from the target itself, by the `q` that equals it.
             lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, 0)));
             drawn.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, number + 1)));
@@ -38,20 +40,16 @@ impl Variance {
             estimator.ascent_direction(plain, views.family, &params, &mut state, lanes, out, work)?;
             sums.add(&direction);
             Ok(())
-        };
-        let (span, effort) = ((units.made.count, self.transitions), self.method.effort());
-        if !units.make(span, &|transitions| transitions * effort, &counts, transition)? {
-            return Ok(None);
-        }
-        let sum: f64 = units.made.square[..params.len() / 2].iter().sum();
+        })?;
+        let sum: f64 = run.records.square[..params.len() / 2].iter().sum();
         let value = sum / (self.transitions.max(2) - 1) as f64;
-        let ended = units.meter.spent(counts(&units.made)).ended();
-        Ok(Some((vec![Row::new(self.transitions, [("variance", value)])], ended)))
+        let rows = vec![Row::new(self.transitions, [("variance", value)])];
+        Ok(is_over.then(|| (rows, run.meter.cost().ended())))
     }
 }
 
 impl Scatter {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let built = MeanField::new(self.setting.dim);
@@ -60,14 +58,16 @@ impl Scatter {
         let estimator = self.method.build(views, None)?;
         let Self { setting, lambdas, .. } = self;
         // Rows of completed parameters, and the sums over chains at the current one.
-        let mut units = Units::resume(job, running, (Vec::<Row>::new(), Sums::new(setting.dim)))?;
-        let (rows, sums) = &units.made;
-        sums.check(setting.dim).map_err(|error| units.checkpoints.named(error))?;
-        let span = (rows.len() as u64 * setting.chains + sums.count, lambdas * setting.chains);
-        let counts = |_: &(_, _)| totals(target.counts(), &[family.counts()]);
+        let counts = || totals(target.counts(), &[family.counts()]);
+        let of = |chains| chains * self.work_of_chain();
+        let work = Work { units: lambdas * setting.chains, of: &of, counts: &counts };
+        let mut run = JobRun::resume(job, running, (Vec::<Row>::new(), Sums::new(setting.dim)), work)?;
+        let (rows, sums) = &run.records;
+        sums.check(setting.dim).map_err(|error| run.checkpoints.named(error))?;
         let mut direction = vec![0.0; 2 * setting.dim];
         let mut work = vec![0.0; estimator.work_len(plain, views.family)];
-        let chain = |(rows, sums): &mut (Vec<Row>, Sums), number| {
+        let made = rows.len() as u64 * setting.chains + sums.count;
+        let is_over = run.make(made, |_, (rows, sums), number| {
             let (lambda, chain) = (number / setting.chains + 1, number % setting.chains);
             let mean = mean_of(setting, &mut job.seed.named("lambda").stream(0, lambda));
             let params = built.at(&mean, &vec![setting.scale; setting.dim])?;
@@ -87,15 +87,13 @@ impl Scatter {
                 // E_p s = (E_p z - mu) / scale^2.
                 let expected: Vec<f64> = mean.iter().map(|m| -m / setting.scale.powi(2)).collect();
                 let stream = job.seed.named("measure").stream(0, lambda);
-                let measures = problem.evaluator.measure(&built, &params, stream)?;
+                let measures = (problem.evaluator)(&built, &params, stream)?;
                 rows.push(Row::new(lambda, measures.into_iter().chain(spread(sums, &expected))));
                 *sums = Sums::new(setting.dim);
             }
             Ok(())
-        };
-        let is_over = units.make(span, &|chains| chains * self.work_of_chain(), &counts, chain)?;
-        let ended = units.meter.spent(counts(&units.made)).ended();
-        Ok(is_over.then_some((units.made.0, ended)))
+        })?;
+        Ok(is_over.then(|| (run.records.0, run.meter.cost().ended())))
     }
 }
 
@@ -127,26 +125,26 @@ fn spread(sums: &Sums, expected: &[f64]) -> [(&'static str, f64); 4] {
 /// mean_n = mean_{n-1} + (g - mean_{n-1}) / n,     square_n = square_{n-1} + (g - mean_{n-1}) (g - mean_n)
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Sums {
-    pub(super) count: u64,
+struct Sums {
+    count: u64,
     #[serde(with = "bits::vector")]
-    pub(super) mean: Vec<f64>,
+    mean: Vec<f64>,
     #[serde(with = "bits::vector")]
-    pub(super) square: Vec<f64>,
+    square: Vec<f64>,
 }
 
 impl Sums {
-    pub(super) fn new(len: usize) -> Self {
+    fn new(len: usize) -> Self {
         Self { count: 0, mean: vec![0.0; len], square: vec![0.0; len] }
     }
 
-    /// Refuses sums read from a checkpoint unless they have `len` coordinates.
-    pub(super) fn check(&self, len: usize) -> Result<(), Error> {
+    /// It is an error if sums from a checkpoint have not `len` coordinates.
+    fn check(&self, len: usize) -> Result<(), Error> {
         same_length("means of directions", len, self.mean.len())?;
         same_length("squares of directions", len, self.square.len())
     }
 
-    pub(super) fn add(&mut self, direction: &[f64]) {
+    fn add(&mut self, direction: &[f64]) {
         self.count += 1;
         for ((g, mean), square) in direction.iter().zip(&mut self.mean).zip(&mut self.square) {
             let off = g - *mean;

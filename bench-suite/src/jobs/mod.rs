@@ -8,7 +8,6 @@ mod fixed;
 mod path;
 mod running;
 
-pub use crate::task::{Fit, Schedule, Stage, Task};
 pub(crate) use fit::SINGLE;
 pub use running::{Due, Place, Running};
 
@@ -19,10 +18,10 @@ use mcsa_core::{Counted, Counts, Error, Separable};
 use mcsa_models::LogisticRegression;
 
 use crate::store::{Ended, Row};
-use crate::task::{Job, of_each};
+use crate::task::{Job, Task, of_each};
 
 /// Result of a job: rows, and how it ended.
-pub(crate) type Done = (Vec<Row>, Ended);
+pub(crate) type JobEnd = (Vec<Row>, Ended);
 
 /// Outcome of a run of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +46,7 @@ impl Job {
     }
 
     /// Runs the job. `None` if it was interrupted: the next run continues from its checkpoint.
-    pub(crate) fn rows(&self, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    pub(crate) fn rows(&self, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         of_each!(&self.task, task => task.run(self, running))
     }
 }

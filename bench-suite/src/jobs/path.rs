@@ -1,5 +1,6 @@
 //! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -13,8 +14,8 @@ use mcsa_particles::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::running::{Climbed, Saved, Stretch, Trail};
-use super::{Done, Running, Tally};
+use super::running::{JobRun, StageEnd, StageSpan, Work};
+use super::{JobEnd, Running};
 use crate::catalog::Method;
 use crate::store::{Ended, Row};
 use crate::task::{Fit, Job};
@@ -27,62 +28,59 @@ impl Fit {
         filters: u64,
         job: &Job,
         running: &Running<'_>,
-    ) -> Result<Option<Done>, Error> {
+    ) -> Result<Option<JobEnd>, Error> {
         let smc = Smc::new(particles, Resampling::Systematic, 1.0)?;
         match self.method {
-            Method::Msc { fresh } => self.climb(msc_paths(fresh + 1), smc, 2 * filters, job, running),
-            Method::Smc { particles } => self.climb(smc_paths(particles)?, smc, 2 * filters, job, running),
+            Method::Msc { fresh } => self.ascend_paths(msc_paths(fresh + 1), smc, 2 * filters, job, running),
+            Method::Smc { particles } => {
+                self.ascend_paths(smc_paths(particles)?, smc, 2 * filters, job, running)
+            }
             _ => Err(Error::invalid(format!("{} moves no paths", self.method.kind()))),
         }
     }
 
     /// Makes the steps of the fit, then runs the filters `smc`.
-    fn climb<K: PathKernel>(
+    fn ascend_paths<K: PathKernel>(
         &self,
         climb: PathScore<K>,
         smc: Smc,
         filters: u64,
         job: &Job,
         running: &Running<'_>,
-    ) -> Result<Option<Done>, Error> {
+    ) -> Result<Option<JobEnd>, Error> {
         // All methods share one seed; each currency has its own.
         let seed = job.seed.named(self.target.label());
-        let target = &CountedVolatility::new(self.target.volatility(running.catalogue)?);
-        let counts = || target.counts().map(|(name, count)| (name.to_owned(), count)).into();
+        let target = &Counting {
+            inner: self.target.volatility(running.catalogue)?,
+            counters: Arc::new(Counters::default()),
+        };
+        let names = ["p_evaluations", "p_transitions", "q_steps"].map(str::to_owned);
+        let counts = || names.iter().cloned().zip(target.counters.iter().map(|n| n.load(Relaxed))).collect();
         let lambdas = 2 * target.inner.num_states();
-        let mut run = Trail::resume(job, running, Filters::default())?;
+        let work = Work { units: self.units(), of: &|units| self.work_of(units), counts: &counts };
+        let mut run = JobRun::resume(job, running, Filters::default(), work)?;
         if run.records.end.is_none() {
             let (estimator, optimizer) = (JointPaths { climb }, self.optimizer.clone());
             let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: seed.named("fit") };
-            let work = |steps| self.work_of(steps, 0);
-            let (to, after, rows, auxiliary) = (self.steps, filters, &[], None);
-            let stretch =
-                Stretch { number: 0, from: 0, to, after, work: &work, rows, auxiliary, counts: &counts };
+            let stage = StageSpan { to: self.steps, ..StageSpan::default() };
             let params = start(lambdas, seed.named("start"));
-            let Some(Climbed { fit, outcome, failure }) = run.climb(&ascent, &stretch, &(), params)? else {
+            let Some(StageEnd { fit, outcome, failure }) = run.ascend(&ascent, stage, &(), params)? else {
                 return Ok(None);
             };
             run.records.end = Some(End { params: fit.params().to_vec(), step: fit.step(), outcome, failure });
-        } else {
-            run.checkpoints.tell(self.work_of(self.steps, run.records.found.len() as u64));
         }
         let End { params, step, outcome, failure } = run.records.end.clone().unwrap_or_default();
         let place = params.split_at(lambdas.min(params.len()));
-        while (run.records.found.len() as u64) < filters {
-            let done = run.records.found.len() as u64;
-            // Each filter is a stretch of its own: it moves many particles along the whole path.
-            run.checkpoints.stretch(filters - done);
-            let Trail { checkpoints, meter, records, .. } = &mut run;
-            let which = (done < filters / 2, done % (filters / 2));
-            let found = || filtered((smc, &self.method), target, place, seed, which);
-            records.found.push(meter.aside(&Tally::new, found));
-            let work = self.work_of(self.steps, done + 1) - self.work_of(self.steps, done);
-            let saved = || Saved { stretch: 1, state: (), log: &*records, spent: meter.spent(counts()) };
-            if !checkpoints.goes_on(1, work, saved) {
-                return Ok(None);
-            }
+        let made = self.steps + run.records.found.len() as u64;
+        let is_over = run.make(made, |meter, records, number| {
+            let number = number - self.steps;
+            let which = (number < filters / 2, number % (filters / 2));
+            records.found.push(meter.untimed(|| filtered((smc, &self.method), target, place, seed, which)));
+            Ok(())
+        })?;
+        if !is_over {
+            return Ok(None);
         }
-        let spent = run.spent(&counts);
         let (own, published) = run.records.found.split_at(filters as usize / 2);
         let [own, published] = [own, published].map(mean_and_error);
         let theta = Theta::from(std::array::from_fn(|k| place.1[k]));
@@ -98,7 +96,7 @@ impl Fit {
                 ("log_variance", theta.mu + theta.log_beta),
             ],
         );
-        Ok(Some((vec![row], Ended { failure, outcome, ..spent.ended() })))
+        Ok(Some((vec![row], Ended { failure, outcome, ..run.meter.cost().ended() })))
     }
 }
 
@@ -131,7 +129,7 @@ pub(super) fn mean_and_error(found: &[f64]) -> (f64, f64) {
 /// `log Z-hat` of one filter at the end of a fit by `method`: by a bootstrap filter, common to all methods, or a published one.
 fn filtered(
     (smc, method): (Smc, &Method),
-    target: &CountedVolatility,
+    target: &Counting<FxVolatility>,
     (lambda, theta): (&[f64], &[f64]),
     seed: Seed,
     (is_own, lane): (bool, u64),
@@ -161,91 +159,67 @@ fn start(lambdas: usize, seed: Seed) -> Vec<f64> {
     (0..lambdas + 4).map(|k| centre(k) + 0.1 * stream.normal()).collect()
 }
 
-/// [`FxVolatility`] with counters of evaluated states.
-#[derive(Debug)]
-pub(super) struct CountedVolatility {
-    pub(super) inner: FxVolatility,
-    tally: StateCounts,
+/// [`FxVolatility`], or its states at one theta, with counters of evaluated states.
+#[derive(Debug, Clone)]
+struct Counting<T> {
+    inner: T,
+    counters: Arc<Counters>,
 }
 
-/// Counters of states, with relaxed memory order, because no other operation depends on them.
-#[derive(Debug, Default)]
-struct StateCounts {
-    observations: AtomicU64,
-    transitions: AtomicU64,
-    steps: AtomicU64,
-}
+/// Counters of observation densities, of transition densities, and of transition means, with relaxed memory order, because no other
+/// operation depends on them.
+type Counters = [AtomicU64; 3];
 
-fn add(counter: &AtomicU64, count: usize) {
-    counter.fetch_add(count as u64, Relaxed);
-}
-
-impl CountedVolatility {
-    pub(super) fn new(inner: FxVolatility) -> Self {
-        Self { inner, tally: StateCounts::default() }
+impl<T> Counting<T> {
+    fn add(&self, counter: usize, count: usize) {
+        self.counters[counter].fetch_add(count as u64, Relaxed);
     }
 
-    /// Numbers of evaluated states: of observation densities, of transition densities, and of transition means.
-    pub(super) fn counts(&self) -> [(&'static str, u64); 3] {
-        let StateCounts { observations, transitions, steps } = &self.tally;
-        [
-            ("p_evaluations", observations.load(Relaxed)),
-            ("p_transitions", transitions.load(Relaxed)),
-            ("q_steps", steps.load(Relaxed)),
-        ]
-    }
-
-    fn on<'a>(&'a self, states: FxStates<'a>) -> CountedStates<'a> {
-        CountedStates { states, tally: &self.tally }
+    /// Another target with the same counters.
+    fn with<U>(&self, inner: U) -> Counting<U> {
+        Counting { inner, counters: self.counters.clone() }
     }
 }
 
-/// The counted model at one theta.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CountedStates<'a> {
-    states: FxStates<'a>,
-    tally: &'a StateCounts,
-}
-
-impl LogDensity for CountedStates<'_> {
+impl LogDensity for Counting<FxStates<'_>> {
     fn dim(&self) -> usize {
-        self.states.dim()
+        self.inner.dim()
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        self.states.log_density(z, work)
+        self.inner.log_density(z, work)
     }
 }
 
-impl StateSpace for CountedStates<'_> {
+impl StateSpace for Counting<FxStates<'_>> {
     fn num_states(&self) -> usize {
-        self.states.num_states()
+        self.inner.num_states()
     }
 
     fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
-        self.states.draw_states_into(t, previous, stream, z);
+        self.inner.draw_states_into(t, previous, stream, z);
     }
 
     fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]) {
-        add(&self.tally.transitions, out.len());
-        self.states.log_transitions(t, previous, z, out);
+        self.add(1, out.len());
+        self.inner.log_transitions(t, previous, z, out);
     }
 
     fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]) {
-        add(&self.tally.observations, out.len());
-        self.states.log_observations(t, z, out);
+        self.add(0, out.len());
+        self.inner.log_observations(t, z, out);
     }
 }
 
-impl GaussianDynamics for CountedStates<'_> {
+impl GaussianDynamics for Counting<FxStates<'_>> {
     fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64 {
-        add(&self.tally.steps, means.len());
-        self.states.means_into(t, previous, means)
+        self.add(2, means.len());
+        self.inner.means_into(t, previous, means)
     }
 }
 
-impl Learnable for CountedVolatility {
-    type At<'a> = CountedStates<'a>;
+impl Learnable for Counting<FxVolatility> {
+    type At<'a> = Counting<FxStates<'a>>;
 
     fn num_thetas(&self) -> usize {
         self.inner.num_thetas()
@@ -255,12 +229,12 @@ impl Learnable for CountedVolatility {
         self.inner.check_theta(theta)
     }
 
-    fn at<'a>(&'a self, theta: &'a [f64]) -> CountedStates<'a> {
-        self.on(self.inner.at(theta))
+    fn at<'a>(&'a self, theta: &'a [f64]) -> Counting<FxStates<'a>> {
+        self.with(self.inner.at(theta))
     }
 
-    fn anywhere(&self) -> CountedStates<'_> {
-        self.on(self.inner.anywhere())
+    fn anywhere(&self) -> Counting<FxStates<'_>> {
+        self.with(self.inner.anywhere())
     }
 
     fn add_theta_gradients(

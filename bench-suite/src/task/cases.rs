@@ -1,4 +1,4 @@
-//! Runs on cases as tasks: fits in one call, climbs of one family, and methods of inference within growing budgets.
+//! Runs on cases as tasks: fits in one call, fits of one family, and methods of inference within growing budgets.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,8 @@ pub struct Benchmarks {
     /// Half the width of the cube from which starts are drawn, by kind of case; 2 if absent.
     #[serde(default)]
     pub reach: BTreeMap<String, f64>,
-    /// The cases.
     #[serde(rename = "case", default)]
     cases: Vec<Entry>,
-    /// The methods.
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
 }
@@ -130,7 +128,6 @@ pub struct Judgements {
     /// False for fits by the log density alone.
     #[serde(default = "with_gradient")]
     pub gradient: bool,
-    /// The cases.
     #[serde(rename = "case", default)]
     cases: Vec<Entry>,
 }
@@ -141,24 +138,19 @@ pub struct Judgements {
 pub struct Judgement {
     /// The target: a case.
     pub target: Target,
-    /// Chains of the climb: its number follows from the dimension, this one is that in up to ten.
+    /// Chains of the fit: their number follows from the dimension, this one is that in up to ten.
     pub method: Method,
     /// Largest number of evaluations of a fit before its draws.
     pub evaluations: u64,
     /// Number of fits.
     pub runs: u64,
     /// False for fits by the log density alone.
-    #[serde(default = "with_gradient", skip_serializing_if = "is_true")]
+    #[serde(default = "with_gradient", skip_serializing_if = "Clone::clone")]
     pub gradient: bool,
 }
 
 const fn with_gradient() -> bool {
     true
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
-const fn is_true(gradient: &bool) -> bool {
-    *gradient
 }
 
 impl Section for Judgements {
@@ -192,33 +184,16 @@ impl Section for Judgements {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rungs {
-    /// Evaluations of a climb per dimension.
+    /// Evaluations of a fit per dimension.
     pub evaluations: u64,
-    /// The cases.
     #[serde(rename = "case", default)]
     cases: Vec<Entry>,
-    /// Climbs of a Student t within a given number of evaluations.
+    /// Further fits, each with its own number of evaluations.
     #[serde(rename = "goal", default)]
-    goals: Vec<Goal>,
+    goals: Vec<Rung>,
 }
 
-/// Climb of a Student t within a given number of evaluations, its start included.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Goal {
-    /// The target.
-    pub case: Case,
-    /// The evaluations.
-    pub evaluations: u64,
-    /// Number of chains.
-    pub chains: usize,
-    /// Number of climbs.
-    pub runs: u64,
-    /// Number of final draws, which then count among the evaluations.
-    pub draws: Option<usize>,
-}
-
-/// Climbs of one family to one target, a row for each.
+/// Fits of one family to one target by running moments, a row for each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rung {
@@ -230,7 +205,7 @@ pub struct Rung {
     pub family: Moment,
     /// Evaluations of the target, the start included.
     pub evaluations: u64,
-    /// Number of climbs.
+    /// Number of fits.
     pub runs: u64,
     /// Number of final draws, if they count among the evaluations; else 4,000 that do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,7 +218,7 @@ impl Section for Rungs {
             return Err(Error::invalid("rungs: evaluations is at least 1"));
         }
         let too_many =
-            |goal: &Goal| goal.draws.is_some_and(|draws| draws as u64 >= goal.evaluations || draws < 2);
+            |goal: &Rung| goal.draws.is_some_and(|draws| draws as u64 >= goal.evaluations || draws < 2);
         if let Some(at) = self.goals.iter().position(too_many) {
             return Err(Error::invalid(format!(
                 "rungs.goal[{at}]: draws is at least 2 and less than evaluations, among which they count"
@@ -273,11 +248,7 @@ impl Section for Rungs {
             };
             tasks.extend(Moment::OF_ONE_PART.map(rung));
         }
-        for &Goal { ref case, evaluations, chains, runs, draws } in &self.goals {
-            let (target, method) = (Target::Case { case: case.clone() }, Method::Pmcsa { chains });
-            let family = Moment::StudentT;
-            tasks.push(Rung { target, method, family, evaluations, runs, draws });
-        }
+        tasks.extend(self.goals.iter().cloned());
         tasks.retain(|task| preset.admits(task.target.label(), &task.method));
         Ok(tasks.into_iter().map(Task::Rung).collect())
     }
@@ -314,31 +285,32 @@ mod tests {
         assert_eq!(count("moments-mean-field", "Student t: d 2, freedom 5"), 0);
         for job in &jobs {
             assert_eq!(job.task.recorded(), [1_000, 3_000]);
-            assert_eq!(job.task.of_length(1).recorded(), [1_000]);
             let Task::Benchmark(benchmark) = &job.task else { panic!("{}", job.title()) };
+            assert_eq!(Benchmark { budgets: 1, ..benchmark.clone() }.reached(), [1_000]);
             assert_eq!(benchmark.reach, if benchmark.target.label() == "student" { 5.0 } else { 2.0 });
         }
     }
 
     #[test]
     fn a_fault_is_named() {
-        let refused = |from: &str, to: &str| {
+        let error = |from: &str, to: &str| {
             assert!(TEXT.contains(from), "{from}");
             Experiment::parse("board.toml", &TEXT.replacen(from, to, 1)).unwrap_err().to_string()
         };
-        assert!(refused("[1000, 3000", "[3000, 1000").contains("benchmarks.budgets: increasing"));
-        assert!(refused("student = 5.0", "studnet = 5.0").contains("benchmarks.reach: studnet"));
-        assert!(refused("student = 5.0", "student = 0.0").contains("student = 0"));
-        assert!(refused("on = ['wishart']", "on = ['wishrat']").contains("wishrat"));
-        assert!(refused("'student-t'", "'student'").contains("unknown variant `student`"));
-        assert!(refused("'Gaussian: d 4'", "'Gaussian: d 5'").contains("Gaussian: d 5"));
+        assert!(error("[1000, 3000", "[3000, 1000").contains("benchmarks.budgets: increasing"));
+        assert!(error("student = 5.0", "studnet = 5.0").contains("benchmarks.reach: studnet"));
+        assert!(error("student = 5.0", "student = 0.0").contains("student = 0"));
+        assert!(error("on = ['wishart']", "on = ['wishrat']").contains("wishrat"));
+        assert!(error("'student-t'", "'student'").contains("unknown variant `student`"));
+        assert!(error("'Gaussian: d 4'", "'Gaussian: d 5'").contains("Gaussian: d 5"));
     }
 
-    /// Final draws that leave nothing for the climb are refused, with the place; a goal without them is made with none.
+    /// Final draws that leave nothing for the fit are an error, with the place; a goal without them is made with none.
     #[test]
     fn counted_draws_leave_evaluations() {
         let with = |goal: &str| {
-            let case = "case = { kind = \"wishart\", dim = 4 }\nchains = 5\nruns = 1\nevaluations = 100";
+            let case = "target = { kind = 'case', case = { kind = 'wishart', dim = 4 } }\nfamily = 'student-t'\n\
+                        method = { kind = 'pmcsa', chains = 5 }\nruns = 1\nevaluations = 100";
             let cases = "[[case]]\nkind = \"wishart\"\ndim = 4";
             toml::from_str::<Rungs>(&format!("evaluations = 5\n{cases}\n[[goal]]\n{case}\n{goal}")).unwrap()
         };

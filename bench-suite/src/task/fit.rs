@@ -10,7 +10,7 @@ use mcsa_models::{Gaussian, Tempered};
 use serde::{Deserialize, Serialize};
 
 use super::{Labels, Preset, Section, Task, at_most};
-use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target};
+use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target, is_default};
 use crate::grid::{Entry, Placed, check_on, check_with, expand};
 
 /// The section `[fits]`: every combination of target, family, optimiser, start, schedule and method.
@@ -37,16 +37,12 @@ pub struct Fits {
     /// Training schedules; each gives its own fits. Without one a fit has a single stage.
     #[serde(rename = "schedule", default)]
     schedules: Vec<Schedule>,
-    /// Targets.
     #[serde(rename = "target", default)]
     targets: Vec<Entry>,
-    /// Variational families.
     #[serde(rename = "family", default)]
     families: Vec<Entry>,
-    /// Methods to compare.
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
-    /// Optimisers.
     #[serde(rename = "optimizer", default)]
     optimizers: Vec<Entry>,
 }
@@ -89,27 +85,21 @@ pub enum Metrics {
 }
 
 /// One fit: everything that determines it except the seed.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
-    /// Target.
     pub target: Target,
-    /// Variational family.
     pub family: FamilyConfig,
-    /// Initial parameters.
     pub start: Start,
     /// Training schedule; if absent, a single stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
-    /// Estimator of the direction.
     pub method: Method,
-    /// Optimiser.
     pub optimizer: OptimizerConfig,
     /// Number of steps, without those of a warm fit.
     pub steps: u64,
-    /// Recorded steps.
     pub trace: Trace,
-    /// Metrics of a row.
     #[serde(default, skip_serializing_if = "is_default")]
     pub metrics: Metrics,
     /// Number of auxiliary sets of chains, from which the variance of the direction is estimated.
@@ -118,10 +108,6 @@ pub struct Fit {
     /// Number of last iterates that are averaged; the average is measured in place of the last iterate.
     #[serde(default, skip_serializing_if = "is_default")]
     pub averaged: u64,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// Expanded targets, families, methods and optimisers of a section.
@@ -234,103 +220,97 @@ impl Section for Fits {
     }
 }
 
-fn refuse(reason: impl Into<String>) -> Result<(), Error> {
-    Err(Error::invalid(reason))
+/// The first fault of a list, as an error.
+fn faultless<const N: usize>(faults: [(bool, String); N]) -> Result<(), Error> {
+    match faults.into_iter().find(|(is_fault, _)| *is_fault) {
+        Some((_, reason)) => Err(Error::invalid(reason)),
+        None => Ok(()),
+    }
 }
 
 impl Fit {
-    /// Refuses settings that do not fit together.
+    /// An error for settings that do not fit together.
     ///
     /// # Errors
     /// If so; the message names them.
     pub fn check(&self) -> Result<(), Error> {
-        let (family, method) = (self.family.kind(), self.method.kind());
-        if let Metrics::Filters { particles, filters } = self.metrics {
-            return self.check_path(particles, filters);
-        }
-        if let Metrics::Bound { draws } = self.metrics {
-            return self.check_bound(draws);
-        }
-        if matches!(self.method, Method::Minibatched { .. }) || self.family.is_pushforward() {
-            return refuse(format!("method {method} and family {family} need metrics of the bound"));
-        }
-        if self.is_staged() && !self.method.fits_any_family() {
-            return refuse(format!(
-                "method {method} is not among those that families of any shape, and schedules, are fitted by"
-            ));
-        }
-        if self.is_staged() && self.auxiliary + self.averaged > 0 {
-            return refuse(format!("auxiliary sets and averages are not for schedules, nor for {family}"));
-        }
-        if self.family.is_gaussian() {
-            return Ok(());
-        }
-        if self.start.place().is_none() {
-            return refuse(format!("family {family} begins at start standard, placed or warm"));
-        }
+        let (family, method, target) = (self.family.kind(), self.method.kind(), self.target.kind());
+        let (is_staged, is_gaussian) = (self.is_staged(), self.family.is_gaussian());
+        let has_more = self.auxiliary + self.averaged > 0;
         match self.metrics {
-            Metrics::Target => refuse(format!("family {family} needs metrics = \"reference\"")),
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses a fit of a family of paths whose settings do not fit together.
-    fn check_path(&self, particles: usize, filters: u64) -> Result<(), Error> {
-        if particles == 0 || filters == 0 {
-            return refuse("fits.metrics.filters: particles and filters are at least 1");
-        }
-        if !matches!(self.target, Target::FxVolatility { .. }) {
-            return refuse(format!(
-                "target {} has no paths, which metrics of filters need",
-                self.target.kind()
-            ));
-        }
-        if !matches!(self.method, Method::Msc { .. } | Method::Smc { .. }) {
-            return refuse(format!("method {} moves no paths; msc and smc do", self.method.kind()));
-        }
-        let is_plain = self.schedule.is_none() && self.auxiliary + self.averaged == 0;
-        match (&self.family, self.start) {
-            (FamilyConfig::Twisted, Start::Probit) if is_plain => Ok(()),
-            _ => refuse(
-                "a fit of paths has family twisted and start probit, and no schedule, average or auxiliary sets",
-            ),
-        }
-    }
-
-    /// Refuses a fit with metrics of the bound whose settings do not fit together.
-    pub(super) fn check_bound(&self, draws: usize) -> Result<(), Error> {
-        if draws < 2 {
-            return refuse("metrics of the bound: at least 2 draws");
-        }
-        let has_first_part = matches!(self.target, Target::SparseProcess(_) | Target::LocalRegression(_));
-        if !self.target.is_logistic() && !has_first_part {
-            return refuse(format!("target {} has no rows for metrics of the bound", self.target.kind()));
-        }
-        let is_fitted = match &self.target {
-            Target::SparseProcess(_) => match &self.family {
-                FamilyConfig::Annealed(annealed) => annealed.full_rank,
-                family => *family == FamilyConfig::FullRank,
-            },
-            Target::LocalRegression(_) => {
-                matches!(self.family, FamilyConfig::SemiAnnealed(_) | FamilyConfig::MeanField { .. })
+            Metrics::Filters { particles, filters } => {
+                let is_path = matches!(self.target, Target::FxVolatility { .. });
+                let is_moved = matches!(self.method, Method::Msc { .. } | Method::Smc { .. });
+                let is_published = self.family == FamilyConfig::Twisted && self.start == Start::Probit;
+                let counts = "fits.metrics.filters: particles and filters are at least 1";
+                let plain = "a fit of paths has family twisted and start probit, and no schedule, average or auxiliary sets";
+                faultless([
+                    (particles == 0 || filters == 0, counts.to_owned()),
+                    (!is_path, format!("target {target} has no paths, which metrics of filters need")),
+                    (!is_moved, format!("method {method} moves no paths; msc and smc do")),
+                    (!is_published || self.schedule.is_some() || has_more, plain.to_owned()),
+                ])
             }
-            _ => !matches!(self.family, FamilyConfig::SemiAnnealed(_)),
+            Metrics::Bound { draws } => self.check_bound(draws),
+            Metrics::Target | Metrics::Reference => {
+                let is_bound =
+                    matches!(self.method, Method::Minibatched { .. }) || self.family.is_pushforward();
+                let is_random = self.start.place().is_none();
+                let shapes = "families of any shape, and schedules, are fitted by";
+                faultless([
+                    (is_bound, format!("method {method} and family {family} need metrics of the bound")),
+                    (
+                        is_staged && !self.method.fits_any_family(),
+                        format!("method {method} is not among those that {shapes}"),
+                    ),
+                    (
+                        is_staged && has_more,
+                        format!("auxiliary sets and averages are not for schedules, nor for {family}"),
+                    ),
+                    (
+                        !is_gaussian && is_random,
+                        format!("family {family} begins at start standard, placed or warm"),
+                    ),
+                    (
+                        !is_gaussian && self.metrics == Metrics::Target,
+                        format!("family {family} needs metrics = \"reference\""),
+                    ),
+                ])
+            }
+        }
+    }
+
+    /// An error for a fit with metrics of the bound whose settings do not fit together.
+    fn check_bound(&self, draws: usize) -> Result<(), Error> {
+        let has_first_part = matches!(self.target, Target::SparseProcess(_) | Target::LocalRegression(_));
+        let is_fitted = match (&self.target, &self.family) {
+            (Target::SparseProcess(_), FamilyConfig::Annealed(annealed)) => annealed.full_rank,
+            (Target::SparseProcess(_), family) => *family == FamilyConfig::FullRank,
+            (Target::LocalRegression(_), family) => {
+                matches!(family, FamilyConfig::SemiAnnealed(_) | FamilyConfig::MeanField { .. })
+            }
+            (_, family) => !matches!(family, FamilyConfig::SemiAnnealed(_)),
         };
-        if !is_fitted {
-            let (family, target) = (self.family.title(), self.target.kind());
-            return refuse(format!("family {family} has no bound of target {target}"));
-        }
-        if self.start.place().is_none() || self.start.warm_steps() > 0 && !has_first_part {
-            return refuse("a fit with metrics of the bound begins at start standard or placed");
-        }
-        if self.schedule.is_some() || self.auxiliary + self.averaged > 0 {
-            return refuse("a fit with metrics of the bound has no schedule, average or auxiliary sets");
-        }
-        if !matches!(self.method, Method::Elbo { .. } | Method::Minibatched { .. }) {
-            return refuse(format!("method {} is not for metrics of the bound", self.method.kind()));
-        }
+        let is_by_bound = matches!(self.method, Method::Elbo { .. } | Method::Minibatched { .. });
+        let is_placed = self.start.place().is_some() && (self.start.warm_steps() == 0 || has_first_part);
+        let (family, method, target) = (self.family.title(), self.method.kind(), self.target.kind());
+        let fit = "a fit with metrics of the bound";
+        faultless([
+            (draws < 2, "metrics of the bound: at least 2 draws".to_owned()),
+            (
+                !self.target.is_logistic() && !has_first_part,
+                format!("target {target} has no rows for metrics of the bound"),
+            ),
+            (!is_fitted, format!("family {family} has no bound of target {target}")),
+            (!is_placed, format!("{fit} begins at start standard or placed")),
+            (
+                self.schedule.is_some() || self.auxiliary + self.averaged > 0,
+                format!("{fit} has no schedule, average or auxiliary sets"),
+            ),
+            (!is_by_bound, format!("method {method} is not for metrics of the bound")),
+            (self.family == FamilyConfig::Twisted, "twisted is for metrics of filters".to_owned()),
+        ])?;
         match &self.family {
-            FamilyConfig::Twisted => refuse("twisted is for metrics of filters"),
             FamilyConfig::Annealed(annealed) => annealed.check(),
             _ => Ok(()),
         }
@@ -368,24 +348,25 @@ impl Fit {
         }
     }
 
-    /// Work up to a step and a number of filters. Steps of flows are longer than those of a warm fit; a step along a path moves
-    /// as many states as there are particles, and so does a filter with its own particles.
-    pub(crate) fn work_of(&self, steps: u64, filters: u64) -> u64 {
+    /// Number of units of progress: steps of a warm fit, steps, filters.
+    pub(crate) fn units(&self) -> u64 {
+        let filters = if let Metrics::Filters { filters, .. } = self.metrics { 2 * filters } else { 0 };
+        self.start.warm_steps() + self.steps + filters
+    }
+
+    /// Work of the first units of progress. Steps of flows are longer than those of a warm fit; a step along a path moves as many
+    /// states as there are particles, and so does a filter with its own particles.
+    pub(crate) fn work_of(&self, units: u64) -> u64 {
         match self.metrics {
             Metrics::Filters { particles, .. } => {
+                let (steps, filters) = (units.min(self.steps), units.saturating_sub(self.steps));
                 (steps * self.method.budget() as u64 * 20 + filters * particles as u64) / 1000
             }
             _ => {
                 let longer = if self.is_staged() { 4 } else { 1 };
-                (self.start.warm_steps() + longer * steps) * self.method.effort()
+                let steps = units.saturating_sub(self.start.warm_steps());
+                (units - steps + longer * steps) * self.method.effort()
             }
-        }
-    }
-
-    pub(super) fn work(&self) -> u64 {
-        match self.metrics {
-            Metrics::Filters { filters, .. } => self.work_of(self.steps, 2 * filters),
-            _ => self.work_of(self.steps, 0),
         }
     }
 }
@@ -395,14 +376,12 @@ impl Fit {
 ///
 /// One row at the end: predictions of held-out labels, the largest R-hat and the smallest bulk effective sample size of a
 /// coordinate, and the evaluated likelihood terms. The unit of progress and of checkpoints is a chain.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chains {
-    /// Target.
     pub target: Target,
-    /// Method of sampling.
     pub method: Method,
-    /// Number of draws of each chain.
     pub draws: u64,
 }
 
@@ -422,23 +401,17 @@ impl Chains {
         (self.warm_up() + self.draws) * self.method.effort()
     }
 
-    /// Refuses chains that cannot be run.
+    /// An error for chains that cannot be run.
     ///
     /// # Errors
     /// If so; the message names the setting.
     fn check(&self) -> Result<(), Error> {
-        let kind = self.method.kind();
-        if !self.target.is_logistic() {
-            return Err(Error::invalid(format!(
-                "target {} has no rows for method {kind}",
-                self.target.kind()
-            )));
-        }
-        match (self.draws, self.count()) {
-            (0, _) => Err(Error::invalid(format!("method {kind} needs a number of draws in the preset"))),
-            (_, 0) => Err(Error::invalid(format!("method {kind} needs at least one chain"))),
-            _ => Ok(()),
-        }
+        let (kind, target) = (self.method.kind(), self.target.kind());
+        faultless([
+            (!self.target.is_logistic(), format!("target {target} has no rows for method {kind}")),
+            (self.draws == 0, format!("method {kind} needs a number of draws in the preset")),
+            (self.count() == 0, format!("method {kind} needs at least one chain")),
+        ])
     }
 }
 

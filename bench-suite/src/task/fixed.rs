@@ -17,7 +17,6 @@ pub struct Variances {
     pub scale: f64,
     /// Distance between the means of `q` and target, in each coordinate.
     pub gaps: Vec<f64>,
-    /// Methods to compare.
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
 }
@@ -28,6 +27,7 @@ pub struct Variances {
 /// p = N(0, I),   q = N(gap, scale^2 I),   states ~ p, drawn once;   sum_i Var(g_i | states) over the means' part of lambda
 /// ```
 /// `transitions` directions are drawn, each from these states.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variance {
@@ -37,9 +37,7 @@ pub struct Variance {
     pub scale: f64,
     /// Mean of `q` in each coordinate.
     pub gap: f64,
-    /// Estimator of the direction.
     pub method: Method,
-    /// Number of transitions.
     pub transitions: u64,
 }
 
@@ -73,7 +71,6 @@ impl Section for Variances {
 pub struct Scatters {
     /// Settings shared by all methods.
     pub setting: Setting,
-    /// Methods to compare.
     #[serde(rename = "method", default)]
     methods: Vec<Entry>,
 }
@@ -107,16 +104,14 @@ pub struct Setting {
 /// As published, `pooled_variance` is the variance over all entries of all directions, so that it includes the differences
 /// between the means of different coordinates; `pooled_bias` is the mean of all errors, in which errors of different
 /// coordinates cancel.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scatter {
     /// Target: a standard normal.
     pub target: Target,
-    /// Settings shared by all methods.
     pub setting: Setting,
-    /// Estimator of the direction.
     pub method: Method,
-    /// Number of parameters.
     pub lambdas: u64,
 }
 

@@ -4,7 +4,7 @@ mod cases;
 mod fit;
 mod fixed;
 
-pub use cases::{Benchmark, Benchmarks, Goal, Judgement, Judgements, Rung, Rungs};
+pub use cases::{Benchmark, Benchmarks, Judgement, Judgements, Rung, Rungs};
 pub use fit::{Chains, Fit, Fits, Metrics, Schedule, Spacing, Stage, Trace};
 pub use fixed::{Scatter, Scatters, Setting, Variance, Variances};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
 use crate::catalog::{Case, FamilyConfig, Method, Start, Target};
-use crate::grid::Placed;
+use crate::grid::{Placed, is_among};
 
 /// Task of one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub enum Task {
     Scatter(Scatter),
     /// Fits in one call, with their verdicts.
     Judgement(Judgement),
-    /// Climbs of one family from a start that is off.
+    /// Fits of one family from a start that is off.
     Rung(Rung),
     /// Runs of a method of inference within growing budgets.
     Benchmark(Benchmark),
@@ -55,7 +55,7 @@ pub(crate) use of_each;
 
 /// Section of an experiment that plans tasks.
 pub(crate) trait Section {
-    /// Refuses settings that [`labels`](Self::labels) and [`tasks`](Self::tasks) take.
+    /// An error for settings that [`labels`](Self::labels) and [`tasks`](Self::tasks) take.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -105,7 +105,7 @@ impl Task {
     /// Amount of work in units of about equal cost: for progress and estimates of time.
     pub fn work(&self) -> u64 {
         match self {
-            Self::Fit(fit) => fit.work(),
+            Self::Fit(fit) => fit.work_of(fit.units()),
             Self::Variance(variance) => variance.transitions * variance.method.effort(),
             Self::Scatter(scatter) => scatter.work(),
             Self::Judgement(judgement) => judgement.runs * judgement.evaluations,
@@ -132,14 +132,8 @@ impl Task {
         *self.clone().length_mut()
     }
 
-    /// The task with another length.
-    pub fn of_length(&self, length: u64) -> Self {
-        let mut task = self.clone();
-        *task.length_mut() = length;
-        task
-    }
-
-    fn length_mut(&mut self) -> &mut u64 {
+    /// Length, to be changed.
+    pub fn length_mut(&mut self) -> &mut u64 {
         match self {
             Self::Fit(fit) => &mut fit.steps,
             Self::Variance(variance) => &mut variance.transitions,
@@ -220,8 +214,8 @@ const MOST: u64 = 10_000;
 /// A number of replicates or rows that fit in memory.
 fn at_most<'de, const MOST: u64, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let count = u64::deserialize(deserializer)?;
-    let refuse = || serde::de::Error::custom(format!("at most {MOST}, not {count}"));
-    if count <= MOST { Ok(count) } else { Err(refuse()) }
+    let too_many = || serde::de::Error::custom(format!("at most {MOST}, not {count}"));
+    if count <= MOST { Ok(count) } else { Err(too_many()) }
 }
 
 /// Amount of computation.
@@ -266,7 +260,7 @@ impl Preset {
             keys.splice(..0, [format!("{kind} on {title}"), title]);
         }
         if let Some(FamilyConfig::Annealed(annealed)) = task.fit().map(|fit| &fit.family) {
-            keys.push(annealed.surrogate.key());
+            keys.push(annealed.surrogate.key().to_owned());
         }
         keys
     }
@@ -279,11 +273,8 @@ impl Preset {
 
     /// Returns true if the preset includes this target and this method.
     pub(crate) fn admits(&self, target: &str, method: &Method) -> bool {
-        let among = |names: &Option<Vec<String>>, name: &str| {
-            names.as_ref().is_none_or(|names| names.iter().any(|known| known == name))
-        };
         let has_budget = self.budgets.as_ref().is_none_or(|budgets| budgets.contains(&method.budget()));
-        among(&self.targets, target) && among(&self.methods, method.kind()) && has_budget
+        is_among(&self.targets, target) && is_among(&self.methods, method.kind()) && has_budget
     }
 }
 
@@ -313,7 +304,7 @@ impl Labels {
         self
     }
 
-    /// Refuses two labels for one value: a job would have both.
+    /// Two labels for one value are an error: a job would have both.
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (k, (setting, value, label)) in self.0.iter().enumerate() {
             if let Some((.., other)) =

@@ -4,10 +4,10 @@ use faer::Mat;
 use mcsa_core::numeric;
 use mcsa_estimators::Draws;
 
-use crate::catalog::{Built, Margins, Truth};
+use crate::catalog::{Built, LEVELS, Truth};
 use mcsa_diagnostics::quantile;
 
-/// Draws with weights, and what the method says of them.
+/// Draws with weights, and the diagnostics of the method.
 pub(super) struct Answer {
     /// The draws, one per column.
     pub(super) points: Mat<f64>,
@@ -28,12 +28,12 @@ pub(super) struct Answer {
 /// A target with what is known of it. Quantiles of its margins are computed once, because each is a search.
 pub(super) struct Known {
     pub(super) built: Built,
-    quantiles: Option<Vec<[f64; 19]>>,
+    quantiles: Option<Vec<[f64; LEVELS]>>,
 }
 
 impl Known {
     pub(super) fn of(built: Built) -> Self {
-        Self { quantiles: built.margins.as_ref().map(Margins::quantiles), built }
+        Self { quantiles: built.margins.as_ref().map(|margins| margins()), built }
     }
 }
 
@@ -69,8 +69,8 @@ impl Answer {
     pub(super) fn measures(&self, known: &Known) -> Option<Vec<(&'static str, f64)>> {
         let Known { built, quantiles } = known;
         let mut values = vec![("sample_share", self.share)];
-        let told = [("k_hat", self.k_hat), ("r_hat", self.r_hat), ("yes", self.yes)];
-        values.extend(told.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        let diagnostics = [("k_hat", self.k_hat), ("r_hat", self.r_hat), ("yes", self.yes)];
+        values.extend(diagnostics.into_iter().filter_map(|(name, value)| Some((name, value?))));
         if self.log_ratios.len() >= EVIDENCE_DRAWS {
             let first = &self.log_ratios[..EVIDENCE_DRAWS];
             let log_z = numeric::log_sum_exp(first) - (EVIDENCE_DRAWS as f64).ln();

@@ -6,18 +6,18 @@ use std::ops::ControlFlow;
 use faer::Mat;
 use mcsa::posterior::{FitState, Options, Target};
 use mcsa_core::{
-    Address, ChainState, Error, Estimator, Family, Kernel, LogDensity, Optimizer, Parametric, Stream,
+    Address, ChainState, Counted, Error, Estimator, Family, Kernel, LogDensity, Optimizer, Parametric, Stream,
 };
 use mcsa_diagnostics::{effective_sample_size, r_hat};
 use mcsa_estimators::{Ascent, BatchMatch, Draws, FlowElbo, Moments, Run, pmcsa};
-use mcsa_families::{FullRank, Learned, MeanField, Mixture, MomentMatched, MultivariateT};
+use mcsa_families::{FullRank, Learned, Mixture, MomentMatched, MultivariateT};
 use mcsa_kernels::{DualAveraging, NoProposal, Nuts, Tunable, WindowAdaptation, warm_up};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, MultiPathfinder, Pathfinder, Paths};
-use mcsa_optim::{Adam, Schedule, Sgd};
+use mcsa_optim::{Adam, Sgd};
 
 use super::answer::Answer;
 use super::{Bounded, FREEDOM, START, moments_at};
-use crate::catalog::{BuiltFamily, FamilyConfig, Moment};
+use crate::catalog::{BuiltFamily, FamilyConfig, Moment, Posterior};
 
 /// Number of chains: that of the dimensions, within these bounds.
 const CHAINS: (usize, usize) = (10, 256);
@@ -85,24 +85,18 @@ impl Bounded<'_, '_> {
         self.weighted(family, &params)
     }
 
-    /// Score ascent of the mean field as in the papers.
-    pub(super) fn pmcsa(self, chains: usize, rate: f64, laplace: bool) -> Result<Answer, Error> {
-        let family = MeanField::new(self.target.dim());
-        let start = self.begin(laplace);
-        let params = family.at(&start.mean, &start.scales())?;
-        let steps = self.steps(chains).saturating_sub(1);
-        let params = self.ascend(&family, pmcsa(chains), Adam::new(rate)?, params, steps)?;
-        self.weighted(&family, &params)
-    }
-
-    /// Score ascent of a flow.
-    pub(super) fn flow(self, family: &FamilyConfig, chains: usize, rate: f64) -> Result<Answer, Error> {
-        let start = self.start(0);
+    /// Score ascent by parallel chains.
+    pub(super) fn pmcsa(
+        self,
+        family: &FamilyConfig,
+        chains: usize,
+        adam: Adam,
+        start: &Gaussian,
+    ) -> Result<Answer, Error> {
         let built = family.build(self.target.dim())?;
         let mut hidden = self.seed.named("hidden").stream(0, 0);
         let params = built.around(&start.mean, &start.scales(), &mut hidden)?;
         let steps = self.steps(chains).saturating_sub(1);
-        let adam = Adam::new(Schedule::power(rate, 0.0, 0.5)?)?;
         let params = self.ascend(&*built.family, pmcsa(chains), adam, params, steps)?;
         self.weighted(&*built.family, &params)
     }
@@ -147,11 +141,11 @@ impl Bounded<'_, '_> {
     ) -> Result<Vec<f64>, Error>
     where
         F: Parametric + ?Sized,
-        E: for<'a> Estimator<mcsa_core::Counted<&'a dyn crate::catalog::Posterior>, F>,
+        E: for<'a> Estimator<Counted<&'a dyn Posterior>, F>,
         O: Optimizer,
     {
-        let ascent =
-            Ascent { target: self.target, family, estimator, optimizer, seed: self.seed.named("fit") };
+        let (target, seed) = (self.target, self.seed.named("fit"));
+        let ascent = Ascent { target, family, estimator, optimizer, seed };
         let mut fit = ascent.start(params)?;
         ascent.run(&mut fit, Run::of(steps))?;
         Ok(fit.params().to_vec())
@@ -187,14 +181,9 @@ impl Bounded<'_, '_> {
     pub(super) fn nuts(self) -> Result<Answer, Error> {
         let (target, dim) = (self.target, self.target.dim());
         let chains = if self.budget < SEVERAL.0 { 1 } else { SEVERAL.1 };
-        let mut starts = Mat::zeros(dim, chains);
-        for chain in 0..chains {
-            let point = self.point(&mut self.seed.named("start").stream(chain as u64, 0));
-            starts.col_as_slice_mut(chain).copy_from_slice(&point);
-        }
         let proposal = &mut NoProposal { dim };
         let mut kernel = Nuts::new(STEP_SIZE)?;
-        let mut state = kernel.init(target, starts)?;
+        let mut state = kernel.init(target, self.points(chains))?;
         let mut steps = FIRST;
         loop {
             let (before, seed) = (self.spent(), self.seed.named("warm").child(steps));
@@ -255,7 +244,7 @@ impl Bounded<'_, '_> {
     /// Paths from as many starts as the budget allows, and weighted draws of the mixture of their Gaussians.
     pub(super) fn pathfinder(self) -> Result<Answer, Error> {
         let seed = self.seed.named("start");
-        let pathfinder = Pathfinder { lbfgs: self.climb(), ..Pathfinder::default() };
+        let pathfinder = Pathfinder { lbfgs: self.lbfgs(), ..Pathfinder::default() };
         // The number of paths follows from the cost of the first, which is counted when it is run with the others.
         let point = self.point(&mut seed.stream(0, 0));
         let first = self
@@ -263,11 +252,7 @@ impl Bounded<'_, '_> {
             .uncounted(|| pathfinder.run(self.target, &point, &mut self.seed.named("pilot").stream(0, 0)));
         let cost = first.map_or(self.budget / PATHS, |found| found.evaluations).max(1);
         let paths = ((self.budget - self.draws() as u64) / cost).clamp(1, PATHS) as usize;
-        let mut starts = Mat::zeros(self.target.dim(), paths);
-        for k in 0..paths {
-            let point = self.point(&mut seed.stream(k as u64, 0));
-            starts.col_as_slice_mut(k).copy_from_slice(&point);
-        }
+        let starts = self.points(paths);
         let finder =
             MultiPathfinder { pathfinder, draws: self.draws().div_ceil(paths), ..MultiPathfinder::default() };
         let Paths { points, log_p, log_q, .. } = finder.run_from(self.target, starts.as_ref(), self.seed)?;
@@ -292,8 +277,18 @@ const SHARE: u64 = 4;
 
 impl Bounded<'_, '_> {
     /// Point drawn uniformly from `(-reach, reach)^d`.
-    pub(super) fn point(&self, stream: &mut Stream) -> Vec<f64> {
+    fn point(&self, stream: &mut Stream) -> Vec<f64> {
         (0..self.target.dim()).map(|_| self.reach * (2.0 * stream.uniform() - 1.0)).collect()
+    }
+
+    /// The points of the first starts, one per column.
+    fn points(&self, count: usize) -> Mat<f64> {
+        let seed = self.seed.named("start");
+        let mut points = Mat::zeros(self.target.dim(), count);
+        for (k, number) in (0..count).zip(0..) {
+            points.col_as_slice_mut(k).copy_from_slice(&self.point(&mut seed.stream(number, 0)));
+        }
+        points
     }
 
     /// Gaussian around the mode that is reached from start number `number`.
@@ -322,18 +317,18 @@ impl Bounded<'_, '_> {
         if 2 * point.len() as u64 > self.budget / SHARE {
             return None;
         }
-        let peak = self.climb().mode(self.target, point).ok()?.converged().ok()?;
+        let peak = self.lbfgs().mode(self.target, point).ok()?.converged().ok()?;
         Some(Laplace::by_differences(self.target, &peak.point).ok()?.gaussian)
     }
 
     /// Gaussian of Pathfinder.
     fn path(&self, point: &[f64], stream: &mut Stream) -> Option<Gaussian> {
-        let finder = Pathfinder { lbfgs: self.climb(), draws: 5, ..Pathfinder::default() };
+        let finder = Pathfinder { lbfgs: self.lbfgs(), draws: 5, ..Pathfinder::default() };
         Some(finder.run(self.target, point, stream).ok()?.gaussian)
     }
 
     /// The search of a mode, of as many iterations as the budget allows.
-    pub(super) fn climb(&self) -> Lbfgs {
+    fn lbfgs(&self) -> Lbfgs {
         let iterations = (self.budget / (2 * SHARE)).clamp(10, 1_000);
         Lbfgs::with(1e-6, iterations, 10).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Runs on cases: fits in one call with their verdicts, climbs of one family from a start that is off, and methods of inference
+//! Runs on cases: fits in one call with their verdicts, fits of one family from a start that is off, and methods of inference
 //! within budgets of evaluations.
 
 mod answer;
@@ -10,13 +10,13 @@ use faer::Mat;
 use mcsa::posterior::{FitResult, FitState, Objection, Options, Target};
 use mcsa_core::{Counted, Error, Seed, Stream};
 use mcsa_estimators::{Ascent, Draws, Moments, Run, pmcsa};
-use mcsa_families::{FullRank, LowRank, MeanField, MomentMatched, MultivariateT};
-use mcsa_optim::Sgd;
+use mcsa_families::{FullRank, Link, LowRank, MeanField, MomentMatched, MultivariateT};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs};
+use mcsa_optim::{Adam, Schedule, Sgd};
 
 use super::running::rows_of_fits;
-use super::{Done, Running, now};
-use crate::catalog::{self, Built, Entrant, Method, Moment, Posterior, Truth};
+use super::{JobEnd, Running, now};
+use crate::catalog::{self, Built, Entrant, FamilyConfig, Method, Moment, Posterior, Truth};
 use crate::store::Row;
 use crate::task::{Benchmark, Job, Judgement, Rung};
 use answer::{Answer, Known};
@@ -25,12 +25,12 @@ use answer::{Answer, Known};
 const NEAR: f64 = 1.0;
 
 impl Judgement {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let (title, built) = built(&self.target, running)?;
         // Runs of different cases are independent: rates are over all of them.
         let seed = job.seed.named(&title);
         let row = |number| Ok(Row::new(number + 1, self.fit(&built, seed.child(number + 1))?));
-        rows_of_fits(job, running, self.runs, &|runs| runs * self.evaluations, row)
+        rows_of_fits(job, running, (self.runs, &|runs| runs * self.evaluations), row)
     }
 
     fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
@@ -74,11 +74,8 @@ fn seen(fitted: &FitResult, truth: &Truth) -> Vec<(&'static str, f64)> {
     ];
     if let Truth::Moments { means, sds } = truth {
         let (mean, variance) = fitted.draws.moments();
-        let errors = means.iter().zip(sds).zip(mean.iter().zip(&variance));
-        let largest = |all: Vec<f64>| all.into_iter().fold(0.0, |a: f64, b| if b <= a { a } else { b });
-        let of_means = errors.clone().map(|((m, sd), (mean, _))| ((mean - m) / sd).abs()).collect();
-        let of_sds = errors.map(|((_, sd), (_, variance))| (variance.sqrt() / sd).ln().abs()).collect();
-        values.push(("answer_error", largest(of_means)));
+        let of_sds = variance.iter().zip(sds).map(|(variance, sd)| (variance.sqrt() / sd).ln().abs());
+        values.push(("answer_error", mean_error(&mean, means, sds)));
         values.push(("answer_stretch", largest(of_sds).exp()));
     }
     let mut witnesses: Vec<&'static str> = fitted.verdict.objections.iter().map(witness).collect();
@@ -86,6 +83,16 @@ fn seen(fitted: &FitResult, truth: &Truth) -> Vec<(&'static str, f64)> {
     witnesses.dedup();
     values.extend(witnesses.into_iter().map(|witness| (witness, 1.0)));
     values
+}
+
+/// The largest error; NaN if one is.
+fn largest(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |a, b| if b <= a { a } else { b })
+}
+
+/// Largest error of a mean in standard deviations.
+fn mean_error(found: &[f64], means: &[f64], sds: &[f64]) -> f64 {
+    largest(found.iter().zip(means).zip(sds).map(|((found, mean), sd)| ((found - mean) / sd).abs()))
 }
 
 /// Metric of a witness: 1 in a run in which it objects.
@@ -115,25 +122,25 @@ const OFF: (f64, f64) = (0.3, 1.14);
 const RANK: usize = 10;
 /// Degrees of freedom of a Student t at the start, and their lower bound: with it the covariance is finite.
 const FREEDOM: (f64, f64) = (8.0, 2.0);
-/// Number of draws that are weighted at the end of a climb, if the task has none, and most draws of an answer.
+/// Number of draws that are weighted at the end of a fit, if the task has none, and most draws of an answer.
 const DRAWS: usize = 4_000;
 /// Prior sample size of the start, per dimension.
 const START: f64 = 10.0;
 
 impl Rung {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let (_, built) = built(&self.target, running)?;
         let seed = job.seed.named("climb");
-        let row = |number| Ok(Row::new(number + 1, self.climb(&built, seed.child(number + 1))?));
-        rows_of_fits(job, running, self.runs, &|runs| runs * self.evaluations, row)
+        let row = |number| Ok(Row::new(number + 1, self.fit(&built, seed.child(number + 1))?));
+        rows_of_fits(job, running, (self.runs, &|runs| runs * self.evaluations), row)
     }
 
-    fn climb(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
+    fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
         let Method::Pmcsa { chains } = self.method else {
             return Err(Error::invalid("parallel chains are needed"));
         };
         let Truth::Moments { means, sds } = &built.truth else {
-            return Err(Error::invalid("a climb is judged by moments"));
+            return Err(Error::invalid("a fit is judged by moments"));
         };
         let begun = now();
         let target = Counted::new(&*built.posterior);
@@ -150,15 +157,10 @@ impl Rung {
         let number = self.draws.unwrap_or(DRAWS);
         let draws = Draws::of(target, family, fit.params(), seed.named("draws").stream(0, 0), number)?;
         let (weighted, _) = draws.moments();
-        let error = |found: &[f64]| {
-            let errors =
-                found.iter().zip(means).zip(sds).map(|((found, mean), sd)| ((found - mean) / sd).abs());
-            errors.fold(0.0, |a: f64, b| if b <= a { a } else { b })
-        };
         Ok(vec![
             // Every family begins its parameters with the mean or location.
-            ("fit_error", error(&fit.params()[..means.len()])),
-            ("answer_error", error(&weighted)),
+            ("fit_error", mean_error(&fit.params()[..means.len()], means, sds)),
+            ("answer_error", mean_error(&weighted, means, sds)),
             ("k_hat", draws.shape),
             ("sample_share", draws.sample_size / number as f64),
             ("p_evaluations", spent.log_density as f64),
@@ -260,7 +262,7 @@ impl Bounded<'_, '_> {
 }
 
 impl Benchmark {
-    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<Done>, Error> {
+    pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let Some(entrant) = self.entrant() else {
             return Err(Error::invalid("the method is no method of inference"));
         };
@@ -271,7 +273,7 @@ impl Benchmark {
             let budget = ladder[number as usize];
             Ok(Row::new(budget, row(entrant, &known, (budget, self.reach), job.seed)))
         };
-        rows_of_fits(job, running, ladder.len() as u64, &work, row)
+        rows_of_fits(job, running, (ladder.len() as u64, &work), row)
     }
 }
 
@@ -308,8 +310,14 @@ fn row(
 fn answer(entrant: &Entrant, run: Bounded<'_, '_>) -> Result<Answer, Error> {
     match entrant {
         Entrant::Moments { family } => run.moments(*family),
-        Entrant::Pmcsa { chains, rate, laplace } => run.pmcsa(*chains, *rate, *laplace),
-        Entrant::Flow { family, chains, rate } => run.flow(family, *chains, *rate),
+        Entrant::Pmcsa { chains, rate, laplace } => {
+            let family = FamilyConfig::MeanField { link: Link::Softplus };
+            run.pmcsa(&family, *chains, Adam::new(*rate)?, &run.begin(*laplace))
+        }
+        Entrant::Flow { family, chains, rate } => {
+            let rate = Schedule::power(*rate, 0.0, 0.5)?;
+            run.pmcsa(family, *chains, Adam::new(rate)?, &run.start(0))
+        }
         Entrant::Elbo { family, samples, rate, laplace } => run.elbo(family, *samples, *rate, *laplace),
         Entrant::BatchMatch { samples, laplace } => run.batch_match(*samples, *laplace),
         Entrant::Pathfinder => run.pathfinder(),
@@ -326,7 +334,7 @@ mod tests {
     use mcsa_data::Catalogue;
 
     use super::*;
-    use crate::catalog::{Built, Case, Entrant, FamilyConfig, Moment, Truth};
+    use crate::catalog::Case;
 
     fn entrants() -> Vec<Entrant> {
         let families =
