@@ -8,6 +8,7 @@ use mcsa_core::{
 use mcsa_families::{BlockFamily, BlocksAt};
 use mcsa_kernels::Acceptance;
 use mcsa_models::{Blocks, Learnable};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::draws::log_weight;
@@ -22,60 +23,94 @@ use crate::family_parameters::family_parameters;
 /// direction in theta:  sum_i weight_i d/dtheta  log p_theta(z_i, x)      Fisher's identity: d/dtheta log p_theta(x)
 /// ```
 ///
-/// MSC, Alg. 3. Wraps a [`ScanScore`] for one latent point per datum (JSA; gradients of a minibatch are scaled up to all data). Their density depends on theta, so its values at the chains are evaluated
-/// again in every step: one more evaluation per chain.
+/// MSC, Alg. 3 and 4. Wraps a [`ScanScore`] for one latent point per datum (JSA; gradients of a minibatch are scaled up to all data),
+/// or an estimator on paths. The density depends on theta: the model, and what the estimator needs of it, is constructed once per step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Joint<E> {
-    /// The estimator that moves the chains and averages scores.
+    /// The estimator that moves the chains and averages scores, at one theta.
     pub climb: E,
 }
 
-impl<M, F> Estimator<M, F> for Joint<ScanScore>
+/// Estimator whose points also estimate the gradient in the parameters theta of a model: what [`Joint`] requires.
+pub trait ThetaGradient<M: ?Sized> {
+    /// State of the estimator, of one type at every theta.
+    type State: Serialize + DeserializeOwned + Send + 'static;
+    /// Metrics of the estimator.
+    type Info: Record + Default + Send;
+
+    /// Length of the slice `work` of [`add_theta_gradients`](Self::add_theta_gradients).
+    fn theta_len(&self, target: &M) -> usize;
+
+    /// Adds the weighted gradients in theta at the points of the last step.
+    fn add_theta_gradients(
+        &self,
+        target: &M,
+        theta: &[f64],
+        state: &Self::State,
+        gradient: &mut [f64],
+        work: &mut [f64],
+    );
+}
+
+impl<M, F, E> Estimator<M, F> for Joint<E>
 where
     M: Learnable + 'static,
-    for<'a> M::At<'a>: Blocks,
-    F: BlockFamily + ?Sized,
+    F: ?Sized,
+    E: ThetaGradient<M>
+        + for<'a> Estimator<
+            M::At<'a>,
+            F,
+            State = <E as ThetaGradient<M>>::State,
+            Info = <E as ThetaGradient<M>>::Info,
+        >,
 {
-    type State = ScanState;
-    type Info = ScanInfo;
+    type State = <E as ThetaGradient<M>>::State;
+    type Info = <E as ThetaGradient<M>>::Info;
 
     fn config(&self) -> String {
-        format!("Joint {{ climb: {:?} }}", self.climb)
+        format!("Joint {{ climb: {} }}", Estimator::<M::At<'static>, F>::config(&self.climb))
     }
 
     fn family_config(&self, family: &F) -> String {
-        family.config()
+        Estimator::<M::At<'static>, F>::family_config(&self.climb, family)
     }
 
     fn num_params(&self, target: &M, family: &F) -> usize {
-        family.num_params() + target.num_thetas()
+        self.climb.num_params(&target.anywhere(), family) + target.num_thetas()
     }
 
     fn check_params(&self, target: &M, family: &F, params: &[f64]) -> Result<(), Error> {
-        let lambdas = family.num_params();
-        same_length("lambda and theta", lambdas + target.num_thetas(), params.len())
-            .and_then(|()| family.check(&params[..lambdas]))
-            .and_then(|()| target.check_theta(&params[lambdas..]))
+        same_length("lambda and theta", self.num_params(target, family), params.len())
+            .and_then(|()| {
+                let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
+                target.check_theta(theta)?;
+                self.climb.check_params(&target.at(theta), family, lambda)
+            })
             .map_err(|error| error.within("Joint"))
     }
 
     fn lanes(&self) -> usize {
-        self.climb.batch
+        Estimator::<M::At<'static>, F>::lanes(&self.climb)
     }
 
     fn work_len(&self, target: &M, family: &F) -> usize {
-        let (model, rows) = (target.anywhere(), self.climb.batch);
-        self.climb.work_len(&model, family).max((model.block_dim() + 1) * rows + model.work_len(rows))
+        self.climb.work_len(&target.anywhere(), family).max(self.climb.theta_len(target))
     }
 
-    fn init(&self, target: &M, family: &F, params: &[f64], lanes: &mut [Stream]) -> Result<ScanState, Error> {
-        Estimator::<M, F>::check_params(self, target, family, params)?;
-        let (lambda, theta) = params.split_at(family.num_params());
+    fn init(
+        &self,
+        target: &M,
+        family: &F,
+        params: &[f64],
+        lanes: &mut [Stream],
+    ) -> Result<Self::State, Error> {
+        self.check_params(target, family, params)?;
+        let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
         self.climb.init(&target.at(theta), family, lambda, lanes)
     }
 
-    fn check(&self, target: &M, family: &F, state: &ScanState) -> Result<(), Error> {
+    fn check(&self, target: &M, family: &F, state: &Self::State) -> Result<(), Error> {
         self.climb.check(&target.anywhere(), family, state)
     }
 
@@ -84,22 +119,46 @@ where
         target: &M,
         family: &F,
         params: &[f64],
-        state: &mut ScanState,
+        state: &mut Self::State,
         lanes: &mut [Stream],
         direction: &mut [f64],
-        mut work: &mut [f64],
-    ) -> Result<ScanInfo, Error> {
-        let (lambda, theta) = params.split_at(family.num_params());
+        work: &mut [f64],
+    ) -> Result<Self::Info, Error> {
+        let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
         let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
         let model = target.at(theta);
         let info = self.climb.ascent_direction(&model, family, lambda, state, lanes, d_lambda, work)?;
-        let (rows, dim) = (self.climb.batch, model.block_dim());
-        let (points, weights) = (borrow(&mut work, dim * rows), borrow(&mut work, rows));
-        self.climb.visited_into(state, points);
-        weights.fill(self.climb.weight(&model));
         d_theta.fill(0.0);
-        target.add_theta_gradients(theta, state.rows(), batch(points, dim, rows), weights, d_theta, work);
+        self.climb.add_theta_gradients(target, theta, state, d_theta, work);
         Ok(info)
+    }
+}
+
+impl<M: Learnable> ThetaGradient<M> for ScanScore
+where
+    for<'a> M::At<'a>: Blocks,
+{
+    type State = ScanState;
+    type Info = ScanInfo;
+
+    fn theta_len(&self, target: &M) -> usize {
+        let model = target.anywhere();
+        (model.block_dim() + 1) * self.batch + model.work_len(self.batch)
+    }
+
+    fn add_theta_gradients(
+        &self,
+        target: &M,
+        theta: &[f64],
+        state: &ScanState,
+        gradient: &mut [f64],
+        mut work: &mut [f64],
+    ) {
+        let (rows, dim) = (self.batch, state.positions.nrows());
+        let (points, weights) = (borrow(&mut work, dim * rows), borrow(&mut work, rows));
+        self.visited_into(state, points);
+        weights.fill(state.positions.ncols() as f64 / rows as f64);
+        target.add_theta_gradients(theta, state.rows(), batch(points, dim, rows), weights, gradient, work);
     }
 }
 
@@ -192,7 +251,7 @@ where
         let info = self.scan(target, &mut proposal, state, lanes, work);
         let (points, weights) = (borrow(&mut work, dim * rows), borrow(&mut work, rows));
         self.visited_into(state, points);
-        weights.fill(self.weight(target));
+        weights.fill(state.positions.ncols() as f64 / rows as f64);
         direction.fill(0.0);
         proposal.add_block_scores(state.rows(), batch(points, dim, rows), weights, direction);
         Ok(info)
@@ -301,10 +360,6 @@ impl ScanScore {
         for (point, &row) in points.chunks_exact_mut(dim.max(1)).zip(state.rows()) {
             point.copy_from_slice(state.positions().column(row));
         }
-    }
-
-    fn weight<P: Blocks + ?Sized>(&self, target: &P) -> f64 {
-        target.num_blocks() as f64 / self.batch as f64
     }
 
     /// Draws a minibatch uniformly without replacement, at a cost that does not grow with the number of data (Floyd's

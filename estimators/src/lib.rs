@@ -46,7 +46,7 @@ pub use checkpoint::StateFile;
 pub use draws::Draws;
 pub use erased::{DynEstimator, DynInfo, DynState};
 pub use health::{Health, ParamsOrigin, TailWeight};
-pub use joint::{Joint, ScanInfo, ScanScore, ScanState, jsa_scan};
+pub use joint::{Joint, ScanInfo, ScanScore, ScanState, ThetaGradient, jsa_scan};
 pub use mcsa_core::{Error, Seed, from_fn};
 pub use moments::{Moments, MomentsInfo, MomentsState};
 pub use outcome::{Accuracy, Obstacle, Outcome, Stop};

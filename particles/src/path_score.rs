@@ -2,6 +2,7 @@
 
 use faer::Mat;
 use mcsa_core::{Error, Estimator, Family, Parametric, Stream, borrow, fits_in_memory, same_length};
+use mcsa_estimators::{Joint, ThetaGradient};
 use mcsa_models::Learnable;
 use serde::{Deserialize, Serialize};
 
@@ -114,85 +115,27 @@ impl<P: GaussianDynamics, K: PathKernel> Estimator<P, Twisted> for PathScore<K> 
     }
 }
 
-/// Score climbing in lambda and in the parameters theta of the model together, from the same paths (Fisher's identity); one vector
-/// `[lambda; theta]` is optimised (MSC, Alg. 4).
-///
-/// The model at the current theta, and the family on it, are constructed once per step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JointPaths<K = ConditionalSmc> {
-    /// The estimator at one theta.
-    pub climb: PathScore<K>,
-}
+/// Score climbing in lambda and in the parameters theta of the model together, from the same paths (MSC, Alg. 4).
+pub type JointPaths<K = ConditionalSmc> = Joint<PathScore<K>>;
 
-impl<M: Learnable, K: PathKernel> Estimator<M, Twisted> for JointPaths<K>
-where
-    for<'a> M::At<'a>: GaussianDynamics,
-{
+impl<M: Learnable, K: PathKernel> ThetaGradient<M> for PathScore<K> {
     type State = Paths;
     type Info = K::Info;
 
-    fn config(&self) -> String {
-        format!("{self:?}")
+    fn theta_len(&self, _: &M) -> usize {
+        self.lanes
     }
 
-    fn num_params(&self, target: &M, family: &Twisted) -> usize {
-        family.on(&target.anywhere()).num_params() + target.num_thetas()
-    }
-
-    fn check_params(&self, target: &M, family: &Twisted, params: &[f64]) -> Result<(), Error> {
-        let lambdas = family.on(&target.anywhere()).num_params();
-        same_length("lambda and theta", lambdas + target.num_thetas(), params.len())
-            .and_then(|()| {
-                let (lambda, theta) = params.split_at(lambdas);
-                target.check_theta(theta)?;
-                family.on(&target.at(theta)).check(lambda)
-            })
-            .map_err(|error| error.within("JointPaths"))
-    }
-
-    fn lanes(&self) -> usize {
-        self.climb.lanes
-    }
-
-    fn work_len(&self, target: &M, family: &Twisted) -> usize {
-        self.climb.work_len(&target.anywhere(), family)
-    }
-
-    fn init(
+    fn add_theta_gradients(
         &self,
         target: &M,
-        family: &Twisted,
-        params: &[f64],
-        lanes: &mut [Stream],
-    ) -> Result<Paths, Error> {
-        self.check_params(target, family, params)?;
-        let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
-        self.climb.init(&target.at(theta), family, lambda, lanes)
-    }
-
-    fn check(&self, target: &M, family: &Twisted, state: &Paths) -> Result<(), Error> {
-        self.climb.check(&target.anywhere(), family, state)
-    }
-
-    fn ascent_direction(
-        &self,
-        target: &M,
-        family: &Twisted,
-        params: &[f64],
-        state: &mut Paths,
-        lanes: &mut [Stream],
-        direction: &mut [f64],
+        theta: &[f64],
+        state: &Paths,
+        gradient: &mut [f64],
         work: &mut [f64],
-    ) -> Result<K::Info, Error> {
-        let (lambda, theta) = params.split_at(params.len() - target.num_thetas());
-        let (d_lambda, d_theta) = direction.split_at_mut(lambda.len());
-        let info =
-            self.climb.ascent_direction(&target.at(theta), family, lambda, state, lanes, d_lambda, work)?;
-        let weights = &mut work[..self.climb.lanes];
-        weights.fill(1.0 / self.climb.lanes as f64);
-        d_theta.fill(0.0);
-        target.add_theta_gradients(theta, &[], state.positions.as_ref(), weights, d_theta, &mut []);
-        Ok(info)
+    ) {
+        let weights = &mut work[..self.lanes];
+        weights.fill(1.0 / self.lanes as f64);
+        target.add_theta_gradients(theta, &[], state.positions.as_ref(), weights, gradient, &mut []);
     }
 }

@@ -197,10 +197,7 @@ fn paths_start_at_draws_of_the_family() {
         assert!((0..4).all(|i| paths.positions.col_as_slice(j)[i] == z[(i, j)]), "{j}");
     }
     let text = Estimator::<LinearGaussianSeries, Twisted>::config(&JointPaths { climb });
-    assert!(
-        text.starts_with("JointPaths { climb: PathScore { smc: ConditionalSmc { particles: 5,"),
-        "{text}"
-    );
+    assert!(text.starts_with("Joint { climb: PathScore { smc: ConditionalSmc { particles: 5,"), "{text}");
     assert!(text.ends_with("lanes: 3 } }"), "{text}");
 }
 
