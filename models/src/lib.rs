@@ -8,7 +8,7 @@
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
 //! * Classification: [`LogisticRegression`], [`ProbitRegression`], [`HierarchicalLogistic`],
 //!   [`GaussianProcessClassification`].
-//! * Regression: [`LinearRegression`] (with exact draws and evidence), [`UnknownNoiseRegression`] (with exact marginals),
+//! * Regression: [`LinearRegression`] (with exact draws and evidence),
 //!   [`StudentRegression`] and [`LocalRobustRegression`] (heavy tails), [`NeuralRegression`], [`RobustGaussianProcess`].
 //! * Tempering of any target: [`Tempered`]; posteriors of some weighted rows: [`WeightedRows`].
 //! * Predictions for held-out data: [`log_odds_from_moments`], [`log_odds_from_draws`] and `predict_from_moments` of models; their
@@ -43,7 +43,6 @@ mod robust;
 mod stock_volatility;
 pub mod support;
 mod transform;
-mod unknown_noise;
 
 pub use binary::{
     BinaryRegression, HierarchicalLogistic, Link, Logistic, LogisticRegression, Probit, ProbitRegression,
@@ -68,7 +67,6 @@ pub use robust::student_errors;
 pub use robust::{LocalRobustRegression, LocalTerm, StudentNoise, StudentRegression};
 pub use stock_volatility::StockVolatility;
 pub use transform::Transform;
-pub use unknown_noise::{Marginals, UnknownNoiseRegression};
 
 /// Target whose normaliser and first two moments are known in closed form.
 ///

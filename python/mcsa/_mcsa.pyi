@@ -58,10 +58,6 @@ class Model:
     @staticmethod
     def linear_regression(x: _Floats, y: _Floats, noise_scale: float, prior_scale: float) -> Model: ...
     @staticmethod
-    def unknown_noise_regression(
-        x: _Floats, y: _Floats, prior_scale: float | None, noise_scale: float | None
-    ) -> Model: ...
-    @staticmethod
     def student_regression(
         x: _Floats, y: _Floats, prior_scale: float, known: tuple[float, float] | None
     ) -> Model: ...

@@ -48,7 +48,6 @@ __all__ = [
     "stock_volatility",
     "student",
     "student_regression",
-    "unknown_noise_regression",
     "wishart_gaussian",
 ]
 
@@ -207,13 +206,6 @@ def linear_regression(x: ArrayLike, y: ArrayLike, *, noise_scale: float, prior_s
     return _with_data(Model.linear_regression(*rows, noise_scale, prior_scale), rows[1])
 
 
-def unknown_noise_regression(
-    x: ArrayLike, y: ArrayLike, *, prior_scale: float | None = None, noise_scale: float | None = None
-) -> Model:
-    """Linear regression with noise of unknown scale; priors without a scale are flat."""
-    return Model.unknown_noise_regression(*_rows(x, y), prior_scale, noise_scale)
-
-
 def student_regression(
     x: ArrayLike, y: ArrayLike, *, prior_scale: float = 1.0, scale: float | None = None, freedom: float | None = None
 ) -> Model:
@@ -297,7 +289,6 @@ MODELS: dict[str, Callable[..., Model]] = {
     "logistic": logistic_regression,
     "probit": probit_regression,
     "linear": linear_regression,
-    "unknown-noise": unknown_noise_regression,
     "student-regression": student_regression,
     "local-regression": local_regression,
     "sparse-process": sparse_process,

@@ -8,7 +8,7 @@ use mcsa::models::{
     Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic,
     LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression,
     ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student,
-    StudentNoise, StudentRegression, UnknownNoiseRegression,
+    StudentNoise, StudentRegression,
 };
 use mcsa::particles::{FxVolatility, Theta};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -162,20 +162,6 @@ impl Model {
     fn linear_regression(x: Matrix<'_>, y: Vector<'_>, noise_scale: f64, prior_scale: f64) -> PyResult<Self> {
         let built = LinearRegression::new(matrix(&x).as_ref(), &vector(&y), noise_scale, prior_scale);
         by_rows("linear regression", built)
-    }
-
-    /// Linear regression with unknown noise; a prior that is `None` is flat.
-    #[staticmethod]
-    fn unknown_noise_regression(
-        x: Matrix<'_>,
-        y: Vector<'_>,
-        prior_scale: Option<f64>,
-        noise_scale: Option<f64>,
-    ) -> PyResult<Self> {
-        let x = matrix(&x);
-        let weights = vec![prior_scale.map(|scale| (0.0, scale)); x.ncols()];
-        let built = UnknownNoiseRegression::new(x.as_ref(), &vector(&y), &weights, noise_scale);
-        of("regression with unknown noise", built)
     }
 
     /// Linear regression with Student t errors, whose scale and freedom are known or, if `None`, parameters.

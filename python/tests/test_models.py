@@ -29,7 +29,6 @@ DATA = {
     "logistic": ((X, LABELS), {"prior_scale": 2.0}),
     "probit": ((X, LABELS), {}),
     "linear": ((X, Y), {"noise_scale": 1.0}),
-    "unknown-noise": ((X, Y), {}),
     "student-regression": ((X, Y), {}),
     "local-regression": ((X, Y), {}),
     "sparse-process": ((X, LABELS, X[:3]), {"length": 2.0}),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mcsa_core::Seed;
 
-use super::{DataError, Dataset, Entry, Kind, Posteriordb, Radon, Schools, Series, Table, Task, synthetic};
+use super::{DataError, Dataset, Entry, Kind, Radon, Schools, Series, Table, Task, synthetic};
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
@@ -156,15 +156,6 @@ impl Catalogue {
         Ok(Schools::of(&self.table(self.of_kind("eight_schools", Kind::Schools)?)?.0))
     }
 
-    /// Opens the folder of regressions of `posteriordb`: the one that `MCSA_POSTERIORDB` names, else `posteriordb` in the folder of
-    /// imported files.
-    ///
-    /// # Errors
-    /// If there is none, or its list is malformed.
-    pub fn posteriordb(&self) -> Result<Posteriordb, DataError> {
-        Posteriordb::found(self.folder())
-    }
-
     /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic. With `rows` it has
     /// only that many rows; except for `wasp_precipitation_2010`, these equal the first rows of the full stand-in.
     ///
@@ -196,11 +187,8 @@ impl Catalogue {
         }
     }
 
-    /// SHA-256 of the file of a data set, or of a regression of `posteriordb` (`posteriordb/NAME`).
+    /// SHA-256 of the file of a data set.
     pub fn digest(&self, name: &str) -> Result<String, DataError> {
-        if let Some(posterior) = name.strip_prefix("posteriordb/") {
-            return self.posteriordb()?.digest(posterior);
-        }
         Ok(self.table(self.entry(name)?)?.0.sha256)
     }
 

@@ -22,7 +22,6 @@ mod command;
 mod dataset;
 mod kinds;
 mod manifest;
-mod posteriordb;
 mod reservoir;
 mod split;
 mod synthetic;
@@ -33,7 +32,6 @@ pub use command::{Command, Verb};
 pub use dataset::{Dataset, Scaling, Standardised, Task};
 pub use kinds::{Radon, Schools, Series};
 pub use manifest::{Entry, Kind, Label, Layout, StandIn};
-pub use posteriordb::{Posteriordb, ReferenceRegression};
 pub use split::{Share, Split, Strata};
 pub use table::Table;
 

@@ -32,7 +32,7 @@ pub struct Table {
 impl Table {
     /// Reads a file in our own layout; `file` is its name in messages.
     pub fn read(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
-        let table = Reading::run(entry, file, reader, Form::own, true)?;
+        let table = Reading::run(entry, file, reader, Form::own)?;
         match &entry.sha256 {
             Some(expected) if *expected != table.sha256 => Err(DataError::of(
                 file,
@@ -48,12 +48,7 @@ impl Table {
 
     /// Reads a file in our own layout or in one in which the data set is published.
     pub fn read_any(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
-        Reading::run(entry, file, reader, Form::any, true)
-    }
-
-    /// Reads a file of which header and number of rows alone are known.
-    pub(super) fn read_plain(entry: &Entry, file: &str, reader: impl BufRead) -> Result<Self, DataError> {
-        Reading::run(entry, file, reader, Form::own, false)
+        Reading::run(entry, file, reader, Form::any)
     }
 
     /// Numbers of the column at index `place` of the manifest; empty if it holds words.
@@ -127,7 +122,6 @@ impl<'a> Reading<'a> {
         file: &'a str,
         reader: impl BufRead,
         recognise: fn(&'a Entry, &str, &str) -> Result<Form<'a>, DataError>,
-        is_known: bool,
     ) -> Result<Table, DataError> {
         let mut lines = Lines::new(file, reader);
         let Some((number, first)) = lines.next()? else {
@@ -162,9 +156,7 @@ impl<'a> Reading<'a> {
         if rows < all {
             return Err(DataError::of(file, format!("{rows} rows, expected {all}: is it whole?")));
         }
-        if is_known {
-            reading.check()?;
-        }
+        reading.check()?;
         let Self { mut table, reservoir, .. } = reading;
         table.sha256 = lines.sha256();
         for row in reservoir.map(Reservoir::subset).into_iter().flatten() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use mcsa_core::Seed;
-use mcsa_data::{Catalogue, DataError, Dataset, Entry, Posteriordb, Table};
+use mcsa_data::{Catalogue, DataError, Dataset, Entry, Table};
 use proptest::prelude::*;
 
 /// Description of a data set with two inputs and a label, four rows.
@@ -318,76 +318,6 @@ fn a_subset_has_whole_rows_and_the_shares_of_the_labels() {
     assert!(read(&entry, &wrong).unwrap_err().to_string().contains("occurs 27 times, expected 28"));
 }
 
-fn carried() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/posteriordb")
-}
-
-/// Copy of the carried folder in which `from` is replaced by `to` in one file.
-fn broken(test: &str, file: &str, from: &str, to: &str) -> Posteriordb {
-    let folder = folder(test);
-    for name in ["reference.json", "made_up-normal.csv"] {
-        let mut text = fs::read_to_string(carried().join(name)).unwrap();
-        if name == file {
-            assert!(text.contains(from), "{from}");
-            text = text.replacen(from, to, 1);
-        }
-        fs::write(folder.join(name), text).unwrap();
-    }
-    Posteriordb::open(folder).unwrap()
-}
-
-#[test]
-fn the_carried_folder_is_read() {
-    let folder = Posteriordb::open(carried()).unwrap();
-    assert_eq!(folder.names().collect::<Vec<_>>(), ["made_up-flat", "made_up-normal"]);
-    let flat = folder.load("made_up-flat").unwrap();
-    assert_eq!((flat.x.nrows(), flat.x.ncols(), flat.y.len()), (8, 2, 8));
-    assert_eq!((flat.weights, flat.half_cauchy), (vec![None, None], None));
-    let normal = folder.load("made_up-normal").unwrap();
-    assert_eq!((normal.weights, normal.half_cauchy), (vec![Some((1.0, 2.0)), Some((0.0, 0.5))], Some(2.5)));
-    assert_ne!(folder.digest("made_up-flat").unwrap(), folder.digest("made_up-normal").unwrap());
-}
-
-#[test]
-fn an_absent_folder_says_what_to_get() {
-    let error = Posteriordb::open("no-such-folder".into()).unwrap_err();
-    let text = error.to_string();
-    assert!(
-        error.is_absent() && text.contains("MCSA_POSTERIORDB") && text.contains("no-such-folder"),
-        "{text}"
-    );
-    assert!(text.contains("github.com/stan-dev/posteriordb"), "{text}");
-}
-
-#[test]
-fn malformed_files_are_refused_with_their_place() {
-    let (table, reference) = ("made_up-normal.csv", "reference.json");
-    let rows = r#""rows": 8, "columns": 2, "beta_prior": ["#;
-    let more = rows.replace('8', "9");
-    for (k, (file, from, to, expected)) in [
-        (table, "2.5,1,", "two,1,", "made_up-normal.csv, line 3, column y: \"two\" is not a number"),
-        (table, "2.5,1,", "2.5,", "line 3: 2 values, expected 3"),
-        (table, "y,x0", "z,x0", "line 1, column 1: the header says \"z\", expected y"),
-        (reference, rows, &more, "8 rows, expected 9"),
-        (
-            reference,
-            "half-cauchy 2.5",
-            "half-normal 2.5",
-            "made_up-normal: sigma_prior is \"half-normal 2.5\"",
-        ),
-        (reference, "[\"normal\", 0.0, 0.5]", "[\"normal\", 0.0, -0.5]", "made_up-normal: beta_prior[1]"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let folder = broken(&format!("broken-{k}"), file, from, to);
-        let text = folder.load("made_up-normal").unwrap_err().to_string();
-        assert!(text.contains(expected), "{text}");
-    }
-    let folder = Posteriordb::open(carried()).unwrap();
-    assert!(folder.load("other").unwrap_err().to_string().contains("no posterior \"other\""));
-}
-
 proptest! {
     #[test]
     fn bytes_are_a_table_or_an_error(
@@ -413,33 +343,6 @@ proptest! {
         let same = bytes[at] == byte;
         bytes[at] = byte;
         prop_assert_eq!(Table::read(entry, "yacht.csv", &bytes[..]).is_ok(), same);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
-
-    /// A reference or a table with a piece replaced is read, or is an error.
-    #[test]
-    fn a_changed_folder_of_posteriordb_is_read_or_an_error(
-        is_table: bool,
-        (start, length) in (any::<prop::sample::Index>(), 0..12_usize),
-        piece in prop::sample::select(&["", "-1", "1e308", "nan", "null", "[[", "\n", "18446744073709551615"][..]),
-    ) {
-        let files = [
-            ("reference.json", include_str!("posteriordb/reference.json")),
-            ("made_up-normal.csv", include_str!("posteriordb/made_up-normal.csv")),
-        ];
-        let folder = folder("bytes");
-        for (k, (name, text)) in files.into_iter().enumerate() {
-            let mut bytes = text.as_bytes().to_vec();
-            if is_table == (k == 1) {
-                let start = start.index(bytes.len());
-                bytes.splice(start..(start + length).min(bytes.len()), piece.bytes());
-            }
-            fs::write(folder.join(name), bytes).unwrap();
-        }
-        let _ = Posteriordb::open(folder).and_then(|folder| folder.load("made_up-normal"));
     }
 }
 

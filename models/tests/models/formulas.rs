@@ -12,7 +12,6 @@ use mcsa_models::{
     Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic,
     LinearRegression, LogisticRegression, Mixture, NeuralRegression, ProbitRegression, Radon,
     RobustGaussianProcess, ScalePrior, StockVolatility, Student, StudentNoise, StudentRegression,
-    UnknownNoiseRegression,
 };
 use mcsa_particles::{FxVolatility, Theta};
 use mcsa_testing::model::{Case, density_equals, gradient_is_gradient, hessian_vector_is_derivative};
@@ -145,11 +144,6 @@ fn regressions_are_their_formulas() {
     }
     agrees(LinearRegression::new(x_ref, &t, 0.7, 1.5), 1.0, |z| {
         normals(z, 1.5) + over_rows(&|i| log_normal(t[i] - line(z, i), 0.7))
-    });
-    let priors = [None, Some((0.5, 0.7)), None];
-    agrees(UnknownNoiseRegression::new(x_ref, &t, &priors, Some(2.5)), 1.0, |z| {
-        let rows = over_rows(&|i| log_normal(t[i] - line(z, i), z[D].exp()));
-        log_normal(z[1] - 0.5, 0.7) + half_cauchy(z[D], 2.5) + rows
     });
     let student = |w: &[f64], scale: f64, nu: f64| {
         normals(&w[..D], 1.5)

@@ -6,7 +6,6 @@ mod faults;
 mod formulas;
 mod ground_truth;
 mod robust;
-mod unknown_noise;
 mod weighted_rows;
 
 use faer::Mat;

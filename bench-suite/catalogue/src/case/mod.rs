@@ -105,11 +105,6 @@ pub enum Case {
     RadonCounties,
     /// Forty Gaussians in the plane (Midgley et al. 2023), with means of our own seed.
     FortyGaussians,
-    /// Linear regression of `posteriordb` with noise of unknown scale, from a folder that the user has.
-    Posteriordb {
-        /// `posteriordb/NAME`.
-        data: String,
-    },
 }
 
 /// Seed of targets that are drawn once.
@@ -213,7 +208,6 @@ impl Case {
                 let (x, y) = synthetic_rows(dim.max(1), &mut stream);
                 Built::unknown(LogisticRegression::new(x.as_ref(), &y, 1.0)?)
             }
-            Self::Posteriordb { ref data } => posteriors::of_posteriordb(catalogue, data)?,
             Self::RadonCounties => {
                 let data = catalogue.radon()?;
                 let model = Radon::new(data.counties.len(), data.county, data.floor, data.log_radon)?;
@@ -275,7 +269,6 @@ impl Case {
             Self::SyntheticRows { dim } => format!("logistic on SYNTHETIC rows: d {dim}"),
             Self::RadonCounties => "radon".to_owned(),
             Self::FortyGaussians => "40 Gaussians".to_owned(),
-            Self::Posteriordb { data } => data.clone(),
         }
     }
 
@@ -293,8 +286,7 @@ impl Case {
             | Self::ProbitRows { .. }
             | Self::LinearRows { .. }
             | Self::SyntheticRows { .. }
-            | Self::RadonCounties
-            | Self::Posteriordb { .. } => false,
+            | Self::RadonCounties => false,
             _ => true,
         }
     }
@@ -315,8 +307,7 @@ impl Case {
             Self::HierarchicalRows { data }
             | Self::LogisticRows { data }
             | Self::ProbitRows { data }
-            | Self::LinearRows { data }
-            | Self::Posteriordb { data } => Some(data),
+            | Self::LinearRows { data } => Some(data),
             Self::RadonCounties => Some("radon_mn"),
             _ => None,
         }

@@ -97,15 +97,6 @@ fn curve(panel: Panel, method: &str, points: impl Iterator<Item = (f64, f64)>) -
         .with(Layer::points(x, y).styled(style).named(name))
 }
 
-/// Title of a panel: a data set of `posteriordb` without its folder, which breaks between model and data.
-fn title(case: &Case) -> String {
-    let title = case.title();
-    match title.strip_prefix("posteriordb/").and_then(|name| name.split_once('-')) {
-        Some((data, model)) => format!("{model} ({data})"),
-        None => title,
-    }
-}
-
 /// Medians over all targets by method and budget: errors against evaluations and against seconds, and shares of failures.
 fn overview(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
     let mut panels = vec![
@@ -144,7 +135,7 @@ fn overview(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
 fn costs(board: &Scoreboard<'_>, label: &str, cost: fn(&Runs<'_>) -> f64, caption: String) -> FigureFile {
     let names: BTreeSet<String> = board.anchors.iter().map(|(anchor, _)| anchor.name()).collect();
     let panel = |case: &&Case| {
-        let mut panel = Panel::new(Axis::log(label), errors(ERRORS.0)).titled(title(case));
+        let mut panel = Panel::new(Axis::log(label), errors(ERRORS.0)).titled(case.title());
         let point = |runs: &Runs<'_>| (cost(runs), error(runs, ERRORS.0));
         for method in &board.methods {
             let cells = board.curve(case, method);
