@@ -3,7 +3,7 @@
 use faer::MatRef;
 use mcsa_core::{Columns, Family, Parametric, borrow, numeric};
 use mcsa_numeric::linear::packed::{self, PANEL, start};
-use pulp::Arch;
+use mcsa_numeric::vectorised;
 
 use crate::full_rank::{Scales, invert};
 use crate::student::Student;
@@ -137,14 +137,20 @@ impl FullRank {
         triangle.iter_mut().for_each(|entry| *entry *= kept);
         // The points about their mean, and the shift of the mean as a column of its own.
         let scale = |weight: f64| stretch * (gain * weight).sqrt();
-        Arch::new().dispatch(|| centre(points, weights, scale, mean, rows));
+        vectorised(
+            #[inline(always)]
+            || centre(points, weights, scale, mean, rows),
+        );
         let root = gain.sqrt() * kept;
         for ((row, location), mean) in rows.chunks_exact_mut(width).zip(location).zip(&*mean) {
             let delta = mean - *location;
             *location += gain * delta;
             row[weights.len()] = root * delta;
         }
-        Arch::new().dispatch(|| add_square(dim, triangle, rows));
+        vectorised(
+            #[inline(always)]
+            || add_square(dim, triangle, rows),
+        );
         if dim > 0 {
             let (rho, scales) = rows[..2 * dim].split_at_mut(dim);
             packed::take_diagonal(triangle, scales);

@@ -1,7 +1,7 @@
 //! Instruction sets, their vector registers, and the operations on lanes that the functions are written in.
 
 use bytemuck::Pod;
-use pulp::{NullaryFnOnce, Scalar, Simd};
+use pulp::{Arch, NullaryFnOnce, Scalar, Simd, WithSimd};
 
 /// Instruction set of a vector function.
 ///
@@ -77,6 +77,25 @@ impl Backend {
         }
         kernel.run(Scalar)
     }
+}
+
+/// Runs a closure with the widest vector instructions of this machine.
+///
+/// The compiler uses them for what is inlined: mark the closure and the functions that it calls `#[inline(always)]`.
+pub fn vectorised(op: impl FnMut()) {
+    struct Op<F>(F);
+
+    impl<F: FnMut()> WithSimd for Op<F> {
+        type Output = ();
+
+        // `call_once` of a closure that changes what it borrows is a function of its own, which is not inlined.
+        #[inline(always)]
+        fn with_simd<S: Simd>(mut self, _: S) {
+            (self.0)();
+        }
+    }
+
+    Arch::new().dispatch(Op(op));
 }
 
 /// Computation that is generic over the vector register, [`Register`].

@@ -64,7 +64,7 @@ pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use error_function::{erf, erf_into, erfc, erfc_into, erfcx, erfcx_into};
 pub use exponential::{exp, exp_into, expm1, expm1_into, tanh, tanh_into};
 pub use gamma::{digamma, ln_gamma};
-pub use lanes::Backend;
+pub use lanes::{Backend, vectorised};
 pub use log_products::{
     sum_log_ndtr, sum_log_ndtr_with_slopes, sum_log_sigmoid, sum_log_sigmoid_with_slopes, sums_log_ndtr,
     sums_log_sigmoid,

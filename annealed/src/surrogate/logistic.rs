@@ -2,12 +2,12 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{Error, Stream, borrow, checksum, finite_matrix, numeric, same_length};
-use pulp::Arch;
 
 use super::{Along, Clusters, Coreset, PathPoint, Sizes, Surrogate};
 use crate::{draw_subset, seen_len};
 use mcsa_models::support::{positive, zeros_and_ones};
 use mcsa_numeric::design::{Panels, View, pack_into, padded};
+use mcsa_numeric::vectorised;
 
 /// Surrogate of a Bayesian logistic regression: prior `N(0, s^2 I)` and a weighted log likelihood of a few points.
 ///
@@ -394,26 +394,32 @@ struct Weights<'a> {
 impl Weights<'_> {
     /// Slopes `r = w+ (1 - s) - w- s` of the points.
     fn slopes_into(self, sigmoids: &[f64], out: &mut [f64]) {
-        Arch::new().dispatch(|| {
-            for (((out, s), positive), negative) in
-                out.iter_mut().zip(sigmoids).zip(self.positive).zip(self.negative)
-            {
-                *out = (-s).mul_add(positive + negative, *positive);
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                for (((out, s), positive), negative) in
+                    out.iter_mut().zip(sigmoids).zip(self.positive).zip(self.negative)
+                {
+                    *out = (-s).mul_add(positive + negative, *positive);
+                }
+            },
+        );
     }
 
     /// `along <- -(w+ + w-) s (1 - s) along`; from `along` as it was, `gained = w+ (1 - s) along` and `lost = -w- s along`.
     fn seconds_into(self, sigmoids: &[f64], along: &mut [f64], gained: &mut [f64], lost: &mut [f64]) {
-        Arch::new().dispatch(|| {
-            let points = self.positive.iter().zip(self.negative).zip(sigmoids);
-            let out = along.iter_mut().zip(gained).zip(lost);
-            for (((positive, negative), s), ((along, gained), lost)) in points.zip(out) {
-                let (rest, down) = (1.0 - s, s * *along);
-                *gained = positive * (rest * *along);
-                *lost = (-negative).mul_add(down, 0.0);
-                *along = (-(positive + negative)).mul_add(rest * down, 0.0);
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                let points = self.positive.iter().zip(self.negative).zip(sigmoids);
+                let out = along.iter_mut().zip(gained.iter_mut()).zip(lost.iter_mut());
+                for (((positive, negative), s), ((along, gained), lost)) in points.zip(out) {
+                    let (rest, down) = (1.0 - s, s * *along);
+                    *gained = positive * (rest * *along);
+                    *lost = (-negative).mul_add(down, 0.0);
+                    *along = (-(positive + negative)).mul_add(rest * down, 0.0);
+                }
+            },
+        );
     }
 }

@@ -1,10 +1,10 @@
 use super::{Along, PathPoint, Sizes, Surrogate};
 use mcsa_core::numeric::axpy;
 use mcsa_core::{Error, Stream, borrow};
-use pulp::Arch;
 
 use mcsa_models::support::positive;
 use mcsa_numeric::design::RowsRef;
+use mcsa_numeric::vectorised;
 
 /// Number of units of each hidden layer (SL-DAIS, Sec. 4).
 const UNITS: usize = 100;
@@ -110,13 +110,16 @@ fn add_transposed(w: &[f64], y: &[f64], out: &mut [f64]) {
 
 /// `W += a x^T + b y^T`, W row by row.
 fn add_outers([a, b]: [&[f64]; 2], [x, y]: [&[f64]; 2], w: &mut [f64]) {
-    Arch::new().dispatch(|| {
-        for ((row, a), b) in w.chunks_exact_mut(x.len()).zip(a).zip(b) {
-            for ((w, x), y) in row.iter_mut().zip(x).zip(y) {
-                *w += a * x + b * y;
+    vectorised(
+        #[inline(always)]
+        || {
+            for ((row, a), b) in w.chunks_exact_mut(x.len()).zip(a).zip(b) {
+                for ((w, x), y) in row.iter_mut().zip(x).zip(y) {
+                    *w += a * x + b * y;
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// Activation and slope of a layer with pre-activations `h + bias`.

@@ -489,7 +489,7 @@ impl Shown {
             self.line(row, here, (places, [low, middle, high]))
         };
         let lines: Vec<Line> = here.iter().map(line).collect();
-        let edge = lines.iter().filter_map(|(.., (places, _))| places.last().copied()).last();
+        let edge = lines.iter().rev().find_map(|(.., (places, _))| places.last().copied());
         let high = lines.iter().flat_map(|(.., (_, [.., high]))| high).copied();
         let highest = high.filter(|value| value.is_finite()).fold(f64::MIN_POSITIVE, f64::max);
         let edge = edge.unwrap_or(within);

@@ -10,7 +10,7 @@
 //! differences, not differences of products: exact at 0, and never negative.
 
 use mcsa_core::numeric;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use mcsa_numeric::design::ROWS;
 
@@ -59,12 +59,12 @@ pub(super) fn fill(
     slopes: &mut [f64],
     decay: &mut [f64],
 ) {
-    let (arch, height) = (Arch::new(), shape.panels() * ROWS);
+    let height = shape.panels() * ROWS;
     for j in 0..shape.n {
         let place = j * shape.stride + j / ROWS * ROWS..j * shape.stride + height;
         let (value, decay) = (&mut values[place.clone()], &mut decay[..place.len()]);
         let slope = if slopes.is_empty() { &mut [][..] } else { &mut slopes[place] };
-        arch.dispatch(
+        numeric::vectorised(
             #[inline(always)]
             || {
                 squares(scaled.as_chunks().0, shape.d, j, value.as_chunks_mut().0);

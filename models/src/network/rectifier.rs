@@ -1,5 +1,6 @@
 //! Rectifier `h = max(a, 0)` over a column of pre-activations: forward pass (added to the output) and backward pass.
 
+use mcsa_numeric::vectorised;
 use pulp::{Arch, Simd, WithSimd};
 
 use mcsa_numeric::design::ROWS;
@@ -36,7 +37,7 @@ impl WithSimd for Back<'_> {
 /// Forward pass: `out += weight max(a, 0)`.
 pub(super) fn add_rectified(weight: f64, a: &[f64], out: &mut [f64]) {
     assert_eq!(a.len(), out.len(), "a column of outputs");
-    Arch::new().dispatch(
+    vectorised(
         #[inline(always)]
         || {
             for (out, &a) in out.iter_mut().zip(a) {
