@@ -60,7 +60,8 @@ fn elementary(c: &mut Criterion) {
         ("log_ndtr", numeric::log_ndtr_into),
         ("ndtr_hazard", numeric::ndtr_hazard_into),
     ];
-    let reductions: [(&str, fn(&[f64]) -> f64); 4] = [
+    type Reduction = fn(&[f64]) -> f64;
+    let reductions: [(&str, Reduction); 4] = [
         ("sum", numeric::sum),
         ("dot", |x| numeric::dot(x, x)),
         ("sum_log_sigmoid", numeric::sum_log_sigmoid),
