@@ -305,11 +305,12 @@ fn slow_and_badly_scaled_fits_have_not_diverged() {
     }
 }
 
-type Everywhere = FromFn<Box<dyn Fn(&[f64]) -> f64 + Send + Sync>, fn(&[f64], &mut [f64])>;
+type Density = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+type Everywhere = FromFn<Density, fn(&[f64], &mut [f64])>;
 
 /// A target with a constant log density.
 fn everywhere(value: f64) -> Everywhere {
-    let density: Box<dyn Fn(&[f64]) -> f64 + Send + Sync> = Box::new(move |_| value);
+    let density: Density = Box::new(move |_| value);
     from_fn(2, density).with_gradient(|_, gradient| gradient.fill(0.0))
 }
 
