@@ -129,7 +129,8 @@ pub enum Obstacle {
     /// The iterates still drift.
     Drift,
     /// The iterates are correlated over more than a block, so their errors cannot be estimated yet.
-    Memory,
+    #[serde(rename = "memory")]
+    Autocorrelation,
     /// A chain stayed at one point for longer than a batch.
     Stuck,
     /// The noise of the iterates shifts their mean by more than the required accuracy, however long they are averaged: a
@@ -143,7 +144,7 @@ impl Obstacle {
     const fn in_words(self) -> &'static str {
         match self {
             Self::Drift => "lambda still drifts",
-            Self::Memory => "the autocorrelation time of lambda exceeds a block of steps",
+            Self::Autocorrelation => "the autocorrelation time of lambda exceeds a block of steps",
             Self::Stuck => "a chain is stuck",
             Self::Rate => "the rate is too large for this accuracy",
             Self::Noise => "more steps are needed",

@@ -127,7 +127,7 @@ impl Stationary {
         let obstacle = if window.drifts() {
             Some(Obstacle::Drift)
         } else if window.is_correlated {
-            Some(Obstacle::Memory)
+            Some(Obstacle::Autocorrelation)
         } else if iterates.longest_stay(window.blocks).0 > iterates.longest_batch() {
             Some(Obstacle::Stuck)
         } else if !(window.bend < self.accuracy) {

@@ -81,7 +81,17 @@ impl Backend {
 
 /// Runs a closure with the widest vector instructions of this machine.
 ///
-/// The compiler uses them for what is inlined: mark the closure and the functions that it calls `#[inline(always)]`.
+/// The compiler uses them for what is inlined: mark the closure and the functions that it calls `#[inline(always)]`. A `mul_add` that is not
+/// inlined is a call of a function.
+///
+/// ```
+/// let (x, mut y) = ([1.0; 20], [0.5; 20]);
+/// mcsa_numeric::vectorised(
+///     #[inline(always)]
+///     || y.iter_mut().zip(&x).for_each(|(y, x)| *y = f64::mul_add(2.0, *x, *y)),
+/// );
+/// assert_eq!(y, [2.5; 20]);
+/// ```
 pub fn vectorised(op: impl FnMut()) {
     struct Op<F>(F);
 
