@@ -95,8 +95,8 @@ fn log_places(frame: [f64; 4], data: &[Point]) -> Vec<Point> {
     data.iter().map(place).collect()
 }
 
-fn are_close(found: &[Point], wanted: &[Point]) -> bool {
-    let close = |(a, b): (&Point, &Point)| (a.0 - b.0).abs() <= 0.5 && (a.1 - b.1).abs() <= 0.5;
+fn are_close(found: &[Point], wanted: &[Point], gap: f64) -> bool {
+    let close = |(a, b): (&Point, &Point)| (a.0 - b.0).abs() <= gap && (a.1 - b.1).abs() <= gap;
     found.len() == wanted.len() && found.iter().zip(wanted).all(close)
 }
 
@@ -116,7 +116,7 @@ fn a_log_axis_puts_points_at_their_logarithms() {
     {
         let sheet = Sheet::of(&draw(line_on(x, y)));
         let places = log_places(sheet.frame(), &DATA);
-        assert_eq!(are_close(sheet.lines("line")[0], &places), is_right, "{sheet:?}");
+        assert_eq!(are_close(sheet.lines("line")[0], &places, 0.5), is_right, "{sheet:?}");
     }
 }
 
@@ -188,10 +188,7 @@ fn boxes_intervals_and_bars_stand_on_their_numbers() {
             paths.map(|(_, points)| points.into_iter().map(back).collect()).collect();
         (paths, discs.into_iter().map(|(_, at)| back(at)).collect::<Vec<_>>())
     };
-    let close = |found: &[Point], wanted: &[Point]| {
-        let near = |(a, b): (&Point, &Point)| (a.0 - b.0).abs() < 1e-3 && (a.1 - b.1).abs() < 1e-3;
-        found.len() == wanted.len() && found.iter().zip(wanted).all(near)
-    };
+    let close = |found: &[Point], wanted: &[Point]| are_close(found, wanted, 1e-3);
     let (paths, discs) = places(Layer::intervals([2.0], [5.0], [4.0], [8.0]).horizontal());
     assert!(close(&paths[0], &[(4.0, 2.0), (8.0, 2.0)]) && close(&discs, &[(5.0, 2.0)]));
     let (paths, _) = places(Layer::boxes([5.0], [Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0])]));

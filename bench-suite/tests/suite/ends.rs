@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::provenance::Journal;
@@ -13,7 +12,7 @@ use mcsa_bench_suite::store::Store;
 use mcsa_data::Catalogue;
 
 use crate::kinds::{COST, cost_jobs};
-use crate::process::{self, made_folder as folder, words};
+use crate::process::{self, made_folder as folder, wait_until, words};
 
 fn program(arguments: &[&str]) -> Command {
     let mut command = process::program(arguments);
@@ -24,17 +23,6 @@ fn program(arguments: &[&str]) -> Command {
 fn send(signal: &str, child: &Child) {
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
-}
-
-#[expect(clippy::disallowed_methods, reason = "waits for what another process does")]
-fn wait_until(is_there: impl Fn() -> bool) {
-    for _ in 0..1_200 {
-        if is_there() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("nothing came in a minute");
 }
 
 /// Returns true if the program catches TERM: before that, a signal would end it without a message.
@@ -56,7 +44,7 @@ fn a_fit_that_is_interrupted_says_how_to_go_on() {
     let mut steps = Vec::new();
     for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
         let child = program(&endless).spawn().expect("it starts");
-        wait_until(|| is_listening(&child));
+        wait_until("the program", || is_listening(&child));
         send(signal, &child);
         let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
         let said = words(&stderr);
@@ -71,7 +59,7 @@ fn a_fit_that_is_interrupted_says_how_to_go_on() {
     assert!(steps[1] > steps[0] && steps[0] > 0, "it went on: {steps:?}");
     // Without a file the fit is lost, and the program says so.
     let child = program(&endless[..5]).spawn().expect("it starts");
-    wait_until(|| is_listening(&child));
+    wait_until("the program", || is_listening(&child));
     send("-TERM", &child);
     let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
     assert!(status.code() == Some(143) && words(&stderr).contains("--checkpoint FILE"), "{}", words(&stderr));
@@ -103,7 +91,7 @@ fn figures_that_are_interrupted_draw_nothing() {
         let files = files.into_iter().flatten().flatten();
         files.filter(|file| file.path().extension().is_some_and(|ending| ending == "jsonl")).count()
     };
-    wait_until(|| results() > 0);
+    wait_until("the program", || results() > 0);
     send("-INT", &child);
     let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
     let said = words(&stderr);
@@ -172,7 +160,7 @@ fn a_second_signal_ends_at_once() {
     let mut command = Command::new(std::env::current_exe().expect("a path"));
     command.args(["--exact", "ends::deaf", "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("it starts");
-    wait_until(|| is_listening(&child));
+    wait_until("the program", || is_listening(&child));
     send("-TERM", &child);
     send("-TERM", &child);
     std::thread::sleep(Interrupt::GRACE / 2);

@@ -15,7 +15,6 @@ mod process;
 mod program;
 mod readers;
 mod resume;
-mod slice;
 mod slurm;
 mod sweep;
 mod theory;

@@ -66,6 +66,19 @@ pub(crate) fn words(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Waits for what another process does, five minutes at most.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "waits for what another process does")]
+pub(crate) fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
+    for _ in 0..6_000 {
+        if is_there() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("not in five minutes: {what}");
+}
+
 /// The path of an empty folder for one test; the folder is not there.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("suite").join(name);

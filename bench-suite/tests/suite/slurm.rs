@@ -4,33 +4,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Duration;
 
-use crate::process::{figures, folder};
+use crate::process::{figures, folder, wait_until, words};
 use crate::sweep::{results, written};
 
 const ID: &str = "slurmed";
 /// Steps after which a job takes some seconds.
 const STEPS: u64 = 40_000;
 
-fn words(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
-}
-
 #[expect(clippy::print_stdout, reason = "the log of the test is what its caller wants to see")]
 fn tell(message: &str) {
     println!("{message}");
-}
-
-#[expect(clippy::disallowed_methods, reason = "waits for what other processes do")]
-fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
-    for _ in 0..1_200 {
-        if is_there() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(250));
-    }
-    panic!("not in five minutes: {what}");
 }
 
 /// Slurm with four nodes; its end is that of the test, also if that fails.
@@ -58,7 +42,7 @@ impl Cluster {
     }
 
     fn says(&self, name: &str, arguments: &[&str]) -> String {
-        words(&self.command(name, arguments).stdout)
+        words(&self.command(name, arguments).stdout).trim().to_owned()
     }
 
     /// Task, state, and node of the tasks of a job.

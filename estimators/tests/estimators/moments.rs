@@ -1,9 +1,7 @@
 //! Running moments: exact expectation of a step, gain, and moments of Gaussian and heavy-tailed targets.
 
 use faer::{Mat, mat};
-use mcsa_core::{
-    Columns, ColumnsMut, Error, Estimator, Kernel, Metric, Proposal, Record, Seed, Stream, enumerate,
-};
+use mcsa_core::{Columns, Error, Estimator, Kernel, Metric, Proposal, Record, Seed, Stream, enumerate};
 use mcsa_estimators::{
     Ascent, Average, ChainScore, Guard, Moments, MomentsInfo, MomentsState, jsa, msc, msc_rb, pmcsa,
     pmcsa_rb, single,
@@ -14,17 +12,12 @@ use mcsa_families::{
 use mcsa_kernels::Rwm;
 use mcsa_models::Gaussian;
 use mcsa_optim::Sgd;
-use mcsa_testing::Finite;
+use mcsa_testing::{Finite, FiniteProposal};
 
 use super::{outcomes::AllBut, step};
 
 /// Guard that draws an atom of the target with probabilities proportional to the density of the guarded proposal there.
 struct OnAtoms;
-
-struct AtomProposal<'a> {
-    atoms: &'a Mat<f64>,
-    logits: Vec<f64>,
-}
 
 fn atoms() -> Mat<f64> {
     mat![[0.0, 1.0, 3.0], [0.0, 2.0, 0.5]]
@@ -32,28 +25,6 @@ fn atoms() -> Mat<f64> {
 
 fn target() -> Finite {
     Finite::new(atoms(), [0.5_f64, 0.2, 0.3].map(f64::ln).to_vec()).unwrap()
-}
-
-impl Proposal for AtomProposal<'_> {
-    fn dim(&self) -> usize {
-        2
-    }
-
-    fn log_probs(&mut self, z: faer::MatRef<'_, f64>, log_q: &mut [f64]) {
-        for (j, log_q) in log_q.iter_mut().enumerate() {
-            let atom = (0..3).find(|&k| self.atoms.as_ref().column(k) == z.column(j));
-            *log_q = self.logits[atom.expect("chains are at atoms")];
-        }
-    }
-
-    fn sample_into(&mut self, lanes: &mut [Stream], mut z: faer::MatMut<'_, f64>, log_q: &mut [f64]) {
-        let each = log_q.len() / lanes.len();
-        for (j, log_q) in log_q.iter_mut().enumerate() {
-            let k = lanes[j / each].choose(&self.logits).unwrap();
-            z.column_mut(j).copy_from_slice(self.atoms.as_ref().column(k));
-            *log_q = self.logits[k];
-        }
-    }
 }
 
 impl Guard for OnAtoms {
@@ -73,9 +44,7 @@ impl Guard for OnAtoms {
         for (k, logit) in logits.iter_mut().enumerate() {
             proposal.log_probs(atoms.as_ref().subcols(k, 1), std::slice::from_mut(logit));
         }
-        let total = logits.iter().map(|l| l.exp()).sum::<f64>().ln();
-        logits.iter_mut().for_each(|l| *l -= total);
-        run(&mut AtomProposal { atoms: &atoms, logits });
+        run(&mut FiniteProposal::new(Finite::new(atoms, logits)?));
         Ok(())
     }
 }

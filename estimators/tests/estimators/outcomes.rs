@@ -49,6 +49,27 @@ fn a_step_to_nowhere_is_an_outcome_and_lambda_stays() {
     assert_eq!((fit.step(), fit.params()), (4, &[3.0, 0.5][..]));
 }
 
+#[test]
+fn what_does_not_fit_is_an_error_with_its_place() {
+    let (large, small, family) = (Gaussian::standard(10), Gaussian::standard(3), MeanField::new(3));
+    let on = |target| ascent(target, &family, pmcsa(4), Adam::new(0.02).unwrap());
+    for (params, message) in [
+        (vec![0.0; 6], "Ascent: ChainScore: the target has dimension 10, the family 3"),
+        (vec![0.0; 5], "Ascent: params has length 5, expected 6"),
+        (vec![f64::NAN; 6], "Ascent: params[0] is NaN, expected a finite number"),
+    ] {
+        assert_eq!(on(&large).start(params).unwrap_err().to_string(), message);
+    }
+    let mut ascent = on(&small);
+    let mut fit = ascent.start(vec![0.0; 6]).unwrap();
+    ascent.seed = mcsa_core::Seed::new(4);
+    let error = ascent.run(&mut fit, 1).unwrap_err().to_string();
+    assert!(error.contains("the fit was started with seed"), "{error}");
+    ascent.estimator = jsa(0);
+    let error = ascent.start(vec![0.0; 6]).unwrap_err().to_string();
+    assert_eq!(error, "Ascent: ChainScore: Imh: sweeps is 0, expected at least 1");
+}
+
 /// An estimator with directions of one, and a NaN for parameter 1 at step 5.
 struct Breaks;
 

@@ -25,24 +25,22 @@ fn without_a_break(target: &Target<'_>, options: &Options) -> FitResult {
     fitting.finish(target).unwrap()
 }
 
-/// Makes one piece of work at a time, each by a state read from the file and a target made anew. Also returns the stages seen.
-fn in_pieces<'a>(
-    path: &PathBuf,
-    with: &dyn Fn() -> Target<'a>,
-    options: &Options,
-) -> (FitResult, Vec<Stage>) {
-    let mut seen = Vec::new();
+/// The result without a break, to which one piece of work at a time comes too, each by a state read from a file and a target made anew.
+/// Also returns the stages seen.
+fn in_pieces<'a>(name: &str, with: &dyn Fn() -> Target<'a>, options: &Options) -> (FitResult, Vec<Stage>) {
+    let (path, whole, mut seen) = (file(name), without_a_break(&with(), options), Vec::new());
     for _ in 0..200 {
         let target = with();
-        let mut fitting = FitState::resume_or(path, &target, options).unwrap();
+        let mut fitting = FitState::resume_or(&path, &target, options).unwrap();
         if fitting.stage == Stage::Done {
-            return (fitting.finish(&target).unwrap(), seen);
+            assert_eq!(fitting.finish(&target).unwrap(), whole);
+            return (whole, seen);
         }
         if !seen.contains(&fitting.stage) {
             seen.push(fitting.stage);
         }
         fitting.advance(&target).unwrap();
-        fitting.save(path).unwrap();
+        fitting.save(&path).unwrap();
     }
     panic!("no end in 200 pieces");
 }
@@ -52,37 +50,26 @@ fn interruptions_after_every_piece_change_no_bit() {
     // Ten starts before the climb, and four for the verdict.
     let (model, options) = (Banana::new(2.0, 0.5).unwrap(), Options { starts: 14, ..options() });
     let stages = vec![Stage::Start, Stage::Climb, Stage::Verdict];
-    let whole = without_a_break(&Target::with_gradient(&model), &options);
-    let (parts, seen) = in_pieces(&file("with"), &|| Target::with_gradient(&model), &options);
-    assert_eq!((parts, seen), (whole.clone(), stages.clone()));
-    let alone = without_a_break(&Target::density_only(&model), &options);
-    let (parts, seen) = in_pieces(&file("without"), &|| Target::density_only(&model), &options);
-    assert_eq!((&parts, seen), (&alone, stages));
+    let (whole, seen) = in_pieces("with", &|| Target::with_gradient(&model), &options);
+    assert_eq!(seen, stages);
+    let (alone, seen) = in_pieces("without", &|| Target::density_only(&model), &options);
+    assert_eq!(seen, stages);
     // Counterexamples: another seed, and the density alone, give other draws.
     assert_ne!(alone.draws.points, whole.draws.points);
     let other = without_a_break(&Target::with_gradient(&model), &Options { seed: 4, ..options });
     assert_ne!(other.draws.points, whole.draws.points);
 }
 
-/// A climb of a flow has a state of another kind.
+/// A climb of a flow has a state of another kind. One that learnt from long chains is judged in a later piece of work than it learnt in.
 #[test]
-fn a_flow_is_resumed() {
-    let (model, options) = (Funnel::new(5, 2.0).unwrap(), Options { evaluations: 250_000, ..options() });
-    let whole = without_a_break(&Target::with_gradient(&model), &options);
-    assert_eq!(whole.shape, Shape::Flow);
-    let (parts, _) = in_pieces(&file("flow"), &|| Target::with_gradient(&model), &options);
-    assert_eq!(parts, whole);
-}
-
-/// A flow that learnt from long chains is judged in a later piece of work than it learnt in.
-#[test]
-fn a_flow_that_learnt_is_resumed() {
-    let (model, options) =
-        (Banana::new(2.0, 0.9).unwrap(), Options { draws: 1_000, evaluations: 600_000, ..options() });
-    let whole = without_a_break(&Target::with_gradient(&model), &options);
-    assert!(whole.shape == Shape::Flow && whole.verdict.is_yes(), "{whole}");
-    let (parts, _) = in_pieces(&file("learnt"), &|| Target::with_gradient(&model), &options);
-    assert_eq!(parts, whole);
+fn flows_are_resumed() {
+    let (funnel, banana) = (Funnel::new(5, 2.0).unwrap(), Banana::new(2.0, 0.9).unwrap());
+    let longer = Options { evaluations: 250_000, ..options() };
+    let (fitted, _) = in_pieces("flow", &|| Target::with_gradient(&funnel), &longer);
+    assert_eq!(fitted.shape, Shape::Flow);
+    let longest = Options { draws: 1_000, evaluations: 600_000, ..options() };
+    let (fitted, _) = in_pieces("learnt", &|| Target::with_gradient(&banana), &longest);
+    assert!(fitted.shape == Shape::Flow && fitted.verdict.is_yes(), "{fitted}");
 }
 
 /// A call with a file that is interrupted by its observer goes on where it was, and a complete file is only read.
