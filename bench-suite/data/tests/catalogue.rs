@@ -35,16 +35,6 @@ fn fault(entry: &Entry, text: &str) -> String {
 }
 
 #[test]
-fn a_file_in_order_is_read() {
-    let table = Table::read(&labelled(""), "small.csv", SMALL.as_bytes()).unwrap();
-    assert_eq!(table.numbers(1), [5.0, -5.5, 100.0, 0.0]);
-    assert_eq!(table.numbers(2), [0.0, 1.0, 0.0, 0.0]);
-    let windows = SMALL.replace('\n', "\r\n") + "\r\n";
-    let same = Table::read(&labelled(""), "small.csv", windows.as_bytes()).unwrap();
-    assert_eq!(same.numbers(1), table.numbers(1));
-}
-
-#[test]
 fn faults_are_named_with_line_and_column() {
     for (from, to, message) in [
         ("2,-5.5,1", "2,-5.5", ", line 3: 2 values, expected 3"),
@@ -333,16 +323,6 @@ proptest! {
                 prop_assert!(column.len() == 4 && column.iter().all(|value| value.is_finite()));
             }
         }
-    }
-
-    #[test]
-    fn a_changed_byte_of_a_verified_file_is_noticed(at in 0_usize..10_806, byte: u8) {
-        let catalogue = Catalogue::new(None);
-        let entry = catalogue.entry("yacht").unwrap();
-        let mut bytes = include_bytes!("../yacht.csv").to_vec();
-        let same = bytes[at] == byte;
-        bytes[at] = byte;
-        prop_assert_eq!(Table::read(entry, "yacht.csv", &bytes[..]).is_ok(), same);
     }
 }
 

@@ -271,18 +271,3 @@ impl<'a> Frame<'a> {
 fn block(lines: &[Label], line: i32, air: i32) -> i32 {
     if lines.iter().all(Label::is_empty) { 0 } else { air + line * lines.len() as i32 }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_decade_is_a_fixed_length() {
-        let rect = Rect { left: 100, top: 50, width: 3000, height: 2000 };
-        let plot = Plot { rect, x: Scale::log(1.0, 1e3), y: Scale::linear(0.0, 4.0) };
-        let place = |x, y| plot.units(plot.fractions(x, y));
-        assert_eq!(place(1.0, 0.0), (100, 2050));
-        assert_eq!(place(10.0, 1.0), (1100, 1550));
-        assert_eq!(place(1000.0, 4.0), (3100, 50));
-    }
-}

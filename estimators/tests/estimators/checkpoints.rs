@@ -5,7 +5,7 @@ use mcsa_core::{Counted, Error, Estimator, LogDensity, Optimizer, Seed};
 use mcsa_estimators::{Ascent, AscentState, pmcsa, single, snis};
 use mcsa_families::{Defence, Link, MeanField, Tail};
 use mcsa_kernels::{ImhState, Rwm};
-use mcsa_models::Gaussian;
+use mcsa_models::{Banana, Gaussian};
 use mcsa_optim::{Adam, AdamState, Averaged, Averaging, Sgd, SgdState};
 
 use super::ascent;
@@ -136,21 +136,12 @@ fn configurations_are_compared_and_the_difference_is_named() {
 
 #[test]
 fn a_target_of_another_type_is_named() {
-    struct Cubed(Gaussian);
-    impl LogDensity for Cubed {
-        fn dim(&self) -> usize {
-            self.0.dim()
-        }
-        fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-            3.0 * self.0.log_density(z, work)
-        }
-    }
-    let (target, cubed, family) = (at(0.0), Cubed(at(0.0)), MeanField::new(2));
+    let (target, bent, family) = (at(0.0), Banana::new(1.0, 0.5).unwrap(), MeanField::new(2));
     let adam = || Adam::new(0.1).unwrap();
     let mut fit: Climb =
         serde_json::from_str(&on_file(&ascent(&target, &family, pmcsa(4), adam()), 3)).unwrap();
-    let error = ascent(&cubed, &family, pmcsa(4), adam()).run(&mut fit, 1).unwrap_err().to_string();
-    assert!(error.contains("another target: it had `Gaussian`, not `Cubed`"), "{error}");
+    let error = ascent(&bent, &family, pmcsa(4), adam()).run(&mut fit, 1).unwrap_err().to_string();
+    assert!(error.contains("another target: it had `Gaussian`, not `Banana`"), "{error}");
 }
 
 /// A file with other state types is refused before the states are read, in any order of its entries.
