@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mcsa::core::{Gradient, LogDensity, from_fn};
+use mcsa::core::{Gradient, from_fn};
 use mcsa::models::{Banana, EightSchools, Gaussian};
 use mcsa::posterior::{Check, FitResult, Objection, Options};
 
@@ -85,40 +85,21 @@ fn wrong_options_are_refused() {
 }
 
 /// Standard normal whose evaluations are counted, each of which takes a time.
-struct Slow {
-    calls: AtomicU64,
-    takes: Duration,
-    dim: usize,
-}
-
-impl Slow {
-    fn new(dim: usize, takes: Duration) -> Self {
-        Self { calls: AtomicU64::new(0), takes, dim }
-    }
-}
-
-impl LogDensity for Slow {
-    fn dim(&self) -> usize {
-        self.dim
-    }
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a density that takes time is what a limit of time is tested on"
-    )]
-    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        if !self.takes.is_zero() {
-            std::thread::sleep(self.takes);
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a density that takes time is what a limit of time is tested on"
+)]
+fn slow(calls: &AtomicU64, dim: usize, takes: Duration) -> impl Gradient {
+    let density = move |z: &[f64]| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        if !takes.is_zero() {
+            std::thread::sleep(takes);
         }
         -0.5 * z.iter().map(|z| z * z).sum::<f64>()
-    }
-}
-
-impl Gradient for Slow {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+    };
+    from_fn(dim, density).with_gradient(|z, gradient| {
         gradient.iter_mut().zip(z).for_each(|(gradient, z)| *gradient = -z);
-        self.log_density(z, work)
-    }
+    })
 }
 
 fn lacks(fitted: &FitResult, of: Check) -> bool {
@@ -131,13 +112,14 @@ fn lacks(fitted: &FitResult, of: Check) -> bool {
 fn evaluations_bound_the_whole_fit() {
     for with_gradient in [true, false] {
         let fit = |dim: usize, evaluations: u64| {
-            let slow = Slow::new(dim, Duration::ZERO);
+            let calls = AtomicU64::new(0);
+            let slow = slow(&calls, dim, Duration::ZERO);
             let options = Options { evaluations, draws: 1_000, ..Options::seeded(1) };
             let fitted = match with_gradient {
                 true => mcsa::fit(&slow, &options),
                 false => mcsa::fit_density(&slow, &options),
             };
-            (fitted.expect("a result"), slow.calls.into_inner())
+            (fitted.expect("a result"), calls.load(Ordering::Relaxed))
         };
         for (dim, evaluations) in [(2, 1), (2, 60), (2, 600), (2, 2_500), (2, 5_000), (150, 1), (150, 700)] {
             let (fitted, calls) = fit(dim, evaluations);
@@ -161,7 +143,8 @@ fn evaluations_bound_the_whole_fit() {
 #[test]
 fn the_time_bounds_the_whole_fit() {
     for with_gradient in [true, false] {
-        let slow = Slow::new(2, Duration::from_millis(1));
+        let calls = AtomicU64::new(0);
+        let slow = slow(&calls, 2, Duration::from_millis(1));
         let options = Options { seconds: Some(0.5), ..Options::seeded(1) };
         #[expect(clippy::disallowed_methods, reason = "the time is what is tested")]
         let begun = Instant::now();
@@ -171,7 +154,7 @@ fn the_time_bounds_the_whole_fit() {
         };
         let (fitted, took) = (fitted.expect("a result"), begun.elapsed());
         assert!(took < Duration::from_secs(8), "{took:?}");
-        assert!(slow.calls.into_inner() < 4_500, "{took:?}");
+        assert!(calls.load(Ordering::Relaxed) < 4_500, "{took:?}");
         for check in [Check::Chains, Check::WiderProposals, Check::Tails] {
             assert!(lacks(&fitted, check), "{fitted}");
         }
@@ -181,8 +164,10 @@ fn the_time_bounds_the_whole_fit() {
     }
     // Counterexample: the same density without the wait ends within the time, with the bits of a fit without a limit.
     let options = Options { seconds: Some(600.0), ..Options::seeded(1) };
-    let [limited, whole] = [options, Options::seeded(1)]
-        .map(|options| mcsa::fit_density(&Slow::new(2, Duration::ZERO), &options).expect("a result"));
+    let calls = AtomicU64::new(0);
+    let fast = slow(&calls, 2, Duration::ZERO);
+    let [limited, whole] =
+        [options, Options::seeded(1)].map(|options| mcsa::fit_density(&fast, &options).expect("a result"));
     assert!(whole.verdict.is_yes(), "{whole}");
     assert_eq!(limited, whole);
 }
