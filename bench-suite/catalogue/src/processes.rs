@@ -54,13 +54,6 @@ const ERRORS: [f64; 2] = [0.5, 5.0];
 /// Most iterations of k-means for the inducing points.
 const PASSES: usize = 100;
 
-impl SparseConfig {
-    /// Number of steps of the first part, of this many in all.
-    pub fn first_steps(&self, steps: u64) -> u64 {
-        (self.warm * steps as f64) as u64
-    }
-}
-
 impl Target {
     /// The process on rows of the replicate: training rows and held-out rows drawn by `seed`, standardised by the former; inducing
     /// points at the centres of clusters; all lengths of the kernel equal.

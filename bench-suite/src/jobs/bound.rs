@@ -11,7 +11,7 @@ use mcsa_optim::{Adam, Schedule};
 use serde::{Deserialize, Serialize};
 
 use super::path::mean_and_error;
-use super::running::{Cost, Iterate, JobRun, Log, StageEnd, StageSpan, Work};
+use super::running::{Iterate, JobRun, Log, StageEnd, StageSpan, Work};
 use super::{JobEnd, Running, Tally, terms};
 use crate::catalog::{
     AnnealedConfig, Ansatz, FamilyConfig, LogisticRows, Method, OptimizerConfig, Pushed, SparseRows, Target,
@@ -118,7 +118,7 @@ struct Records {
 }
 
 impl Log<Records> for &Measure<'_> {
-    fn record(&self, records: &mut Records, at: Iterate<'_>, cost: &Cost) -> Result<(), Error> {
+    fn record(&self, records: &mut Records, at: Iterate<'_>, cost: &Ended) -> Result<(), Error> {
         let mut values = self(at.params)?;
         if !cost.counts.is_empty() {
             values.push(("terms", cost.counts.values().sum::<u64>() as f64));
@@ -205,7 +205,7 @@ impl<'s> Bounded<'s> {
         let end = self.run.ascend(&ascent, stage, &measure, params)?;
         let Some(StageEnd { fit, outcome, failure }) = end else { return Ok(None) };
         (self.running.last)(fit.params());
-        let ended = Ended { failure, outcome, ..self.run.meter.cost().ended() };
+        let ended = Ended { failure, outcome, ..self.run.meter.cost() };
         Ok(Some((self.run.records.rows, ended)))
     }
 }
@@ -323,7 +323,8 @@ impl Fit {
         start.extend_from_slice(&rows.theta);
         let of = |units| self.work_of(units);
         let mut run = Bounded::new((self, &of), job, running, &Tally::new)?;
-        let found = run.first((process, &plain, bound()), settings.first_steps(self.steps), start)?;
+        let first_steps = (settings.warm * self.steps as f64) as u64;
+        let found = run.first((process, &plain, bound()), first_steps, start)?;
         let Some(params) = found else { return Ok(None) };
         let (base, theta) = (plain.lambda(&params), &params[plain.theta()]);
         let measured = Measured { rows: &rows, draws, seed: job.seed.named("measure") };

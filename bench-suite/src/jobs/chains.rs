@@ -75,7 +75,7 @@ impl Chains {
             ("terms", cost.counts.values().sum::<u64>() as f64),
             ("seconds", cost.seconds),
         ]);
-        Ok(Some((vec![Row::new(self.draws, values)], meter.cost().ended())))
+        Ok(Some((vec![Row::new(self.draws, values)], meter.cost())))
     }
 
     /// Draws the chains that are missing, from points around `centre`, or in (-2, 2)^d. Far from the mode the control variates of

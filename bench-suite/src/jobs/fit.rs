@@ -12,7 +12,7 @@ use mcsa_optim::Adam;
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 use serde::{Deserialize, Serialize};
 
-use super::running::{Checkpoint, Cost, Iterate, JobRun, Log, StageEnd, StageSpan, Work};
+use super::running::{Checkpoint, Iterate, JobRun, Log, StageEnd, StageSpan, Work};
 use super::{JobEnd, Running, now, totals};
 use crate::catalog::{
     Method, OptimizerConfig, Posterior, Problem, Reference, Start, Target, Views, of_labels,
@@ -145,7 +145,7 @@ impl Fit {
             (outcome, failure) = (end.outcome, end.failure);
         }
         (running.last)(&params);
-        let ended = Ended { failure, outcome, health, ..run.meter.cost().ended() };
+        let ended = Ended { failure, outcome, health, ..run.meter.cost() };
         Ok(Some((run.records.rows, ended)))
     }
 
@@ -214,7 +214,7 @@ fn judge<P: LogDensity + ?Sized, F: Family + ?Sized, E: Estimator<P, F>>(
         let state = || {
             let took = begun.elapsed().as_secs_f64();
             let (measuring, judging) = (before.measuring + took, before.judging + took);
-            let cost = Cost { measuring, judging, ..before.clone() };
+            let cost = Ended { measuring, judging, ..before.clone() };
             Checkpoint { stage: 1, state: (&end.fit, None::<()>), log, cost }
         };
         if !std::mem::take(&mut is_first) && !checkpoints.continues(0, 0, state) {
@@ -272,14 +272,14 @@ impl Log<Records> for Recorder<'_> {
         }
     }
 
-    fn record(&self, records: &mut Records, at: Iterate<'_>, cost: &Cost) -> Result<(), Error> {
+    fn record(&self, records: &mut Records, at: Iterate<'_>, cost: &Ended) -> Result<(), Error> {
         let (step, is_last) = (at.step, at.step == self.fit.steps);
         let mut row = match &self.measured {
             Measured::Target(problem, family) => {
                 let mut row = Row::new(step, at.kernel.iter().copied());
                 let average = records.average.as_ref().filter(|_| is_last);
                 let averaged = average.map(|average| average.params(*family)).transpose()?;
-                row.vectors.extend(average.into_iter().flat_map(Average::vectors));
+                row.vectors.extend(average.into_iter().flat_map(|of| vectors(&of.mean, &of.variance)));
                 let params = averaged.as_deref().unwrap_or(at.params);
                 let stream = self.seed.named("measure").stream(0, step);
                 row.values.extend((problem.evaluator)(*family, params, stream)?);
@@ -387,11 +387,6 @@ impl Average {
     fn params(&self, family: &dyn GaussianFamily) -> Result<Vec<f64>, Error> {
         let scales: Vec<f64> = self.variance.iter().map(|variance| variance.sqrt()).collect();
         params(family, &self.mean, &scales)
-    }
-
-    /// Means and log scales.
-    fn vectors(&self) -> [(Vector, Vec<f64>); 2] {
-        vectors(&self.mean, &self.variance)
     }
 }
 
@@ -532,7 +527,7 @@ mod tests {
         average.add(&family, &[2.0, 3.0_f64.ln()]).unwrap();
         let params = average.params(&family).unwrap();
         assert!((params[0] - 1.5).abs() < 1e-15 && (params[1] - 0.5 * 5.0_f64.ln()).abs() < 1e-15);
-        let [means, log_scales] = average.vectors();
+        let [means, log_scales] = vectors(&average.mean, &average.variance);
         assert_eq!(means, (Vector::Means, vec![params[0]]));
         assert!((log_scales.1[0] - params[1]).abs() < 1e-15);
     }

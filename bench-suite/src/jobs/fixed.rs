@@ -44,7 +44,7 @@ impl Variance {
         let sum: f64 = run.records.square[..params.len() / 2].iter().sum();
         let value = sum / (self.transitions.max(2) - 1) as f64;
         let rows = vec![Row::new(self.transitions, [("variance", value)])];
-        Ok(is_over.then(|| (rows, run.meter.cost().ended())))
+        Ok(is_over.then(|| (rows, run.meter.cost())))
     }
 }
 
@@ -93,7 +93,7 @@ impl Scatter {
             }
             Ok(())
         })?;
-        Ok(is_over.then(|| (run.records.0, run.meter.cost().ended())))
+        Ok(is_over.then(|| (run.records.0, run.meter.cost())))
     }
 }
 

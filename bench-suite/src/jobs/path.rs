@@ -96,7 +96,7 @@ impl Fit {
                 ("log_variance", theta.mu + theta.log_beta),
             ],
         );
-        Ok(Some((vec![row], Ended { failure, outcome, ..run.meter.cost().ended() })))
+        Ok(Some((vec![row], Ended { failure, outcome, ..run.meter.cost() })))
     }
 }
 

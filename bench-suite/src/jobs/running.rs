@@ -116,12 +116,12 @@ pub(super) trait Log<R> {
     }
 
     /// Records a row of a fit of this cost.
-    fn record(&self, records: &mut R, at: Iterate<'_>, cost: &Cost) -> Result<(), Error>;
+    fn record(&self, records: &mut R, at: Iterate<'_>, cost: &Ended) -> Result<(), Error>;
 }
 
 /// A fit without rows along the way.
 impl<R> Log<R> for () {
-    fn record(&self, _: &mut R, _: Iterate<'_>, _: &Cost) -> Result<(), Error> {
+    fn record(&self, _: &mut R, _: Iterate<'_>, _: &Ended) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -145,7 +145,7 @@ pub(super) struct Checkpoint<S, R> {
     pub(super) stage: usize,
     pub(super) state: S,
     pub(super) log: R,
-    pub(super) cost: Cost,
+    pub(super) cost: Ended,
 }
 
 /// The end of a stage.
@@ -168,7 +168,7 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
         let checkpoints = Checkpoints::new(job, running);
         let (reached, state, records, before) = match checkpoints.last()? {
             Some(Checkpoint { stage, state, log, cost }) => (stage, Some(state), log, cost),
-            None => (0, None, start, Cost::default()),
+            None => (0, None, start, Ended::default()),
         };
         let meter = Meter::after(before, work.counts);
         Ok(Self { checkpoints, meter, records, reached, state, work, is_reported: false })
@@ -440,33 +440,12 @@ pub(super) fn rows_of_fits(
         rows.push(row);
         Ok(())
     })?;
-    Ok(is_over.then(|| (run.records, run.meter.cost().ended())))
-}
-
-/// Cost of a job so far.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Cost {
-    /// Evaluations by name, without those for metrics.
-    pub(super) counts: Tally,
-    /// Seconds without those for metrics.
-    pub(super) seconds: f64,
-    /// Seconds for metrics.
-    pub(super) measuring: f64,
-    /// Part of them for the health of the fit.
-    pub(super) judging: f64,
-}
-
-impl Cost {
-    /// The end of a job of this cost.
-    pub(super) fn ended(self) -> Ended {
-        let Self { counts, seconds, measuring, judging } = self;
-        Ended { counts, seconds, measuring, judging, ..Ended::default() }
-    }
+    Ok(is_over.then(|| (run.records, run.meter.cost())))
 }
 
 /// Meter of the cost of a job in this run, added to that of its earlier runs.
 pub(super) struct Meter<'s> {
-    before: Cost,
+    before: Ended,
     /// Evaluations of this run.
     counts: &'s dyn Fn() -> Tally,
     since: Instant,
@@ -477,7 +456,7 @@ pub(super) struct Meter<'s> {
 
 impl<'s> Meter<'s> {
     /// Continues from the cost of earlier runs.
-    fn after(before: Cost, counts: &'s dyn Fn() -> Tally) -> Self {
+    fn after(before: Ended, counts: &'s dyn Fn() -> Tally) -> Self {
         Self { before, counts, since: now(), aside: 0.0, judging: 0.0, uncounted: Tally::new() }
     }
 
@@ -508,8 +487,8 @@ impl<'s> Meter<'s> {
         seen
     }
 
-    /// Total cost.
-    pub(super) fn cost(&self) -> Cost {
+    /// Total cost so far, as an end of the job without reasons.
+    pub(super) fn cost(&self) -> Ended {
         let mut counts = (self.counts)();
         for (name, count) in &mut counts {
             *count -= self.uncounted.get(name).unwrap_or(&0);
@@ -517,11 +496,12 @@ impl<'s> Meter<'s> {
         for (name, count) in &self.before.counts {
             *counts.entry(name.clone()).or_default() += count;
         }
-        Cost {
+        Ended {
             counts,
             seconds: self.before.seconds + self.since.elapsed().as_secs_f64() - self.aside,
             measuring: self.before.measuring + self.aside,
             judging: self.before.judging + self.judging,
+            ..Ended::default()
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct Built {
 
 impl Built {
     /// A target of which nothing is known.
-    pub(super) fn unknown(target: impl Posterior + 'static) -> Self {
+    pub fn unknown(target: impl Posterior + 'static) -> Self {
         let posterior = Arc::new(target);
         Self { posterior, truth: Truth::None, covariance: None, hidden: None, log_z: None, margins: None }
     }

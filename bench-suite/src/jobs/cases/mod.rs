@@ -328,9 +328,7 @@ fn answer(entrant: &Entrant, run: Bounded<'_, '_>) -> Result<Answer, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use mcsa_core::{Gradient, LogDensity, Seed};
+    use mcsa_core::{Seed, from_fn};
     use mcsa_data::Catalogue;
 
     use super::*;
@@ -398,31 +396,9 @@ mod tests {
     /// A method that cannot end is a failure with infinite errors, not an error of the job: here the density is NaN.
     #[test]
     fn a_failure_is_a_row() {
-        struct Nowhere;
-        impl LogDensity for Nowhere {
-            fn dim(&self) -> usize {
-                2
-            }
-            fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 {
-                f64::NAN
-            }
-        }
-        impl Gradient for Nowhere {
-            fn gradient_into(&self, _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-                gradient.fill(f64::NAN);
-                f64::NAN
-            }
-        }
+        let nowhere = from_fn(2, |_| f64::NAN).with_gradient(|_, gradient| gradient.fill(f64::NAN));
         let truth = Truth::Moments { means: vec![0.0; 2], sds: vec![1.0; 2] };
-        let built = Built {
-            posterior: Arc::new(Nowhere),
-            truth,
-            covariance: None,
-            hidden: None,
-            log_z: None,
-            margins: None,
-        };
-        let known = Known::of(built);
+        let known = Known::of(Built { truth, ..Built::unknown(nowhere) });
         for entrant in entrants() {
             let found = row(&entrant, &known, (1_000, 2.0), Seed::new(5));
             assert_eq!(value(&found, "failed"), 1.0, "{}: {found:?}", entrant.title());
