@@ -269,9 +269,7 @@ impl Target {
     pub fn kind(&self) -> &'static str {
         self.into()
     }
-}
 
-impl Target {
     /// Label and all numerical settings: `correlated-gaussian, correlation 0.2, dim 10`.
     pub fn title(&self) -> String {
         match self {
@@ -300,8 +298,11 @@ fn titled(name: &str, settings: &impl Serialize) -> String {
     title
 }
 
+/// Number of inputs of the widest large data set.
+const WIDEST: usize = 54;
+
 impl Target {
-    /// Refuses a size whose matrices do not fit in memory; the message names the largest that do.
+    /// An error for a size whose matrices do not fit in memory; the message names the largest that do.
     pub(super) fn check_size(&self) -> Result<(), Error> {
         match *self {
             // Dense covariances.
@@ -320,12 +321,7 @@ impl Target {
             _ => Ok(()),
         }
     }
-}
 
-/// Number of inputs of the widest large data set.
-const WIDEST: usize = 54;
-
-impl Target {
     /// The case, if the target is one.
     pub fn case(&self) -> Option<&Case> {
         match self {
@@ -388,21 +384,7 @@ impl Target {
 
 #[cfg(test)]
 mod tests {
-    use mcsa_core::Seed;
-    use mcsa_data::Catalogue;
-
     use super::*;
-
-    #[test]
-    fn what_the_listing_says_can_be_built() {
-        let catalogue = Catalogue::new(None);
-        for (name, settings, _) in Target::ALL {
-            let settings = settings.split(", ").collect::<Vec<_>>().join("\n");
-            let target: Target = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
-            assert_eq!(target.kind(), name);
-            assert!(target.build(&catalogue, Seed::new(1)).unwrap().posterior.dim() > 0, "{name}");
-        }
-    }
 
     #[test]
     fn settings_are_told() {

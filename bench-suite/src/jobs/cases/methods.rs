@@ -26,6 +26,21 @@ const IN_VAIN: u64 = 8;
 const COMPONENTS: (usize, usize) = (4, 50);
 /// Distance of two modes in standard deviations below which they are one.
 const ONE: f64 = 0.5;
+/// Steps of the first warm-up; each further one is twice as long, and the last has at most [`LONGEST`].
+const FIRST: u64 = 50;
+/// Steps of the longest warm-up, as in Stan up to rounding.
+const LONGEST: u64 = 800;
+/// Budget from which on there are several chains, and their number.
+const SEVERAL: (u64, usize) = (10_000, 4);
+/// Acceptance that the warm-up aims at, and step size at its start.
+const ACCEPTANCE: f64 = 0.8;
+const STEP_SIZE: f64 = 0.1;
+/// Smallest number of draws of a chain.
+const FEWEST: usize = 10;
+/// Most paths, as in the paper.
+const PATHS: u64 = 20;
+/// Share of the budget for the search of a mode, and for the curvature there.
+const SHARE: u64 = 4;
 
 impl Bounded<'_, '_> {
     /// Running moments of parallel chains.
@@ -156,27 +171,7 @@ impl Bounded<'_, '_> {
         let lane = self.seed.named("draws").stream(0, 0);
         Ok(Answer::of(Draws::of(self.target, family, params, lane, self.draws())?))
     }
-}
 
-/// Distance of two means, in standard deviations of the first Gaussian, largest over coordinates.
-fn distance(a: &Gaussian, b: &Gaussian) -> f64 {
-    let steps = a.mean.iter().zip(&b.mean).zip(a.scales()).map(|((a, b), scale)| ((a - b) / scale).abs());
-    steps.fold(0.0, f64::max)
-}
-
-/// Steps of the first warm-up; each further one is twice as long, and the last has at most [`LONGEST`].
-const FIRST: u64 = 50;
-/// Steps of the longest warm-up, as in Stan up to rounding.
-const LONGEST: u64 = 800;
-/// Budget from which on there are several chains, and their number.
-const SEVERAL: (u64, usize) = (10_000, 4);
-/// Acceptance that the warm-up aims at, and step size at its start.
-const ACCEPTANCE: f64 = 0.8;
-const STEP_SIZE: f64 = 0.1;
-/// Smallest number of draws of a chain.
-const FEWEST: usize = 10;
-
-impl Bounded<'_, '_> {
     /// Chains whose warm-ups double in length while they are expected to leave half the budget to the draws.
     pub(super) fn nuts(self) -> Result<Answer, Error> {
         let (target, dim) = (self.target, self.target.dim());
@@ -235,12 +230,7 @@ impl Bounded<'_, '_> {
             ..Answer::unweighted(Mat::from_fn(dim, count, |i, j| drawn[j / length][j % length * dim + i]))
         })
     }
-}
 
-/// Most paths, as in the paper.
-const PATHS: u64 = 20;
-
-impl Bounded<'_, '_> {
     /// Paths from as many starts as the budget allows, and weighted draws of the mixture of their Gaussians.
     pub(super) fn pathfinder(self) -> Result<Answer, Error> {
         let seed = self.seed.named("start");
@@ -270,12 +260,7 @@ impl Bounded<'_, '_> {
         let fitted = fitting.finish(&target)?;
         Ok(Answer { yes: Some(if fitted.verdict.is_yes() { 1.0 } else { 0.0 }), ..Answer::of(fitted.draws) })
     }
-}
 
-/// Share of the budget for the search of a mode, and for the curvature there.
-const SHARE: u64 = 4;
-
-impl Bounded<'_, '_> {
     /// Point drawn uniformly from `(-reach, reach)^d`.
     fn point(&self, stream: &mut Stream) -> Vec<f64> {
         (0..self.target.dim()).map(|_| self.reach * (2.0 * stream.uniform() - 1.0)).collect()
@@ -332,4 +317,10 @@ impl Bounded<'_, '_> {
         let iterations = (self.budget / (2 * SHARE)).clamp(10, 1_000);
         Lbfgs::with(1e-6, iterations, 10).unwrap_or_default()
     }
+}
+
+/// Distance of two means, in standard deviations of the first Gaussian, largest over coordinates.
+fn distance(a: &Gaussian, b: &Gaussian) -> f64 {
+    let steps = a.mean.iter().zip(&b.mean).zip(a.scales()).map(|((a, b), scale)| ((a - b) / scale).abs());
+    steps.fold(0.0, f64::max)
 }
