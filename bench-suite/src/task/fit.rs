@@ -172,34 +172,30 @@ impl Section for Fits {
         let starts: Vec<Option<Start>> = std::iter::once(None).chain(others.map(Some)).collect();
         let schedules = self.schedules.iter().cloned().map(Some);
         let schedules: Vec<_> = schedules.chain(self.schedules.is_empty().then_some(None)).collect();
+        let varied = starts.iter().flat_map(|start| schedules.iter().map(move |each| (start, each)));
+        let varied: Vec<_> = varied.collect();
+        let optimizers = || optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
         let (mut fits, mut chains) = (Vec::new(), Vec::new());
         for Placed { value: target, .. } in &targets {
             let label = target.label();
-            let admitted = || methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
-            chains.extend(admitted().filter(|m| m.value.sampling().is_some()).map(|method| Chains {
-                target: target.clone(),
-                method: method.value.clone(),
-                draws: preset.draws,
-            }));
-            let methods = || admitted().filter(|m| m.value.sampling().is_none());
-            let optimizers = || optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
+            let admitted = methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
+            let (samplers, methods): (Vec<&Method>, Vec<&Method>) =
+                admitted.map(|placed| &placed.value).partition(|method| method.sampling().is_some());
+            for &method in &samplers {
+                let (target, method) = (target.clone(), method.clone());
+                chains.push(Chains { target, method, draws: preset.draws });
+            }
             for family in families.iter().filter(|family| family.is_on(label)) {
                 for optimizer in optimizers().filter(|optimizer| optimizer.is_on(label)) {
-                    let methods = || {
-                        methods().filter(|method| {
-                            let kind = method.value.kind();
-                            family.is_with(kind) && optimizer.is_with(kind)
-                        })
-                    };
-                    let varied =
-                        starts.iter().flat_map(|start| schedules.iter().map(move |each| (start, each)));
-                    for (start, schedule) in varied {
-                        fits.extend(methods().map(|method| Fit {
+                    let is_fitted = |kind: &str| family.is_with(kind) && optimizer.is_with(kind);
+                    for &(start, schedule) in &varied {
+                        let methods = methods.iter().filter(|method| is_fitted(method.kind()));
+                        fits.extend(methods.map(|&method| Fit {
                             target: target.clone(),
                             family: family.value.clone(),
-                            start: start.unwrap_or_else(|| self.start_of(&method.value)),
+                            start: start.unwrap_or_else(|| self.start_of(method)),
                             schedule: schedule.clone(),
-                            method: method.value.clone(),
+                            method: method.clone(),
                             optimizer: optimizer.value.clone(),
                             steps: preset.steps,
                             trace: self.trace,

@@ -380,15 +380,6 @@ mod tests {
         Program::try_parse_from(words).expect("three arguments").fit.fit()
     }
 
-    #[test]
-    fn settings_are_read() {
-        assert!(
-            fit("banana", "pmcsa", SETTINGS[1]).is_ok()
-                && fit("banana", "jsa", "method.transitions=4").is_ok()
-        );
-        assert!(fit("banana", "pmcsa", "model.dim=3").is_err());
-    }
-
     proptest! {
         /// No setting makes the reader panic.
         #[test]
