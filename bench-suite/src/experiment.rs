@@ -105,9 +105,6 @@ pub enum PresetName {
 }
 
 impl PresetName {
-    /// All presets, by increasing amount of computation.
-    pub const ALL: [Self; 3] = [Self::Quick, Self::Default, Self::Paper];
-
     /// Name as typed by the user.
     pub fn name(self) -> &'static str {
         match self {
@@ -205,7 +202,6 @@ impl Experiment {
         }
         match sections[..] {
             [section] => section.check()?,
-
             _ => {
                 let reason = "exactly one of [fits], [variances], [scatter], [judgements], [rungs], [benchmarks] and [exhibit] is needed";
                 return Err(Error::invalid(reason));

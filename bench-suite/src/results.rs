@@ -6,12 +6,13 @@ use mcsa_core::Error;
 use rayon::prelude::*;
 
 use crate::archive::Archive;
-use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Target};
+use crate::catalog::{FamilyConfig, Method, Target};
 use crate::experiment::{Experiment, PresetName};
 use crate::interval::bootstrap;
 use crate::metric::Vector;
 use crate::plan::{Plan, plan};
 use crate::store::{Others, Outcome, Row, Store};
+use crate::tables::in_groups;
 use crate::task::{Fit, Job, Task};
 use mcsa_data::Catalogue;
 use mcsa_diagnostics::quantile;
@@ -122,14 +123,8 @@ impl Results {
 
     /// Results grouped by task, in the order of the plan.
     pub fn series(&self) -> Vec<Series<'_>> {
-        let mut all: Vec<Series<'_>> = Vec::new();
-        for outcome in &self.outcomes {
-            match all.iter_mut().find(|series| *series.task == outcome.job.task) {
-                Some(series) => series.outcomes.push(outcome),
-                None => all.push(Series { task: &outcome.job.task, outcomes: vec![outcome] }),
-            }
-        }
-        all
+        let all = in_groups(self.outcomes.iter().map(|outcome| (&outcome.job.task, outcome)));
+        all.into_iter().map(|(task, outcomes)| Series { task, outcomes }).collect()
     }
 
     /// Words on synthetic stand-ins among the data; `None` if there are none.
@@ -229,11 +224,6 @@ impl Series<'_> {
     /// Method of the task.
     pub fn method(&self) -> &Method {
         self.task.method()
-    }
-
-    /// Optimiser, if the task is a fit.
-    pub fn rule(&self) -> Option<&OptimizerConfig> {
-        self.fit().map(|fit| &fit.optimizer)
     }
 
     /// Settings of the fit, if the task is one.

@@ -11,8 +11,7 @@ use crate::experiment::Experiment;
 use crate::grid;
 use crate::look;
 use crate::results::{Results, Series};
-use crate::task::Labels;
-use crate::task::Task;
+use crate::task::{Fit, Labels, Task};
 
 /// Settings that select jobs: a part of the settings of a job, as in the file of the experiment. A word in place of a table
 /// stands for its `label`, `kind` or `name`, or for that of the data of a target; `budget` is the N of a method.
@@ -39,12 +38,6 @@ pub(crate) fn rows(results: &Results) -> Vec<Row<'_>> {
     // Experiments are checked when they are read.
     let labels = results.experiment.labels().unwrap_or_default();
     results.series().into_iter().map(|series| (Settings::of(series.task, &labels), series)).collect()
-}
-
-/// Paired differences of a metric at the end to the series with some settings on the same target; `None` for that series itself,
-/// and if there is none.
-pub(crate) fn gains(row: &Row<'_>, base: &toml::Table, metric: &str, all: &[Row<'_>]) -> Option<Vec<f64>> {
-    base_of(row, base, all).map(|base| row.1.differences(base, metric))
 }
 
 /// The other series on the same target that has some settings.
@@ -125,8 +118,8 @@ pub(crate) fn approach(series: &Series<'_>) -> String {
 
 /// Rates of a fit by Adam in its first step and, if it is another, in its last.
 fn rates(series: &Series<'_>) -> Option<String> {
-    let (Some(OptimizerConfig::Adam(adam)), Some(fit)) = (series.rule(), series.fit()) else { return None };
-    let (first, last) = (adam.rate().at(1), adam.rate().at(fit.steps));
+    let Fit { optimizer: OptimizerConfig::Adam(adam), steps, .. } = series.fit()? else { return None };
+    let (first, last) = (adam.rate().at(1), adam.rate().at(*steps));
     Some(if first == last { first.to_string() } else { format!("{first} to {last:.0e}") })
 }
 

@@ -170,6 +170,29 @@ impl Side {
             When::Steps(from, to) => format!("{metric} from step {from} to {to}"),
         }
     }
+
+    /// Recorded steps that are compared.
+    fn steps(&self, series: &Series<'_>) -> Vec<u64> {
+        match self.at {
+            When::End => vec![u64::MAX],
+            When::Step(step) => vec![step],
+            When::Steps(from, to) => {
+                series.steps().into_iter().filter(|step| (from..=to).contains(step)).collect()
+            }
+        }
+    }
+
+    /// Values by replicate at a step; fits that ended early have none at the end.
+    fn values(&self, series: &Series<'_>, step: u64) -> BTreeMap<u64, f64> {
+        let value = |outcome: &&Outcome| {
+            let row = match self.at {
+                When::End => outcome.rows.last().filter(|_| outcome.ended.failure.is_none()),
+                _ => outcome.rows.iter().find(|row| row.step == step),
+            };
+            Some((outcome.job.replicate, *row?.values.get(self.metric.as_str())?))
+        };
+        series.outcomes.iter().filter_map(value).collect()
+    }
 }
 
 impl Contrast {
@@ -246,10 +269,9 @@ impl Contrast {
         }
         let is_apart = |(of, other): &(usize, Option<Other>)| match other {
             Some(Other::Side(other)) if self.curve.is_none() => {
-                !parts[*of].is_absent()
-                    && !parts[*other].is_absent()
-                    && parts[*of].steps != parts[*other].steps
-                    && parts[*of].steps.len() + parts[*other].steps.len() > 2
+                let [ours, theirs] = [of, other].map(|side| &parts[*side].steps);
+                let is_absent = ours.is_empty() || theirs.is_empty();
+                !is_absent && ours != theirs && ours.len() + theirs.len() > 2
             }
             _ => false,
         };
@@ -284,7 +306,7 @@ impl Contrast {
             Summary::Each => column.clone(),
         };
         let mut summaries: Vec<f64> = columns.iter().flat_map(summary).collect();
-        if let Some(curve) = self.curve.filter(|_| !part.is_absent()) {
+        if let Some(curve) = self.curve.filter(|_| !part.steps.is_empty()) {
             summaries = vec![curve.of(&part.steps, &summaries)];
         }
         match side.distance_from {
@@ -370,39 +392,8 @@ impl Contrast {
     }
 }
 
-impl Side {
-    /// Recorded steps that are compared.
-    fn steps(&self, series: &Series<'_>) -> Vec<u64> {
-        match self.at {
-            When::End => vec![u64::MAX],
-            When::Step(step) => vec![step],
-            When::Steps(from, to) => {
-                series.steps().into_iter().filter(|step| (from..=to).contains(step)).collect()
-            }
-        }
-    }
-
-    /// Values by replicate at a step; fits that ended early have none at the end.
-    fn values(&self, series: &Series<'_>, step: u64) -> BTreeMap<u64, f64> {
-        let value = |outcome: &&Outcome| {
-            let row = match self.at {
-                When::End => outcome.rows.last().filter(|_| outcome.ended.failure.is_none()),
-                _ => outcome.rows.iter().find(|row| row.step == step),
-            };
-            Some((outcome.job.replicate, *row?.values.get(self.metric.as_str())?))
-        };
-        series.outcomes.iter().filter_map(value).collect()
-    }
-}
-
 /// Columns of a side: one for each of its steps, none if there are no results.
 struct Part {
     from: usize,
     steps: Vec<u64>,
-}
-
-impl Part {
-    fn is_absent(&self) -> bool {
-        self.steps.is_empty()
-    }
 }

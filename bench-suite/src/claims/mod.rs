@@ -237,9 +237,7 @@ impl Finding {
     pub fn not_reproducible(why: impl Into<String>) -> Self {
         Self { verdict: Verdict::NotReproducible, ..Self::too_little(why) }
     }
-}
 
-impl Finding {
     /// Finding for the claim that a statistic of paired replicates is at least the threshold. Replicates are resampled
     /// jointly for all series, because they share data and seeds; if the interval contains the threshold, the verdict is too
     /// little evidence.

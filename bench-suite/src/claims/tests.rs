@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::contrast::{Contrast, Curve, Other, Relation, Side, Summary, When};
 use super::{Basis, Finding, Verdict, mean, median};
-use crate::experiment::{Experiment, PresetName};
-use crate::metric::{Metric, Vector};
+use crate::experiment::{Experiment, Preset, PresetName};
+use crate::metric::Metric;
 use crate::registry::{Entry, REGISTRY};
 use crate::results::Results;
 use crate::selector::{Selector, Settings};
@@ -44,18 +44,6 @@ pub(crate) fn checks(
     verdicts(&results(id, preset, rows))
 }
 
-/// Metrics and vectors of a row.
-type Synthetic = (Vec<(&'static str, f64)>, Vec<(Vector, Vec<f64>)>);
-
-/// As [`checks`], for results whose rows hold vectors.
-pub(crate) fn checks_with_vectors(
-    id: &str,
-    preset: PresetName,
-    rows: impl Fn(&Task, u64, u64) -> Synthetic,
-) -> Vec<Verdict> {
-    verdicts(&Results::with_vectors(entry(id).experiment().unwrap(), preset, rows))
-}
-
 const REPLICATES: u64 = 5;
 /// Distance from the border, in the units of a difference.
 const MARGIN: f64 = 1e-3;
@@ -70,9 +58,9 @@ struct Scene<'c> {
 
 impl<'c> Scene<'c> {
     fn of(experiment: &'c Experiment, contrast: &'c Contrast) -> Self {
-        let found = |preset: &PresetName| {
+        let found = |preset: &Preset| {
             let labels = experiment.labels().unwrap();
-            let all = experiment.tasks(experiment.presets.get(preset)?).unwrap();
+            let all = experiment.tasks(preset).unwrap();
             let is_long = |task: &&Task| task.length() >= contrast.steps;
             let task = |side: &Side| {
                 all.iter()
@@ -82,7 +70,7 @@ impl<'c> Scene<'c> {
             };
             contrast.sides.iter().map(task).collect::<Option<Vec<Task>>>()
         };
-        let tasks = PresetName::ALL.iter().rev().find_map(found).expect("some preset has every side");
+        let tasks = experiment.presets.values().rev().find_map(found).expect("some preset has every side");
         Self { experiment, contrast, tasks }
     }
 

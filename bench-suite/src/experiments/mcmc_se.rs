@@ -40,7 +40,6 @@ pub(super) fn bounds(_: &Results) -> Vec<FigureFile> {
     vec![FigureFile::new("bound", Figure::new(vec![panel]).wide(110.0).captioned(caption))]
 }
 
-/// Checks of the claims on bounds.
 pub(super) const BOUNDS: [(&str, Check); 3] = [
     ("passes", |_| Ok(passes(bound))),
     ("saturates", |_| Ok(saturates(bound))),
@@ -93,7 +92,6 @@ fn is_printed(bound: Bound) -> Finding {
     Finding::at_most(greatest(off), 0.01, "largest distance of the curve of one chain from the printed bound")
 }
 
-/// Checks of the claims on variances.
 pub(super) const VARIANCES: [(&str, Check); 5] = [
     ("single_gains_little", |results| single_gains_little(results, "variance")),
     ("single_gains_little_as_published", |results| single_gains_little(results, "pooled_variance")),

@@ -21,20 +21,17 @@ const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("ionosphere", "ionosphere"), ("heart_cleveland", "heart")];
 const HEART: &str = "heart_cleveland";
 
-/// Checks of the claims on scales.
 pub(super) const SCALES: [(&str, Check); 4] = [
     ("larger_on_heart", |results| scales(results, HEART, 1.0)),
     ("larger_on_ionosphere", |results| scales(results, "ionosphere", 1.0)),
     ("smaller_on_pima", |results| scales(results, "pima", -1.0)),
     ("closer_scales", closer_scales),
 ];
-/// Checks of the claims on numbers of candidates.
 pub(super) const CANDIDATES: [(&str, Check); 3] = [
     ("varies_less_on_heart", |results| varies_less(results, HEART)),
     ("is_off", |results| is_off(results, HEART)),
     ("varies_less_on_ionosphere", |results| varies_less(results, "ionosphere")),
 ];
-/// Checks of the claims on exchange rates.
 pub(super) const EVIDENCE: [(&str, Check); 6] = [
     ("higher_in_the_middle", |results| higher(results, FirstState::Level, "log_z", ("median", median))),
     ("higher_on_average", |results| higher(results, FirstState::Level, "log_z", ("mean", mean))),
@@ -372,7 +369,6 @@ pub(super) fn moments_table(_: &Results) -> Vec<Table> {
     vec![Table::new("moments", "The first of two states", head, rows, note)]
 }
 
-/// Checks of the claims on ancestor weights.
 pub(super) const ANCESTORS: [(&str, Check); 3] = [
     ("printed_is_invariant", |_| Ok(invariant(&moments(Ancestry::Printed, 2)))),
     ("correct_is_invariant", |_| Ok(invariant(&moments(Ancestry::Correct, 2)))),
@@ -454,7 +450,6 @@ pub(super) fn densities(_: &Results) -> Vec<FigureFile> {
     vec![FigureFile::new("densities", figure.captioned(caption))]
 }
 
-/// Checks of the claims on minibatches.
 pub(super) const SUBSETS: [(&str, Check); 3] = [
     ("closer", |_| Ok(closer(&distances()))),
     ("wider", |_| Ok(wider(&all(|subset| subset.ratio().max(subset.modes() as f64), 2)))),

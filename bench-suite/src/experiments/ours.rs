@@ -15,7 +15,6 @@ use crate::selector::family;
 use crate::tables::{in_groups, median};
 use crate::task::Task;
 
-/// Checks of the claims on families.
 pub(super) const FAMILIES: [(&str, Check); 9] = [
     ("mean_field_stays_above", |results| {
         let low = divergence(results, "correlated-gaussian", "mean-field").ok_or(MISSING)?.low;
@@ -33,7 +32,6 @@ pub(super) const FAMILIES: [(&str, Check); 9] = [
     ("accepts_more", accepts_more),
     ("learns", learns),
 ];
-/// Checks of the claims on training.
 pub(super) const DIRECTIONS: [(&str, Check); 1] = [("lost_modes_are_silent", lost_modes_are_silent)];
 /// Checks of the claims on climbs: title of the case, limits of the error, of k-hat and of the share of the draws.
 pub(super) const LADDER: [(&str, Check); 3] = [

@@ -21,6 +21,8 @@ pub(super) struct Least {
 impl Least {
     pub(super) fn of(method: &Method) -> Self {
         let n = method.budget() as f64;
+        // Gradients of a transition: one at each state of the path.
+        let hamiltonian = |leapfrog: usize| (leapfrog + 1) as f64;
         let as_printed = |least, by_cw| (least, Some(least), by_cw);
         let (least, printed, printed_by_cw) = match *method {
             Method::Pmcsa { .. } => as_printed([n, 2.0 * n, n, 0.0, n], Some([n, n, n, 0.0, n])),
@@ -45,11 +47,6 @@ impl Least {
         };
         Self { least, printed, printed_by_cw }
     }
-}
-
-/// Gradients of a transition with `leapfrog` steps: one at each state of the path.
-fn hamiltonian(leapfrog: usize) -> f64 {
-    (leapfrog + 1) as f64
 }
 
 /// Counted evaluations per step; NaN if nothing was counted.
@@ -107,7 +104,6 @@ fn words(value: f64) -> String {
     or_dash((!value.is_nan()).then(|| format!("{}", (100.0 * value).round() / 100.0)))
 }
 
-/// Checks of the claims on costs.
 pub(super) const COSTS: [(&str, Check); 3] = [
     ("nothing_is_wasted", |results| {
         farthest(results, |row| Some(row.least), |off| off, "evaluations above the least, at most")
@@ -133,7 +129,6 @@ fn farthest(
     Ok(Finding::at_most(off, 0.01, what))
 }
 
-/// Checks of the claims on step sizes.
 pub(super) const STEP_SIZES: [(&str, Check); 4] = [
     ("parallel_is_widest", parallel_is_widest),
     ("adam_is_widest", adam_is_widest),
@@ -145,7 +140,7 @@ const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc", "msc-rb"];
 const RULES: [&str; 4] = ["sgd", "momentum", "nesterov", "adam"];
 
 pub(super) fn rate(series: &Series<'_>) -> Option<f64> {
-    let rate = match series.rule()? {
+    let rate = match &series.fit()?.optimizer {
         OptimizerConfig::Adam(rule) => rule.rate(),
         OptimizerConfig::Sgd(rule) => &rule.rate,
         OptimizerConfig::Momentum(rule) => rule.rate(),
@@ -174,7 +169,7 @@ fn excesses(results: &Results, rule: &str, kind: &str) -> Result<Vec<(f64, f64)>
         Some((rate(series)?, end(series).filter(|_| is_long)? - series.at(0, "kl_floor").first()?))
     };
     let all = results.series().into_iter().filter(|series| {
-        series.rule().is_some_and(|known| known.kind() == rule) && series.method().kind() == kind
+        series.fit().is_some_and(|fit| fit.optimizer.kind() == rule) && series.method().kind() == kind
     });
     let mut all: Vec<(f64, f64)> = all.map(|series| excess(&series)).collect::<Option<_>>().ok_or(MISSING)?;
     all.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -149,7 +149,6 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     vec![Table::new("ranks", "Mean ranks", &head, rows, format!("{note}{}", stand_ins(results)))]
 }
 
-/// Checks of the claims on ranks.
 pub(super) const RANKS: [(&str, Check); 5] = [
     ("surrogate_ranks_above_subsampling", |results| sl_above_ns(results, "elbo")),
     ("surrogate_predicts_above_subsampling", |results| sl_above_ns(results, "lpd")),
@@ -157,13 +156,11 @@ pub(super) const RANKS: [(&str, Check); 5] = [
     ("best_fit_predicts_as_chains", best_fit_as_chains),
     ("settings_decide_nothing", settings_decide_nothing),
 ];
-/// Checks of the claims on sparse processes.
 pub(super) const SPARSE: [(&str, Check); 3] = [
     ("gain_grows", |results| gain_grows(results, true)),
     ("gain_grows_at_fixed_hyperparameters", |results| gain_grows(results, false)),
     ("accuracy_follows_the_bound", accuracy_follows_the_bound),
 ];
-/// Checks of the claims on local latent points.
 pub(super) const LOCAL: [(&str, Check); 1] = [("half_of_the_gap", half_of_the_gap)];
 
 /// Finding on a number made of the mean ranks of a split: of those of NS-DAIS, of SL-DAIS, of B-NAF, and of all others.

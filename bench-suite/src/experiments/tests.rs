@@ -1,15 +1,13 @@
 //! The checks of every experiment on synthetic results: they hold, fail and abstain.
 
 use super::*;
-use crate::catalog::{Ansatz, Case, FamilyConfig, OptimizerConfig, Target};
+use crate::catalog::{Ansatz, Case, FamilyConfig, Target};
 use crate::claims::Verdict::{Agree, Disagree, TooLittle};
-use crate::claims::tests::{checks, checks_with_vectors, results, verdicts};
+use crate::claims::tests::{checks, entry, results, verdicts};
 use crate::experiment::PresetName::{Default, Paper, Quick};
 use crate::metric::Vector;
 use crate::results::Series;
 use crate::task::Task;
-
-type Values = Vec<(&'static str, f64)>;
 
 /// Costs are `times` the minimal number of evaluations in every step.
 #[test]
@@ -38,7 +36,7 @@ fn step_sizes() {
     let verdicts = |preset, best: fn(&str) -> f64, reach: fn(&str, &str) -> f64| {
         checks("pmcsa/fig-stepsize", preset, |task, _, _| {
             let series = Series { task, outcomes: Vec::new() };
-            let (kind, rule) = (task.method().kind(), series.rule().map_or("", OptimizerConfig::kind));
+            let (kind, rule) = (task.method().kind(), series.fit().map_or("", |fit| fit.optimizer.kind()));
             let is_near = (pmcsa::rate(&series).unwrap() / 0.03).log10().abs() < reach(rule, kind);
             vec![("kl_floor", 4.4), ("kl", 4.4 + if is_near { best(kind) } else { 50.0 })]
         })
@@ -83,11 +81,12 @@ fn variances() {
 #[test]
 fn scales() {
     let verdicts = |preset, log_scale: fn(&str, &str) -> f64| {
-        checks_with_vectors("msc/tab1-probit", preset, |task, replicate, _| {
+        let experiment = entry("msc/tab1-probit").experiment().unwrap();
+        verdicts(&Results::with_vectors(experiment, preset, |task, replicate, _| {
             let noise = 0.0005 * (replicate % 3) as f64;
             let scale = log_scale(task.target().label(), task.method().kind());
             (Vec::new(), vec![(Vector::LogScales, vec![scale, scale + noise, 2.0 * scale])])
-        })
+        }))
     };
     let published = |set: &str, kind: &str| match (set, kind) {
         (_, "ep") => 0.0,
@@ -111,12 +110,13 @@ fn scales() {
 #[test]
 fn candidates() {
     let verdicts = |preset, mean: fn(&str, usize) -> f64| {
-        checks_with_vectors("msc/fig2-candidates", preset, |task, replicate, _| {
+        let experiment = entry("msc/fig2-candidates").experiment().unwrap();
+        verdicts(&Results::with_vectors(experiment, preset, |task, replicate, _| {
             let (kind, size) = (task.method().kind(), task.method().budget());
             let noise = if kind == "ep" { 0.0 } else { 1e-4 * (replicate % 3) as f64 };
             let means = vec![mean(kind, size) + noise; 3];
             (Vec::new(), vec![(Vector::Means, means), (Vector::LogScales, vec![0.0, 0.1, 0.2])])
-        })
+        }))
     };
     let published = |kind: &str, size: usize| if kind == "snis" { 1.0 / size as f64 } else { 0.0 };
     assert_eq!(verdicts(Default, published), [Agree; 3]);
@@ -202,7 +202,7 @@ fn all_splits_are_ranked() {
 }
 
 /// Annealed paths gain `of(place)` in bound and accuracy, at a number of inducing points or the place of a set.
-fn sparse(task: &Task, replicate: u64, of: fn(usize, u64) -> f64) -> Values {
+fn sparse(task: &Task, replicate: u64, of: fn(usize, u64) -> f64) -> Vec<(&'static str, f64)> {
     let Target::SparseProcess(config) = task.target() else { panic!("the files have nothing else") };
     let is_annealed = task.variant().contains("RAND");
     let gain = if is_annealed { of(config.inducing + config.data.len(), replicate) } else { 0.0 };

@@ -188,7 +188,6 @@ pub(crate) fn rates(results: &Results) -> Rates {
     }
 }
 
-/// Checks of the claims on error rates.
 pub(super) const CHECKS: [(&str, Check); 3] = [
     ("few_false_yes", |results| {
         let Rates { planted, false_yes, .. } = rates(results);

@@ -18,7 +18,7 @@ use crate::look;
 use crate::metric::{Metric, Vector};
 use crate::published;
 use crate::results::{Results, Series, medians_of_parts};
-use crate::selector::{Row, Settings, combinations, family, gains, named, rows as all_rows};
+use crate::selector::{Row, Settings, base_of, combinations, family, named, rows as all_rows};
 use crate::tables::{distinct, in_groups};
 use crate::task::{Labels, Task};
 use mcsa_diagnostics::quantile;
@@ -312,19 +312,14 @@ fn is_in(settings: &Settings, written: &Written, place: &Table) -> bool {
 /// Factor between the abscissae of series whose intervals would cover each other.
 const SHIFT: f64 = 1.03;
 
-/// Returns true if the fits begin at the first start of their method.
-fn is_from_first(results: &Results, series: &Series<'_>) -> bool {
-    let first = results.experiment.fits.as_ref().map(|fits| fits.start_of(series.method()));
-    series.fit().map(|fit| fit.start) == first
-}
-
 impl Shown {
     fn has(&self, results: &Results, (settings, series): &Row<'_>) -> bool {
         let Written { steps, first_start, .. } = &self.written;
         let length = series.task.length();
+        let first = || results.experiment.fits.as_ref().map(|fits| fits.start_of(series.method()));
         is_in(settings, &self.written, &self.place)
             && steps.is_none_or(|(from, to)| (from..=to).contains(&length))
-            && (!first_start || is_from_first(results, series))
+            && (!first_start || series.fit().map(|fit| fit.start) == first())
     }
 
     /// A text with the values of the panel's settings in place of `{budget}` and the like; their names if `settings` of a job are
@@ -534,7 +529,9 @@ impl Shown {
         let (_, series) = row;
         let steps = if *per_step { series.task.length().max(1) as f64 } else { 1.0 };
         let values = match base {
-            Some(base) => gains(row, base, metric, here).unwrap_or_default(),
+            Some(base) => {
+                base_of(row, base, here).map_or_else(Vec::new, |base| series.differences(base, metric))
+            }
             None if self.written.all_rows => {
                 series.pairs(metric, metric).into_iter().unzip::<_, _, _, Vec<_>>().0
             }

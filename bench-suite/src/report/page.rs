@@ -95,7 +95,7 @@ fn summary(sections: &[ExperimentSection]) -> String {
     let at_odds = count(Verdict::Disagree) + count(Verdict::Reverses) > 0;
     let disagreements = optional(at_odds, " <a href=\"#disagreements\">Disagreements</a> with their causes.");
     let scoreboard = optional(
-        scoreboard::has_runs(sections),
+        scoreboard::with_runs(sections).next().is_some(),
         " <a href=\"scoreboard.html\">Scoreboard</a> of methods of inference.",
     );
     let head = "Experiment | agree | reverses | disagree | not enough evidence | not reproducible | cells | measured | overlap | replicates";
@@ -152,7 +152,7 @@ fn csv(results: &Results) -> String {
         String::from("task,target,method,budget,optimizer,step,metric,replicates,q10,median,q90\n");
     for (number, series) in results.series().iter().enumerate() {
         let (target, method) = (series.target().label(), series.method());
-        let rule = series.rule().map_or("", |rule| rule.kind());
+        let rule = series.fit().map_or("", |fit| fit.optimizer.kind());
         let task = format!("{number},{target},{},{},{rule}", method.kind(), method.budget());
         for step in series.steps() {
             let mut columns = BTreeMap::<String, Vec<f64>>::new();

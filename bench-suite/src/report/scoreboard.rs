@@ -14,13 +14,8 @@ fn short(title: &str) -> &str {
 }
 
 /// Experiments with runs within budgets.
-fn with_runs(sections: &[ExperimentSection]) -> impl Iterator<Item = &ExperimentSection> {
+pub(super) fn with_runs(sections: &[ExperimentSection]) -> impl Iterator<Item = &ExperimentSection> {
     sections.iter().filter(|section| section.results.experiment.benchmarks.is_some())
-}
-
-/// True if an experiment has runs within budgets.
-pub(super) fn has_runs(sections: &[ExperimentSection]) -> bool {
-    with_runs(sections).next().is_some()
 }
 
 /// Body of the page; `None` if no experiment has runs within budgets.

@@ -249,10 +249,7 @@ mod tests {
         assert_eq!(typeset("r^(n-1)"), "r<sup>n-1</sup>");
         assert_eq!(typeset("E_{K(z)} s"), "E<sub>K(z)</sub> s");
         assert_eq!(typeset("beta < n^-2"), "beta &lt; n<sup>-2</sup>");
-    }
-
-    #[test]
-    fn an_open_bracket_is_no_panic() {
+        // An open bracket is no panic.
         assert_eq!(typeset("x^("), "x<sup></sup>(");
         assert_eq!(typeset("x_"), "x<sub></sub>");
     }

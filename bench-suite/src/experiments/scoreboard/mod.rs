@@ -194,12 +194,10 @@ impl<'r> Scoreboard<'r> {
     }
 }
 
-/// Checks of the claims on evaluations to a distance.
 pub(super) const REACHED: [(&str, Check); 2] = [
     ("sooner_than_pathfinder", |results| sooner(results, "moments-student-t", "pathfinder")),
     ("sooner_than_nuts", |results| sooner(results, "moments-student-t", "nuts")),
 ];
-/// Checks of the claims on warnings.
 pub(super) const WARNINGS: [(&str, Check); 2] = [
     ("verdict_against_r_hat", |results| passes_fewer(results, "nuts")),
     ("verdict_against_k_hat", |results| passes_fewer(results, "moments-student-t")),
