@@ -15,7 +15,6 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The number.
     pub(crate) fn number(&self) -> Result<f64, Error> {
         let number = match self {
             Self::Number(number) => *number,

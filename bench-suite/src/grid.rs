@@ -8,7 +8,7 @@ use toml::Value;
 /// A table of settings. Settings that are lists of plain values expand to all combinations; later keys vary fastest. The keys
 /// `on`, `with` and `label` are not settings: they list the labels of the targets and the kinds of methods that the entry applies
 /// to, and name the entry for claims, figures and tables.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Entry {
     on: Option<Vec<String>>,
     with: Option<Vec<String>>,
@@ -22,9 +22,7 @@ pub struct Entry {
 pub struct Placed<T> {
     /// The value.
     pub value: T,
-    on: Option<Vec<String>>,
-    with: Option<Vec<String>>,
-    label: Option<String>,
+    entry: Entry,
 }
 
 /// Reads a setting outside a grid, `{ kind = "standard", label = "near" }`.
@@ -38,7 +36,7 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Placed<T> {
         };
         let value = T::deserialize(Value::Table(settings));
         let value = value.map_err(|error| D::Error::custom(error.message()))?;
-        Ok(Self { value, on: None, with: None, label })
+        Ok(Self { value, entry: Entry { label, ..Entry::default() } })
     }
 }
 
@@ -49,27 +47,27 @@ pub(crate) fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
 impl<T> Placed<T> {
     /// The entry with another value.
     pub fn map<U>(self, value: impl FnOnce(T) -> U) -> Placed<U> {
-        Placed { value: value(self.value), on: self.on, with: self.with, label: self.label }
+        Placed { value: value(self.value), entry: self.entry }
     }
 
     /// Returns true if the value applies to the target with this label.
     pub fn is_on(&self, label: &str) -> bool {
-        is_among(&self.on, label)
+        is_among(&self.entry.on, label)
     }
 
     /// Returns true if the value applies to methods of this kind.
     pub fn is_with(&self, kind: &str) -> bool {
-        is_among(&self.with, kind)
+        is_among(&self.entry.with, kind)
     }
 
     /// The name of the entry for claims, figures and tables.
     pub fn label(&self) -> Option<&str> {
-        self.label.as_deref()
+        self.entry.label.as_deref()
     }
 
     /// The labels of `on`; empty if there are none.
     pub fn names(&self) -> &[String] {
-        self.on.as_deref().unwrap_or_default()
+        self.entry.on.as_deref().unwrap_or_default()
     }
 }
 
@@ -81,7 +79,7 @@ pub fn check_with<'p, T: 'p>(
     kinds: &[&str],
     placed: impl IntoIterator<Item = &'p Placed<T>>,
 ) -> Result<(), Error> {
-    let mut named = placed.into_iter().flat_map(|placed| placed.with.as_deref().unwrap_or_default());
+    let mut named = placed.into_iter().flat_map(|placed| placed.entry.with.as_deref().unwrap_or_default());
     match named.find(|kind| !kinds.contains(&kind.as_str())) {
         Some(kind) => Err(Error::invalid(format!("with = {kind:?}: no [[fits.method]] is of this kind"))),
         None => Ok(()),
@@ -142,12 +140,7 @@ pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<V
                     .within(format!("[[{section}]] number {number} ({})", inline(&entry.settings)))
             };
             let value = T::deserialize(Value::Table(table)).map_err(place)?;
-            values.push(Placed {
-                value,
-                on: entry.on.clone(),
-                with: entry.with.clone(),
-                label: entry.label.clone(),
-            });
+            values.push(Placed { value, entry: entry.clone() });
         }
     }
     match values.is_empty() {

@@ -48,7 +48,6 @@ pub struct Series<'a> {
 }
 
 impl Results {
-    /// No results.
     fn none(experiment: Experiment, preset: PresetName) -> Self {
         Self {
             experiment,

@@ -240,18 +240,13 @@ impl Selector {
     ) -> Result<(), Error> {
         let all = || planned.iter().flatten().map(|(settings, _)| settings);
         for preset in planned {
-            let matched: Vec<&Settings> = preset
-                .iter()
-                .map(|(settings, _)| settings)
-                .filter(|settings| self.selects(settings))
-                .collect();
+            let here = preset.iter().map(|(settings, _)| settings);
+            let matched: Vec<&Settings> = here.filter(|settings| self.selects(settings)).collect();
             if let [first, .., last] = matched.as_slice() {
-                let differing: Vec<&str> = first
-                    .keys()
-                    .filter(|key| {
-                        first.shown(key) != last.shown(key) || first.all.get(*key) != last.all.get(*key)
-                    })
-                    .collect();
+                let of =
+                    |settings: &Settings, key: &str| (settings.shown(key), settings.all.get(key).cloned());
+                let differing: Vec<&str> =
+                    first.keys().filter(|key| of(first, key) != of(last, key)).collect();
                 return Err(Error::invalid(format!(
                     "{} jobs have {}; they differ in {}",
                     matched.len(),
