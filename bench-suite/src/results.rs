@@ -207,6 +207,14 @@ pub(crate) fn medians_of_parts(mut points: Vec<(f64, f64)>, parts: usize) -> Vec
     (0..parts).map(|k| (median(part(k), |point| point.0), median(part(k), |point| point.1))).collect()
 }
 
+pub(crate) fn columns<const K: usize>(rows: impl IntoIterator<Item = [f64; K]>) -> [Vec<f64>; K] {
+    let mut columns = [const { Vec::new() }; K];
+    for row in rows {
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    columns
+}
+
 impl Series<'_> {
     /// Target of the task.
     pub fn target(&self) -> &Target {
@@ -319,13 +327,9 @@ impl Series<'_> {
         name: &str,
         of: impl Fn(Vec<f64>) -> Option<[f64; K]>,
     ) -> (Vec<f64>, [Vec<f64>; K]) {
-        let (mut steps, mut columns) = (Vec::new(), [const { Vec::new() }; K]);
-        for step in self.steps() {
-            let Some(values) = of(self.at(step, name)) else { continue };
-            steps.push(step as f64);
-            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
-        }
-        (steps, columns)
+        let row = |step: u64| Some((step as f64, of(self.at(step, name))?));
+        let (steps, rows): (Vec<f64>, Vec<[f64; K]>) = self.steps().into_iter().filter_map(row).unzip();
+        (steps, columns(rows))
     }
 
     /// Median of a metric over replicates at the recorded step nearest to `step`.

@@ -7,10 +7,10 @@ use mcsa_plot::{Axis, Color, Dash, Figure, Layer, PALETTE, Panel, Style, Summary
 
 use crate::catalog::{FirstState, Target};
 use crate::claims::{Check, Checked, Columns, Finding, greatest, least, mean, median};
-use crate::figures::{FigureFile, columns, status};
+use crate::figures::{FigureFile, status};
 use crate::look;
 use crate::metric::Vector;
-use crate::results::{Results, Series};
+use crate::results::{Results, Series, columns};
 use crate::store::Row;
 use crate::tables::Table;
 

@@ -8,8 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::{
-    Curve, EIGHTY, FEWEST, FigureFile, Line, banded, columns, intervals, late, provenance,
-    provenance_of_means, status,
+    Curve, EIGHTY, FEWEST, FigureFile, Line, banded, intervals, late, provenance, provenance_of_means, status,
 };
 use crate::catalog::Method;
 use crate::exact::Value as Exact;
@@ -17,7 +16,7 @@ use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::metric::{Metric, Vector};
 use crate::published;
-use crate::results::{Results, Series, medians_of_parts};
+use crate::results::{Results, Series, columns, medians_of_parts};
 use crate::selector::{Row, Settings, base_of, combinations, family, named, rows as all_rows};
 use crate::tables::{distinct, in_groups};
 use crate::task::{Labels, Task};

@@ -10,7 +10,7 @@ use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 use crate::catalog::FamilyConfig;
 use crate::interval::{Interval, bootstrap};
 use crate::look;
-use crate::results::{Results, Series};
+use crate::results::{Results, Series, columns};
 use crate::tables::{Differences, distinct, in_groups, metrics};
 
 /// A figure with its file name.
@@ -81,14 +81,6 @@ fn late(curves: impl Iterator<Item = Curve>) -> Option<(f64, (f64, f64))> {
     let ([low, high], margin) = (late, 0.05 * (late[1] - late[0]));
     (margin > 0.0 && margin.is_finite())
         .then_some(((all[1] - all[0]) / (high - low), (low - margin, high + margin)))
-}
-
-pub(crate) fn columns<const K: usize>(rows: impl IntoIterator<Item = [f64; K]>) -> [Vec<f64>; K] {
-    let mut columns = [const { Vec::new() }; K];
-    for row in rows {
-        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
-    }
-    columns
 }
 
 /// The panels, or an empty one with these axes.
