@@ -82,7 +82,7 @@ fn run(verb: Verb, out: &mut Out) -> Result<ExitCode, Exit> {
         Verb::Anchors(verb) => verb.run(out)?,
         Verb::Theory(verb) => {
             let is_terminal = out.inner.is_terminal();
-            return Ok(verb.run(out, is_terminal)?);
+            return verb.run(out, is_terminal);
         }
     }
     Ok(ExitCode::SUCCESS)

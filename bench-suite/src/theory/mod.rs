@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::instance;
 use crate::store::write_whole;
 use crate::text;
-use crate::verbs::threads;
+use crate::verbs::{Exit, threads};
 
 /// Check every claim of the papers about bias, variance and rates, and show the results.
 ///
@@ -74,21 +74,12 @@ impl Command {
     ///
     /// # Errors
     /// If `out` cannot be written, the threads cannot be started or the page cannot be written.
-    pub fn run(&self, out: &mut impl Write, is_terminal: bool) -> Result<ExitCode, Error> {
-        let mut print = |text: &str| {
-            let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-            printed.map_err(|error| Error::invalid(format!("cannot write: {error}")))
-        };
+    pub fn run(&self, out: &mut impl Write, is_terminal: bool) -> Result<ExitCode, Exit> {
         if let Some(path) = &self.instance {
             let place = |error: Error| error.within(path.display().to_string());
-            return match text::read(path).and_then(|text| instance::answer(&text).map_err(place)) {
-                Ok(answer) => print(&format!("{answer}\n")).map(|()| ExitCode::SUCCESS),
-                Err(error) => {
-                    // Nothing can be done if the standard error stream is closed.
-                    drop(writeln!(std::io::stderr(), "mcsa-bench: {error}"));
-                    Ok(ExitCode::from(2))
-                }
-            };
+            let answer = text::read(path).and_then(|text| instance::answer(&text).map_err(place));
+            writeln!(out, "{}", answer.map_err(Exit::Usage)?)?;
+            return Ok(ExitCode::SUCCESS);
         }
         let path = self.report.join("theory.html");
         if self.claims.is_empty() {
@@ -106,11 +97,11 @@ impl Command {
             let colours = is_terminal && std::env::var_os("NO_COLOR").is_none();
             listing::listing(&judgements, colours, !self.claims.is_empty())
         };
-        print(&text)?;
+        out.write_all(text.as_bytes())?;
         if self.claims.is_empty() {
             write_whole(&path, page::page(&judgements).as_bytes())?;
             if !self.json {
-                print(&format!("written: {}\n", path.display()))?;
+                writeln!(out, "written: {}", path.display())?;
             }
         }
         let is_sound = judgements.iter().all(Judgement::is_sound);
