@@ -143,6 +143,17 @@ pub fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
     }
 }
 
+/// `Ok` if `value` is positive and finite, else [`Error::Parameter`].
+pub fn positive(name: &'static str, value: f64) -> Result<(), Error> {
+    let is_good = value > 0.0 && value.is_finite();
+    if is_good { Ok(()) } else { Err(Error::parameter(name, value, "positive and finite")) }
+}
+
+/// `Ok` if `count` is not 0, else [`Error::Parameter`].
+pub fn at_least_one(name: &'static str, count: usize) -> Result<(), Error> {
+    if count > 0 { Ok(()) } else { Err(Error::parameter(name, 0.0, "at least 1")) }
+}
+
 /// `Ok` if every entry is finite, else [`Error::NotFinite`] at the first that is not, counted down the columns.
 pub fn finite_matrix(what: &'static str, x: MatRef<'_, f64>) -> Result<(), Error> {
     let entries: Vec<f64> = (0..x.ncols()).flat_map(|k| x.col(k).iter().copied()).collect();

@@ -50,7 +50,8 @@ pub use config::{checksum, type_name};
 pub use counted::{Counted, Counts, Evaluation};
 pub use ensemble::Ensemble;
 pub use error::{
-    Error, all_finite, counted, finite_matrix, fits_in_memory, same_length, square_fits_in_memory,
+    Error, all_finite, at_least_one, counted, finite_matrix, fits_in_memory, positive, same_length,
+    square_fits_in_memory,
 };
 pub use estimator::{Estimator, Optimizer};
 pub use family::{Backprop, Family, Parametric, Pushforward, Reparameterised, StepSizes};

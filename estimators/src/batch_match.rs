@@ -2,6 +2,7 @@
 
 use mcsa_core::{
     Error, Estimator, Gradient, Metric, Record, Reparameterised, Stream, batch, batch_mut, borrow, numeric,
+    positive,
 };
 use mcsa_families::MomentMatched;
 use serde::{Deserialize, Serialize};
@@ -127,9 +128,7 @@ where
         let settings = || {
             check_draws(self.draws, family.dim(), false)?;
             same_dimension(target.dim(), family.dim())?;
-            if !(self.rate > 0.0 && self.rate.is_finite()) {
-                return Err(Error::parameter("rate", self.rate, "positive and finite"));
-            }
+            positive("rate", self.rate)?;
             if !(0.0..=1.0).contains(&self.decay) {
                 return Err(Error::parameter("decay", self.decay, "between 0 and 1"));
             }

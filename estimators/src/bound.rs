@@ -4,7 +4,7 @@ use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
     ColumnsMut, Error, Estimator, Gradient, Metric, Pushforward, Record, Reparameterised, StepSizes, Stream,
-    batch, batch_mut, borrow, fits_in_memory,
+    at_least_one, batch, batch_mut, borrow, fits_in_memory,
 };
 use serde::{Deserialize, Serialize};
 
@@ -310,9 +310,7 @@ where
 
 /// Returns an error if the number of draws is 0, odd for mirrored pairs, or too large for memory.
 pub(crate) fn check_draws(samples: usize, dim: usize, mirrored: bool) -> Result<(), Error> {
-    if samples == 0 {
-        return Err(Error::parameter("samples", 0.0, "at least 1"));
-    }
+    at_least_one("samples", samples)?;
     if mirrored && !samples.is_multiple_of(2) {
         return Err(Error::parameter("samples", samples as f64, "even, for mirrored pairs"));
     }

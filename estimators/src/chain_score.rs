@@ -4,7 +4,7 @@ use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
     ChainState, ColumnsMut, Ensemble, Error, Estimator, Family, FamilyProposal, Kernel, LogDensity, Proposal,
-    Stream, all_finite, bits, borrow, fits_in_memory, same_length,
+    Stream, all_finite, at_least_one, bits, borrow, fits_in_memory, same_length,
 };
 use mcsa_families::Defence;
 use mcsa_kernels::{Acceptance, Cis, Imh, WasteRecycling};
@@ -166,10 +166,8 @@ impl<K, G> ChainScore<K, G> {
         F: Family + ?Sized,
     {
         let refuse = |error: Error| error.within("ChainScore");
-        if self.lanes == 0 {
-            return Err(refuse(Error::parameter("lanes", 0.0, "at least 1")));
-        }
-        same_dimension(target.dim(), family.dim())
+        at_least_one("lanes", self.lanes)
+            .and_then(|()| same_dimension(target.dim(), family.dim()))
             .and_then(|()| fits_in_memory("lanes", self.lanes, family.dim()))
             .map_err(refuse)?;
         family.check(params)?;

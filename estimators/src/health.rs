@@ -4,8 +4,8 @@ use std::fmt;
 
 use faer::MatMut;
 use mcsa_core::{
-    Error, Estimator, Family, LogDensity, Metric, Optimizer, Parametric, Record, StepSizes, batch, batch_mut,
-    bits,
+    Error, Estimator, Family, LogDensity, Metric, Optimizer, Parametric, Record, StepSizes, at_least_one,
+    batch, batch_mut, bits,
 };
 use mcsa_diagnostics::{LogEvidence, Pareto, importance_sample_size};
 use serde::{Deserialize, Serialize};
@@ -141,15 +141,13 @@ where
         done: Vec<f64>,
         mut next: impl FnMut(&[f64]) -> usize,
     ) -> Result<Option<Health>, Error> {
-        let refuse = |error: Error| Err(error.within("health_in_pieces"));
+        let within = |error: Error| error.within("health_in_pieces");
         let enough = draws.as_ref().map_or(&DRAWS[..], std::slice::from_ref);
         let most = enough[enough.len() - 1];
-        if most == 0 {
-            return refuse(Error::parameter("draws", 0.0, "at least 1"));
-        }
+        at_least_one("draws", most).map_err(within)?;
         if done.len() > most {
             let count = done.len() as f64;
-            return refuse(Error::parameter("length of done", count, "at most that of all draws"));
+            return Err(within(Error::parameter("length of done", count, "at most that of all draws")));
         }
         let (judged, params) = self.judged(fit)?;
         let mut at_chains = Vec::new();

@@ -2,7 +2,9 @@
 
 use crate::{ChainScore, Guard};
 use faer::Mat;
-use mcsa_core::{Ensemble, Error, Estimator, Kernel, LogDensity, Metric, Record, Stream, bits, borrow};
+use mcsa_core::{
+    Ensemble, Error, Estimator, Kernel, LogDensity, Metric, Record, Stream, bits, borrow, positive,
+};
 use mcsa_families::MomentMatched;
 use serde::{Deserialize, Serialize};
 
@@ -84,12 +86,9 @@ impl<K, G> Moments<K, G> {
     }
 
     fn begin<S>(&self, kernel: Result<S, Error>) -> Result<MomentsState<S>, Error> {
-        let refuse = |error: Error| Err(error.within("Moments"));
-        if !(self.start_draws > 0.0 && self.start_draws.is_finite()) {
-            return refuse(Error::parameter("start_draws", self.start_draws, "positive and finite"));
-        }
+        positive("start_draws", self.start_draws).map_err(|error| error.within("Moments"))?;
         if !(self.memory > 0.0 && self.memory <= 1.0) {
-            return refuse(Error::parameter("memory", self.memory, "positive and at most 1"));
+            return Err(Error::parameter("memory", self.memory, "positive and at most 1").within("Moments"));
         }
         Ok(MomentsState { kernel: kernel?, accepted: 0.0, recent: 0.0, steps: 0 })
     }

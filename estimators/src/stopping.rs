@@ -1,6 +1,6 @@
 //! Stopping rule: the accuracy of averaged iterates, from drift, autocorrelation and noise of their last blocks.
 
-use mcsa_core::{Address, Error, Family, Seed, Stream, batch, batch_mut};
+use mcsa_core::{Address, Error, Family, Seed, Stream, batch, batch_mut, positive};
 use mcsa_diagnostics::{
     batch_ratio_limit, long_run_variance, simultaneous_quantile, split_r_hat, split_r_hat_limit,
 };
@@ -57,9 +57,7 @@ impl Stationary {
     /// # Errors
     /// If `accuracy` is not positive and finite.
     pub fn to(accuracy: f64) -> Result<Self, Error> {
-        if !(accuracy > 0.0 && accuracy.is_finite()) {
-            return Err(Error::parameter("accuracy", accuracy, "positive and finite").within("Stationary"));
-        }
+        positive("accuracy", accuracy).map_err(|error| error.within("Stationary"))?;
         Ok(Self { accuracy })
     }
 }

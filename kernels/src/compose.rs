@@ -2,8 +2,8 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Reduction, Stream, bits,
-    fits_in_memory, same_length,
+    ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Reduction, Stream,
+    at_least_one, bits, fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -220,13 +220,11 @@ impl<S: ChainState> ChainState for RepeatState<S> {
 impl<K> Repeat<K> {
     /// Memory for the visited points, filled with the starting points.
     fn room(&self, positions: &Mat<f64>) -> Result<Mat<f64>, Error> {
-        if self.times == 0 {
-            return Err(Error::parameter("times", 0.0, "at least 1").within("Repeat"));
-        }
-        let chains = positions.ncols();
-        fits_in_memory("chains times transitions", chains.saturating_mul(self.times), positions.nrows())
+        let (chains, dim) = (positions.ncols(), positions.nrows());
+        at_least_one("times", self.times)
+            .and_then(|()| fits_in_memory("chains times transitions", chains.saturating_mul(self.times), dim))
             .map_err(|error| error.within("Repeat"))?;
-        Ok(Mat::from_fn(positions.nrows(), chains * self.times, |i, k| positions[(i, k % chains)]))
+        Ok(Mat::from_fn(dim, chains * self.times, |i, k| positions[(i, k % chains)]))
     }
 }
 

@@ -5,8 +5,8 @@ use std::f64::consts::TAU;
 use faer::{Mat, MatRef};
 use mcsa_core::numeric::linear::Triangle;
 use mcsa_core::{
-    Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch,
-    borrow, same_length,
+    Columns, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, at_least_one,
+    batch, borrow, same_length,
 };
 
 use crate::Reversible;
@@ -76,9 +76,7 @@ impl Elliptical {
     /// # Errors
     /// If `max_shrinks` is 0.
     pub fn with(prior: GaussianPrior, max_shrinks: usize) -> Result<Self, Error> {
-        if max_shrinks == 0 {
-            return Err(Error::parameter("max_shrinks", 0.0, "at least 1").within("Elliptical"));
-        }
+        at_least_one("max_shrinks", max_shrinks).map_err(|error| error.within("Elliptical"))?;
         Ok(Self { prior, max_shrinks })
     }
 }

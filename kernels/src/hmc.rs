@@ -1,6 +1,8 @@
 //! Hamiltonian Monte Carlo kernels: HMC, and MALA as HMC of one leapfrog step.
 
-use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, batch, batch_mut, borrow};
+use mcsa_core::{
+    ChainState, Error, Gradient, Metric, Record, Stream, at_least_one, batch, batch_mut, borrow,
+};
 
 use crate::leapfrog::{self, DIVERGENCE, leapfrog_kernel};
 use crate::{GradientEnsemble, Leapfrog, Mass, Reversible};
@@ -77,9 +79,7 @@ impl Hmc {
     /// # Errors
     /// If `steps` is 0.
     pub fn with(leapfrog: Leapfrog, steps: usize, selection: Selection) -> Result<Self, Error> {
-        if steps == 0 {
-            return Err(Error::parameter("steps", 0.0, "at least 1").within("Hmc"));
-        }
+        at_least_one("steps", steps).map_err(|error| error.within("Hmc"))?;
         Ok(Self { leapfrog, steps, selection })
     }
 

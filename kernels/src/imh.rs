@@ -2,8 +2,8 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    ChainState, Columns, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, batch, batch_mut, bits,
-    borrow, fits_in_memory, same_length,
+    ChainState, Columns, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, at_least_one, batch,
+    batch_mut, bits, borrow, fits_in_memory, same_length,
 };
 use serde::{Deserialize, Serialize};
 
@@ -110,14 +110,13 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
     }
 
     fn init(&self, target: &P, positions: Mat<f64>) -> Result<ImhState, Error> {
-        if self.sweeps == 0 {
-            return Err(Error::parameter("sweeps", 0.0, "at least 1").within("Imh"));
-        }
-        let columns = Kernel::<P>::columns(self, positions.ncols());
-        fits_in_memory("chains times sweeps", columns, target.dim()).map_err(|error| error.within("Imh"))?;
+        let (columns, dim) = (Kernel::<P>::columns(self, positions.ncols()), target.dim());
         let visited = if self.sweeps == 1 { 0 } else { columns };
-        let chains = Ensemble::new(target, positions).map_err(|error| error.within("Imh"))?;
-        Ok(ImhState { visited: Mat::zeros(target.dim(), visited), chains })
+        at_least_one("sweeps", self.sweeps)
+            .and_then(|()| fits_in_memory("chains times sweeps", columns, dim))
+            .and_then(|()| Ensemble::new(target, positions))
+            .map(|chains| ImhState { visited: Mat::zeros(dim, visited), chains })
+            .map_err(|error| error.within("Imh"))
     }
 
     fn check(&self, target: &P, chains: usize, state: &ImhState) -> Result<(), Error> {

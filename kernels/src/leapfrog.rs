@@ -1,7 +1,7 @@
 //! Leapfrog integrator, its diagonal mass, and what the kernels of leapfrog trajectories have in common.
 
 use faer::Mat;
-use mcsa_core::{ChainState, Ensemble, Error, Gradient, Stream, bits, same_length};
+use mcsa_core::{ChainState, Ensemble, Error, Gradient, Stream, bits, positive, same_length};
 use serde::{Deserialize, Serialize};
 
 /// Energy error above which a trajectory counts as divergent: 1000, as in Stan.
@@ -28,10 +28,7 @@ impl Leapfrog {
     /// # Errors
     /// If the step size is not positive and finite.
     pub fn new(step_size: f64, mass: Mass) -> Result<Self, Error> {
-        if !(step_size > 0.0 && step_size.is_finite()) {
-            return Err(Error::parameter("step_size", step_size, "positive and finite"));
-        }
-        Ok(Self { step_size, mass })
+        positive("step_size", step_size).map(|()| Self { step_size, mass })
     }
 
     /// The step size `eps`.

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa_core::{
     Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Stream, all_finite, batch, borrow,
-    same_length,
+    positive, same_length,
 };
 
 use crate::{Mass, Reversible, Tunable};
@@ -60,14 +60,9 @@ impl Rwm {
     /// # Errors
     /// If the scale or an entry of the shape is not positive and finite.
     pub fn with(scale: f64, shape: Vec<f64>) -> Result<Self, Error> {
-        let positive = |name, value: f64| {
-            if value > 0.0 && value.is_finite() {
-                return Ok(());
-            }
-            Err(Error::parameter(name, value, "positive and finite").within("Rwm"))
-        };
-        positive("scale", scale)?;
-        shape.iter().try_for_each(|&factor| positive("shape", factor))?;
+        positive("scale", scale)
+            .and_then(|()| shape.iter().try_for_each(|&factor| positive("shape", factor)))
+            .map_err(|error| error.within("Rwm"))?;
         Ok(Self { scale, shape })
     }
 

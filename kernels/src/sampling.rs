@@ -4,7 +4,7 @@ use std::fmt;
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    ChainState, ColumnsMut, Error, Kernel, LogDensity, Metric, Proposal, Record, Seed, Stream,
+    ChainState, ColumnsMut, Error, Kernel, LogDensity, Metric, Proposal, Record, Seed, Stream, at_least_one,
     fits_in_memory, numeric, same_length,
 };
 use mcsa_diagnostics::{effective_sample_size, r_hat, standard_error};
@@ -156,9 +156,7 @@ impl Sampling {
     }
 
     fn check(&self, dim: usize) -> Result<(), Error> {
-        if self.chains == 0 {
-            return Err(Error::parameter("chains", 0.0, "at least 1"));
-        }
+        at_least_one("chains", self.chains)?;
         fits_in_memory("chains", self.chains, dim)?;
         fits_in_memory("draws", self.draws.saturating_mul(self.chains), dim + 1)
     }

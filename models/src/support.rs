@@ -3,6 +3,7 @@
 use std::f64::consts::{LN_2, PI};
 
 use faer::MatRef;
+pub use mcsa_core::positive;
 use mcsa_core::{Error, all_finite, finite_matrix, same_length};
 use mcsa_numeric::design::{MINIBATCH, Rows};
 
@@ -30,15 +31,6 @@ pub(crate) fn decided_with(log_p: f64, z: &[f64], gradient: &mut [f64]) -> f64 {
 #[cold]
 fn outside(z: &[f64]) -> f64 {
     if z.iter().any(|z| z.is_nan()) { f64::NAN } else { f64::NEG_INFINITY }
-}
-
-/// `Ok` if the value is positive and finite.
-pub fn positive(name: &'static str, value: f64) -> Result<(), Error> {
-    // Written so that NaN is refused.
-    if value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::parameter(name, value, "positive and finite"))
 }
 
 /// `Ok` if the value is finite.

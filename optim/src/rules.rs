@@ -1,15 +1,9 @@
 //! Ascent rules: stochastic gradient ascent, momentum, adaptive step lengths, and distance over gradients.
 
-use mcsa_core::{Error, Optimizer, all_finite, bits, same_length};
+use mcsa_core::{Error, Optimizer, all_finite, bits, positive, same_length};
 use serde::{Deserialize, Serialize};
 
 use crate::{IntoSchedule, Schedule};
-
-/// `Ok` if `value` is positive and finite.
-pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), Error> {
-    let is_good = value > 0.0 && value.is_finite();
-    if is_good { Ok(()) } else { Err(Error::parameter(name, value, "positive and finite")) }
-}
 
 /// `Ok` if `value` is not negative, and finite.
 pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<(), Error> {

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use mcsa_core::Error;
+use mcsa_core::{Error, positive};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::rules::{not_negative, positive};
+use crate::rules::not_negative;
 
 /// Learning rate schedule: the rate `gamma_t` as a function of the step `t = 1, 2, ..`.
 ///

@@ -2,10 +2,9 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::numeric::scalar::{log_ndtr, ndtr_hazard};
-use mcsa_core::{Error, all_finite, same_length};
+use mcsa_core::{Error, all_finite, positive, same_length};
 
 use super::Gaussian;
-use crate::rules::positive;
 
 /// Expectation propagation for probit regression (Minka 2001), a baseline of (MSC, Table 1).
 ///

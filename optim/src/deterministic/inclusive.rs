@@ -1,7 +1,7 @@
 //! Ground truth for fits: the minimiser of the inclusive divergence by quadrature.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Columns, Error, Family, all_finite, same_length};
+use mcsa_core::{Columns, Error, Family, all_finite, positive, same_length};
 
 use super::{Lbfgs, Maximum};
 
@@ -38,9 +38,7 @@ impl Quadrature {
             all_finite("node", nodes.column(j)).map_err(within)?;
         }
         let total: f64 = weights.iter().sum();
-        if !(total > 0.0 && total.is_finite()) {
-            return Err(within(Error::parameter("sum of weights", total, "positive and finite")));
-        }
+        positive("sum of weights", total).map_err(within)?;
         // Nodes of weight zero are dropped: log q may be -inf there, and 0 times -inf is NaN.
         let kept: Vec<usize> = (0..weights.len()).filter(|j| weights[*j] > 0.0).collect();
         let nodes = Mat::from_fn(nodes.nrows(), kept.len(), |i, j| nodes[(i, kept[j])]);

@@ -8,10 +8,8 @@ use argmin::core::{
 };
 use argmin::solver::quasinewton::LBFGS;
 use faer::{Mat, Side};
-use mcsa_core::{Error, Gradient, all_finite, same_length};
+use mcsa_core::{Error, Gradient, all_finite, at_least_one, positive, same_length};
 use serde::{Deserialize, Serialize};
-
-use crate::rules::positive;
 
 /// Limited-memory BFGS (Liu & Nocedal 1989) for maximisation, by argmin with a line search of this crate.
 ///
@@ -343,9 +341,7 @@ impl TryFrom<Settings> for Lbfgs {
         if settings.iterations == 0 {
             return Err(within(Error::parameter("iterations", 0.0, "at least 1")));
         }
-        if settings.memory == 0 {
-            return Err(within(Error::parameter("memory", 0.0, "at least 1")));
-        }
+        at_least_one("memory", settings.memory).map_err(within)?;
         Ok(Self(settings))
     }
 }

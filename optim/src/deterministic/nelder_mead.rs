@@ -90,9 +90,7 @@ impl NelderMead {
         if start.is_empty() {
             return Err(within(Error::invalid("there is no coordinate to move")));
         }
-        if !(self.width > 0.0 && self.width.is_finite()) {
-            return Err(within(Error::parameter("width", self.width, "positive and finite")));
-        }
+        mcsa_core::positive("width", self.width).map_err(within)?;
         if !(self.tolerance >= 0.0) {
             return Err(within(Error::parameter("tolerance", self.tolerance, "not negative")));
         }

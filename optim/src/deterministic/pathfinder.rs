@@ -2,7 +2,7 @@
 
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Mat, MatRef, Par};
-use mcsa_core::{Error, Gradient, Seed, Stream, fits_in_memory, numeric};
+use mcsa_core::{Error, Gradient, Seed, Stream, at_least_one, fits_in_memory, numeric, positive};
 use serde::{Deserialize, Serialize};
 
 use super::laplace::cholesky;
@@ -98,11 +98,8 @@ impl Pathfinder {
         stream: &mut Stream,
     ) -> Result<Found, Error> {
         let within = |error: Error| error.within("Pathfinder");
-        for (name, value) in [("draws", self.draws), ("memory", self.memory)] {
-            if value == 0 {
-                return Err(within(Error::parameter(name, 0.0, "at least 1")));
-            }
-        }
+        at_least_one("draws", self.draws).map_err(within)?;
+        at_least_one("memory", self.memory).map_err(within)?;
         let dim = target.dim();
         mcsa_core::same_length("start", dim, start.len()).map_err(within)?;
         let mut path: Vec<Iterate> = Vec::new();
@@ -338,11 +335,8 @@ impl MultiPathfinder {
     /// # Errors
     /// As [`run_from`](Self::run_from), and if the reach is not positive and finite.
     pub fn run<P: Gradient + ?Sized>(&self, target: &P, seed: Seed) -> Result<Paths, Error> {
-        if !(self.reach > 0.0 && self.reach.is_finite()) {
-            let error = Error::parameter("reach", self.reach, "positive and finite");
-            return Err(error.within("MultiPathfinder"));
-        }
-        fits_in_memory("starts", self.paths, target.dim())
+        positive("reach", self.reach)
+            .and_then(|()| fits_in_memory("starts", self.paths, target.dim()))
             .map_err(|error| error.within("MultiPathfinder"))?;
         let mut starts = Mat::zeros(target.dim(), self.paths);
         for k in 0..self.paths {
@@ -364,11 +358,8 @@ impl MultiPathfinder {
         seed: Seed,
     ) -> Result<Paths, Error> {
         let within = |error: Error| error.within("MultiPathfinder");
-        for (name, value) in [("paths", starts.ncols()), ("draws", self.draws)] {
-            if value == 0 {
-                return Err(within(Error::parameter(name, 0.0, "at least 1")));
-            }
-        }
+        at_least_one("paths", starts.ncols()).map_err(within)?;
+        at_least_one("draws", self.draws).map_err(within)?;
         let (dim, seed) = (target.dim(), seed.named("paths"));
         fits_in_memory("draws", starts.ncols().saturating_mul(self.draws), dim).map_err(within)?;
         let (mut found, mut failures, mut drawn) = (Vec::new(), Vec::new(), Vec::new());
