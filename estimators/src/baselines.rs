@@ -5,12 +5,11 @@ use mcsa_core::{
     Ensemble, Error, Estimator, Family, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
     fits_in_memory,
 };
-use mcsa_kernels::Hmc;
+use mcsa_kernels::{Hmc, log_weight};
 use serde::{Deserialize, Serialize};
 
 use crate::chain_score::same_dimension;
 use crate::chain_score::{Proposals, check_mirror};
-use crate::draws::log_weight;
 use crate::family_parameters::family_parameters;
 
 /// Weight of a draw's score, as a function of `log w = log p - log q`.

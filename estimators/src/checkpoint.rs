@@ -58,9 +58,6 @@ where
 const LONGEST: u64 = 1 << 34;
 
 /// File of a serialised state: a line with its format and a checksum, then the state as JSON.
-///
-/// The file is replaced as a whole, so an interruption at any time leaves the former or the new one, and the checksum tells a damaged
-/// file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateFile {
     path: PathBuf,

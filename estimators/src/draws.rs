@@ -6,6 +6,7 @@ use mcsa_core::{
     fits_in_memory, numeric, same_length,
 };
 use mcsa_diagnostics::importance_sample_size;
+use mcsa_kernels::log_weight;
 
 use crate::health::{BATCH, DRAWS, Pieces, TailShape};
 use crate::{Ascent, AscentState, Health, ParamsOrigin, TailWeight};
@@ -347,14 +348,6 @@ pub(crate) fn add_log_weights(log_p: &[f64], log_q: &[f64], log_w: &mut Vec<f64>
         })
     }));
     broken
-}
-
-/// `log p - log q`, `-inf` outside the support of p; `None` if p or q is not a density.
-pub(crate) fn log_weight(log_p: f64, log_q: f64) -> Option<f64> {
-    if log_p.is_nan() || log_p == f64::INFINITY || log_q.is_nan() {
-        return None;
-    }
-    Some(if log_p == f64::NEG_INFINITY { log_p } else { log_p - log_q })
 }
 
 /// Log weights whose exponentials sum to 1, unless all are zero.

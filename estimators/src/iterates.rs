@@ -16,7 +16,8 @@ const EVERY: usize = ROOM / 8;
 /// `2 x 64 + 3` numbers per parameter, independent of the length of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Iterates {
-    length: u64,
+    /// Number of steps in a block.
+    pub(crate) length: u64,
     blocks: usize,
     filled: u64,
     looked: bool,
@@ -99,16 +100,6 @@ impl Iterates {
     /// Number of parameters.
     pub(crate) fn count(&self) -> usize {
         self.sum.len()
-    }
-
-    /// Number of steps in a block.
-    pub(crate) fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Number of steps in the longest batch.
-    pub(crate) fn longest_batch(&self) -> u64 {
-        self.length * LONGEST as u64
     }
 
     /// Adds an iterate, and the chain that has stayed longest with the length of its stay.
@@ -216,7 +207,7 @@ mod tests {
         let mut iterates = Iterates::new(1);
         let steps = 5_000_u64;
         (1..=steps).for_each(|t| iterates.note(&[t as f64], Some((3, t % 7))));
-        assert_eq!(iterates.length(), 128);
+        assert_eq!(iterates.length, 128);
         assert_eq!(iterates.blocks as u64, steps / 128);
         for (k, mean) in iterates.means[..iterates.blocks].iter().enumerate() {
             assert_eq!(*mean, 128.0 * k as f64 + 64.5);
@@ -233,7 +224,7 @@ mod tests {
             (0..1_280_u32).map(|t| f64::from(t * t % 97) + f64::from(t / 16 % 5).exp()).collect();
         let mut iterates = Iterates::new(1);
         values.iter().for_each(|value| iterates.note(&[*value], None));
-        assert_eq!((iterates.length(), iterates.blocks), (32, 40));
+        assert_eq!((iterates.length, iterates.blocks), (32, 40));
         for blocks in [4, 40] {
             let last = &values[values.len() - 32 * blocks..];
             let mean = last.iter().sum::<f64>() / last.len() as f64;

@@ -6,12 +6,11 @@ use mcsa_core::{
     same_length,
 };
 use mcsa_families::{BlockFamily, BlocksAt};
-use mcsa_kernels::Acceptance;
+use mcsa_kernels::{Acceptance, log_weight};
 use mcsa_models::{Blocks, Learnable};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::draws::log_weight;
 use crate::family_parameters::family_parameters;
 
 /// Maximum likelihood for the parameters theta of a model, jointly with lambda and from the same chains: one vector

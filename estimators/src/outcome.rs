@@ -33,7 +33,6 @@ pub enum Outcome {
     /// All steps were made, but the path of an annealed family stood still in the last ones: every step size was zero, and
     /// with it every derivative for the path. What was fitted is the base alone, and more steps change nothing. Start again
     /// with a larger step size, a smaller rate, or another parametrisation of kappa.
-    ///
     PathStoodStill {
         /// Number of consecutive steps without a moving path, up to the last one.
         steps: u64,

@@ -1,6 +1,7 @@
 //! Running record of a fit's steps: ages of chains, metrics of the estimator, noise of directions.
 
 use mcsa_core::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, numeric, same_length};
+use mcsa_kernels::log_add;
 use serde::{Deserialize, Serialize};
 
 /// Number of steps in the memory of a running mean.
@@ -20,7 +21,7 @@ pub struct RunStatistics {
     ages: Vec<u64>,
     told: Told,
     weights: [WeightBlock; 2],
-    blind: u64,
+    pub(crate) blind: u64,
     #[serde(default)]
     still: u64,
     #[serde(with = "bits::vector")]
@@ -127,11 +128,6 @@ impl RunStatistics {
         self.still
     }
 
-    /// As [`blind`](Self::blind), and resets the count.
-    pub(crate) fn take_blind(&mut self) -> u64 {
-        std::mem::take(&mut self.blind)
-    }
-
     /// Largest `log p - log q` of the last 512 to 1024 steps, each at the lambda of its step.
     pub fn log_weight_top(&self) -> Option<f64> {
         let top = self.weights[0].top.max(self.weights[1].top);
@@ -230,12 +226,6 @@ pub(crate) fn positions(chains: Option<&Ensemble>) -> Vec<f64> {
         (0..chains.len()).flat_map(|j| chains.positions.as_ref().column(j).to_vec()).collect()
     };
     chains.map_or_else(Vec::new, columns)
-}
-
-/// `log(exp(a) + exp(b))`.
-fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Stationary {
             Some(Obstacle::Drift)
         } else if window.is_correlated {
             Some(Obstacle::Autocorrelation)
-        } else if iterates.longest_stay(window.blocks).0 > iterates.longest_batch() {
+        } else if iterates.longest_stay(window.blocks).0 > iterates.length * LONGEST as u64 {
             Some(Obstacle::Stuck)
         } else if !(window.bend < self.accuracy) {
             Some(Obstacle::Rate)
@@ -146,7 +146,7 @@ impl Stationary {
         (found, obstacle): Look,
         average: &[f64],
     ) -> Accuracy {
-        let window = iterates.length() * found.blocks as u64;
+        let window = iterates.length * found.blocks as u64;
         iterates.state(step, window, average);
         Accuracy {
             step,
@@ -484,7 +484,7 @@ mod tests {
     fn the_error_of_white_noise_has_a_closed_form() {
         let (iterates, mut limits) = (path(20_000, 0.0, 0.0), Limits::of(2));
         let window = iterates.best_window(&[1.0, 1.0], &[0.0; 2], &mut limits).unwrap();
-        let n = iterates.length() as f64 * window.blocks as f64;
+        let n = iterates.length as f64 * window.blocks as f64;
         assert!((0.7..2.0).contains(&(window.half_width * n.sqrt() / 2.4)), "{window:?} {n}");
         assert!(!window.drifts() && !window.is_correlated && window.parameter == 0, "{window:?}");
         assert!((0.6..1.8).contains(&(window.bend / 2.0_f64.sqrt())), "{window:?}");

@@ -1,6 +1,6 @@
 //! Link functions: maps from an unconstrained number to a positive scale.
 
-use mcsa_core::{Error, numeric};
+use mcsa_core::{Error, numeric, positive};
 use serde::{Deserialize, Serialize};
 
 /// Link function from an unconstrained `rho` to a positive scale `sigma`.
@@ -62,9 +62,7 @@ impl Link {
     /// # Errors
     /// If the scale is not positive and finite, or so small that [`check`](Link::check) would fail for its `rho`.
     pub fn inverse(self, scale: f64) -> Result<f64, Error> {
-        if !(scale > 0.0 && scale.is_finite()) {
-            return Err(Error::parameter("scale", scale, "positive and finite"));
-        }
+        positive("scale", scale)?;
         let rho = match self {
             Self::Softplus if scale > std::f64::consts::LN_2 => scale + (-(-scale).exp()).ln_1p(),
             Self::Softplus => scale.exp_m1().ln(),

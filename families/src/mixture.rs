@@ -2,7 +2,8 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    ColumnsMut, Error, Family, Parametric, Stream, all_finite, batch_mut, borrow, numeric, same_length,
+    ColumnsMut, Error, Family, Parametric, Stream, all_finite, at_least_one, batch_mut, borrow, numeric,
+    positive, same_length,
 };
 
 use crate::MomentMatched;
@@ -39,10 +40,7 @@ impl<F: Parametric> Mixture<F> {
     /// # Errors
     /// If `components` is zero.
     pub fn new(component: F, components: usize) -> Result<Self, Error> {
-        if components == 0 {
-            return Err(Error::parameter("components", 0.0, "at least 1"));
-        }
-        Ok(Self { component, components })
+        at_least_one("components", components).map(|()| Self { component, components })
     }
 
     /// The family of a component.
@@ -62,9 +60,7 @@ impl<F: Parametric> Mixture<F> {
     pub fn at(&self, weights: &[f64], parts: &[Vec<f64>]) -> Result<Vec<f64>, Error> {
         same_length("weights", self.components, weights.len())?;
         same_length("components", self.components, parts.len())?;
-        if let Some(wrong) = weights.iter().find(|weight| !(**weight > 0.0 && weight.is_finite())) {
-            return Err(Error::parameter("weight", *wrong, "positive and finite"));
-        }
+        weights.iter().try_for_each(|&weight| positive("weight", weight))?;
         let logits = weights.iter().map(|weight| weight.ln());
         let params: Vec<f64> = logits.chain(parts.iter().flatten().copied()).collect();
         self.check(&params)?;

@@ -114,7 +114,7 @@ pub(crate) fn acceptance(start: f64, energy: f64) -> f64 {
 pub struct Mass {
     masses: Vec<f64>,
     inverses: Vec<f64>,
-    roots: Vec<f64>,
+    pub(crate) roots: Vec<f64>,
 }
 
 impl Mass {
@@ -184,11 +184,6 @@ impl Mass {
         } else {
             products.zip(&self.inverses).map(|(product, m)| m * product).sum()
         }
-    }
-
-    /// The square roots of the masses; empty for the unit mass.
-    pub(crate) fn roots(&self) -> &[f64] {
-        &self.roots
     }
 }
 

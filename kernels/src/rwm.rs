@@ -78,7 +78,7 @@ impl Tunable for Rwm {
     }
 
     fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error> {
-        let learnt = |mass: Mass| mass.roots().iter().map(|root| 1.0 / root).collect();
+        let learnt = |mass: Mass| mass.roots.iter().map(|root| 1.0 / root).collect();
         Self::with(step_size, mass.map_or_else(|| self.shape.clone(), learnt))
     }
 }

@@ -147,14 +147,14 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
 }
 
 /// `log(exp(a) + exp(b))`.
-pub(crate) fn log_add(a: f64, b: f64) -> f64 {
+pub fn log_add(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
 /// The log weight `log p - log q` of a candidate. `None` if a density is NaN or p is infinite, which is a fault of the
 /// model or of lambda.
-pub(crate) fn log_weight(log_p: f64, log_q: f64) -> Option<f64> {
+pub fn log_weight(log_p: f64, log_q: f64) -> Option<f64> {
     if log_p.is_nan() || log_q.is_nan() || log_p == f64::INFINITY {
         return None;
     }

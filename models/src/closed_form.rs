@@ -5,7 +5,9 @@ use std::f64::consts::{FRAC_2_PI, LN_2, PI};
 use faer::{Mat, mat};
 use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::numeric::{scalar, sum_squares_scaled};
-use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, same_length};
+use mcsa_core::{
+    Error, ExactDraws, Gradient, LogDensity, Named, Stream, all_finite, at_least_one, same_length,
+};
 use rand_distr::{ChiSquared, Distribution};
 
 use crate::GroundTruth;
@@ -119,10 +121,7 @@ impl Funnel {
     /// # Errors
     /// If the dimension is zero, or the scale not positive and finite.
     pub fn new(dim: usize, scale: f64) -> Result<Self, Error> {
-        if dim == 0 {
-            return Err(Error::parameter("dim", 0.0, "at least 1").within("Funnel"));
-        }
-        positive("scale", scale).map_err(|e| e.within("Funnel"))?;
+        at_least_one("dim", dim).and_then(|()| positive("scale", scale)).map_err(|e| e.within("Funnel"))?;
         Ok(Self { dim, scale, log_peak: -scale.ln() - dim as f64 * HALF_LOG_TAU })
     }
 

@@ -2,7 +2,9 @@
 
 use faer::Mat;
 use mcsa_core::numeric::log_sum_exp;
-use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, borrow, same_length};
+use mcsa_core::{
+    Error, ExactDraws, Gradient, LogDensity, Stream, all_finite, at_least_one, borrow, same_length,
+};
 
 use crate::support::{decided, positive};
 use crate::{Gaussian, GroundTruth};
@@ -54,9 +56,7 @@ impl Mixture {
     /// # Errors
     /// If the dimension is zero, the distance not finite, or the share not strictly between 0 and 1.
     pub fn modes(dim: usize, distance: f64, share: f64) -> Result<Self, Error> {
-        if dim == 0 {
-            return Err(Error::parameter("dim", 0.0, "at least 1").within("Mixture"));
-        }
+        at_least_one("dim", dim).map_err(|error| error.within("Mixture"))?;
         let centred = |x: f64| {
             let mut mean = vec![0.0; dim];
             mean[0] = x;

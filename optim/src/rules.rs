@@ -397,7 +397,7 @@ rule! {
 /// assert!((params[0] - 0.06).abs() < 1e-12 && (params[1] - 0.08).abs() < 1e-12);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings")]
 pub struct Dog(Settings);
 
@@ -426,19 +426,13 @@ pub struct DogState {
 }
 
 impl Dog {
-    /// The rule with `movement`, the length of the first step relative to `1 + |lambda_0|`.
+    /// The rule with `movement`, the length of the first step relative to `1 + |lambda_0|`; the default is that of the authors'
+    /// program, `1e-6`.
     ///
     /// # Errors
     /// If `movement` is not positive and finite.
     pub fn new(movement: f64) -> Result<Self, Error> {
         Self::try_from(Settings { movement })
-    }
-}
-
-impl Default for Dog {
-    /// `movement = 1e-6`, the default of the authors' program.
-    fn default() -> Self {
-        Self(Settings::default())
     }
 }
 

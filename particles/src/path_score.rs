@@ -1,7 +1,9 @@
 //! Markovian score climbing for paths of state space models.
 
 use faer::Mat;
-use mcsa_core::{Error, Estimator, Family, Parametric, Stream, borrow, fits_in_memory, same_length};
+use mcsa_core::{
+    Error, Estimator, Family, Parametric, Stream, at_least_one, borrow, fits_in_memory, same_length,
+};
 use mcsa_estimators::{Joint, ThetaGradient};
 use mcsa_models::Learnable;
 use serde::{Deserialize, Serialize};
@@ -76,10 +78,8 @@ impl<P: GaussianDynamics, K: PathKernel> Estimator<P, Twisted> for PathScore<K> 
         lanes: &mut [Stream],
     ) -> Result<Paths, Error> {
         let (chain, dim, count) = (family.on(target), target.dim(), self.lanes);
-        if count == 0 {
-            return Err(Error::parameter("lanes", 0.0, "at least 1").within("PathScore"));
-        }
-        same_length("dimensions of target and family", dim, chain.dim())
+        at_least_one("lanes", count)
+            .and_then(|()| same_length("dimensions of target and family", dim, chain.dim()))
             .and_then(|()| fits_in_memory("lanes", count, dim))
             .map_err(|error| error.within("PathScore"))?;
         chain.check(params)?;

@@ -5,7 +5,7 @@ use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
     Backprop, Columns, ColumnsMut, Error, Parametric, Pushforward, StepSizes, Stream, all_finite, borrow,
-    each_column, numeric, same_length,
+    each_column, numeric, positive, same_length,
 };
 
 use super::base::{self, Base, Shape, unpacked};
@@ -279,9 +279,7 @@ impl<S: Surrogate> Parametric for Annealed<S> {
 
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         let layout = self.layout();
-        if !(self.longest > 0.0 && self.longest.is_finite()) {
-            return Err(Error::parameter("largest step size", self.longest, "positive and finite"));
-        }
+        positive("largest step size", self.longest)?;
         same_length("params", self.num_params(), params.len())?;
         all_finite("params", params)?;
         let base = &params[..layout.base];

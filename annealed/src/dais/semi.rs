@@ -5,7 +5,7 @@ use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use mcsa_core::{
     Columns, ColumnsMut, Error, Parametric, Pushforward, Reparameterised, StepSizes, all_finite, batch,
-    batch_mut, borrow, one, same_length,
+    batch_mut, borrow, one, positive, same_length,
 };
 
 use super::annealed::Annealed;
@@ -152,9 +152,7 @@ impl Parametric for SemiAnnealed {
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         same_length("params", self.num_params(), params.len())?;
         all_finite("params", params)?;
-        if !(self.longest > 0.0 && self.longest.is_finite()) {
-            return Err(Error::parameter("largest step size", self.longest, "positive and finite"));
-        }
+        positive("largest step size", self.longest)?;
         let globals = 2 * self.model.num_globals();
         self.globals().check(&params[..globals])?;
         for row in 0..self.model.num_data() {

@@ -1,7 +1,9 @@
 //! Sparse Gaussian process: its parameters, its kernel, and the quantities that are computed once at one theta.
 
 use faer::MatRef;
-use mcsa_core::{Error, Named, all_finite, borrow, checksum, finite_matrix, numeric, same_length};
+use mcsa_core::{
+    Error, Named, all_finite, at_least_one, borrow, checksum, finite_matrix, numeric, same_length,
+};
 use pulp::Arch;
 
 use super::average::{Likelihood, Prepared};
@@ -90,11 +92,8 @@ impl SparseGaussianProcess {
         same_length("data", x.nrows(), y.len()).map_err(within)?;
         finite_matrix("features", x).map_err(within)?;
         all_finite("data", y).map_err(within)?;
-        for (name, count) in [("features", x.ncols()), ("inducing points", inducing)] {
-            if count == 0 {
-                return Err(within(Error::parameter(name, 0.0, "at least 1")));
-            }
-        }
+        at_least_one("features", x.ncols()).map_err(within)?;
+        at_least_one("inducing points", inducing).map_err(within)?;
         let x = Rows::from_fn(x.nrows(), x.ncols(), |i, k| x[(i, k)]);
         Ok(Self { x, y: y.to_vec(), inducing, likelihood, coordinates: InducingCoordinates::Plain })
     }

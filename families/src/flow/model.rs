@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use faer::MatRef;
-use mcsa_core::{Error, Parametric, Stream, all_finite, same_length};
+use mcsa_core::{Error, Parametric, Stream, all_finite, at_least_one, same_length};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -261,9 +261,7 @@ impl Bnaf {
 
 impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
     fn of(dim: usize, base: Base, layers: Vec<Layer>) -> Result<Self, Error> {
-        if dim == 0 {
-            return Err(Error::parameter("dimension of a flow", 0.0, "at least 1"));
-        }
+        at_least_one("dimension of a flow", dim)?;
         base.law().check()?;
         let mut parts = Vec::<Placed>::with_capacity(layers.len());
         for (k, layer) in layers.iter().enumerate() {

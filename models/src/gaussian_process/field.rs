@@ -9,7 +9,7 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
-use mcsa_core::{Error, borrow, finite_matrix, numeric};
+use mcsa_core::{Error, at_least_one, borrow, finite_matrix, numeric};
 use mcsa_numeric::design::ROWS;
 
 use super::matern::{Lengths, Shape, correlation, fill};
@@ -53,9 +53,7 @@ impl Field {
         if !(1..=MOST_INPUTS).contains(&shape.n) {
             return Err(Error::parameter("inputs", shape.n as f64, "at least 1 and at most 8128"));
         }
-        if shape.d == 0 {
-            return Err(Error::parameter("features", 0.0, "at least 1"));
-        }
+        at_least_one("features", shape.d)?;
         let mut packed = vec![0.0; shape.panels() * shape.d * ROWS];
         for i in 0..shape.n {
             for k in 0..shape.d {

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 /// assert!((peak.point[0] - 1.0).abs() < 1e-6 && peak.gradient_norm <= 1e-6);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings")]
 pub struct Lbfgs(Settings);
 
@@ -124,8 +124,8 @@ const MOST_SCALED: usize = 200;
 pub(super) type Watch<'a> = &'a mut dyn FnMut(&[f64], &[f64], Option<&Metric>);
 
 impl Lbfgs {
-    /// L-BFGS with a tolerance of the gradient norm, a limit of the iterations, and a number `memory` of stored steps (10 by
-    /// default).
+    /// L-BFGS with a tolerance of the gradient norm, a limit of the iterations, and a number `memory` of stored steps; by default
+    /// `1e-6`, 1000 and 10.
     ///
     /// # Errors
     /// If the tolerance is not positive and finite, or `iterations` or `memory` is 0.
@@ -323,13 +323,6 @@ fn refused(error: argmin::core::Error) -> Error {
 
 pub(super) fn norm(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum::<f64>().sqrt()
-}
-
-impl Default for Lbfgs {
-    /// Tolerance `1e-6`, 1000 iterations, 10 stored steps.
-    fn default() -> Self {
-        Self(Settings::default())
-    }
 }
 
 impl TryFrom<Settings> for Lbfgs {

@@ -2,8 +2,7 @@
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    AffineMap, ChainState, Columns, ColumnsMut, Error, Gradient, Kernel, LogDensity, Named, Proposal, Seed,
-    Stream, Whitened,
+    AffineMap, ChainState, Error, Gradient, Kernel, LogDensity, Named, Proposal, Seed, Stream, Whitened,
 };
 
 use super::largest;
@@ -283,20 +282,14 @@ impl Proposal for MovedProposal<'_> {
     }
 
     fn log_probs(&mut self, y: MatRef<'_, f64>, log_q: &mut [f64]) {
-        let mut z = Mat::zeros(y.nrows(), y.ncols());
-        for j in 0..y.ncols() {
-            self.map.forward_into(y.column(j), z.col_as_slice_mut(j));
-        }
-        self.proposal.log_probs(z.as_ref(), log_q);
+        self.proposal.log_probs(self.map.forward(y).as_ref(), log_q);
         self.add_volume(log_q);
     }
 
     fn sample_into(&mut self, lanes: &mut [Stream], mut y: MatMut<'_, f64>, log_q: &mut [f64]) {
         let mut z = Mat::zeros(y.nrows(), y.ncols());
         self.proposal.sample_into(lanes, z.as_mut(), log_q);
-        for j in 0..y.ncols() {
-            self.map.inverse_into(z.col_as_slice(j), y.column_mut(j));
-        }
+        y.copy_from(self.map.inverse(z.as_ref()).as_ref());
         self.add_volume(log_q);
     }
 }
