@@ -8,7 +8,6 @@ use mcsa_families::MomentMatched;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::check_draws;
-use crate::chain_score::same_dimension;
 use crate::family_parameters::family_parameters;
 
 /// Batch and match (Cai, Modi, Pillaud-Vivien, Margossian, Gower, Blei & Saul 2024): the Gaussian whose scores fit the gradients of
@@ -126,8 +125,7 @@ where
         _: &mut [Stream],
     ) -> Result<BatchMatchState, Error> {
         let settings = || {
-            check_draws(self.draws, family.dim(), false)?;
-            same_dimension(target.dim(), family.dim())?;
+            check_draws(self.draws, target.dim(), family.dim(), false)?;
             positive("rate", self.rate)?;
             if !(0.0..=1.0).contains(&self.decay) {
                 return Err(Error::parameter("decay", self.decay, "between 0 and 1"));

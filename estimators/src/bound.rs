@@ -129,8 +129,8 @@ where
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
-        check_draws(self.samples, family.dim(), self.mirrored).map_err(|error| error.within("Elbo"))?;
-        same_dimension(target.dim(), family.dim()).map_err(|error| error.within("Elbo"))?;
+        check_draws(self.samples, target.dim(), family.dim(), self.mirrored)
+            .map_err(|error| error.within("Elbo"))?;
         family.check(params)
     }
 
@@ -256,8 +256,8 @@ where
     }
 
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
-        check_draws(self.samples, family.dim(), self.mirrored).map_err(|error| error.within("FlowElbo"))?;
-        same_dimension(target.dim(), family.dim()).map_err(|error| error.within("FlowElbo"))?;
+        check_draws(self.samples, target.dim(), family.dim(), self.mirrored)
+            .map_err(|error| error.within("FlowElbo"))?;
         family.check(params)
     }
 
@@ -308,13 +308,15 @@ where
     }
 }
 
-/// Returns an error if the number of draws is 0, odd for mirrored pairs, or too large for memory.
-pub(crate) fn check_draws(samples: usize, dim: usize, mirrored: bool) -> Result<(), Error> {
+/// Returns an error if the number of draws is 0, odd for mirrored pairs, or too large for memory, or the dimensions of target and family
+/// differ.
+pub(crate) fn check_draws(samples: usize, target: usize, family: usize, mirrored: bool) -> Result<(), Error> {
     at_least_one("samples", samples)?;
     if mirrored && !samples.is_multiple_of(2) {
         return Err(Error::parameter("samples", samples as f64, "even, for mirrored pairs"));
     }
-    fits_in_memory("samples", samples, dim)
+    fits_in_memory("samples", samples, family)?;
+    same_dimension(target, family)
 }
 
 /// Fills `noise`, a column of `rows` numbers per draw, with `draw`; if mirrored, the second half is the negative of the first.

@@ -23,15 +23,8 @@ use crate::{Ascent, AscentState};
 ///
 /// The largest importance weights show whether q is wide enough for p. The report holds k-hat (Pareto shape of the
 /// weights), its standard error and the number of weights in the tail. The standard error covers other sets of the same
-/// number of draws. More draws reach farther out and may find a heavier tail, so k-hat of a quarter of the draws is
-/// compared with that of all:
-///
-/// ```text
-/// heavy      k-hat - 1.645 error              > threshold
-/// light      k-hat + 1.645 error + 2 growth   < threshold,    growth = max(0, k-hat - k-hat of a quarter)
-/// not known  otherwise
-/// ```
-/// The threshold is 0.7. First 4000 draws are made. They suffice if the tail is heavy, or if it is light with 1/2 in place
+/// number of draws. More draws reach farther out and may find a heavier tail, so the verdict, a [`TailWeight`], also depends on the
+/// growth from k-hat of a quarter of the draws. The threshold is 0.7. First 4000 draws are made. They suffice if the tail is heavy, or if it is light with 1/2 in place
 /// of the threshold, which means weights of finite variance. Otherwise 16 000 draws are made. The book's page on stopping has the
 /// verdicts on known tails. A k-hat from 0.55 to 0.85 stays not known: the error of k-hat from 16 000 draws is 0.09.
 ///
@@ -440,7 +433,7 @@ where
 ///
 /// ```text
 /// Heavy    k-hat - 1.645 error              > threshold
-/// Light    k-hat + 1.645 error + 2 growth   < threshold
+/// Light    k-hat + 1.645 error + 2 growth   < threshold,    growth = max(0, k-hat - k-hat of a quarter)
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

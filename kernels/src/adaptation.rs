@@ -151,11 +151,6 @@ impl Marginals {
         };
         Mass::diagonal(self.spread.iter().map(|spread| 1.0 / inverse(spread)).collect())
     }
-
-    fn check(&self, dim: usize) -> Result<(), Error> {
-        same_length("means", dim, self.mean.len())?;
-        same_length("spreads", dim, self.spread.len())
-    }
 }
 
 /// Stan's warm-up schedule: the step size adapts in every step, the mass in windows of doubling length.
@@ -219,8 +214,8 @@ impl Adaptation {
     /// # Errors
     /// If the dimensions differ, or the learnt mass is not positive and finite.
     pub fn check(&self, dim: usize) -> Result<(), Error> {
-        self.marginals
-            .check(dim)
+        same_length("means", dim, self.marginals.mean.len())
+            .and_then(|()| same_length("spreads", dim, self.marginals.spread.len()))
             .and_then(|()| self.mass()?.map_or(Ok(()), |mass| mass.check(dim)))
             .map_err(|error| error.within("Adaptation"))
     }

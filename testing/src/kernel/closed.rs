@@ -43,32 +43,15 @@ fn metropolis(from: f64, to: f64) -> f64 {
     }
 }
 
-fn barker_accepts(from: f64, to: f64) -> f64 {
-    if from == f64::INFINITY {
-        0.0
-    } else if from == 0.0 || to == f64::INFINITY {
-        f64::from(u8::from(to > 0.0))
-    } else {
-        to / (from + to)
-    }
-}
-
-/// Rejection probability from each atom, of a rule that accepts with this probability.
-fn rejection(p: &[f64], q: &[f64], accepts: fn(f64, f64) -> f64) -> Vec<f64> {
-    let (w, q) = weights(p, q);
-    w.iter().map(|&from| w.iter().zip(&q).map(|(&to, q)| q * (1.0 - accepts(from, to))).sum()).collect()
-}
-
 /// Independent Metropolis-Hastings: `K(z, y) = q(y) min(1, w(y) / w(z))` for `y != z` (pMCSA, Alg. 1).
 pub fn imh(p: &[f64], q: &[f64]) -> Mat<f64> {
     let (w, q) = weights(p, q);
     staying(q.len(), |z, y| q[y] * metropolis(w[z], w[y]))
 }
 
-/// Barker's rule: `K(z, y) = q(y) w(y) / (w(z) + w(y))` for `y != z`; equals [`cis`] with two candidates.
+/// Barker's rule, which is [`cis`] with two candidates: `K(z, y) = q(y) w(y) / (w(z) + w(y))` for `y != z`.
 pub fn barker(p: &[f64], q: &[f64]) -> Mat<f64> {
-    let (w, q) = weights(p, q);
-    staying(q.len(), |z, y| q[y] * barker_accepts(w[z], w[y]))
+    cis(p, q, 2)
 }
 
 /// Rejection probability of independent Metropolis-Hastings from each atom, `E_q[1 - min(1, w(z') / w(z))]`. A proposal
@@ -76,12 +59,13 @@ pub fn barker(p: &[f64], q: &[f64]) -> Mat<f64> {
 ///
 /// Unlike the paper, the integral is over q: pMCSA, eq. 6 prints the target, a misprint.
 pub fn imh_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
-    rejection(p, q, metropolis)
+    let (w, q) = weights(p, q);
+    w.iter().map(|&from| w.iter().zip(&q).map(|(&to, q)| q * (1.0 - metropolis(from, to))).sum()).collect()
 }
 
 /// Rejection probability of Barker's rule, from each atom.
 pub fn barker_rejection(p: &[f64], q: &[f64]) -> Vec<f64> {
-    rejection(p, q, barker_accepts)
+    cis_rejection(p, q, 2)
 }
 
 /// Conditional importance sampling with `candidates` points in all, the retained one included (MSC, Alg. 2):
@@ -180,20 +164,13 @@ mod tests {
     #[test]
     fn a_small_case_by_hand() {
         let (p, q) = ([1.0, 1.0], [1.0, 3.0]);
-        let found = imh(&p, &q);
+        let (found, by_barker) = (imh(&p, &q), barker(&p, &q));
         assert!((found[(0, 1)] - 0.25).abs() < 1e-15 && (found[(1, 0)] - 0.25).abs() < 1e-15);
+        // Barker's rule leaves atom 0 with probability 3/4 (2/3) / (2 + 2/3).
+        assert!((by_barker[(0, 1)] - 0.1875).abs() < 1e-15 && (by_barker[(1, 0)] - 0.1875).abs() < 1e-15);
+        assert!((barker_rejection(&p, &q)[0] - 0.6875).abs() < 1e-15);
         assert!((imh_rejection(&p, &q)[0] - 0.5).abs() < 1e-15);
         assert_eq!(largest_weight(&p, &q), 2.0);
-    }
-
-    #[test]
-    fn barker_is_cis_with_two_candidates() {
-        let (p, q) = ([0.2, 0.0, 0.5, 0.3], [0.1, 0.4, 0.2, 0.3]);
-        assert!(near(&barker(&p, &q), &cis(&p, &q, 2)));
-        assert!(!near(&barker(&p, &q), &cis(&p, &q, 3)));
-        for (a, b) in barker_rejection(&p, &q).iter().zip(cis_rejection(&p, &q, 2)) {
-            assert!((a - b).abs() < 1e-15);
-        }
     }
 
     #[test]

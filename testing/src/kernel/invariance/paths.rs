@@ -42,11 +42,6 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Walk<'a, 'g, P, K> {
         positions
     }
 
-    /// A state at `positions` (exact draws); auxiliary variables are drawn from their stationary distribution.
-    pub(crate) fn start(&self, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<K::State, Error> {
-        self.kernel.start(self.target, positions, lanes)
-    }
-
     /// One transition with the proposal of slot `slot`, with random numbers from the current position of `lanes`.
     pub(crate) fn step(&mut self, state: &mut K::State, lanes: &mut [Stream], slot: usize) {
         let proposal = slot % self.proposals.len();
@@ -211,7 +206,7 @@ impl Paths {
             statistics.look(walk.target, &mut *walk.proposals[0], before.as_ref(), &mut values);
             add_scores(scores, &values, chains, start);
             let mut lanes = seed.child(1).streams(chains, 0);
-            let mut state = walk.start(before.clone(), &mut lanes)?;
+            let mut state = walk.kernel.start(walk.target, before.clone(), &mut lanes)?;
             for step in 1..=plan.steps {
                 mcsa_core::Stream::go_to_step(&mut lanes, step as u64);
                 walk.step(&mut state, &mut lanes, step - 1);
@@ -333,7 +328,7 @@ pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
         let mut seen = 1;
         // Both directions start from one state: auxiliary variables are drawn from equal streams.
         let mut lanes = ahead.streams(chains, 0);
-        let mut state = walk.start(start.clone(), &mut lanes)?;
+        let mut state = walk.kernel.start(walk.target, start.clone(), &mut lanes)?;
         for slot in position..path {
             Stream::go_to_step(&mut lanes, slot as u64 + 1);
             walk.step(&mut state, &mut lanes, slot);
@@ -343,7 +338,7 @@ pub(crate) fn counts<P: ExactDraws + ?Sized, K: Kernel<P>, R: Kernel<P>>(
         }
         let mut backwards = Walk::new(reversal, walk.target, walk.proposals, chains)?;
         let mut lanes = ahead.streams(chains, 0);
-        let mut state = backwards.start(start, &mut lanes)?;
+        let mut state = reversal.start(walk.target, start, &mut lanes)?;
         lanes = back.streams(chains, 0);
         for slot in (0..position).rev() {
             Stream::go_to_step(&mut lanes, slot as u64 + 1);
