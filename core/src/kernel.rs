@@ -48,8 +48,12 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// Metrics of a step.
     type Info: Record + Default + Send;
 
-    /// Largest number of columns in a batch of a step with `chains` chains, be it evaluated by the proposal or offered as a cloud.
-    fn columns(&self, chains: usize) -> usize;
+    /// Largest number of columns in a batch of a step with `chains` chains, be it evaluated by the proposal or offered as a cloud. The
+    /// default is 0, for kernels that do not propose from the proposal and whose cloud is the chains.
+    fn columns(&self, chains: usize) -> usize {
+        let _ = chains;
+        0
+    }
 
     /// Length of the slice `work` that a step with `chains` chains needs.
     fn work_len(&self, target: &P, chains: usize) -> usize;

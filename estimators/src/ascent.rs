@@ -509,9 +509,6 @@ impl Configs {
     }
 
     /// Checks that a fit with these configurations can continue under `new` ones.
-    ///
-    /// # Errors
-    /// If one differs. The message names it, both values and a remedy.
     pub(crate) fn same(&self, new: &Self) -> Result<(), Error> {
         let start = "start a new fit instead, from its params if they mean the same";
         same("target", &self.target, &new.target, start)?;
@@ -522,9 +519,6 @@ impl Configs {
     }
 
     /// Checks that estimator and optimiser may be replaced by those of `new`.
-    ///
-    /// # Errors
-    /// If target or family differ.
     pub(crate) fn may_become(&self, new: &Self) -> Result<(), Error> {
         let new = Self { target: new.target.clone(), family: new.family.clone(), ..self.clone() };
         self.same(&new)

@@ -456,9 +456,6 @@ pub(crate) fn check_mirror<F: Family + ?Sized>(
 /// An estimator that can also return the mean score of its fresh draws of `q_lambda`, a control variate of known mean zero.
 pub trait Controllable<P: ?Sized, F: ?Sized>: Estimator<P, F> {
     /// As [`Estimator::ascent_direction`], bit-identical; the second slice, if given, receives the mean score of the fresh draws.
-    ///
-    /// # Errors
-    /// As [`Estimator::ascent_direction`].
     #[expect(clippy::too_many_arguments, reason = "those of an estimator")]
     fn direction_and_control(
         &self,

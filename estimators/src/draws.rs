@@ -82,9 +82,6 @@ impl Draws {
     }
 
     /// As [`of`](Self::of), the draws of the first batches: it ends with the batch of 1,000 after which `goes_on` is false.
-    ///
-    /// # Errors
-    /// In the cases of [`of`](Self::of).
     pub fn while_going<P, F>(
         target: &P,
         family: &F,
@@ -134,9 +131,6 @@ impl Draws {
 
     /// As [`of`](Self::of), for a distribution with `log q` at its own draws alone, such as an annealed path: points `z_i` and the log
     /// weights of the extended space on which q is a density.
-    ///
-    /// # Errors
-    /// As [`of`](Self::of).
     pub fn pushed<P, F>(
         target: &P,
         family: &F,
@@ -287,9 +281,6 @@ where
 {
     /// Weighted draws at the lambda that a fit [recommends](Self::recommended), of a family with `log q` at its own draws alone:
     /// [`draws`](Self::draws) for flows without an inverse and for annealed paths.
-    ///
-    /// # Errors
-    /// As [`draws`](Self::draws).
     pub fn pushed_draws(&self, fit: &AscentState<E::State, O::State>, count: usize) -> Result<Draws, Error> {
         let (judged, params) = self.judged(fit)?;
         let lane = self.seed.named("draws").stream(0, fit.step());
@@ -300,9 +291,6 @@ where
 
     /// As [`health`](Self::health), for a family with `log q` at its own draws alone, such as an annealed path; with the numbers of
     /// clipped step sizes of the path.
-    ///
-    /// # Errors
-    /// As [`health`](Self::health).
     pub fn pushed_health(&self, fit: &AscentState<E::State, O::State>) -> Result<Health, Error> {
         let (judged, params) = self.judged(fit)?;
         let params = &params[..self.family.num_params()];

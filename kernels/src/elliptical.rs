@@ -94,10 +94,6 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Elliptical {
         format!("{self:?}")
     }
 
-    fn columns(&self, _: usize) -> usize {
-        0
-    }
-
     fn work_len(&self, target: &P, chains: usize) -> usize {
         (4 * target.dim() + SEARCH + 1) * chains + target.work_len(chains)
     }

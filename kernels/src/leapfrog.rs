@@ -202,9 +202,6 @@ pub struct GradientEnsemble {
 
 impl GradientEnsemble {
     /// Chains at `positions`; the first step evaluates their gradients.
-    ///
-    /// # Errors
-    /// As [`Ensemble::new`].
     pub fn new<P: Gradient + ?Sized>(target: &P, positions: Mat<f64>) -> Result<Self, Error> {
         let gradients = Mat::zeros(positions.nrows(), positions.ncols());
         Ok(Self { chains: Ensemble::new(target, positions)?, gradients, known: false })
@@ -290,10 +287,6 @@ macro_rules! leapfrog_kernel {
 
             fn config(&self) -> String {
                 format!("{self:?}")
-            }
-
-            fn columns(&self, _: usize) -> usize {
-                0
             }
 
             fn work_len(&self, target: &P, chains: usize) -> usize {

@@ -104,10 +104,6 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Rwm {
         format!("{self:?}")
     }
 
-    fn columns(&self, _: usize) -> usize {
-        0
-    }
-
     fn work_len(&self, target: &P, chains: usize) -> usize {
         (target.dim() + 2) * chains + target.work_len(chains)
     }

@@ -256,13 +256,6 @@ impl<K> fmt::Display for Sample<K> {
 /// Placeholder for kernels that do not propose from q, such as [`Rwm`](crate::Rwm).
 ///
 /// Its points and log densities are NaN, so that a kernel that does propose from q rejects every move and counts it.
-///
-/// ```
-/// use mcsa_core::Proposal;
-/// let mut log_q = [0.0];
-/// mcsa_kernels::NoProposal { dim: 2 }.log_probs(mcsa_core::one(&[1.0, 2.0]), &mut log_q);
-/// assert!(log_q[0].is_nan());
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoProposal {
     /// The dimension of the points.

@@ -98,9 +98,6 @@ impl Laplace {
 
     /// The approximation at `mode`, with the Hessian by central differences of the gradient: `2 d` gradients, about nine good
     /// digits.
-    ///
-    /// # Errors
-    /// In the cases of [`at`](Self::at).
     pub fn by_differences<P: Differentiable + ?Sized>(target: &P, mode: &[f64]) -> Result<Self, Error> {
         let mut work = vec![0.0; target.work_len(1)];
         let (mut z, mut behind) = (mode.to_vec(), vec![0.0; mode.len()]);

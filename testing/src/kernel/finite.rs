@@ -109,17 +109,6 @@ impl LogDensity for Finite {
 }
 
 /// Proposal on finitely many points. It draws by [`Stream::choose`], so that a scripted stream can enumerate its draws.
-///
-/// ```
-/// use mcsa_testing::{Finite, FiniteProposal};
-/// let mut proposal = FiniteProposal::new(Finite::on_line(&[1.0, 1.0]).unwrap());
-/// let branches = mcsa_core::enumerate(1, 10, |lanes| {
-///     let (mut z, mut log_q) = ([0.0], [0.0]);
-///     mcsa_core::Proposal::sample_into(&mut proposal, lanes, mcsa_core::batch_mut(&mut z, 1, 1), &mut log_q);
-///     z[0]
-/// });
-/// assert_eq!(branches.unwrap().len(), 2);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FiniteProposal {
     table: Finite,

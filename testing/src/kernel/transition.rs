@@ -283,18 +283,12 @@ impl Transition {
 
     /// Exact mean of a statistic averaged over the cloud, `E[sum_j w_j s(z_j) | z]`, for each start; its
     /// distance to the target's mean is the bias of a score estimator.
-    ///
-    /// # Panics
-    /// If `statistic` has not one value per atom.
     pub fn cloud_means(&self, statistic: &[f64]) -> Vec<f64> {
         assert_eq!(statistic.len(), self.atoms, "a value per atom");
         (0..self.states()).map(|z| (0..self.atoms).map(|a| self.cloud[(z, a)] * statistic[a]).sum()).collect()
     }
 
     /// Exact variance of a statistic averaged over the cloud, for each start.
-    ///
-    /// # Panics
-    /// If `statistic` has not one value per atom.
     pub fn cloud_variances(&self, statistic: &[f64]) -> Vec<f64> {
         let square = |moments: &Mat<f64>| {
             let pairs = (0..self.atoms).flat_map(|a| (0..self.atoms).map(move |b| (a, b)));
@@ -353,9 +347,6 @@ impl Transition {
     }
 
     /// Equality with a closed form, in the rows of states with positive target probability.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn equals(&self, closed: &Mat<f64>) -> Check {
         assert_eq!(
             (closed.nrows(), closed.ncols()),

@@ -223,14 +223,6 @@ fn differing(a: &[Mat<f64>], b: &[Mat<f64>]) -> (f64, String) {
 }
 
 /// Target with a constant added to its log density; the distribution is unchanged.
-///
-/// ```
-/// use mcsa_core::LogDensity;
-/// let (target, z) = (mcsa_models::Banana::new(1.5, 0.4)?, [0.3, 0.1]);
-/// let shifted = mcsa_testing::Shifted { target: &target, constant: 8.0 };
-/// assert_eq!(shifted.log_density(&z, &mut []), target.log_density(&z, &mut []) + 8.0);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Shifted<'a, P: ?Sized> {
     /// The target.

@@ -22,9 +22,6 @@ impl<P: Gradient> Kernel<P> for Hop {
     type State = GradientEnsemble;
     type Info = ();
 
-    fn columns(&self, _: usize) -> usize {
-        0
-    }
     fn work_len(&self, target: &P, _: usize) -> usize {
         target.work_len(1)
     }
