@@ -86,16 +86,6 @@ impl<A: ChainState, B: ChainState> ChainState for Composed<A, B> {
     }
 }
 
-impl<A: ChainState, B: ChainState> Composed<A, B> {
-    /// Copies the chains of the first state to the second, runs `step` on the second, and copies its chains back.
-    fn on_second<I>(&mut self, step: impl FnOnce(&mut B) -> I) -> I {
-        self.second.chains_mut().copy_from(self.first.chains());
-        let info = step(&mut self.second);
-        self.first.chains_mut().copy_from(self.second.chains());
-        info
-    }
-}
-
 impl<A: Reversible, B: Reversible> Reversible for Mixture<A, B> {}
 
 /// [`Kernel`] of two kernels, from which of them a step uses and the text of further fields of the configuration.
@@ -159,9 +149,9 @@ macro_rules! two_kernels {
                     tally.add(&self.first.step(target, proposal, &mut state.first, $lanes, work));
                 }
                 if uses_second {
-                    tally.add(
-                        &state.on_second(|second| self.second.step(target, proposal, second, $lanes, work)),
-                    );
+                    state.second.chains_mut().copy_from(state.first.chains());
+                    tally.add(&self.second.step(target, proposal, &mut state.second, $lanes, work));
+                    state.first.chains_mut().copy_from(state.second.chains());
                 }
                 tally
             }
@@ -297,16 +287,6 @@ const ROOM: usize = 24;
 /// A tally of tallies equals the tally of all their parts: each value is weighted by the number of parts behind it. A step
 /// must not allocate, so a tally holds at most 24 metrics. The number of values beyond that capacity is recorded as
 /// [`Metric::UNTOLD`].
-///
-/// ```
-/// use mcsa_core::Metric;
-/// use mcsa_kernels::{ImportanceInfo, Tally};
-/// let mut tally = Tally::default();
-/// tally.add(&ImportanceInfo { tried: 2, accepted: 1, non_finite: 1, ..ImportanceInfo::default() });
-/// tally.add(&ImportanceInfo { tried: 2, accepted: 2, non_finite: 2, ..ImportanceInfo::default() });
-/// assert_eq!(tally.value(Metric::ACCEPTANCE), Some(0.75));
-/// assert_eq!(tally.value(Metric::NON_FINITE), Some(3.0));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tally {
     slots: [Slot; ROOM],

@@ -102,7 +102,10 @@ impl Laplace {
         let mut work = vec![0.0; target.work_len(1)];
         let (mut z, mut behind) = (mode.to_vec(), vec![0.0; mode.len()]);
         Self::with_columns(target, mode, &mut |k, ahead| {
-            let width = difference_width(mode[k]);
+            // The cube root of the machine epsilon: truncation and rounding have errors of similar size.
+            let width = f64::EPSILON.cbrt() * mode[k].abs().max(1.0);
+            // Rounded so that the divisor is the actual distance of the points.
+            let width = (mode[k] + width) - mode[k];
             z[k] = mode[k] + width;
             target.gradient_into(&z, ahead, &mut work);
             z[k] = mode[k] - width;
@@ -168,11 +171,3 @@ impl Laplace {
 
 /// Largest length of the Newton step from a mode, in standard deviations.
 const LONGEST_STEP: f64 = 0.1;
-
-/// Width of a central difference at `x`, relative to `|x|` or 1: the cube root of the machine epsilon, at which truncation error
-/// and rounding error are of similar size.
-fn difference_width(x: f64) -> f64 {
-    let width = f64::EPSILON.cbrt() * x.abs().max(1.0);
-    // Rounded so that x + width is exact and the divisor is the actual distance of the points.
-    (x + width) - x
-}

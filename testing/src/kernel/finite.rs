@@ -123,11 +123,6 @@ impl FiniteProposal {
         }
         Self { table }
     }
-
-    /// The proposal distribution.
-    pub fn table(&self) -> &Finite {
-        &self.table
-    }
 }
 
 impl Proposal for FiniteProposal {

@@ -1,5 +1,7 @@
 //! Exact transition matrices by enumeration, and their laws: invariance, detailed balance, unbiased clouds, closed forms.
 
+use std::collections::BTreeMap;
+
 use faer::{Mat, MatRef};
 use mcsa_core::{
     ChainState, Columns, Error, Kernel, LogDensity, Proposal, Record, Script, Stream, same_length,
@@ -33,7 +35,7 @@ pub struct Transition {
     pub branches: usize,
     /// Largest difference between a stored and a recomputed log density of a chain.
     pub(crate) stale: f64,
-    records: Vec<(&'static str, Vec<f64>)>,
+    records: BTreeMap<&'static str, Vec<f64>>,
 }
 
 /// Exact transition matrix of a kernel: runs it along every branch of a scripted stream, from every joint state of `chains` chains
@@ -108,7 +110,7 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
         cloud_moments: Vec::with_capacity(states),
         branches: 0,
         stale: 0.0,
-        records: Vec::new(),
+        records: BTreeMap::new(),
     };
     let mut work = vec![0.0; kernel.work_len(target, chains)];
     let mut weights = vec![0.0; n];
@@ -138,7 +140,7 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
             }
             let records = &mut found.records;
             info.record(&mut |metric, value| {
-                add_record(records, metric.name, states, from, probability * value)
+                records.entry(metric.name).or_insert_with(|| vec![0.0; states])[from] += probability * value;
             });
             Ok(())
         })?;
@@ -206,20 +208,6 @@ fn staleness<P: LogDensity + ?Sized, S: ChainState>(target: &P, state: &S, work:
     }))
 }
 
-fn add_record(
-    records: &mut Vec<(&'static str, Vec<f64>)>,
-    name: &'static str,
-    states: usize,
-    at: usize,
-    x: f64,
-) {
-    let found = records.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-        records.push((name, vec![0.0; states]));
-        records.len() - 1
-    });
-    records[found].1[at] += x;
-}
-
 impl Transition {
     /// Exact transition matrix of a move that decides through streams and is not a [`Kernel`]: `run` maps a state,
     /// numbered below `target.len()`, to another. The states are the atoms of one chain, and the cloud is the
@@ -272,13 +260,13 @@ impl Transition {
             target,
             branches,
             stale: 0.0,
-            records: Vec::new(),
+            records: BTreeMap::new(),
         })
     }
 
     /// Mean of a metric in the last step, for each start; `None` if the kernel records none of this name.
     pub fn mean_record(&self, name: &str) -> Option<&[f64]> {
-        self.records.iter().find(|(known, _)| *known == name).map(|(_, values)| &values[..])
+        self.records.get(name).map(Vec::as_slice)
     }
 
     /// Exact mean of a statistic averaged over the cloud, `E[sum_j w_j s(z_j) | z]`, for each start; its
