@@ -68,19 +68,6 @@ fn the_gradient_of_the_estimate_is_its_slope() {
     }
 }
 
-/// At the point of the expansion differences vanish: the estimate is the log likelihood, without variance, whatever the rows.
-#[test]
-fn the_estimate_is_exact_at_its_reference() {
-    let target = logistic(0);
-    let expansion = expansion(&target);
-    let perturbed = PerturbedPosterior::new(&target, &expansion, &[9, 4, 4]).unwrap();
-    let work = &mut vec![f64::NAN; perturbed.work_len(1).max(target.work_len(1))];
-    let found = perturbed.estimate(&NEAR_MODE, None, work);
-    let all: Vec<usize> = (0..DATA).collect();
-    let exact = mcsa_core::Separable::log_likelihood_at(&target, &all, &NEAR_MODE, work);
-    assert!((found.log_likelihood - exact).abs() < 1e-10 && found.variance < 1e-20, "{found:?}, {exact}");
-}
-
 fn start(chains: usize) -> Mat<f64> {
     Mat::from_fn(2, chains, |i, j| NEAR_MODE[i] + 0.1 * j as f64)
 }

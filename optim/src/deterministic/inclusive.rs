@@ -4,6 +4,7 @@ use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Error, Family, all_finite, positive, same_length};
 
 use super::{Lbfgs, Maximum};
+use crate::rules::not_negative;
 
 /// Quadrature rule of a distribution: nodes and weights, such as an even grid with its densities (the trapezoidal rule, very accurate
 /// for a smooth density that vanishes before the grid ends), or exact draws with equal weights.
@@ -31,9 +32,7 @@ impl Quadrature {
     pub fn new(nodes: MatRef<'_, f64>, weights: &[f64]) -> Result<Self, Error> {
         let within = |error: Error| error.within("Quadrature");
         same_length("weights", nodes.ncols(), weights.len()).map_err(within)?;
-        if let Some(weight) = weights.iter().find(|weight| !(**weight >= 0.0 && weight.is_finite())) {
-            return Err(within(Error::parameter("weight", *weight, "at least 0 and finite")));
-        }
+        weights.iter().try_for_each(|&weight| not_negative("weight", weight)).map_err(within)?;
         for j in 0..nodes.ncols() {
             all_finite("node", nodes.column(j)).map_err(within)?;
         }

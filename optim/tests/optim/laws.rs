@@ -92,22 +92,6 @@ proptest! {
         laws(AdaGrad::new(power()).expect("good"), start, &directions)?;
         laws(Dog::new(0.01).expect("good"), start, &directions)?;
     }
-
-    #[test]
-    fn schedules_fall_and_stay_positive(
-        gamma in 1e-3..10.0f64, offset in 0.0..100.0f64, exponent in 0.01..=1.0f64, factor in 0.01..0.99f64, t in 1..100_000u64,
-    ) {
-        for schedule in [
-            Schedule::constant(gamma),
-            Schedule::inverse(gamma),
-            Schedule::power(gamma, offset, exponent),
-            Schedule::drops(gamma, factor, vec![10, 1000, 20_000]),
-        ] {
-            let schedule = schedule.expect("good constants");
-            prop_assert!(schedule.at(t) > 0.0 && schedule.at(t + 1) <= schedule.at(t));
-            prop_assert!(schedule.at(1) <= gamma);
-        }
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
-    AffineMap, ChainState, Error, Gradient, Kernel, LogDensity, Named, Proposal, Seed, Stream, Whitened,
+    AffineMap, ChainState, Error, Gradient, Kernel, LogDensity, Proposal, Seed, Stream, Whitened,
 };
 
 use super::largest;
@@ -242,10 +242,6 @@ impl<P: LogDensity + ?Sized> LogDensity for Shifted<'_, P> {
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         self.target.log_density(z, work) + self.constant
-    }
-
-    fn constrain(&self, z: &[f64], out: &mut Named) {
-        self.target.constrain(z, out);
     }
 }
 
