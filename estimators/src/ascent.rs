@@ -236,12 +236,8 @@ where
             // The rule observes every step, including one after which an observer stops the run.
             let decided = run.rule.as_mut().and_then(|rule| rule.after_step(self.family, self.seed, fit));
             if fit.watch.steps_without_finite_density() >= BLIND {
-                let non_finite = fit.watch.non_finite();
-                return Ok(Some(Outcome::NothingFinite {
-                    step,
-                    steps: std::mem::take(&mut fit.watch.blind),
-                    non_finite,
-                }));
+                let (non_finite, steps) = (fit.watch.non_finite(), std::mem::take(&mut fit.watch.blind));
+                return Ok(Some(Outcome::NothingFinite { step, steps, non_finite }));
             }
             if let Some(outcome) = decided.or(wish.map(Outcome::Stopped)) {
                 return Ok(Some(outcome));
