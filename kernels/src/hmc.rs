@@ -88,11 +88,6 @@ impl Hmc {
         &self.leapfrog
     }
 
-    /// The number `L` of leapfrog steps.
-    pub fn steps(&self) -> usize {
-        self.steps
-    }
-
     fn memory(&self, dim: usize, chains: usize) -> usize {
         let own = match self.selection {
             Selection::EndPoint => 1,

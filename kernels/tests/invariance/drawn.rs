@@ -112,7 +112,7 @@ fn compositions_forget_old_gradients() {
     holds(&long().not_reversible().of(&cycle, &target));
     let hmc = hmc(0.4, Selection::Multinomial);
     let either = kernels::Mixture::new(0.5, hmc.clone(), Imh::default()).unwrap();
-    holds(&long().interacting().of(&either, &target));
+    holds(&Invariance { interacting: true, ..long() }.of(&either, &target));
     holds(&long().of(&Repeat { kernel: hmc, times: 2 }, &target));
 }
 

@@ -40,7 +40,7 @@ fn interaction_is_declared() {
     let choice =
         mcsa_kernels::Mixture::new(0.5, Imh::default(), mcsa_kernels::Rwm::new(0.1).unwrap()).unwrap();
     let target = Gaussian::standard(2);
-    holds(&split().interacting().of(&choice, &target));
+    holds(&Invariance { interacting: true, ..split() }.of(&choice, &target));
     let report = split().of(&choice, &target);
     for law in ["independent chains", "labels"] {
         assert!(report.on(law).unwrap().fails(), "{report}");

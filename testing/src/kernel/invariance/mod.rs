@@ -70,33 +70,28 @@ pub struct Invariance {
     pub seeing: Option<f64>,
 }
 
-/// Tests of invariance with this false-alarm probability: [`Invariance::at`].
+/// Tests of invariance with this false-alarm probability: 32,768 paths of 32 steps, 16 chains together, paths of 8 in the rank test, a
+/// reversible kernel, independent chains.
+///
+/// With these numbers an error of 1 % in all scales of a standard normal in three dimensions, which is that of a random walk
+/// with its acceptance ratio to the power 0.98, is detected with probability 0.9 at level 1e-4: the shift of log p is
+/// then 6.6 standard errors, and 4.7 are needed. It costs about a million transitions and 700,000 evaluations of the
+/// statistics.
 pub fn judge(level: f64) -> Invariance {
-    Invariance::at(level)
+    Invariance {
+        level,
+        seed: Seed::new(1).named("invariance"),
+        draws: 32_768,
+        steps: 32,
+        path: 8,
+        chains: 16,
+        reversible: true,
+        interacting: false,
+        seeing: None,
+    }
 }
 
 impl Invariance {
-    /// Defaults: 32,768 paths of 32 steps, 16 chains together, paths of 8 in the rank test, a reversible kernel, independent
-    /// chains.
-    ///
-    /// With these numbers an error of 1 % in all scales of a standard normal in three dimensions, which is that of a random walk
-    /// with its acceptance ratio to the power 0.98, is detected with probability 0.9 at level 1e-4: the shift of log p is
-    /// then 6.6 standard errors, and 4.7 are needed. It costs about a million transitions and 700,000 evaluations of the
-    /// statistics.
-    pub fn at(level: f64) -> Self {
-        Self {
-            level,
-            seed: Seed::new(1).named("invariance"),
-            draws: 32_768,
-            steps: 32,
-            path: 8,
-            chains: 16,
-            reversible: true,
-            interacting: false,
-            seeing: None,
-        }
-    }
-
     /// Sets 2,048 paths of 8 steps: some twenty times cheaper, for kernels whose invariance is proved elsewhere, by enumeration.
     #[must_use]
     pub fn quick(self) -> Self {
@@ -113,12 +108,6 @@ impl Invariance {
     #[must_use]
     pub fn not_reversible(self) -> Self {
         Self { reversible: false, ..self }
-    }
-
-    /// Declares that the chains may depend on each other.
-    #[must_use]
-    pub fn interacting(self) -> Self {
-        Self { interacting: true, ..self }
     }
 }
 
