@@ -18,7 +18,7 @@ fn regression() -> LinearRegression {
 
 /// Quick tests of two reports, with a false-alarm probability of 0.25e-4.
 fn split() -> Invariance {
-    judge(0.25e-4).share(2).quick()
+    judge(0.25e-4 / 2.0).quick()
 }
 
 fn holds(report: &Report) {

@@ -18,7 +18,7 @@ use crate::targets::{Narrow, banana, correlated, funnel, mixture, regression, st
 const REPORTS: usize = 87;
 
 fn split() -> Invariance {
-    judge(0.5e-4).share(REPORTS)
+    judge(0.5e-4 / REPORTS as f64)
 }
 
 /// Tests of kernels whose invariance is proved by enumeration.

@@ -531,7 +531,6 @@ impl Metric {
 struct Bisection {
     start: Vec<f64>,
     direction: Vec<f64>,
-    first: Option<f64>,
     cost: f64,
     slope: f64,
     step: f64,
@@ -556,9 +555,8 @@ impl LineSearch<Vec<f64>, f64> for Bisection {
         self.direction = direction;
     }
 
-    fn initial_step_length(&mut self, step: f64) -> Result<(), argmin::core::Error> {
-        self.first = Some(step);
-        Ok(())
+    fn initial_step_length(&mut self, _: f64) -> Result<(), argmin::core::Error> {
+        Ok(()) // not called by L-BFGS
     }
 }
 
@@ -587,8 +585,7 @@ where
         }
         // Along the plain gradient, without curvature from earlier steps, the first trial step has a length of at most 1.
         let is_plain = gradient.iter().zip(&self.direction).all(|(g, d)| -g == *d);
-        let unit = if is_plain { (-self.slope).sqrt().recip().min(1.0) } else { 1.0 };
-        self.step = self.first.unwrap_or(unit);
+        self.step = if is_plain { (-self.slope).sqrt().recip().min(1.0) } else { 1.0 };
         (self.low, self.high, self.trials) = (0.0, f64::INFINITY, 0);
         Ok((iterate, None))
     }

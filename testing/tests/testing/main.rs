@@ -14,7 +14,7 @@ fn banana() -> Banana {
 
 /// Quick tests, whose false-alarm probability is 0.25e-4 for this file.
 fn split() -> Invariance {
-    judge(0.25e-4).share(2).quick()
+    judge(0.25e-4 / 2.0).quick()
 }
 
 fn holds(report: &Report) {

@@ -304,7 +304,7 @@ where
     K: Kernel<Banana> + for<'a> Kernel<Shifted<'a, Banana>>,
 {
     let target = banana();
-    let judge = Invariance { reversible, seed: Seed::new(3), ..judge(0.25e-4).share(REPORTS).quick() };
+    let judge = Invariance { reversible, seed: Seed::new(3), ..judge(0.25e-4 / REPORTS as f64).quick() };
     let (trial, proposal) = (Trial::new(kernel, &target), &mut Spread::around(&target, Seed::new(2), 1.4));
     let mut report = Report { title: name.into(), ..judge.of(kernel, &target) };
     report.checks.extend([
@@ -361,7 +361,7 @@ fn every_right_kernel_passes() {
 #[test]
 fn subtle_mutants_are_caught_at_defaults() {
     let target = Gaussian::standard(3);
-    let share = judge(1e-4).share(3);
+    let share = judge(1e-4 / 3.0);
     let estimate = |starts_fresh| share.of(&PseudoMarginal { starts_fresh }, &target);
     for (name, wrong) in [
         ("stale log q", share.of(&Independent::with(Slip::StaleLogQ), &target)),

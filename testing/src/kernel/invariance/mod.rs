@@ -76,7 +76,7 @@ pub struct Invariance {
 /// With these numbers an error of 1 % in all scales of a standard normal in three dimensions, which is that of a random walk
 /// with its acceptance ratio to the power 0.98, is detected with probability 0.9 at level 1e-4: the shift of log p is
 /// then 6.6 standard errors, and 4.7 are needed. It costs about a million transitions and 700,000 evaluations of the
-/// statistics.
+/// statistics. A suite of several reports divides its level by their number.
 pub fn judge(level: f64) -> Invariance {
     Invariance {
         level,
@@ -96,12 +96,6 @@ impl Invariance {
     #[must_use]
     pub fn quick(self) -> Self {
         Self { draws: 2_048, steps: 8, ..self }
-    }
-
-    /// Divides the level by the number of reports in a suite.
-    #[must_use]
-    pub fn share(self, reports: usize) -> Self {
-        Self { level: self.level / reports as f64, ..self }
     }
 
     /// Declares that the kernel is invariant but not reversible.
