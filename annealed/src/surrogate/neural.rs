@@ -1,7 +1,8 @@
 use super::{Along, PathPoint, Sizes, Surrogate};
 use mcsa_core::numeric::axpy;
-use mcsa_core::{Error, Stream, at_least_one, borrow, positive};
+use mcsa_core::{Error, Stream, borrow};
 
+use mcsa_models::support::positive;
 use mcsa_numeric::design::RowsRef;
 use mcsa_numeric::vectorised;
 
@@ -53,9 +54,11 @@ impl NeuralSurrogate {
     /// # Errors
     /// If `dim` is 0, or `prior_scale` is not positive.
     pub fn new(dim: usize, prior_scale: f64) -> Result<Self, Error> {
-        positive("prior scale", prior_scale)
-            .and_then(|()| at_least_one("dimension", dim))
-            .map_err(|error| error.within("NeuralSurrogate"))?;
+        let within = |error: Error| error.within("NeuralSurrogate");
+        positive("prior scale", prior_scale).map_err(within)?;
+        if dim == 0 {
+            return Err(within(Error::parameter("dimension", 0.0, "at least 1")));
+        }
         Ok(Self { dim, units: UNITS, precision: prior_scale.powi(-2) })
     }
 
@@ -64,7 +67,9 @@ impl NeuralSurrogate {
     /// # Errors
     /// If there is no unit.
     pub fn with_units(self, units: usize) -> Result<Self, Error> {
-        at_least_one("hidden units", units).map_err(|error| error.within("NeuralSurrogate"))?;
+        if units == 0 {
+            return Err(Error::parameter("hidden units", 0.0, "at least 1").within("NeuralSurrogate"));
+        }
         Ok(Self { units, ..self })
     }
 
