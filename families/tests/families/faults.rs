@@ -326,7 +326,7 @@ fn memory_claimed_short_is_a_failure() {
         assert_eq!(failure.law, "work_is_enough");
         assert!(failure.expected.ends_with("that work_len claims"), "{failure}");
     }
-    let failure = laws::check_reparameterised(&short).expect_err("short");
+    let failure = laws::report_reparameterised(&short).first_failure().expect_err("short");
     assert_eq!(failure.law, "transport_work_is_enough", "{failure}");
     // A law that is not about memory reports the panic as a failure with its name.
     let failure = laws::check(&short.clone().without("work_is_enough", "to see another law fail").unwrap());

@@ -3,6 +3,7 @@
 use faer::{Mat, MatMut};
 use mcsa_core::{Family, Reparameterised};
 
+use super::normaliser::Mean;
 use super::{Case, Failure};
 use crate::law::{ACCEPTED, DETECTED, Power, near};
 
@@ -129,7 +130,7 @@ fn dependence<F: Family>(
     let mut size = 0.0_f64;
     for (at, sum) in sums.iter().enumerate() {
         let (m, of) = (at / per, at % per / 2);
-        let (mean, error) = (sum.mean(), sum.error());
+        let (mean, error) = (sum.products.mean(), sum.error());
         let place = || {
             let own = if at % 2 == 0 { "slope" } else { "scaled slope" };
             let other = match of {
@@ -186,9 +187,7 @@ impl<F: Family> Shifted<'_, F> {
 /// Sums of products of two factors.
 #[derive(Clone, Default)]
 struct Moments {
-    count: f64,
-    sum: f64,
-    squares: f64,
+    products: Mean,
     of_own: f64,
     of_other: f64,
 }
@@ -200,24 +199,18 @@ impl Moments {
     }
 
     fn add(&mut self, own: f64, other: f64) {
-        self.count += 1.0;
-        self.sum += own * other;
-        self.squares += (own * other).powi(2);
+        self.products.add(own * other);
         self.of_own += own * own;
         self.of_other += other * other;
     }
 
-    fn mean(&self) -> f64 {
-        self.sum / self.count
-    }
-
     fn error(&self) -> f64 {
-        (self.squares / self.count - self.mean().powi(2)).max(0.0).sqrt() / self.count.sqrt()
+        self.products.variance().max(0.0).sqrt() / self.products.count.sqrt()
     }
 
     /// The correlation of the factors that equals one standard error.
     fn correlation(&self) -> f64 {
-        self.error() * self.count / (self.of_own * self.of_other).sqrt()
+        self.error() * self.products.count / (self.of_own * self.of_other).sqrt()
     }
 }
 
@@ -264,7 +257,7 @@ fn scale<F: Family>(
     let (mut log_q, mut moved_log_q) = (vec![0.0; BATCH], vec![0.0; BATCH]);
     // Mean and variance of (ratio - 1) / ln s, which approximates the derivative in ln s.
     let mut pass = |log_s: f64, draws: usize| {
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let mut slopes = Mean::default();
         for _ in 0..draws / BATCH {
             draw(z.as_mut(), &mut log_q);
             for j in 0..BATCH {
@@ -273,13 +266,10 @@ fn scale<F: Family>(
             }
             case.family.log_probs(&case.params, z.as_ref(), &mut moved_log_q, &mut work);
             for (log_q, moved) in log_q.iter().zip(&moved_log_q) {
-                let value = (moved - log_q + dim as f64 * log_s).exp_m1() / log_s;
-                sum += value;
-                squares += value * value;
+                slopes.add((moved - log_q + dim as f64 * log_s).exp_m1() / log_s);
             }
         }
-        let mean = sum / draws as f64;
-        (mean, squares / draws as f64 - mean * mean)
+        (slopes.mean(), slopes.variance())
     };
     let (_, pilot) = pass(1e-4, PILOT);
     let needed = (DETECTED / SOUGHT).powi(2) / pilot;

@@ -4,43 +4,19 @@ use faer::Mat;
 use mcsa_core::{Family, Parametric, Pushforward, Reparameterised};
 
 use super::{Case, Failure};
-use crate::law::{Meter, Run, allocates_nothing as is_silent, calls_are_silent, claims_are_enough};
+use crate::law::{Run, SIZES, laws_of_memory};
 
-/// Numbers of columns of the batches that are lent exactly the memory that is claimed.
-const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
-/// Number of columns, and of lanes, of the batch whose allocations are counted.
-const COLUMNS: usize = 4;
-
-type Law = &'static str;
-
-/// Examines calls with batches of 0 to 13 columns on the memory that is claimed for them.
-fn is_enough<F: Parametric>(
-    law: Law,
-    case: &Case<F>,
-    calls: fn(&Case<F>, usize, Run<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let claimed = |columns| case.family.work_len(columns);
-    claims_are_enough(law, &SIZES, claimed, |columns, run| calls(case, columns, run))
-}
-
-/// Counts the allocations of warm calls, and of `check`.
-fn allocate_nothing<F: Parametric>(
-    law: Law,
-    case: &Case<F>,
-    meter: Meter<'_>,
-    calls: fn(&Case<F>, usize, Run<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut work = case.work(COLUMNS);
-    let mut check = || assert!(case.family.check(&case.params).is_ok(), "the params are good");
-    is_silent(law, "check", &mut *meter, &mut check)?;
-    calls_are_silent(law, meter, &mut work, |run| calls(case, COLUMNS, run))
+/// Examines [`Parametric::check`], which is lent no memory.
+fn check<F: Parametric>(case: &Case<F>, run: Run<'_>) -> Result<(), Failure> {
+    run("check", &mut |_| assert!(case.family.check(&case.params).is_ok(), "the params are good"))
 }
 
 fn of_family<F: Family>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
     let (family, params) = (&case.family, &case.params);
     let (mut z, mut log_q) = (Mat::zeros(family.dim(), columns), vec![0.0; columns]);
     let (weights, mut gradient) = (vec![0.5; columns], vec![0.0; params.len()]);
-    let mut lanes = case.seed.streams(if columns == COLUMNS { COLUMNS } else { 1 }, 2);
+    let mut lanes = case.seed.streams(if columns == SIZES[4] { columns } else { 1 }, 2);
+    check(case, run)?;
     run("sample_into", &mut |work| family.sample_into(params, &mut lanes, z.as_mut(), &mut log_q, work))?;
     run("log_probs", &mut |work| family.log_probs(params, z.as_ref(), &mut log_q, work))?;
     run("add_scores", &mut |work| family.add_scores(params, z.as_ref(), &weights, &mut gradient, work))
@@ -51,6 +27,7 @@ fn of_transport<F: Reparameterised>(case: &Case<F>, columns: usize, run: Run<'_>
     let (mut noise, mut z) = (Mat::zeros(family.noise_dim(), columns), Mat::zeros(family.dim(), columns));
     let (mut slopes, mut gradient) = (z.clone(), vec![0.0; params.len()]);
     let mut lane = [case.stream("work")];
+    check(case, run)?;
     run("sample_noise_into", &mut |_| family.sample_noise_into(&mut lane, noise.as_mut()))?;
     run("transport", &mut |work| family.transport(params, noise.as_ref(), z.as_mut(), work))?;
     run("add_pullbacks", &mut |work| {
@@ -71,6 +48,7 @@ fn of_push<F: Pushforward>(case: &Case<F>, columns: usize, run: Run<'_>) -> Resu
     let (mut noise, mut z) = (Mat::zeros(family.noise_dim(), columns), Mat::zeros(family.dim(), columns));
     let (mut log_q, weights) = (vec![0.0; columns], vec![0.5; columns]);
     let (mut gradient, mut lane) = (vec![0.0; params.len()], [case.stream("work")]);
+    check(case, run)?;
     run("sample_noise_into", &mut |_| family.sample_noise_into(&mut lane, noise.as_mut()))?;
     run("push", &mut |work| family.push(params, noise.as_ref(), z.as_mut(), &mut log_q, work))?;
     run("add_push_gradients", &mut |work| {
@@ -78,55 +56,13 @@ fn of_push<F: Pushforward>(case: &Case<F>, columns: usize, run: Run<'_>) -> Resu
     })
 }
 
-/// `sample_into`, `log_probs` and `add_scores` need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
-///
-/// # Errors
-/// If a method needs more; the failure names the method, the length claimed and a length that is enough.
-pub fn work_is_enough<F: Family>(case: &Case<F>) -> Result<(), Failure> {
-    is_enough("work_is_enough", case, of_family)
-}
-
-/// The methods of a reparameterised family need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
-///
-/// # Errors
-/// As [`work_is_enough`].
-pub fn transport_work_is_enough<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
-    is_enough("transport_work_is_enough", case, of_transport)
-}
-
-/// The methods of a pushforward need no more lent memory than `work_len` claims, for batches of 0 to 13 columns.
-///
-/// # Errors
-/// As [`work_is_enough`].
-pub fn push_work_is_enough<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
-    is_enough("push_work_is_enough", case, of_push)
-}
-
-/// `check`, `sample_into`, `log_probs` and `add_scores` allocate nothing.
-///
-/// # Errors
-/// If a method allocates; the failure names the method and the number of allocations.
-pub fn allocates_nothing<F: Family>(case: &Case<F>, meter: Meter<'_>) -> Result<(), Failure> {
-    allocate_nothing("allocates_nothing", case, meter, of_family)
-}
-
-/// The methods of a reparameterised family, and `check`, allocate nothing.
-///
-/// # Errors
-/// As [`allocates_nothing`].
-pub fn transport_allocates_nothing<F: Reparameterised>(
-    case: &Case<F>,
-    meter: Meter<'_>,
-) -> Result<(), Failure> {
-    allocate_nothing("transport_allocates_nothing", case, meter, of_transport)
-}
-
-/// The methods of a pushforward, and `check`, allocate nothing.
-///
-/// # Errors
-/// As [`allocates_nothing`].
-pub fn push_allocates_nothing<F: Pushforward>(case: &Case<F>, meter: Meter<'_>) -> Result<(), Failure> {
-    allocate_nothing("push_allocates_nothing", case, meter, of_push)
+laws_of_memory! {
+    Family, "`sample_into`, `log_probs`, `add_scores` and `check`", family.work_len, &SIZES, of_family
+        => work_is_enough, allocates_nothing;
+    Reparameterised, "The methods of a reparameterised family, and `check`,", family.work_len, &SIZES, of_transport
+        => transport_work_is_enough, transport_allocates_nothing;
+    Pushforward, "The methods of a pushforward, and `check`,", family.work_len, &SIZES, of_push
+        => push_work_is_enough, push_allocates_nothing;
 }
 
 /// `check` admits the parameters of the case and refuses invalid ones: too short, too long, or with a NaN or an infinity

@@ -64,28 +64,12 @@ mod suite;
 pub use crate::law::{Failure, Meter, Power, Report};
 pub use crate::law_tests;
 pub use case::{Case, Knots};
-pub use dependence::{
-    draws_depend_as_the_density, draws_have_their_scale, transport_depends_as_the_density,
-    transport_has_its_scale,
-};
-pub use differences::{
-    entropy_gradient_is_gradient, pullback_is_gradient, score_holds_in_the_tails, score_is_gradient,
-    slope_is_gradient,
-};
-pub use draws::{
-    batch_equals_columns, draws_follow_the_density, draws_know_their_density, lanes_draw_their_columns,
-    reflection_keeps_the_density, transport_batch_equals_columns, transport_follows_the_density,
-};
+pub use dependence::*;
+pub use differences::*;
+pub use draws::*;
 pub use mcsa_core::numeric::quadrature::Map;
-pub use memory::{
-    allocates_nothing, bad_params_are_refused, push_allocates_nothing, push_work_is_enough,
-    transport_allocates_nothing, transport_work_is_enough, work_is_enough,
-};
-pub use normaliser::density_is_normalised;
-pub use pushforward::{
-    push_batch_equals_columns, push_follows_the_density, push_gradient_is_gradient, push_knows_its_density,
-};
-pub use quadrature::{density_integrates_to_one, entropy_is_mean_surprise, scores_have_mean_zero};
-pub use suite::{
-    LAWS, check, check_pushforward, check_reparameterised, report, report_pushforward, report_reparameterised,
-};
+pub use memory::*;
+pub use normaliser::*;
+pub use pushforward::*;
+pub use quadrature::*;
+pub use suite::*;

@@ -103,23 +103,27 @@ impl Bridge {
     }
 }
 
-/// Mean of nonnegative numbers, with its uncertainty.
-#[derive(Default)]
-struct Mean {
-    count: f64,
+/// Sums of numbers and of their squares.
+#[derive(Clone, Default)]
+pub(super) struct Mean {
+    pub(super) count: f64,
     sum: f64,
     squares: f64,
 }
 
 impl Mean {
-    fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         self.count += 1.0;
         self.sum += value;
         self.squares += value * value;
     }
 
-    fn mean(&self) -> f64 {
+    pub(super) fn mean(&self) -> f64 {
         self.sum / self.count
+    }
+
+    pub(super) fn variance(&self) -> f64 {
+        self.squares / self.count - self.mean() * self.mean()
     }
 
     /// Effective number of terms, `(sum x)^2 / sum x^2`.
@@ -127,6 +131,7 @@ impl Mean {
         self.sum * self.sum / self.squares
     }
 
+    /// Standard error of the mean of nonnegative numbers, relative to it.
     fn relative_error(&self) -> f64 {
         (1.0 / self.terms() - 1.0 / self.count).max(0.0).sqrt()
     }

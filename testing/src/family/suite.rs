@@ -59,14 +59,6 @@ pub fn check<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     report(case).first_failure()
 }
 
-/// `Ok` if [`report_reparameterised`] finds no failure.
-///
-/// # Errors
-/// If a law does not hold: the first such law.
-pub fn check_reparameterised<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
-    report_reparameterised(case).first_failure()
-}
-
 /// `Ok` if [`report_pushforward`] finds no failure.
 ///
 /// # Errors

@@ -94,20 +94,6 @@ pub fn same_columns(
 /// `|call| allocation_counter::measure(call).count_total`.
 pub type Meter<'a> = &'a mut dyn FnMut(&mut dyn FnMut()) -> u64;
 
-/// `Ok` if the second call of `call` allocates nothing; `verb` is the name of the method.
-pub fn allocates_nothing(
-    law: &'static str,
-    verb: &'static str,
-    meter: Meter<'_>,
-    call: &mut dyn FnMut(),
-) -> Result<(), Failure> {
-    call();
-    match meter(call) {
-        0 => Ok(()),
-        count => Err(Failure::new(law, verb, "no allocation", format!("{count}"))),
-    }
-}
-
 /// Result of `code`, with a panic turned into an error.
 pub fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
@@ -116,28 +102,14 @@ pub fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// `Ok` if `code` runs without panic on lent memory of the `claimed` length; `verb` names the call. The failure holds a longer length
-/// that is enough, or the panic's message if none up to 64 times the claim plus 4096 is.
-pub fn memory_is_enough(
-    law: &'static str,
-    verb: impl Into<String>,
-    claimed: usize,
-    mut code: impl FnMut(&mut [f64]),
-) -> Result<(), Failure> {
-    let mut run = |length: usize| caught(|| code(&mut vec![f64::NAN; length]));
-    let Err(said) = run(claimed) else { return Ok(()) };
-    let mut enough = (1..=12).map(|k| claimed * (1 << k.min(6)) + (1 << k));
-    let found = match enough.find(|&length| run(length).is_ok()) {
-        Some(length) => format!("more: {length} are enough"),
-        None => format!("a panic with any: {said}"),
-    };
-    Err(Failure::new(law, verb, format!("at most the {claimed} numbers that work_len claims"), found))
-}
-
 /// Examination of a call by the name of its method; the call is lent memory.
 pub type Run<'r> = &'r mut dyn FnMut(&'static str, &mut dyn FnMut(&mut [f64])) -> Result<(), Failure>;
 
-/// `Ok` if the calls that `calls` makes run on lent memory of the `claimed` length, for each number of columns or rows in `sizes`.
+/// Numbers of columns or rows of calls that are lent exactly the memory that is claimed; allocations are counted with the last.
+pub(crate) const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
+
+/// `Ok` if the calls that `calls` makes run without panic on lent memory of the `claimed` length, for each number of columns or rows in
+/// `sizes`. A failure holds a longer length that is enough, or the panic's message if none up to 64 times the claim plus 4096 is.
 pub fn claims_are_enough(
     law: &'static str,
     sizes: &[usize],
@@ -145,21 +117,56 @@ pub fn claims_are_enough(
     mut calls: impl FnMut(usize, Run<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     sizes.iter().try_for_each(|&size| {
+        let claimed = claimed(size);
         calls(size, &mut |verb, call| {
-            memory_is_enough(law, format!("{verb}, {size} at once"), claimed(size), call)
+            let mut run = |length: usize| caught(|| call(&mut vec![f64::NAN; length]));
+            let Err(said) = run(claimed) else { return Ok(()) };
+            let mut enough = (1..=12).map(|k| claimed * (1 << k.min(6)) + (1 << k));
+            let found = match enough.find(|&length| run(length).is_ok()) {
+                Some(length) => format!("more: {length} are enough"),
+                None => format!("a panic with any: {said}"),
+            };
+            let expected = format!("at most the {claimed} numbers that work_len claims");
+            Err(Failure::new(law, format!("{verb}, {size} at once"), expected, found))
         })
     })
 }
 
-/// `Ok` if the calls that `calls` makes allocate nothing, on this lent memory and after a first call.
+/// `Ok` if the calls that `calls` makes allocate nothing on this lent memory. Each is made once before it is counted.
 pub fn calls_are_silent(
     law: &'static str,
     meter: Meter<'_>,
     work: &mut [f64],
     calls: impl FnOnce(Run<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    calls(&mut |verb, call| allocates_nothing(law, verb, &mut *meter, &mut || call(work)))
+    calls(&mut |verb, call| {
+        call(work);
+        match meter(&mut || call(work)) {
+            0 => Ok(()),
+            count => Err(Failure::new(law, verb, "no allocation", format!("{count}"))),
+        }
+    })
 }
+
+/// Two laws per trait: `Trait, methods, subject.claim, sizes, calls => law of lent memory, law of allocations`.
+macro_rules! laws_of_memory {
+    ($($bound:ident, $methods:literal, $subject:ident.$claim:ident, $sizes:expr, $calls:ident
+        => $enough:ident, $silent:ident;)*) => { $(
+        #[doc = concat!($methods, " need at most the lent memory that `", stringify!($claim), "` claims, for 0 to 13 columns or rows.")]
+        pub fn $enough<P: $bound>(case: &Case<P>) -> Result<(), Failure> {
+            let (law, claimed) = (stringify!($enough), |size| case.$subject.$claim(size));
+            $crate::law::claims_are_enough(law, $sizes, claimed, |size, run| $calls(case, size, run))
+        }
+
+        #[doc = concat!($methods, " allocate nothing, given lent memory.")]
+        pub fn $silent<P: $bound>(case: &Case<P>, meter: $crate::law::Meter<'_>) -> Result<(), Failure> {
+            let (law, size) = (stringify!($silent), $crate::law::SIZES[4]);
+            let mut work = vec![f64::NAN; case.$subject.$claim(size)];
+            $crate::law::calls_are_silent(law, meter, &mut work, |run| $calls(case, size, run))
+        }
+    )* };
+}
+pub(crate) use laws_of_memory;
 
 #[cfg(test)]
 mod tests {
@@ -183,11 +190,12 @@ mod tests {
 
     #[test]
     fn too_short_a_claim_is_caught() {
-        let claims = |claimed| memory_is_enough("law", "here", claimed, |work| work[4] = 1.0);
+        let mut call = |work: &mut [f64]| work[4] = 1.0;
+        let mut claims = |claimed| claims_are_enough("law", &[1], |_| claimed, |_, run| run("f", &mut call));
         assert!(claims(5).is_ok());
         let short = claims(4).unwrap_err().to_string();
-        let said =
-            "law: here: found more: 10 are enough, expected at most the 4 numbers that work_len claims";
+        let said = "law: f, 1 at once: found more: 10 are enough, \
+                    expected at most the 4 numbers that work_len claims";
         assert_eq!(short, said);
     }
 
@@ -195,15 +203,11 @@ mod tests {
     #[test]
     fn a_warm_call_that_allocates_is_caught() {
         let counts = |count: u64| {
-            allocates_nothing(
-                "law",
-                "f",
-                &mut |call| {
-                    call();
-                    count
-                },
-                &mut || (),
-            )
+            let mut meter = |call: &mut dyn FnMut()| {
+                call();
+                count
+            };
+            calls_are_silent("law", &mut meter, &mut [], |run| run("f", &mut |_| ()))
         };
         assert!(counts(0).is_ok());
         assert_eq!(counts(3).unwrap_err().to_string(), "law: f: found 3, expected no allocation");

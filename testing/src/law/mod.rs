@@ -20,9 +20,6 @@ mod failure;
 mod report;
 mod slope;
 
-pub use failure::{
-    Failure, Meter, Run, allocates_nothing, calls_are_silent, caught, claims_are_enough, memory_is_enough,
-    near, same_bits, same_columns,
-};
-pub use report::{ACCEPTED, Check, DETECTED, LeftOut, Measured, Power, Report, Stated};
-pub use slope::{Direction, ROUNDING, directions, is_slope, is_slope_in_the_tails, slope, slopes, unit};
+pub use failure::*;
+pub use report::*;
+pub use slope::*;

@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{Columns, ColumnsMut, Curvature, Gradient, LogDensity, Named, Separable, Subsampled};
 
 use super::{Case, Failure};
-use crate::law::{Meter, Run, calls_are_silent, claims_are_enough, same_bits};
+use crate::law::{Run, SIZES, laws_of_memory, same_bits};
 
 /// Batch sizes, up to more than the width of vector registers and of blocks of them.
 const BATCHES: [usize; 9] = [0, 1, 2, 3, 4, 5, 8, 13, 17];
@@ -74,9 +74,6 @@ pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> 
     same_bits(LAW, place, again.row(), &named.row()[1..])
 }
 
-/// Numbers of columns or rows of calls that are lent exactly the memory that is claimed.
-const SIZES: [usize; 5] = [0, 1, 2, 5, 13];
-
 fn density_calls<P: LogDensity>(case: &Case<P>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
     let (target, z, mut out) = (&case.target, case.points(columns), vec![0.0; columns]);
     run("log_densities", &mut |work| target.log_densities(z.as_ref(), &mut out, work))?;
@@ -126,32 +123,15 @@ fn row_calls<P: Subsampled>(case: &Case<P>, rows: usize, run: Run<'_>) -> Result
     })
 }
 
-/// Two laws per trait: `Trait, methods, claim, sizes, calls => law of lent memory, law of allocations`.
-macro_rules! laws_of_memory {
-    ($($bound:ident, $methods:literal, $claim:ident, $sizes:expr, $calls:ident => $enough:ident, $silent:ident;)*) => { $(
-        #[doc = concat!($methods, " need at most the lent memory that `", stringify!($claim), "` claims, for 0 to 13 columns or rows.")]
-        pub fn $enough<P: $bound>(case: &Case<P>) -> Result<(), Failure> {
-            let claimed = |size| case.target.$claim(size);
-            claims_are_enough(stringify!($enough), $sizes, claimed, |size, run| $calls(case, size, run))
-        }
-
-        #[doc = concat!($methods, " allocate nothing, given lent memory.")]
-        pub fn $silent<P: $bound>(case: &Case<P>, meter: Meter<'_>) -> Result<(), Failure> {
-            let (law, mut work) = (stringify!($silent), vec![f64::NAN; case.target.$claim(SIZES[4])]);
-            calls_are_silent(law, meter, &mut work, |run| $calls(case, SIZES[4], run))
-        }
-    )* };
-}
-
 laws_of_memory! {
-    LogDensity, "`log_density` and `log_densities`", work_len, &SIZES, density_calls
+    LogDensity, "`log_density` and `log_densities`", target.work_len, &SIZES, density_calls
         => work_is_enough, density_allocates_nothing;
-    Gradient, "`gradient_into` and `gradients_into`", work_len, &SIZES, gradient_calls
+    Gradient, "`gradient_into` and `gradients_into`", target.work_len, &SIZES, gradient_calls
         => gradient_work_is_enough, gradient_allocates_nothing;
-    Curvature, "The calls of `hessian_vector_into`", work_len, &[1], curvature_calls
+    Curvature, "The calls of `hessian_vector_into`", target.work_len, &[1], curvature_calls
         => curvature_work_is_enough, curvature_allocates_nothing;
-    Separable, "`log_prior` and `log_likelihood_at`", work_len, &[1], term_calls
+    Separable, "`log_prior` and `log_likelihood_at`", target.work_len, &[1], term_calls
         => terms_work_is_enough, terms_allocate_nothing;
-    Subsampled, "The methods for prior and rows", rows_work_len, &SIZES, row_calls
+    Subsampled, "The methods for prior and rows", target.rows_work_len, &SIZES, row_calls
         => row_derivatives_work_is_enough, row_derivatives_allocate_nothing;
 }
