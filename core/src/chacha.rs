@@ -1,7 +1,7 @@
 //! ChaCha8 random number generator of one lane, and vectorised generation of the first blocks of many lanes.
 
 use mcsa_numeric::Backend;
-use pulp::{NullaryFnOnce, Scalar, Simd};
+use pulp::{Scalar, Simd};
 
 use crate::Address;
 
@@ -248,45 +248,9 @@ trait Words: Simd {
     fn words(self, halves: [Self::u32s; 2]) -> [Self::u64s; 2];
 }
 
-/// Computation that is generic over the register.
-trait WordKernel {
-    type Output;
-    fn run<L: Words>(self, lanes: L) -> Self::Output;
-}
-
-struct Call<K, L> {
-    kernel: K,
-    lanes: L,
-}
-
-impl<K: WordKernel, L: Words> NullaryFnOnce for Call<K, L> {
-    type Output = K::Output;
-
-    #[inline(always)]
-    fn call(self) -> K::Output {
-        self.kernel.run(self.lanes)
-    }
-}
-
-/// Runs a kernel with the instructions of a backend, or with baseline ones if the machine does not have them.
-#[inline(always)]
-fn run<K: WordKernel>(backend: Backend, kernel: K) -> K::Output {
-    match backend {
-        #[cfg(target_arch = "x86_64")]
-        Backend::Avx512 => {
-            if let Some(lanes) = pulp::x86::V4::try_new() {
-                return lanes.vectorize(Call { kernel, lanes });
-            }
-        }
-        #[cfg(target_arch = "x86_64")]
-        Backend::Avx2 => {
-            if let Some(lanes) = pulp::x86::V3::try_new() {
-                return lanes.vectorize(Call { kernel, lanes });
-            }
-        }
-        _ => {}
-    }
-    kernel.run(Scalar)
+mcsa_numeric::kernels! {
+    /// Computation that is generic over the register.
+    trait WordKernel over Words, fn run
 }
 
 impl Words for Scalar {

@@ -6,7 +6,7 @@ use mcsa_core::{
     borrow, each_column, numeric, same_length,
 };
 use mcsa_numeric::linear::few::{Place, Whiten};
-use mcsa_numeric::linear::packed::{AddOuters, MultiplyAdd, Solve, SolveTransposed, start};
+use mcsa_numeric::linear::packed::{AddOuters, MultiplyAdd, Solve, start};
 use mcsa_numeric::linear::{few, packed, standard};
 
 use crate::law::Radial;
@@ -226,7 +226,7 @@ impl Placed<'_> {
         let [eps, y] = [(); 2].map(|()| borrow(work, self.dim() * z.ncols()));
         self.whiten(inverse, z, eps, work);
         y.copy_from_slice(eps);
-        SolveTransposed { triangle: self.triangle, inverse, points: y }.run();
+        Solve { triangle: self.triangle, inverse, points: y }.run_transposed();
         [eps, y]
     }
 

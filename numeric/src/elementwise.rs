@@ -49,43 +49,6 @@ impl<F: Map> Kernel for InPlace<'_, F> {
     }
 }
 
-struct Into<'a, F> {
-    x: &'a [f64],
-    out: &'a mut [f64],
-    map: F,
-}
-
-impl<F: Map> Kernel for Into<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Register>(self, lanes: L) {
-        let _ = self.map;
-        let (mut body, tail) = L::as_simd_f64s(self.x);
-        let (mut out, out_tail) = L::as_mut_simd_f64s(self.out);
-        if L::WIDE {
-            let (quads, rest) = body.as_chunks::<4>();
-            let (out_quads, out_rest) = out.as_chunks_mut::<4>();
-            for (o, &v) in out_quads.iter_mut().zip(quads) {
-                *o = four::<F, L>(lanes, v);
-            }
-            (body, out) = (rest, out_rest);
-        }
-        let (pairs, last) = body.as_chunks::<2>();
-        let (out_pairs, out_last) = out.as_chunks_mut::<2>();
-        for (o, &v) in out_pairs.iter_mut().zip(pairs) {
-            *o = two::<F, L>(lanes, v);
-        }
-        for (o, &v) in out_last.iter_mut().zip(last) {
-            *o = F::apply(lanes, v);
-        }
-        if !tail.is_empty() {
-            let v = F::apply(lanes, lanes.partial_load_f64s(tail));
-            lanes.partial_store_f64s(out_tail, v);
-        }
-    }
-}
-
 struct Single<F> {
     x: f64,
     map: F,
@@ -110,7 +73,8 @@ pub(crate) fn in_place<F: Map>(backend: Backend, map: F, x: &mut [f64]) {
 #[inline]
 pub(crate) fn into<F: Map>(backend: Backend, map: F, x: &[f64], out: &mut [f64]) {
     assert_eq!(x.len(), out.len(), "input and output differ in length");
-    backend.run(Into { x, out, map });
+    out.copy_from_slice(x);
+    in_place(backend, map, out);
 }
 
 #[inline]

@@ -1,7 +1,7 @@
 //! Instruction sets, their vector registers, and the operations on lanes that the functions are written in.
 
 use bytemuck::Pod;
-use pulp::{Arch, NullaryFnOnce, Scalar, Simd, WithSimd};
+use pulp::{Arch, Scalar, Simd, WithSimd};
 
 /// Instruction set of a vector function.
 ///
@@ -60,22 +60,7 @@ impl Backend {
 
     #[inline(always)]
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => {
-                if let Some(lanes) = pulp::x86::V4::try_new() {
-                    return lanes.vectorize(Call { kernel, lanes });
-                }
-            }
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => {
-                if let Some(lanes) = pulp::x86::V3::try_new() {
-                    return lanes.vectorize(Call { kernel, lanes });
-                }
-            }
-            _ => {}
-        }
-        kernel.run(Scalar)
+        run(self, kernel)
     }
 }
 
@@ -108,24 +93,57 @@ pub fn vectorised(op: impl FnMut()) {
     Arch::new().dispatch(Op(op));
 }
 
-/// Computation that is generic over the vector register, [`Register`].
-pub(crate) trait Kernel {
-    type Output;
-    fn run<L: Register>(self, lanes: L) -> Self::Output;
+/// Declares a trait of computations that are generic over registers with the trait `$register`, and their start with the instructions of a
+/// backend, or with baseline ones if the machine does not have them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernels {
+    ($(#[$doc:meta])* $visibility:vis trait $kernel:ident over $register:ident, fn $run:ident) => {
+        $(#[$doc])*
+        $visibility trait $kernel {
+            type Output;
+            fn run<L: $register>(self, lanes: L) -> Self::Output;
+        }
+
+        struct Call<K, L> {
+            kernel: K,
+            lanes: L,
+        }
+
+        impl<K: $kernel, L: $register> pulp::NullaryFnOnce for Call<K, L> {
+            type Output = K::Output;
+
+            #[inline(always)]
+            fn call(self) -> K::Output {
+                self.kernel.run(self.lanes)
+            }
+        }
+
+        #[inline(always)]
+        fn $run<K: $kernel>(backend: $crate::Backend, kernel: K) -> K::Output {
+            match backend {
+                #[cfg(target_arch = "x86_64")]
+                $crate::Backend::Avx512 => {
+                    if let Some(lanes) = pulp::x86::V4::try_new() {
+                        return pulp::Simd::vectorize(lanes, Call { kernel, lanes });
+                    }
+                }
+                #[cfg(target_arch = "x86_64")]
+                $crate::Backend::Avx2 => {
+                    if let Some(lanes) = pulp::x86::V3::try_new() {
+                        return pulp::Simd::vectorize(lanes, Call { kernel, lanes });
+                    }
+                }
+                _ => {}
+            }
+            kernel.run(pulp::Scalar)
+        }
+    };
 }
 
-struct Call<K, L> {
-    kernel: K,
-    lanes: L,
-}
-
-impl<K: Kernel, L: Register> NullaryFnOnce for Call<K, L> {
-    type Output = K::Output;
-
-    #[inline(always)]
-    fn call(self) -> K::Output {
-        self.kernel.run(self.lanes)
-    }
+kernels! {
+    /// Computation that is generic over the vector register, [`Register`].
+    pub(crate) trait Kernel over Register, fn run
 }
 
 /// Declares functions of the best backend and, by the same name, methods of a chosen [`Backend`].
@@ -148,6 +166,42 @@ macro_rules! on_backends {
     )+};
 }
 pub(crate) use on_backends;
+
+macro_rules! output {
+    () => {
+        ()
+    };
+    ($type:ty) => {
+        $type
+    };
+}
+pub(crate) use output;
+
+/// As [`on_backends`], with a value that is computed by the lanes of the chosen instructions.
+macro_rules! on_lanes {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? { |$l:ident| $value:expr })+) => {
+        $crate::lanes::on_backends! {$(
+            $(#[$doc])*
+            fn $name($($arg: $type),*) $(-> $out)? {
+                |backend| {
+                    struct Arguments<T>(T);
+
+                    impl $crate::lanes::Kernel for Arguments<($($type,)*)> {
+                        type Output = $crate::lanes::output!($($out)?);
+
+                        #[inline(always)]
+                        fn run<L: $crate::lanes::Register>(self, $l: L) -> Self::Output {
+                            let Self(($($arg,)*)) = self;
+                            $value
+                        }
+                    }
+                    backend.run(Arguments(($($arg,)*)))
+                }
+            }
+        )+}
+    };
+}
+pub(crate) use on_lanes;
 
 /// Number of accumulators of a reduction: 32 on every instruction set, so that the order of summation does not depend on it.
 pub(crate) const BLOCK: usize = 32;

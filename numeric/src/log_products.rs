@@ -3,10 +3,10 @@
 use super::elementwise::Map;
 use super::error_function::exp_minus_half_square_lanes;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, nonpositive_exp_lanes};
-use super::lanes::{BLOCK, Kernel, Lanes, Pair, Register, apart, on_backends, together};
+use super::lanes::{BLOCK, Lanes, Pair, Register, apart, on_backends, on_lanes, together};
 use super::logarithm::{TWO_52, ln_1p_lanes, ln_lanes, sigmoid_of};
 use super::normal::{INVERSE_ROOT_2_PI, LogNdtr, mills_lanes};
-use super::reduce::{fold, padded};
+use super::reduce::{combined, fold, padded};
 use bytemuck::Zeroable;
 use pulp::Scalar;
 
@@ -70,55 +70,33 @@ fn parts<F: Factors, L: Register>(l: L, x: &[f64], mut slopes: Option<&mut [f64]
     F::parts(l, to, exponent)
 }
 
-struct Sums<'a, F> {
-    x: &'a [f64],
-    stride: usize,
-    rows: usize,
-    out: &'a mut [f64],
-    factors: F,
-}
-
-impl<F: Factors> Kernel for Sums<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) {
-        let _ = self.factors;
-        let column = |c: usize| &self.x[c * self.stride..][..self.rows];
-        for (g, out) in self.out.chunks_mut(GROUP).enumerate() {
-            let [mut sums, mut exponents, mut products] = F::EMPTY.map(|empty| [empty; GROUP]);
-            for c in 0..out.len() {
-                [sums[c], exponents[c], products[c]] = parts::<F, L>(l, column(g * GROUP + c), None);
-            }
-            let registers = L::as_mut_simd_f64s(&mut sums).0.iter_mut();
-            let (exponents, products) = (L::as_simd_f64s(&exponents).0, L::as_simd_f64s(&products).0);
-            let used = out.len().div_ceil(L::F64_LANES);
-            for ((sum, &exponent), &product) in registers.zip(exponents).zip(products).take(used) {
-                *sum = F::whole(l, *sum, exponent, product);
-            }
-            for (c, (out, sum)) in out.iter_mut().zip(sums).enumerate() {
-                *out = F::checked(l, column(g * GROUP + c), sum);
-            }
+/// Sums of the first `rows` numbers of each column.
+#[inline(always)]
+fn sums<F: Factors, L: Register>(l: L, x: &[f64], stride: usize, rows: usize, out: &mut [f64]) {
+    let column = |c: usize| &x[c * stride..][..rows];
+    for (g, out) in out.chunks_mut(GROUP).enumerate() {
+        let [mut sums, mut exponents, mut products] = F::EMPTY.map(|empty| [empty; GROUP]);
+        for c in 0..out.len() {
+            [sums[c], exponents[c], products[c]] = parts::<F, L>(l, column(g * GROUP + c), None);
+        }
+        let registers = L::as_mut_simd_f64s(&mut sums).0.iter_mut();
+        let (exponents, products) = (L::as_simd_f64s(&exponents).0, L::as_simd_f64s(&products).0);
+        let used = out.len().div_ceil(L::F64_LANES);
+        for ((sum, &exponent), &product) in registers.zip(exponents).zip(products).take(used) {
+            *sum = F::whole(l, *sum, exponent, product);
+        }
+        for (c, (out, sum)) in out.iter_mut().zip(sums).enumerate() {
+            *out = F::checked(l, column(g * GROUP + c), sum);
         }
     }
 }
 
-struct SumWithSlopes<'a, F> {
-    x: &'a [f64],
-    slopes: &'a mut [f64],
-    factors: F,
-}
-
-impl<F: Factors> Kernel for SumWithSlopes<'_, F> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) -> f64 {
-        let _ = self.factors;
-        let [sum, exponent, product] = parts::<F, L>(l, self.x, Some(self.slopes));
-        let sum = F::whole(l, l.num(sum), l.num(exponent), l.num(product));
-        F::checked(l, self.x, bytemuck::cast_slice::<L::f64s, f64>(core::slice::from_ref(&sum))[0])
-    }
+#[inline(always)]
+fn sum_with_slopes<F: Factors, L: Register>(l: L, x: &[f64], slopes: &mut [f64]) -> f64 {
+    assert_eq!(x.len(), slopes.len(), "a slope per number");
+    let [sum, exponent, product] = parts::<F, L>(l, x, Some(slopes));
+    let sum = F::whole(l, l.num(sum), l.num(exponent), l.num(product));
+    F::checked(l, x, bytemuck::cast_slice::<L::f64s, f64>(core::slice::from_ref(&sum))[0])
 }
 
 // Logistic factors `1 + e^-|x|`.
@@ -128,31 +106,6 @@ impl<F: Factors> Kernel for SumWithSlopes<'_, F> {
 fn step<L: Lanes>(l: L, q: L::F, sum: L::F, x: L::F, e: L::F) -> (L::F, L::F) {
     let grown = l.fma(l.add(q, l.num(1.0)), e, q);
     (grown, l.add(sum, l.at_most(l.num(0.0), x)))
-}
-
-/// Accumulates one block, four registers at a time, and writes `sigmoid(-x)` if `slopes` is given.
-#[inline(always)]
-fn logistic_block<L: Register>(
-    l: L,
-    q: &mut L::Block,
-    sum: &mut L::Block,
-    x: &[f64; BLOCK],
-    slopes: Option<&mut [f64; BLOCK]>,
-) {
-    let (q, _) = q.as_mut().as_chunks_mut::<4>();
-    let (sum, _) = sum.as_mut().as_chunks_mut::<4>();
-    let (x, _) = L::as_simd_f64s(x).0.as_chunks::<4>();
-    let mut slopes = slopes.map(|slopes| L::as_mut_simd_f64s(slopes).0.as_chunks_mut::<4>().0.iter_mut());
-    for ((q, s), x) in q.iter_mut().zip(sum).zip(x) {
-        let four = Pair(Pair(l));
-        let x = apart(*x);
-        let e = nonpositive_exp_lanes(four, four.nonpositive(x));
-        if let Some(slope) = slopes.as_mut().and_then(Iterator::next) {
-            *slope = together(sigmoid_of(four, four.negated(x), e));
-        }
-        let (grown, total) = step(four, apart(*q), apart(*s), x, e);
-        (*q, *s) = (together(grown), together(total));
-    }
 }
 
 /// Renormalises accumulators, `1 + q = 2^k (1 + f)`: replaces `q` by `f` and returns the sum of the `k`. A `q` below 1 is left
@@ -178,28 +131,6 @@ fn joined<L: Lanes>(l: L, a: L::F, b: L::F) -> L::F {
     l.fma(a, b, l.add(a, b))
 }
 
-/// `prod (1 + q_i) - 1` in the fixed order of [`fold`]: first over registers, then over the lanes of the last one.
-#[inline(always)]
-fn product_of<L: Register>(l: L, mut q: L::Block) -> f64 {
-    let registers = q.as_mut();
-    let mut half = registers.len() / 2;
-    while half > 0 {
-        for i in 0..half {
-            registers[i] = joined(l, registers[i], registers[i + half]);
-        }
-        half /= 2;
-    }
-    let mut lanes: [f64; BLOCK] = pulp::cast(q);
-    let mut half = L::F64_LANES / 2;
-    while half > 0 {
-        for i in 0..half {
-            lanes[i] = joined(Scalar, lanes[i], lanes[i + half]);
-        }
-        half /= 2;
-    }
-    lanes[0]
-}
-
 /// `sum_i ln sigmoid(x_i) = linear - (exponent ln 2 + ln(1 + q))`; an accumulator holds its product as `1 + q`.
 struct Logistic;
 
@@ -221,7 +152,21 @@ impl Factors for Logistic {
         x: &[f64; BLOCK],
         slopes: Option<&mut [f64; BLOCK]>,
     ) {
-        logistic_block(l, q, sum, x, slopes);
+        // Four registers at a time; slopes are `sigmoid(-x)`.
+        let (q, _) = q.as_mut().as_chunks_mut::<4>();
+        let (sum, _) = sum.as_mut().as_chunks_mut::<4>();
+        let (x, _) = L::as_simd_f64s(x).0.as_chunks::<4>();
+        let mut slopes = slopes.map(|slopes| L::as_mut_simd_f64s(slopes).0.as_chunks_mut::<4>().0.iter_mut());
+        for ((q, s), x) in q.iter_mut().zip(sum).zip(x) {
+            let four = Pair(Pair(l));
+            let x = apart(*x);
+            let e = nonpositive_exp_lanes(four, four.nonpositive(x));
+            if let Some(slope) = slopes.as_mut().and_then(Iterator::next) {
+                *slope = together(sigmoid_of(four, four.negated(x), e));
+            }
+            let (grown, total) = step(four, apart(*q), apart(*s), x, e);
+            (*q, *s) = (together(grown), together(total));
+        }
     }
 
     #[inline(always)]
@@ -232,7 +177,8 @@ impl Factors for Logistic {
 
     #[inline(always)]
     fn parts<L: Register>(l: L, (q, sum): (L::Block, L::Block), exponent: f64) -> Parts {
-        [fold(l, sum), exponent, product_of(l, q)]
+        let q = combined(l, q, |a, b| joined(l, a, b), |a, b| joined(Scalar, a, b));
+        [fold(l, sum), exponent, q]
     }
 
     #[inline(always)]
@@ -274,32 +220,6 @@ fn factor<L: Lanes>(l: L, z: L::F) -> (L::F, L::F, L::F) {
     (over, b, l.choose(l.less(z, l.num(-1e10)), l.negated(z), hazard))
 }
 
-/// Accumulates one block, four registers at a time, and writes `phi(z) / Phi(z)` if `slopes` is given.
-#[inline(always)]
-fn normal_block<L: Register>(
-    l: L,
-    to: &mut Products<L>,
-    z: &[f64; BLOCK],
-    slopes: Option<&mut [f64; BLOCK]>,
-) {
-    let [overs, unders, squares] =
-        [&mut to.over, &mut to.under, &mut to.squares].map(|block| block.as_mut().as_chunks_mut::<4>().0);
-    let (z, _) = L::as_simd_f64s(z).0.as_chunks::<4>();
-    let mut slopes = slopes.map(|slopes| L::as_mut_simd_f64s(slopes).0.as_chunks_mut::<4>().0.iter_mut());
-    for (((over, under), square), z) in overs.iter_mut().zip(unders).zip(squares).zip(z) {
-        let four = Pair(Pair(l));
-        let z = apart(*z);
-        let (a, b, hazard) = factor(four, z);
-        if let Some(slope) = slopes.as_mut().and_then(Iterator::next) {
-            *slope = together(hazard);
-        }
-        *over = together(four.mul(apart(*over), a));
-        *under = together(four.mul(apart(*under), b));
-        let negative = four.at_most(four.num(0.0), z);
-        *square = together(four.fma(negative, negative, apart(*square)));
-    }
-}
-
 /// Scales positive accumulators to `[1, 2)` and returns the sum of the exponents taken out; what has overflowed stays infinite or NaN.
 #[inline(always)]
 fn renormalise<L: Register>(l: L, products: &mut L::Block) -> f64 {
@@ -310,37 +230,6 @@ fn renormalise<L: Register>(l: L, products: &mut L::Block) -> f64 {
         *u = l.mul(*u, l.float(l.shl_52(l.sub_bits(l.int(2046), biased))));
     }
     fold(l, exponents)
-}
-
-/// Product of the 32 accumulators in the order of [`fold`].
-#[inline(always)]
-fn product<B: bytemuck::Pod>(block: B) -> f64 {
-    let mut a: [f64; BLOCK] = pulp::cast(block);
-    let mut width = BLOCK / 2;
-    while width > 0 {
-        for i in 0..width {
-            a[i] *= a[i + width];
-        }
-        width /= 2;
-    }
-    a[0]
-}
-
-/// The sum if it is finite and not small; otherwise that of the terms, one by one.
-#[inline(always)]
-fn checked<L: Register>(l: L, z: &[f64], sum: f64) -> f64 {
-    if sum <= -SMALL * z.len() as f64 && sum > f64::NEG_INFINITY {
-        return sum;
-    }
-    let mut total = L::Block::zeroed();
-    let (blocks, tail) = z.as_chunks::<BLOCK>();
-    let last = padded(tail, f64::INFINITY);
-    for z in blocks.iter().chain((!tail.is_empty()).then_some(&last)) {
-        for (total, z) in total.as_mut().iter_mut().zip(L::as_simd_f64s(z).0) {
-            *total = l.add(*total, LogNdtr::apply(l, *z));
-        }
-    }
-    fold(l, total)
 }
 
 /// `sum_i ln Phi(z_i) = exponent ln 2 + ln(ratio) - squares / 2`.
@@ -360,7 +249,23 @@ impl Factors for Normal {
 
     #[inline(always)]
     fn add<L: Register>(l: L, to: &mut Products<L>, z: &[f64; BLOCK], slopes: Option<&mut [f64; BLOCK]>) {
-        normal_block(l, to, z, slopes);
+        // Four registers at a time; slopes are `phi(z) / Phi(z)`.
+        let [overs, unders, squares] =
+            [&mut to.over, &mut to.under, &mut to.squares].map(|block| block.as_mut().as_chunks_mut::<4>().0);
+        let (z, _) = L::as_simd_f64s(z).0.as_chunks::<4>();
+        let mut slopes = slopes.map(|slopes| L::as_mut_simd_f64s(slopes).0.as_chunks_mut::<4>().0.iter_mut());
+        for (((over, under), square), z) in overs.iter_mut().zip(unders).zip(squares).zip(z) {
+            let four = Pair(Pair(l));
+            let z = apart(*z);
+            let (a, b, hazard) = factor(four, z);
+            if let Some(slope) = slopes.as_mut().and_then(Iterator::next) {
+                *slope = together(hazard);
+            }
+            *over = together(four.mul(apart(*over), a));
+            *under = together(four.mul(apart(*under), b));
+            let negative = four.at_most(four.num(0.0), z);
+            *square = together(four.fma(negative, negative, apart(*square)));
+        }
     }
 
     #[inline(always)]
@@ -370,6 +275,7 @@ impl Factors for Normal {
 
     #[inline(always)]
     fn parts<L: Register>(l: L, to: Products<L>, exponent: f64) -> Parts {
+        let product = |block| combined(l, block, |a, b| l.mul(a, b), |a, b| a * b);
         [fold(l, to.squares), exponent, product(to.over) / product(to.under)]
     }
 
@@ -381,7 +287,18 @@ impl Factors for Normal {
 
     #[inline(always)]
     fn checked<L: Register>(l: L, z: &[f64], sum: f64) -> f64 {
-        checked(l, z, sum)
+        if sum <= -SMALL * z.len() as f64 && sum > f64::NEG_INFINITY {
+            return sum;
+        }
+        let mut total = L::Block::zeroed();
+        let (blocks, tail) = z.as_chunks::<BLOCK>();
+        let last = padded(tail, f64::INFINITY);
+        for z in blocks.iter().chain((!tail.is_empty()).then_some(&last)) {
+            for (total, z) in total.as_mut().iter_mut().zip(L::as_simd_f64s(z).0) {
+                *total = l.add(*total, LogNdtr::apply(l, *z));
+            }
+        }
+        fold(l, total)
     }
 }
 
@@ -397,13 +314,15 @@ macro_rules! sums {
                     out[0]
                 }
             }
+        }
 
+        on_lanes! {
             $(#[$docs])*
             ///
             /// # Panics
             /// If `x` does not hold `rows` numbers of each column that `out` has room for.
             fn $sums(x: &[f64], stride: usize, rows: usize, out: &mut [f64]) {
-                |backend| backend.run(Sums { x, stride, rows, out, factors: $factors })
+                |l| sums::<$factors, L>(l, x, stride, rows, out)
             }
 
             $(#[$doc_slopes])*
@@ -411,10 +330,7 @@ macro_rules! sums {
             /// # Panics
             /// If the lengths differ.
             fn $with_slopes(x: &[f64], slopes: &mut [f64]) -> f64 {
-                |backend| {
-                    assert_eq!(x.len(), slopes.len(), "a slope per number");
-                    backend.run(SumWithSlopes { x, slopes, factors: $factors })
-                }
+                |l| sum_with_slopes::<$factors, L>(l, x, slopes)
             }
         }
     };

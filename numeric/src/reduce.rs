@@ -1,6 +1,6 @@
 use super::elementwise::single;
 use super::exponential::nonpositive_exp_lanes;
-use super::lanes::{BLOCK, Kernel, Lanes, Pair, Register, on_backends};
+use super::lanes::{BLOCK, Kernel, Lanes, Pair, Register, on_backends, on_lanes};
 use super::logarithm::Ln1p;
 use crate::{Columns, one};
 use bytemuck::Zeroable;
@@ -20,6 +20,33 @@ pub(crate) fn fold<L: Register>(l: L, mut block: L::Block) -> f64 {
     }
     // Halves of a register are added in the same way.
     l.reduce_sum_f64s(rows[0])
+}
+
+/// The 32 accumulators combined in the order of [`fold`], first as registers, then number by number.
+#[inline(always)]
+pub(crate) fn combined<L: Register>(
+    _: L,
+    mut block: L::Block,
+    registers: impl Fn(L::f64s, L::f64s) -> L::f64s,
+    numbers: impl Fn(f64, f64) -> f64,
+) -> f64 {
+    let rows = block.as_mut();
+    let mut half = rows.len() / 2;
+    while half > 0 {
+        for r in 0..half {
+            rows[r] = registers(rows[r], rows[r + half]);
+        }
+        half /= 2;
+    }
+    let mut lanes: [f64; BLOCK] = pulp::cast(block);
+    half = L::F64_LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = numbers(lanes[i], lanes[i + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
 }
 
 /// The incomplete last block `tail`, padded with `pad`.
@@ -70,135 +97,6 @@ fn accumulate<L: Register, const N: usize>(
     sum
 }
 
-struct Sum<'a>(&'a [f64]);
-
-impl Kernel for Sum<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) -> f64 {
-        fold(l, accumulate(l, [self.0], |a, [v]| l.add(a, v)))
-    }
-}
-
-struct Dot<'a>(&'a [f64], &'a [f64]);
-
-impl Kernel for Dot<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) -> f64 {
-        fold(l, accumulate(l, [self.0, self.1], |a, [v, w]| l.fma(v, w, a)))
-    }
-}
-
-struct Axpy<'a>(f64, &'a [f64], &'a mut [f64]);
-
-impl Kernel for Axpy<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) {
-        let a = l.num(self.0);
-        let (x_body, x_tail) = L::as_simd_f64s(self.1);
-        let (y_body, y_tail) = L::as_mut_simd_f64s(self.2);
-        for (y, &x) in y_body.iter_mut().zip(x_body) {
-            *y = l.fma(a, x, *y);
-        }
-        if !x_tail.is_empty() {
-            let y = l.fma(a, l.partial_load_f64s(x_tail), l.partial_load_f64s(y_tail));
-            l.partial_store_f64s(y_tail, y);
-        }
-    }
-}
-
-/// `sum_i ((z_i - mean_i) scale_i)^2`.
-#[inline(always)]
-fn squares_scaled<L: Register>(l: L, z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
-    let step = |a, [z, mean, scale]: [L::f64s; 3]| {
-        let t = l.mul(l.sub(z, mean), scale);
-        l.fma(t, t, a)
-    };
-    fold(l, accumulate(l, [z, mean, scale], step))
-}
-
-struct SumsSquaresScaled<'a> {
-    z: MatRef<'a, f64>,
-    mean: &'a [f64],
-    scale: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl Kernel for SumsSquaresScaled<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) {
-        for (j, out) in self.out.iter_mut().enumerate() {
-            *out = squares_scaled(l, self.z.column(j), self.mean, self.scale);
-        }
-    }
-}
-
-struct SumsSquares<'a>(MatRef<'a, f64>, &'a mut [f64]);
-
-impl Kernel for SumsSquares<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) {
-        for (j, out) in self.1.iter_mut().enumerate() {
-            *out = fold(l, accumulate(l, [self.0.column(j)], |a, [v]| l.fma(v, v, a)));
-        }
-    }
-}
-
-struct WeightedSum<'a> {
-    z: MatRef<'a, f64>,
-    weights: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl Kernel for WeightedSum<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) {
-        let lanes = L::F64_LANES;
-        let (body, tail) = L::as_mut_simd_f64s(self.out);
-        let whole = body.len() * lanes;
-        for (r, out) in body.iter_mut().enumerate() {
-            let mut sum = l.num(0.0);
-            for (j, &weight) in self.weights.iter().enumerate() {
-                let z = &self.z.column(j)[r * lanes..(r + 1) * lanes];
-                sum = l.fma(l.num(weight), L::as_simd_f64s(z).0[0], sum);
-            }
-            *out = sum;
-        }
-        if !tail.is_empty() {
-            let mut sum = l.num(0.0);
-            for (j, &weight) in self.weights.iter().enumerate() {
-                sum = l.fma(l.num(weight), l.partial_load_f64s(&self.z.column(j)[whole..]), sum);
-            }
-            l.partial_store_f64s(tail, sum);
-        }
-    }
-}
-
-struct AllBelow<'a>(&'a [f64], f64);
-
-impl Kernel for AllBelow<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<L: Register>(self, l: L) -> bool {
-        // An accumulator becomes 1 at the first number that is not below the bound. A comparison with NaN is false.
-        let (bound, above) = (l.num(self.1), l.num(1.0));
-        let acc = accumulate(l, [self.0], |a, [v]| l.choose(l.less(l.magnitude(v), bound), a, above));
-        fold(l, acc) == 0.0
-    }
-}
-
 /// The largest element; NaN if any element is NaN.
 struct Largest<'a>(&'a [f64]);
 
@@ -225,15 +123,8 @@ impl Kernel for Largest<'_> {
         if !tail.is_empty() {
             look(l, &mut top, &mut poison, &padded(tail, f64::NEG_INFINITY));
         }
-        let mut top: [f64; BLOCK] = pulp::cast(top);
-        let mut width = BLOCK / 2;
-        while width > 0 {
-            for i in 0..width {
-                top[i] = if top[i] < top[i + width] { top[i + width] } else { top[i] };
-            }
-            width /= 2;
-        }
-        top[0] + fold(l, poison)
+        let top = combined(l, top, |a, b| l.choose(l.less(a, b), b, a), |a, b| if a < b { b } else { a });
+        top + fold(l, poison)
     }
 }
 
@@ -279,14 +170,14 @@ impl Kernel for Rest<'_> {
     }
 }
 
-on_backends! {
+on_lanes! {
     /// Sum, `sum_i x_i`.
     ///
     /// Every reduction of this module adds into 32 accumulators, element `i` into accumulator `i mod 32`, and adds these in a fixed
     /// order. The result depends on the numbers and the length, not on the alignment; that of `sum`, which multiplies nothing, does
     /// not depend on the backend either. Error at most `n/32 + 5` roundings. An empty slice gives 0.
     fn sum(x: &[f64]) -> f64 {
-        |backend| backend.run(Sum(x))
+        |l| fold(l, accumulate(l, [x], |a, [v]| l.add(a, v)))
     }
 
     /// Dot product, `sum_i x_i y_i`, in the order of [`sum`]; fused multiply-add on backends that have it.
@@ -298,9 +189,9 @@ on_backends! {
     /// assert_eq!(mcsa_numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
     /// ```
     fn dot(x: &[f64], y: &[f64]) -> f64 {
-        |backend| {
+        |l| {
             assert_eq!(x.len(), y.len(), "factors differ in length");
-            backend.run(Dot(x, y))
+            fold(l, accumulate(l, [x, y], |a, [v, w]| l.fma(v, w, a)))
         }
     }
 
@@ -309,22 +200,18 @@ on_backends! {
     /// # Panics
     /// If the lengths differ.
     fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
-        |backend| {
+        |l| {
             assert_eq!(x.len(), y.len(), "operands differ in length");
-            backend.run(Axpy(a, x, y));
-        }
-    }
-
-    /// Quadratic form of a mean-field Gaussian, `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]; `scale` holds the
-    /// reciprocals of the standard deviations.
-    ///
-    /// # Panics
-    /// If the lengths differ.
-    fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
-        |backend| {
-            let mut out = [0.0];
-            backend.sums_squares_scaled(one(z), mean, scale, &mut out);
-            out[0]
+            let a = l.num(a);
+            let (x_body, x_tail) = L::as_simd_f64s(x);
+            let (y_body, y_tail) = L::as_mut_simd_f64s(y);
+            for (y, &x) in y_body.iter_mut().zip(x_body) {
+                *y = l.fma(a, x, *y);
+            }
+            if !x_tail.is_empty() {
+                let y = l.fma(a, l.partial_load_f64s(x_tail), l.partial_load_f64s(y_tail));
+                l.partial_store_f64s(y_tail, y);
+            }
         }
     }
 
@@ -333,11 +220,17 @@ on_backends! {
     /// # Panics
     /// If the shapes differ.
     fn sums_squares_scaled(z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
-        |backend| {
+        |l| {
             assert_eq!(z.nrows(), mean.len(), "point and mean differ in length");
             assert_eq!(z.nrows(), scale.len(), "point and scale differ in length");
             assert_eq!(z.ncols(), out.len(), "a sum per column");
-            backend.run(SumsSquaresScaled { z, mean, scale, out });
+            for (j, out) in out.iter_mut().enumerate() {
+                let step = |a, [z, mean, scale]: [L::f64s; 3]| {
+                    let t = l.mul(l.sub(z, mean), scale);
+                    l.fma(t, t, a)
+                };
+                *out = fold(l, accumulate(l, [z.column(j), mean, scale], step));
+            }
         }
     }
 
@@ -346,9 +239,11 @@ on_backends! {
     /// # Panics
     /// If the length of `out` is not the number of columns.
     fn sums_squares(z: MatRef<'_, f64>, out: &mut [f64]) {
-        |backend| {
+        |l| {
             assert_eq!(z.ncols(), out.len(), "a sum per column");
-            backend.run(SumsSquares(z, out));
+            for (j, out) in out.iter_mut().enumerate() {
+                *out = fold(l, accumulate(l, [z.column(j)], |a, [v]| l.fma(v, v, a)));
+            }
         }
     }
 
@@ -357,9 +252,26 @@ on_backends! {
     /// # Panics
     /// If the shapes differ.
     fn weighted_sum(z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
-        |backend| {
+        |l| {
             assert_eq!((z.nrows(), z.ncols()), (out.len(), weights.len()), "a weight per column");
-            backend.run(WeightedSum { z, weights, out });
+            let lanes = L::F64_LANES;
+            let (body, tail) = L::as_mut_simd_f64s(out);
+            let whole = body.len() * lanes;
+            for (r, out) in body.iter_mut().enumerate() {
+                let mut sum = l.num(0.0);
+                for (j, &weight) in weights.iter().enumerate() {
+                    let z = &z.column(j)[r * lanes..(r + 1) * lanes];
+                    sum = l.fma(l.num(weight), L::as_simd_f64s(z).0[0], sum);
+                }
+                *out = sum;
+            }
+            if !tail.is_empty() {
+                let mut sum = l.num(0.0);
+                for (j, &weight) in weights.iter().enumerate() {
+                    sum = l.fma(l.num(weight), l.partial_load_f64s(&z.column(j)[whole..]), sum);
+                }
+                l.partial_store_f64s(tail, sum);
+            }
         }
     }
 
@@ -371,7 +283,27 @@ on_backends! {
     /// assert!(all_below(&[1.0, -2.0], 3.0) && !all_below(&[1.0, -3.0], 3.0) && !all_below(&[f64::NAN], 3.0));
     /// ```
     fn all_below(x: &[f64], bound: f64) -> bool {
-        |backend| backend.run(AllBelow(x, bound))
+        |l| {
+            // An accumulator becomes 1 at the first number that is not below the bound. A comparison with NaN is false.
+            let (bound, above) = (l.num(bound), l.num(1.0));
+            let acc = accumulate(l, [x], |a, [v]| l.choose(l.less(l.magnitude(v), bound), a, above));
+            fold(l, acc) == 0.0
+        }
+    }
+}
+
+on_backends! {
+    /// Quadratic form of a mean-field Gaussian, `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]; `scale` holds the
+    /// reciprocals of the standard deviations.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
+        |backend| {
+            let mut out = [0.0];
+            backend.sums_squares_scaled(one(z), mean, scale, &mut out);
+            out[0]
+        }
     }
 
     /// Log-sum-exp, `ln sum_i e^x_i`.

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa_core::{Error, numeric, one, same_length};
 
-use mcsa_numeric::linear::packed::{self, AddOuters, MultiplyAdd, Solve, SolveTransposed};
+use mcsa_numeric::linear::packed::{self, AddOuters, MultiplyAdd, Solve};
 use mcsa_numeric::linear::standard;
 
 /// `ln sqrt(2 pi)`.
@@ -206,7 +206,7 @@ impl View<'_> {
         match self.shape {
             Shape::Diagonal => self.solve(x),
             Shape::Lower => {
-                SolveTransposed { triangle: self.triangle, inverse: self.inverse, points: x }.run();
+                Solve { triangle: self.triangle, inverse: self.inverse, points: x }.run_transposed();
             }
         }
     }

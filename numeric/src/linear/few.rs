@@ -260,9 +260,9 @@ impl Place<'_> {
         dispatch(self);
     }
 
-    /// The points `first..first + P`.
+    /// The points `first..first + P`; returns `P`.
     #[inline(always)]
-    fn group<S: Simd, const P: usize>(&mut self, simd: S, first: usize) {
+    fn group<S: Simd, const P: usize>(&mut self, simd: S, first: usize) -> usize {
         let Self { triangle, scales, mean, eps, ref mut z } = *self;
         let dim = scales.len();
         let eps = &eps[first * dim..];
@@ -299,6 +299,7 @@ impl Place<'_> {
                 }
             }
         }
+        P
     }
 }
 
@@ -310,22 +311,10 @@ impl WithSimd for Place<'_> {
         let mut first = 0;
         while first < self.z.ncols() {
             first += match self.z.ncols() - first {
-                PLACED.. => {
-                    self.group::<S, PLACED>(simd, first);
-                    PLACED
-                }
-                5.. => {
-                    self.group::<S, 5>(simd, first);
-                    5
-                }
-                2.. => {
-                    self.group::<S, 2>(simd, first);
-                    2
-                }
-                _ => {
-                    self.group::<S, 1>(simd, first);
-                    1
-                }
+                PLACED.. => self.group::<S, PLACED>(simd, first),
+                5.. => self.group::<S, 5>(simd, first),
+                2.. => self.group::<S, 2>(simd, first),
+                _ => self.group::<S, 1>(simd, first),
             };
         }
     }

@@ -47,7 +47,7 @@ fn panel(triangle: &[f64], dim: usize, k: usize, from: usize) -> [&[f64]; PANEL]
     })
 }
 
-/// Forward substitution `x <- L^-1 x` for each point `x`; `inverse` holds the reciprocals of the diagonal, which is not read.
+/// Substitution for each point `x`; `inverse` holds the reciprocals of the diagonal, which is not read.
 pub struct Solve<'a> {
     /// Lower triangular matrix, packed by columns.
     pub triangle: &'a [f64],
@@ -58,13 +58,18 @@ pub struct Solve<'a> {
 }
 
 impl Solve<'_> {
-    /// Computes it with the instructions of this machine.
+    /// Forward substitution, `x <- L^-1 x`.
     pub fn run(self) {
-        Arch::new().dispatch(|| self.compute());
+        Arch::new().dispatch(|| self.forward());
+    }
+
+    /// Back substitution, `x <- L^-T x`.
+    pub fn run_transposed(self) {
+        Arch::new().dispatch(|| self.backward());
     }
 
     #[inline(always)]
-    fn compute(self) {
+    fn forward(self) {
         let dim = self.inverse.len();
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
@@ -87,26 +92,9 @@ impl Solve<'_> {
             }
         }
     }
-}
-
-/// Back substitution `x <- L^-T x` for each point `x`; `inverse` as in [`Solve`].
-pub struct SolveTransposed<'a> {
-    /// Lower triangular matrix, packed by columns.
-    pub triangle: &'a [f64],
-    /// Reciprocals of the diagonal, or of the scales.
-    pub inverse: &'a [f64],
-    /// The points, one after the other.
-    pub points: &'a mut [f64],
-}
-
-impl SolveTransposed<'_> {
-    /// Computes it with the instructions of this machine.
-    pub fn run(self) {
-        Arch::new().dispatch(|| self.compute());
-    }
 
     #[inline(always)]
-    fn compute(self) {
+    fn backward(self) {
         let dim = self.inverse.len();
         for k in (0..dim).step_by(PANEL).rev() {
             let end = (k + PANEL).min(dim);
@@ -267,7 +255,9 @@ fn add_tile(
     let rest = rows.remainder().chunks_exact(dim).zip(columns.remainder().chunks_exact(dim));
     for (y, x) in rows.zip(columns) {
         let y = std::array::from_fn(|p| &y[p * dim + range.start..p * dim + range.end]);
-        add_square(&mut tails, y, |c, p| x[p * dim + k + c]);
+        for (c, tail) in tails.iter_mut().enumerate() {
+            add_columns(tail, y, std::array::from_fn(|p| x[p * dim + k + c]));
+        }
     }
     for (y, x) in rest {
         for (tail, x) in tails.iter_mut().zip(&x[k..k + PANEL]) {
@@ -287,15 +277,6 @@ fn panel_mut(triangle: &mut [f64], dim: usize, k: usize) -> [&mut [f64]; PANEL] 
         rest = tail;
         &mut column[PANEL - p..]
     })
-}
-
-/// Adds the outer products of four points to four columns: `tails[c] += sum_p y[p] * x(c, p)`, in the order of `p`.
-#[inline(always)]
-fn add_square(tails: &mut [&mut [f64]; PANEL], y: [&[f64]; PANEL], x: impl Fn(usize, usize) -> f64) {
-    let n = y[0].len();
-    for (c, tail) in tails.iter_mut().enumerate() {
-        add_columns(&mut tail[..n], y, [x(c, 0), x(c, 1), x(c, 2), x(c, 3)]);
-    }
 }
 
 /// Lower triangular matrix `L` with positive diagonal, stored by columns and by rows, for solves with several right-hand sides at once.
