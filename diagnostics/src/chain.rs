@@ -2,7 +2,8 @@
 
 use statrs::function::beta::beta_reg;
 
-use crate::values::{is_constant, moments};
+use crate::interval::upper_point;
+use crate::values::{is_constant, length, moments};
 
 /// Effective sample size (ESS) of one or several chains, for the mean (Geyer 1992; Vehtari et al. 2021).
 ///
@@ -96,14 +97,9 @@ pub fn batch_ratio_limit(confidence: f64, count: usize, values: usize, batch: us
     let between = (values / batch - 1) as f64;
     let within = (values - values / batch) as f64;
     let tail = (1.0 - confidence) / count as f64;
-    // The fraction of the sum of squares between batches has a beta distribution. Bisection, so that it ends for every input.
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let share = 0.5 * (low + high);
-        let above = beta_reg(0.5 * within, 0.5 * between, 1.0 - share);
-        if above > tail { low = share } else { high = share }
-    }
-    0.5 * (low + high) * (between + within) / between
+    // The fraction of the sum of squares between batches has a beta distribution.
+    let share = upper_point(tail, |share| beta_reg(0.5 * within, 0.5 * between, 1.0 - share));
+    share * (between + within) / between
 }
 
 /// Variances within and between chains.
@@ -117,11 +113,7 @@ struct Spread {
 
 impl Spread {
     fn of<C: AsRef<[f64]>>(chains: &[C]) -> Option<Self> {
-        let n = chains.first()?.as_ref().len();
-        let sound = |c: &C| c.as_ref().len() == n && c.as_ref().iter().all(|x| x.is_finite());
-        if n < 4 || !chains.iter().all(sound) {
-            return None;
-        }
+        let n = length(chains)?;
         let first = chains[0].as_ref()[0];
         if chains.iter().all(|c| c.as_ref().iter().all(|x| *x == first)) {
             return None;

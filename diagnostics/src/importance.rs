@@ -73,11 +73,4 @@ mod tests {
         // Counter-check: a q of another variance has another divergence.
         assert!((chi_square(&weights) - (3.0 / 5.0_f64.sqrt() - 1.0)).abs() > 0.1);
     }
-
-    #[test]
-    fn what_says_nothing_is_nan() {
-        for bad in [&[][..], &[f64::NAN, 0.0], &[f64::INFINITY, 0.0], &[f64::NEG_INFINITY; 3]] {
-            assert!(importance_sample_size(bad).is_nan() && chi_square(bad).is_nan(), "{bad:?}");
-        }
-    }
 }

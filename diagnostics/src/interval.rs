@@ -30,8 +30,8 @@ pub fn simultaneous_quantile(confidence: f64, count: usize, freedom: f64) -> f64
     z + (z3 + z) / (4.0 * freedom) + (5.0 * z3 * z * z + 16.0 * z3 + 3.0 * z) / (96.0 * freedom * freedom)
 }
 
-/// Point at which a decreasing function with value 1/2 at 0 equals `tail`: bisection, so that it ends for every function.
-fn upper_point(tail: f64, falling: impl Fn(f64) -> f64) -> f64 {
+/// Point at which a function that decreases from 0 on equals `tail`: bisection, so that it ends for every function.
+pub(crate) fn upper_point(tail: f64, falling: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while falling(high) > tail && high < f64::MAX / 2.0 {
         (low, high) = (high, 2.0 * high);

@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{effective_sample_size, simultaneous_quantile};
-use crate::values::moments;
+use crate::values::{length, moments};
 
 /// Rank-normalised split R-hat (Vehtari et al. 2021): the larger of the R-hat of ranks and the R-hat of ranks of distances to
 /// the median.
@@ -88,11 +88,7 @@ pub fn split_r_hat_limit(confidence: f64, count: usize, length: usize) -> f64 {
 
 /// Both halves of every chain; the middle value of an odd length is left out.
 fn halves<C: AsRef<[f64]>>(chains: &[C]) -> Option<impl Iterator<Item = &[f64]> + Clone> {
-    let n = chains.first()?.as_ref().len();
-    let sound = |c: &C| c.as_ref().len() == n && c.as_ref().iter().all(|x| x.is_finite());
-    if n < 4 || !chains.iter().all(sound) {
-        return None;
-    }
+    let n = length(chains)?;
     Some(chains.iter().flat_map(move |c| [&c.as_ref()[..n / 2], &c.as_ref()[n - n / 2..]]))
 }
 

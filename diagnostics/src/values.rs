@@ -19,3 +19,10 @@ pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
 pub(crate) fn is_constant(values: &[f64]) -> bool {
     values.iter().all(|x| *x == values[0])
 }
+
+/// The length of the chains, if it is one, at least 4, and all values are finite.
+pub(crate) fn length<C: AsRef<[f64]>>(chains: &[C]) -> Option<usize> {
+    let n = chains.first()?.as_ref().len();
+    let sound = |c: &C| c.as_ref().len() == n && c.as_ref().iter().all(|x| x.is_finite());
+    (n >= 4 && chains.iter().all(sound)).then_some(n)
+}

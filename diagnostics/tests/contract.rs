@@ -33,6 +33,14 @@ fn broken() -> impl Strategy<Value = f64> {
     prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY])
 }
 
+#[test]
+fn no_weights_make_all_nan() {
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    for w in [&[][..], &[nan, 0.0], &[inf, 0.0], &[-inf; 3], &[-inf; 100]] {
+        assert!(of_weights(w).iter().all(|x| x.is_nan()), "{w:?}: {:?}", of_weights(w));
+    }
+}
+
 proptest! {
     #[test]
     fn a_broken_draw_makes_all_nan(mut chains in chains(), at: prop::sample::Index, bad in broken()) {

@@ -138,11 +138,12 @@ impl Clusters {
         for (c, half) in halves.iter_mut().enumerate().take(count) {
             *half = 0.5 * mcsa_core::numeric::dot(centres.row(c), centres.row(c));
         }
-        let (mut products, mut work) = (vec![0.0; stride * GROUP], vec![0.0; centres.multiply_work_len()]);
+        let (mut products, mut work) =
+            (vec![0.0; stride * GROUP], vec![0.0; centres.view().multiply_work_len()]);
         self.sizes.fill(0);
         for (rows, assignment) in rows.chunks(d * GROUP).zip(self.assignment.chunks_mut(GROUP)) {
             let products = &mut products[..stride * assignment.len()];
-            centres.multiply(rows.chunks_exact(d), products, &mut work);
+            centres.view().multiply(rows.chunks_exact(d), products, &mut work);
             for (products, assignment) in products.chunks_exact(stride).zip(assignment) {
                 let at = first_largest(products, &halves);
                 *assignment = at;

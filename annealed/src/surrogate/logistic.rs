@@ -200,7 +200,7 @@ impl Surrogate for LogisticSurrogate {
             params: self.num_weights() + n * learned,
             memory: self.weights_len() + stride * learned,
             tape: stride,
-            work: self.points.multiply_work_len() + 4 * stride,
+            work: self.points.view().multiply_work_len() + 4 * stride,
             ..Sizes::default()
         }
     }

@@ -126,13 +126,13 @@ impl<L: Link> Likelihood<L> {
     /// columns.
     pub(crate) fn work_len(&self, columns: usize) -> usize {
         let group = columns.clamp(2, GROUP);
-        2 * (self.block_rows() + self.weights()) * group + self.signed.multiply_work_len()
+        2 * (self.block_rows() + self.weights()) * group + self.signed.view().multiply_work_len()
     }
 
     /// Adds the log likelihood at the weights `z[from..]` of each column to the entry of `out`.
     pub(crate) fn add_logs(&self, z: MatRef<'_, f64>, from: usize, out: &mut [f64], mut work: &mut [f64]) {
         let d = self.weights();
-        let packed = borrow(&mut work, self.signed.multiply_work_len());
+        let packed = borrow(&mut work, self.signed.view().multiply_work_len());
         for (g, out) in out.chunks_mut(GROUP).enumerate() {
             for block in self.signed.view().blocks(BLOCK) {
                 let stride = block.padded_rows();
@@ -156,7 +156,7 @@ impl<L: Link> Likelihood<L> {
         mut work: &mut [f64],
     ) {
         let (d, most) = (self.weights(), z.ncols().min(GROUP));
-        let packed = borrow(&mut work, self.signed.multiply_work_len());
+        let packed = borrow(&mut work, self.signed.view().multiply_work_len());
         let [margins, slopes] = [(); 2].map(|()| borrow(&mut work, self.block_rows() * most));
         let [gradients, sums] = [(); 2].map(|()| borrow(&mut work, d * most));
         for (g, out) in out.chunks_mut(GROUP).enumerate() {
@@ -185,7 +185,7 @@ impl<L: Link> Likelihood<L> {
 
     /// Product of the Hessian at the weights `w` with the vector `v`, written to `out`.
     pub(crate) fn hessian_vector_into(&self, w: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
-        let packed = borrow(&mut work, self.signed.multiply_work_len());
+        let packed = borrow(&mut work, self.signed.view().multiply_work_len());
         let products = borrow(&mut work, 2 * self.block_rows());
         let memory = borrow(&mut work, self.block_rows());
         let part = borrow(&mut work, out.len());

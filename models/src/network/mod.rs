@@ -118,7 +118,7 @@ impl NeuralRegression {
             let place = if keeps_all { begin * stride } else { 0 };
             let units = &mut units[place..place + group * stride];
             let rows = (begin..begin + group).map(|h| &first[h * d..(h + 1) * d]);
-            self.inputs.multiply(rows, units, packed);
+            self.inputs.view().multiply(rows, units, packed);
             for (unit, &weight) in units.chunks_exact(stride.max(1)).zip(&second[begin..begin + group]) {
                 add_rectified(scale * weight, unit, errors);
             }
@@ -139,13 +139,13 @@ impl LogDensity for NeuralRegression {
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
         let (stride, d) = (self.inputs.padded_rows(), self.inputs.columns());
-        stride * (self.hidden.max(GROUP) + 1) + self.inputs.multiply_work_len() + GROUP * d
+        stride * (self.hidden.max(GROUP) + 1) + self.inputs.view().multiply_work_len() + GROUP * d
     }
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
         let stride = self.inputs.padded_rows();
-        let packed = borrow(&mut work, self.inputs.multiply_work_len());
+        let packed = borrow(&mut work, self.inputs.view().multiply_work_len());
         let errors = borrow(&mut work, stride);
         let units = borrow(&mut work, stride * GROUP.min(self.hidden));
         self.errors_into(z, units, errors, packed);
@@ -166,7 +166,7 @@ impl Gradient for NeuralRegression {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
         let (stride, d, scale) = (self.inputs.padded_rows(), self.inputs.columns(), self.output_scale());
-        let packed = borrow(&mut work, self.inputs.multiply_work_len());
+        let packed = borrow(&mut work, self.inputs.view().multiply_work_len());
         let errors = borrow(&mut work, stride);
         let units = borrow(&mut work, stride * self.hidden);
         self.errors_into(z, units, errors, packed);
@@ -194,7 +194,7 @@ impl Gradient for NeuralRegression {
                 let h = g * GROUP + u;
                 of_second[h] = rectify_back(second[h], unit, errors);
             }
-            self.inputs.pull_back(units, out.len() / d, out);
+            self.inputs.view().pull_back(units, out.len() / d, out);
         }
         let shrink = -z[0].exp();
         for (g, &w) in gradient[2..].iter_mut().zip(weights) {

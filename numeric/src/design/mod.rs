@@ -88,27 +88,7 @@ impl Panels {
         self.by_row.row(i)
     }
 
-    /// Length of the lent memory that [`Panels::multiply`] needs.
-    pub fn multiply_work_len(&self) -> usize {
-        self.view().multiply_work_len()
-    }
-
-    /// `out <- X [w_0 ... w_C-1]` for at most [`GROUP`] columns, each of length [`Panels::padded_rows`]; the padding rows are 0.
-    pub fn multiply<'a>(
-        &self,
-        weights: impl ExactSizeIterator<Item = &'a [f64]>,
-        out: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.view().multiply(weights, out, work);
-    }
-
-    /// `out <- X^T S` for at most [`GROUP`] columns; entries of `slopes` in padding rows have no effect if they are finite.
-    pub fn pull_back(&self, slopes: &[f64], columns: usize, out: &mut [f64]) {
-        self.view().pull_back(slopes, columns, out);
-    }
-
-    /// The packed entries.
+    /// The packed entries, for products.
     #[inline]
     pub fn view(&self) -> View<'_> {
         View { packed: &self.packed, rows: self.rows(), columns: self.columns() }
@@ -156,12 +136,12 @@ impl<'a> View<'a> {
         padded(self.rows)
     }
 
-    /// [`Panels::multiply_work_len`].
+    /// Length of the lent memory that [`View::multiply`] needs.
     pub fn multiply_work_len(self) -> usize {
         self.columns() * GROUP
     }
 
-    /// [`Panels::multiply`].
+    /// `out <- X [w_0 ... w_C-1]` for at most [`GROUP`] columns, each of length [`View::padded_rows`]; the padding rows are 0.
     pub fn multiply<'w>(
         self,
         weights: impl ExactSizeIterator<Item = &'w [f64]>,
@@ -183,7 +163,7 @@ impl<'a> View<'a> {
         Arch::new().dispatch(Product { x: self, weights: packed, columns, out });
     }
 
-    /// [`Panels::pull_back`].
+    /// `out <- X^T S` for at most [`GROUP`] columns; entries of `slopes` in padding rows have no effect if they are finite.
     pub fn pull_back(self, slopes: &[f64], columns: usize, out: &mut [f64]) {
         assert!(columns <= GROUP && slopes.len() == columns * self.padded_rows(), "one group of columns");
         assert_eq!(out.len(), columns * self.columns(), "a gradient per column");
@@ -433,12 +413,12 @@ mod tests {
             let weights: Vec<Vec<f64>> =
                 (0..GROUP).map(|c| (0..d).map(|k| ((c + 2 * k) % 5) as f64 / 7.0 - 0.3).collect()).collect();
             let slopes: Vec<f64> = (0..GROUP * rows).map(|at| (at % 13) as f64 / 13.0).collect();
-            let (mut work, mut alone) = (vec![0.0; x.multiply_work_len()], vec![0.0; rows]);
+            let (mut work, mut alone) = (vec![0.0; x.view().multiply_work_len()], vec![0.0; rows]);
             for columns in 1..=GROUP {
                 let mut out = vec![f64::NAN; columns * rows];
-                x.multiply(weights[..columns].iter().map(|w| &w[..]), &mut out, &mut work);
+                x.view().multiply(weights[..columns].iter().map(|w| &w[..]), &mut out, &mut work);
                 for (c, out) in out.chunks_exact(rows).enumerate() {
-                    x.multiply(std::iter::once(&weights[c][..]), &mut alone, &mut work);
+                    x.view().multiply(std::iter::once(&weights[c][..]), &mut alone, &mut work);
                     assert_eq!(alone, out, "{n} x {d}, column {c} of {columns}");
                     for (i, out) in out.iter().enumerate().take(n) {
                         let sum: f64 = x.row(i).iter().zip(&weights[c]).map(|(x, w)| x * w).sum();
@@ -446,10 +426,10 @@ mod tests {
                     }
                 }
                 let mut out = vec![f64::NAN; columns * d];
-                x.pull_back(&slopes[..columns * rows], columns, &mut out);
+                x.view().pull_back(&slopes[..columns * rows], columns, &mut out);
                 for (c, out) in out.chunks_exact(d).enumerate() {
                     let (slopes, mut alone) = (&slopes[c * rows..(c + 1) * rows], vec![0.0; d]);
-                    x.pull_back(slopes, 1, &mut alone);
+                    x.view().pull_back(slopes, 1, &mut alone);
                     assert_eq!(alone, out, "{n} x {d}, column {c} of {columns}");
                     for (k, out) in out.iter().enumerate() {
                         let sum: f64 = (0..n).map(|i| x.row(i)[k] * slopes[i]).sum();
