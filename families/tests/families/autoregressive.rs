@@ -37,7 +37,7 @@ fn moved(mut params: Vec<f64>) -> Vec<f64> {
 
 fn case(q: Flow) -> Case<Flow> {
     let params = moved(begin(&q));
-    Case::new(q, params).with_draws(1 << 15)
+    Case { draws: 1 << 15, ..Case::new(q, params) }
 }
 
 fn maf() -> Vec<Case<Flow>> {

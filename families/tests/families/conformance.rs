@@ -12,7 +12,7 @@ use crate::altered::meter;
 /// A family at parameters of this size, with at most `2^draws` draws.
 fn case<F: Family>(family: F, size: f64, draws: u32) -> Case<F> {
     let params = (0..family.num_params()).map(|k| size * (k as f64 * 1.3).sin()).collect();
-    Case::new(family, params).with_draws(1 << draws)
+    Case { draws: 1 << draws, ..Case::new(family, params) }
 }
 
 /// Size of a triangle's parameters.

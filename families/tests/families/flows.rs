@@ -23,7 +23,7 @@ fn spline(mask: Mask, hidden: &[usize]) -> Layer {
 fn case(flow: Flow) -> Case<Flow> {
     let len = flow.num_params();
     let params = (0..len).map(|k| 0.5 * (1.3 * k as f64 + 0.4).sin()).collect();
-    Case::new(flow, params).with_draws(1 << 15)
+    Case { draws: 1 << 15, ..Case::new(flow, params) }
 }
 
 fn flow(dim: usize, base: impl Into<Base>, layers: Vec<Layer>) -> Case<Flow> {
@@ -98,7 +98,7 @@ fn knots(params: &[f64], z_1: &[f64]) -> Vec<f64> {
 fn with_knots() -> [Case<Flow>; 2] {
     [1, 2].map(|dim| {
         let (flow, params) = linear_spline(dim);
-        let case = Case::new(flow, params).with_draws(1 << 15);
+        let case = Case { draws: 1 << 15, ..Case::new(flow, params) };
         case.with_knots(|_, params, z, i| if i == 0 { knots(params, &z[1..]) } else { vec![] })
     })
 }
@@ -122,7 +122,7 @@ fn unusual_splines_are_splines() {
         let coupling = Coupling { mask: Mask::Even, hidden: vec![3], map };
         let flow = Flow::new(3, Gauss, vec![Layer::Coupling(coupling), Layer::ActNorm]).expect("a flow");
         let params: Vec<f64> = (0..flow.num_params()).map(|k| size * (1.3 * k as f64 + 0.4).sin()).collect();
-        let case = Case::new(flow.clone(), params.clone()).with_seed(Seed::new(bins as u64));
+        let case = Case { seed: Seed::new(bins as u64), ..Case::new(flow.clone(), params.clone()) };
         assert_eq!(batch_equals_columns(&case), Ok(()));
         if size < 2.0 && bound > 0.1 {
             assert_eq!(score_is_gradient(&case), Ok(()), "{bins} bins");

@@ -163,7 +163,7 @@ fn linear() -> [Case<LinearRegression>; 2] {
             covariance: Some(posterior.covariance()),
         };
         let case = Case::new(target).with_centre(posterior.mean().to_vec()).with_spread(0.2);
-        case.with_truth(truth).with_uniforms(|target, z, u| {
+        Case { truth: Some(truth), ..case }.with_uniforms(|target, z, u| {
             gaussian_uniforms(&target.posterior().expect("known"), z, u);
         })
     })

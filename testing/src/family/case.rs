@@ -3,7 +3,7 @@
 use crate::law::LeftOut;
 use faer::{Mat, MatRef};
 use mcsa_core::numeric::quadrature::Map;
-use mcsa_core::{Columns, Error, Family, Parametric, Seed, Stream};
+use mcsa_core::{Columns, Error, Family, Parametric, Reparameterised, Seed, Stream};
 
 use super::LAWS;
 
@@ -59,12 +59,6 @@ impl<F> Case<F> {
         Self { knots: Some(knots), ..self }
     }
 
-    /// This case with at most `draws` draws per law: fewer draws give less power.
-    #[must_use]
-    pub fn with_draws(self, draws: usize) -> Self {
-        Self { draws, ..self }
-    }
-
     /// This case without one law, for a reason that the report repeats.
     ///
     /// ```
@@ -85,12 +79,6 @@ impl<F> Case<F> {
     #[must_use]
     pub fn with_map(self, map: Map) -> Self {
         Self { map, ..self }
-    }
-
-    /// This case with another seed, hence other points.
-    #[must_use]
-    pub fn with_seed(self, seed: Seed) -> Self {
-        Self { seed, ..self }
     }
 
     pub(super) fn stream(&self, name: &str) -> Stream {
@@ -180,6 +168,20 @@ fn away(x: f64, knots: &[f64], margin: f64) -> f64 {
     let margin = low.zip(high).map_or(margin, |(low, high)| margin.min(0.25 * (high - low)));
     let x = low.map_or(x, |low| x.max(low + margin));
     high.map_or(x, |high| x.min(high - margin))
+}
+
+/// Draws of the noise, and the points to which it is transported.
+pub(super) fn transported<F: Reparameterised>(
+    case: &Case<F>,
+    columns: usize,
+    stream: &mut Stream,
+) -> (Mat<f64>, Mat<f64>) {
+    let family = &case.family;
+    let mut noise = Mat::full(family.noise_dim(), columns, f64::NAN);
+    let mut z = Mat::full(family.dim(), columns, f64::NAN);
+    family.sample_noise_into(std::slice::from_mut(stream), noise.as_mut());
+    family.transport(&case.params, noise.as_ref(), z.as_mut(), &mut case.work(columns));
+    (noise, z)
 }
 
 /// Matrix of standard normals.

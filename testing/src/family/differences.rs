@@ -1,17 +1,16 @@
 //! Laws of derivatives, by comparison with extrapolated finite differences.
 
 use faer::Mat;
-use mcsa_core::{Columns, Family, Reparameterised};
+use mcsa_core::{Columns, Family, Parametric, Reparameterised};
 
-use super::case::normals;
+use super::case::{normals, transported};
 use super::{Case, Failure};
 use crate::law::{Direction, ROUNDING, directions, is_slope, is_slope_in_the_tails, slope, slopes, unit};
 
 /// Compares `gradients[j] . v` with the derivative of `values(params + t v)[j]` at `t = 0`, for several directions `v`.
-pub(super) fn compare<F>(
+pub(super) fn compare<F: Parametric>(
     law: &'static str,
     case: &Case<F>,
-    admits: impl Fn(&[f64]) -> bool,
     gradients: &[Vec<f64>],
     mut values: impl FnMut(&[f64]) -> Vec<f64>,
 ) -> Result<(), Failure> {
@@ -20,7 +19,7 @@ pub(super) fn compare<F>(
     for direction in directions("param", &vec![1.0; params.len()], 0, &mut case.stream("directions")) {
         let found = slopes(gradients.len(), 0.0, |t| {
             direction.move_into(params, t, &mut moved);
-            admits(&moved).then(|| values(&moved))
+            case.family.check(&moved).is_ok().then(|| values(&moved))
         });
         for (j, (slope, gradient)) in found.into_iter().zip(gradients).enumerate() {
             is_slope(law, || format!("{}, column {j}", direction.name), direction.dot(gradient), slope)?;
@@ -38,9 +37,8 @@ pub(super) fn compare<F>(
 /// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     let z = case.points(5);
-    let admits = |params: &[f64]| case.family.check(params).is_ok();
     let scores = case.scores(z.as_ref());
-    compare("score_is_gradient", case, admits, &scores, |params| case.log_probs(params, z.as_ref()))
+    compare("score_is_gradient", case, &scores, |params| case.log_probs(params, z.as_ref()))
 }
 
 /// `add_pullbacks` is the gradient in lambda of `cotangent . t(lambda, eps)`, at five draws of the noise; method as in
@@ -51,8 +49,7 @@ pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Result<(), Failure> {
 pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     let family = &case.family;
     let mut stream = case.stream("pullback");
-    let mut noise = Mat::zeros(family.noise_dim(), 5);
-    family.sample_noise_into(std::slice::from_mut(&mut stream), noise.as_mut());
+    let (noise, _) = transported(case, 5, &mut stream);
     let cotangents = normals(family.dim(), 5, &mut stream);
     let gradient = |j: usize| {
         let mut gradient = vec![0.0; family.num_params()];
@@ -61,8 +58,7 @@ pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Fa
         gradient
     };
     let gradients: Vec<_> = (0..5).map(gradient).collect();
-    let admits = |params: &[f64]| family.check(params).is_ok();
-    compare("pullback_is_gradient", case, admits, &gradients, |params| {
+    compare("pullback_is_gradient", case, &gradients, |params| {
         let mut z = Mat::full(family.dim(), 5, f64::NAN);
         family.transport(params, noise.as_ref(), z.as_mut(), &mut case.work(5));
         let product =
@@ -105,8 +101,7 @@ pub fn entropy_gradient_is_gradient<F: Reparameterised>(case: &Case<F>) -> Resul
     let mut gradient = vec![1.0; family.num_params()];
     family.add_entropy_gradient(&case.params, 2.0, &mut gradient, &mut case.work(1));
     gradient.iter_mut().for_each(|g| *g = 0.5 * (*g - 1.0));
-    let admits = |params: &[f64]| family.check(params).is_ok();
-    compare("entropy_gradient_is_gradient", case, admits, &[gradient], |params| {
+    compare("entropy_gradient_is_gradient", case, &[gradient], |params| {
         vec![family.entropy(params, &mut case.work(1))]
     })
 }

@@ -4,7 +4,7 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Family, Reparameterised};
 
-use super::case::normals;
+use super::case::{normals, transported};
 use super::{Case, Failure};
 use crate::law::{near, same_bits, same_columns};
 
@@ -63,11 +63,7 @@ pub fn draws_follow_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure
 /// # Errors
 /// If a mean differs from zero; the failure names the parameter.
 pub fn transport_follows_the_density<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
-    let (family, columns) = (&case.family, count(case));
-    let mut noise = Mat::full(family.noise_dim(), columns, f64::NAN);
-    let mut z = Mat::full(family.dim(), columns, f64::NAN);
-    family.sample_noise_into(&mut [case.stream("noise")], noise.as_mut());
-    family.transport(&case.params, noise.as_ref(), z.as_mut(), &mut case.work(columns));
+    let (_, z) = transported(case, count(case), &mut case.stream("noise"));
     mean_score_is_zero("transport_follows_the_density", case, z.as_ref())
 }
 
@@ -170,10 +166,7 @@ pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Res
     let (family, params) = (&case.family, &case.params);
     let mut stream = case.stream("transport");
     for columns in SIZES {
-        let mut noise = Mat::zeros(family.noise_dim(), columns);
-        family.sample_noise_into(std::slice::from_mut(&mut stream), noise.as_mut());
-        let mut together = Mat::full(family.dim(), columns, f64::NAN);
-        family.transport(params, noise.as_ref(), together.as_mut(), &mut case.work(columns));
+        let (noise, together) = transported(case, columns, &mut stream);
         let mut alone = Mat::full(family.dim(), columns, f64::NAN);
         for j in 0..columns {
             let point = alone.as_mut().subcols_mut(j, 1);

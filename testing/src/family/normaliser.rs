@@ -153,7 +153,7 @@ const LARGEST: usize = 64;
 
 /// Normalised density around `centre`, in coordinates `y = C^T (z - centre)`: a product of densities on lines, or a function of
 /// `|y|` alone. The shapes are interpolated from slices of the family's density; the normalisers are computed in this module.
-pub(super) struct Reference {
+struct Reference {
     centre: Vec<f64>,
     /// Lower triangular factor of a precision matrix `C C^T`.
     c: Mat<f64>,
@@ -172,7 +172,7 @@ impl Reference {
     /// The candidate with the least `error`, from draws `z` of the family. Candidates are a product along the axes (exact for
     /// independent coordinates), a product and an elliptical density around the mode (exact for Gaussians and t), and both with the
     /// mean and covariance of the draws, where the product takes averages of slices through draws as its margins.
-    pub(super) fn nearest<F: Family>(
+    fn nearest<F: Family>(
         case: &Case<F>,
         z: MatRef<'_, f64>,
         mut error: impl FnMut(&Self) -> f64,
@@ -221,10 +221,8 @@ impl Reference {
         let mut this = Self::around(centre, c, Shape::Product(vec![]));
         let whitened: Vec<Vec<f64>> = (0..z.ncols()).map(|j| this.whiten(z.column(j))).collect();
         let line = |i: usize| {
-            let (median, width) = spread(whitened.iter().map(|y| y[i]).collect());
             let along = |t: f64| (std::f64::consts::FRAC_PI_2 * t.sinh()).sinh();
-            let nodes: Vec<f64> =
-                (-NODES..=NODES).map(|k| median + width * along(f64::from(k) * STEP)).collect();
+            let nodes = nodes(whitened.iter().map(|y| y[i]).collect(), along);
             let mut direction = vec![0.0; z.nrows()];
             direction[i] = 1.0;
             let slice = |from: &[f64], offset: f64| {
@@ -251,9 +249,7 @@ impl Reference {
         z: MatRef<'_, f64>,
     ) -> Option<Self> {
         let mut this = Self::around(centre, c, Shape::Product(vec![]));
-        let (median, width) = spread((0..z.ncols()).map(|j| norm(&this.whiten(z.column(j))).ln()).collect());
-        let nodes: Vec<f64> =
-            (-NODES..=NODES).map(|k| median + width * (f64::from(k) * STEP).sinh()).collect();
+        let nodes = nodes((0..z.ncols()).map(|j| norm(&this.whiten(z.column(j))).ln()).collect(), f64::sinh);
         let mut logs: Vec<f64> = nodes.iter().map(|s| s * z.nrows() as f64).collect();
         let mut stream = case.stream("directions of the reference");
         for _ in 0..4 {
@@ -302,7 +298,7 @@ impl Reference {
         x
     }
 
-    pub(super) fn log_density(&self, z: &[f64]) -> f64 {
+    fn log_density(&self, z: &[f64]) -> f64 {
         let y = self.whiten(z);
         let log_r: f64 = match &self.shape {
             Shape::Product(lines) => lines.iter().zip(&y).map(|(line, &y)| line.log_density(y)).sum(),
@@ -314,7 +310,7 @@ impl Reference {
         log_r + self.constant
     }
 
-    pub(super) fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
         let y: Vec<f64> = match &self.shape {
             Shape::Product(lines) => lines.iter().map(|line| line.quantile(stream.uniform())).collect(),
             Shape::Elliptical(line) => {
@@ -325,6 +321,12 @@ impl Reference {
         let moves = self.unwhiten(&y);
         z.iter_mut().zip(&self.centre).zip(moves).for_each(|((z, centre), step)| *z = centre + step);
     }
+}
+
+/// Nodes around the median of values, in units of their spread.
+fn nodes(values: Vec<f64>, along: impl Fn(f64) -> f64) -> Vec<f64> {
+    let (median, width) = spread(values);
+    (-NODES..=NODES).map(|k| median + width * along(f64::from(k) * STEP)).collect()
 }
 
 fn norm(y: &[f64]) -> f64 {
@@ -384,7 +386,7 @@ fn cloud(z: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
 }
 
 /// Normalised density whose logarithm is linear between nodes, and `-inf` outside them.
-pub(super) struct Line {
+struct Line {
     nodes: Vec<f64>,
     logs: Vec<f64>,
     below: Vec<f64>,
@@ -392,7 +394,7 @@ pub(super) struct Line {
 
 impl Line {
     /// Density proportional to `exp(logs)` at ascending `nodes`. `None` if the mass is zero or infinite.
-    pub(super) fn new(nodes: Vec<f64>, mut logs: Vec<f64>) -> Option<Self> {
+    fn new(nodes: Vec<f64>, mut logs: Vec<f64>) -> Option<Self> {
         let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !top.is_finite() {
             return None;
@@ -414,14 +416,14 @@ impl Line {
     }
 
     /// Mean of densities with the same nodes.
-    pub(super) fn average(lines: &[Self]) -> Option<Self> {
+    fn average(lines: &[Self]) -> Option<Self> {
         let nodes = lines.first()?.nodes.clone();
         let mean = |k: usize| lines.iter().map(|line| line.logs[k].exp()).sum::<f64>().ln();
         let logs = (0..nodes.len()).map(mean).collect();
         Self::new(nodes, logs)
     }
 
-    pub(super) fn log_density(&self, x: f64) -> f64 {
+    fn log_density(&self, x: f64) -> f64 {
         let k = self.nodes.partition_point(|&node| node <= x);
         if k == 0 || k == self.nodes.len() || self.below[k] == self.below[k - 1] {
             return f64::NEG_INFINITY;
@@ -431,7 +433,7 @@ impl Line {
     }
 
     /// Quantile function: the point below which the mass is `u`.
-    pub(super) fn quantile(&self, u: f64) -> f64 {
+    fn quantile(&self, u: f64) -> f64 {
         let k = self.below.partition_point(|&below| below <= u).clamp(1, self.nodes.len() - 1);
         let rest = (u - self.below[k - 1]) / (self.below[k] - self.below[k - 1]);
         let slope = self.logs[k] - self.logs[k - 1];

@@ -46,8 +46,7 @@ pub fn push_gradient_is_gradient<F: Pushforward>(case: &Case<F>) -> Result<(), F
             gradient
         };
         let gradients: Vec<_> = (0..5).map(gradient).collect();
-        let admits = |params: &[f64]| family.check(params).is_ok();
-        compare("push_gradient_is_gradient", case, admits, &gradients, |params| {
+        compare("push_gradient_is_gradient", case, &gradients, |params| {
             let (z, log_q) = push(case, params, noise.as_ref());
             let on_z = |j: usize| -> f64 {
                 z.as_ref().column(j).iter().zip(cotangents.as_ref().column(j)).map(|(a, b)| a * b).sum()

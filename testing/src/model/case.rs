@@ -45,7 +45,8 @@ pub struct Case<P> {
     pub seed: Seed,
     /// Distribution functions, needed for targets with exact draws.
     pub uniforms: Option<Uniforms<P>>,
-    /// Normaliser and moments, needed for the laws of a truth.
+    /// Normaliser and moments, needed for [`normaliser_is_integral`](super::normaliser_is_integral) and
+    /// [`moments_are_integrals`](super::moments_are_integrals).
     pub truth: Option<Truth>,
     /// Number of scattered probes of [`density_is_never_nan`](super::density_is_never_nan); the numbers of probes on the grid, the
     /// axes and the rays follow from it.
@@ -118,15 +119,8 @@ impl<P: LogDensity> Case<P> {
         Self { uniforms: Some(uniforms), ..self }
     }
 
-    /// Sets normaliser and moments for [`normaliser_is_integral`](super::normaliser_is_integral) and
-    /// [`moments_are_integrals`](super::moments_are_integrals).
-    #[must_use]
-    pub fn with_truth(self, truth: Truth) -> Self {
-        Self { truth: Some(truth), ..self }
-    }
-
     pub(super) fn truth(&self, law: &'static str) -> Result<&Truth, Failure> {
-        let missing = || Failure::new(law, "the case", "normaliser and moments: Case::with_truth", "none");
+        let missing = || Failure::new(law, "the case", "normaliser and moments: Case::truth", "none");
         self.truth.as_ref().ok_or_else(missing)
     }
 
