@@ -14,13 +14,8 @@ use crate::{
 /// Costs of estimators are compared in evaluations, never in seconds alone. Counting changes no computed value.
 ///
 /// ```
-/// use mcsa_core::{Counted, LogDensity};
-/// struct Flat;
-/// impl LogDensity for Flat {
-///     fn dim(&self) -> usize { 1 }
-///     fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 { 0.0 }
-/// }
-/// let target = Counted::new(Flat);
+/// use mcsa_core::{Counted, LogDensity, from_fn};
+/// let target = Counted::new(from_fn(1, |_| 0.0));
 /// target.log_densities(mcsa_core::batch(&[0.0; 5], 1, 5), &mut [0.0; 5], &mut []);
 /// assert_eq!(target.counts().log_density, 5);
 /// ```
@@ -107,13 +102,8 @@ impl<T> Counted<T> {
     /// are not counted either.
     ///
     /// ```
-    /// use mcsa_core::{Counted, LogDensity};
-    /// # struct Flat;
-    /// # impl LogDensity for Flat {
-    /// #     fn dim(&self) -> usize { 1 }
-    /// #     fn log_density(&self, _: &[f64], _: &mut [f64]) -> f64 { 0.0 }
-    /// # }
-    /// let target = Counted::new(Flat);
+    /// use mcsa_core::{Counted, LogDensity, from_fn};
+    /// let target = Counted::new(from_fn(1, |_| 0.0));
     /// target.log_density(&[0.0], &mut []);
     /// target.uncounted(|| target.log_density(&[1.0], &mut []));
     /// assert_eq!(target.counts().log_density, 1);

@@ -183,12 +183,6 @@ pub fn digamma_of_one(x: f64) -> f64 {
 ///
 /// Polynomials about the zeros at 1 and 2, the recurrence to 10, Stirling's series beyond. Error at most 5 ulp,
 /// also near the zeros. 0 gives `+inf`; NaN gives NaN. Negative numbers give NaN, because no density of this project needs them.
-///
-/// ```
-/// let mut x = [5.0];
-/// mcsa_numeric::ln_gamma(&mut x);
-/// assert!((x[0] - 24.0_f64.ln()).abs() < 1e-15);
-/// ```
 pub fn ln_gamma(x: &mut [f64]) {
     for v in x {
         *v = ln_gamma_of_one(*v);

@@ -61,23 +61,14 @@ pub mod quadrature;
 mod reduce;
 
 pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
-pub use error_function::{erf, erf_into, erfc, erfc_into, erfcx, erfcx_into};
-pub use exponential::{exp, exp_into, expm1, expm1_into, tanh, tanh_into};
+pub use error_function::*;
+pub use exponential::*;
 pub use gamma::{digamma, ln_gamma};
 pub use lanes::{Backend, vectorised};
-pub use log_products::{
-    sum_log_ndtr, sum_log_ndtr_with_slopes, sum_log_sigmoid, sum_log_sigmoid_with_slopes, sums_log_ndtr,
-    sums_log_sigmoid,
-};
-pub use logarithm::{
-    ln, ln_1p, ln_1p_exp, ln_1p_exp_into, ln_1p_into, ln_expm1, ln_expm1_into, ln_into, log_sigmoid,
-    log_sigmoid_into, sigmoid, sigmoid_into,
-};
-pub use normal::{log_ndtr, log_ndtr_into, ndtr_hazard, ndtr_hazard_into};
-pub use reduce::{
-    all_below, axpy, dot, log_sum_exp, sum, sum_squares_scaled, sums_squares, sums_squares_scaled,
-    weighted_sum,
-};
+pub use log_products::*;
+pub use logarithm::*;
+pub use normal::*;
+pub use reduce::*;
 
 pub mod scalar {
     //! Elementary functions of one number, bit-identical to the slice functions on this machine.

@@ -130,13 +130,6 @@ elementwise! {
     ///
     /// Near `ln 2`, where the function is 0, the absolute error is at most 2e-16; elsewhere the error is at most 3.5 ulp. The
     /// function tends to `ln x` for small `x` and to `x` for large `x`. 0 gives `-inf`, negative numbers and NaN give NaN.
-    ///
-    /// ```
-    /// let mut x = [800.0, 1e-300];
-    /// mcsa_numeric::ln_expm1(&mut x);
-    /// assert_eq!(x[0], 800.0);
-    /// assert!((x[1] - 1e-300_f64.ln()).abs() < 1e-12);
-    /// ```
     ln_expm1, ln_expm1_into, LnExpm1 = |l, x| ln_expm1_lanes(l, x)
 }
 
@@ -215,12 +208,6 @@ elementwise! {
     /// Log sigmoid, `ln(1 / (1 + e^-x))`, in place: minus the softplus of `-x`.
     ///
     /// Error at most 2 ulp. `-inf` gives `-inf`, `+inf` gives `-0`, NaN stays NaN.
-    ///
-    /// ```
-    /// let mut x = [0.0, -1000.0];
-    /// mcsa_numeric::log_sigmoid(&mut x);
-    /// assert_eq!(x, [-std::f64::consts::LN_2, -1000.0]);
-    /// ```
     log_sigmoid, log_sigmoid_into, LogSigmoid = |l, x| l.negated(softplus_lanes(l, l.negated(x)))
 }
 

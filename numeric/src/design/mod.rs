@@ -212,14 +212,12 @@ impl WithSimd for Product<'_> {
         let widest = if S::F64_LANES >= 8 { GROUP } else { 2 };
         let mut first = 0;
         while first < self.columns {
-            let left = (self.columns - first).min(widest);
-            let take = match left {
+            first += match (self.columns - first).min(widest) {
                 GROUP.. => self.block::<S, GROUP>(simd, first),
                 5.. => self.block::<S, 5>(simd, first),
                 2.. => self.block::<S, 2>(simd, first),
                 _ => self.block::<S, 1>(simd, first),
             };
-            first += take;
         }
     }
 }
@@ -287,13 +285,10 @@ impl WithSimd for Pullback<'_> {
         let widest = if S::F64_LANES >= 8 { 4 } else { 2 };
         let mut first = 0;
         while first < self.columns {
-            let left = (self.columns - first).min(widest);
-            first += if left >= 4 {
-                self.features::<S, 4>(simd, first)
-            } else if left >= 2 {
-                self.features::<S, 2>(simd, first)
-            } else {
-                self.features::<S, 1>(simd, first)
+            first += match (self.columns - first).min(widest) {
+                4.. => self.features::<S, 4>(simd, first),
+                2.. => self.features::<S, 2>(simd, first),
+                _ => self.features::<S, 1>(simd, first),
             };
         }
     }
@@ -304,13 +299,10 @@ impl Pullback<'_> {
     fn features<S: Simd, const C: usize>(&mut self, simd: S, column: usize) -> usize {
         let mut k = 0;
         while k < self.x.columns() {
-            let left = self.x.columns() - k;
-            k += if left >= 4 {
-                self.block::<S, C, 4>(simd, column, k)
-            } else if left >= 2 {
-                self.block::<S, C, 2>(simd, column, k)
-            } else {
-                self.block::<S, C, 1>(simd, column, k)
+            k += match self.x.columns() - k {
+                4.. => self.block::<S, C, 4>(simd, column, k),
+                2.. => self.block::<S, C, 2>(simd, column, k),
+                _ => self.block::<S, C, 1>(simd, column, k),
             };
         }
         C

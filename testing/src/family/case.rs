@@ -48,12 +48,6 @@ impl<F> Case<F> {
     }
 
     /// This case for a score that has kinks or jumps, at `knots`.
-    ///
-    /// ```
-    /// use mcsa_families::MeanField; use mcsa_testing::family::Case;
-    /// let case = Case::new(MeanField::new(1), vec![0.0; 2]).with_knots(|_, params, _, i| vec![params[i]]);
-    /// assert!(case.knots.is_some());
-    /// ```
     #[must_use]
     pub fn with_knots(self, knots: Knots<F>) -> Self {
         Self { knots: Some(knots), ..self }
