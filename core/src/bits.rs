@@ -47,9 +47,6 @@ pub mod scalar {
     use super::*;
 
     /// Writes sixteen hexadecimal digits.
-    ///
-    /// # Errors
-    /// If the serialiser fails.
     pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         encode([*value].into_iter()).serialize(serializer)
     }
@@ -71,9 +68,6 @@ pub mod vector {
     use super::*;
 
     /// Writes one string of hexadecimal digits.
-    ///
-    /// # Errors
-    /// If the serialiser fails.
     pub fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
         encode(values.iter().copied()).serialize(serializer)
     }
@@ -100,9 +94,6 @@ pub mod matrix {
     }
 
     /// Writes the shape, then the entries column by column.
-    ///
-    /// # Errors
-    /// If the serialiser fails.
     pub fn serialize<S: Serializer>(matrix: &Mat<f64>, serializer: S) -> Result<S::Ok, S::Error> {
         let (rows, columns) = (matrix.nrows(), matrix.ncols());
         let mut values = String::with_capacity(16 * rows * columns);
@@ -150,9 +141,6 @@ pub mod decimal {
     const WORDS: [(&str, f64); 3] = [("inf", f64::INFINITY), ("-inf", f64::NEG_INFINITY), ("nan", f64::NAN)];
 
     /// Writes a number, or a word if it is not finite.
-    ///
-    /// # Errors
-    /// If the serialiser fails.
     pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         let is_it = |known: f64| known == *value || (known.is_nan() && value.is_nan());
         match WORDS.iter().find(|(_, known)| is_it(*known)) {

@@ -15,7 +15,8 @@ use crate::{Error, Stream, all_finite, each_column, same_length};
 /// methods of either trait.
 ///
 /// Every slice `params` must have passed [`check`](Parametric::check) before any method of these traits is called with it;
-/// [`FamilyProposal`](crate::FamilyProposal) and the loop of a fit make sure of that.
+/// [`FamilyProposal`](crate::FamilyProposal) and the loop of a fit make sure of that. Methods for batches panic if the shapes differ, or
+/// the lanes do not divide the columns.
 pub trait Parametric: Send + Sync {
     /// The dimension of a point; of a block family, the dimension of the latent point of one datum.
     fn dim(&self) -> usize;
@@ -54,18 +55,12 @@ pub trait Parametric: Send + Sync {
 /// single-point methods call the batched ones with one column, so the result of a point is bit-identical whatever the batch.
 pub trait Family: Parametric {
     /// `log q_lambda` of each column of `z`, written to `log_q`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]);
 
     /// Draws every column of `z` from `q_lambda` and writes the log densities of the draws, which cost nothing extra here, to
     /// `log_q`.
     ///
     /// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l`, in that order.
-    ///
-    /// # Panics
-    /// If the shapes differ, or the lanes do not divide the columns.
     fn sample_into(
         &self,
         params: &[f64],
@@ -78,9 +73,6 @@ pub trait Family: Parametric {
     /// Weighted sum of scores, `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, added in the order of `j`.
     ///
     /// If `log q_lambda` is `-inf`, the score does not exist, and the result may not be finite.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn add_scores(
         &self,
         params: &[f64],
@@ -94,9 +86,6 @@ pub trait Family: Parametric {
     /// before the column is drawn, and the parameters of member k are the k-th part of `members`. The points are those of
     /// [`sample_into`](Family::sample_into) for one column after the other. `false`, and nothing is drawn, if the family has no faster
     /// way than that; `work` as for a batch of these columns.
-    ///
-    /// # Panics
-    /// If the shapes differ, or the lanes do not divide the columns.
     fn sample_members_into(
         &self,
         _members: &[f64],
@@ -146,15 +135,9 @@ pub trait Reparameterised: Family {
     }
 
     /// Transforms noise into points, `z_j = t(lambda, eps_j)`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn transport(&self, params: &[f64], noise: MatRef<'_, f64>, z: MatMut<'_, f64>, work: &mut [f64]);
 
     /// Pathwise gradient, `gradient += sum_j (d t(lambda, eps_j) / d lambda)^T cotangents_j`, added in the order of `j`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn add_pullbacks(
         &self,
         params: &[f64],
@@ -165,9 +148,6 @@ pub trait Reparameterised: Family {
     );
 
     /// Gradient in z, `slopes_j += weight * d/dz log q_lambda(z_j)` for each column `j`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn add_slopes(
         &self,
         params: &[f64],
@@ -229,9 +209,6 @@ pub trait Pushforward: Parametric {
     }
 
     /// Transforms noise into points, `z_j = t(lambda, eps_j)`, and writes `log q_lambda(z_j)` to `log_q`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn push(
         &self,
         params: &[f64],
@@ -247,9 +224,6 @@ pub trait Pushforward: Parametric {
     /// gradient += sum_j  (d t(lambda, eps_j) / d lambda)^T cotangents_j
     ///                  + weights[j] * d/dlambda [ log q_lambda(t(lambda, eps_j)) ]
     /// ```
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn add_push_gradients(
         &self,
         params: &[f64],
@@ -273,9 +247,6 @@ pub trait Pushforward: Parametric {
     /// so that weights `p(z) / q_lambda(eps)` have the mean Z under every p. Lanes are those of
     /// [`Family::sample_into`](Family::sample_into). `noise` is memory for a noise per point; its content afterwards is not
     /// specified.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn sample_reverse_into(
         &self,
         params: &[f64],
@@ -294,9 +265,6 @@ pub trait Pushforward: Parametric {
     /// changed.
     ///
     /// Override it if the reverse sweep can use again what the forward sweep computed.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     #[expect(clippy::too_many_arguments, reason = "arguments of both methods")]
     fn push_and_add_gradients(
         &self,

@@ -171,9 +171,6 @@ impl<'a, F: Family + ?Sized> FamilyProposal<'a, F> {
     }
 
     /// Weighted sum of scores, `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, as [`Family::add_scores`].
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn add_scores(&mut self, z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
         self.family.add_scores(self.params, z, weights, gradient, self.work);
     }

@@ -7,7 +7,8 @@ use crate::{Columns, ColumnsMut, Error, Named, Stream};
 /// Target density: an unnormalised log density on `R^d`.
 ///
 /// A model with constrained parameters maps `R^d` to its own space and adds the log-Jacobian of the map.
-/// `-inf` means outside the support; NaN is a fault of the model, which kernels reject and count.
+/// `-inf` means outside the support; NaN is a fault of the model, which kernels reject and count. Methods for batches panic if the
+/// shapes differ.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
@@ -34,9 +35,6 @@ pub trait LogDensity: Send + Sync {
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64;
 
     /// `log p` of each column of `z`, written to `out`. Override it if a matrix product makes a batch faster.
-    ///
-    /// # Panics
-    /// If the length of `out` is not the number of columns of `z`.
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         assert_eq!(z.ncols(), out.len(), "a density per column");
         for (j, out) in out.iter_mut().enumerate() {
@@ -58,9 +56,6 @@ pub trait Gradient: LogDensity {
 
     /// Gradient and `log p` of each column of `z`, written to `gradients` and `out`. Override it if a matrix product makes a batch
     /// faster.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn gradients_into(
         &self,
         z: MatRef<'_, f64>,
@@ -146,7 +141,8 @@ where
     }
 }
 
-/// Target with a prior and one likelihood term per datum, `log p(z) = log_prior(z) + sum_i log_likelihood_at([i], z)`.
+/// Target with a prior and one likelihood term per datum, `log p(z) = log_prior(z) + sum_i log_likelihood_at([i], z)`. Methods panic if
+/// a row is not less than [`num_data`](Self::num_data).
 pub trait Separable: LogDensity {
     /// The number of data.
     fn num_data(&self) -> usize;
@@ -155,9 +151,6 @@ pub trait Separable: LogDensity {
     fn log_prior(&self, z: &[f64], work: &mut [f64]) -> f64;
 
     /// Log likelihood of the data in `rows`; a row listed twice counts twice.
-    ///
-    /// # Panics
-    /// If a row is not less than [`num_data`](Self::num_data).
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64;
 }
 
@@ -176,9 +169,6 @@ pub trait Subsampled: Separable {
 
     /// `gradient += scale * d/dz sum_{i in rows} l_i(z)`; returns the sum `sum_{i in rows} l_i(z)`, not scaled. A row listed twice
     /// counts twice.
-    ///
-    /// # Panics
-    /// If a row is not less than [`num_data`](Separable::num_data).
     fn add_gradient_at(
         &self,
         rows: &[usize],
@@ -192,9 +182,6 @@ pub trait Subsampled: Separable {
     fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]);
 
     /// `out += scale * (d^2/dz^2 sum_{i in rows} l_i(z)) v`. A row listed twice counts twice.
-    ///
-    /// # Panics
-    /// If a row is not less than [`num_data`](Separable::num_data).
     fn add_hessian_vector_at(
         &self,
         rows: &[usize],

@@ -102,9 +102,6 @@ macro_rules! elementwise {
         }
 
         #[doc = concat!("[`", stringify!($name), "`] of `x`, written to `out`.")]
-        ///
-        /// # Panics
-        /// If the lengths differ.
         #[inline]
         pub fn $into(x: &[f64], out: &mut [f64]) {
             $crate::elementwise::into($crate::Backend::best(), $map, x, out);

@@ -7,7 +7,7 @@
 //! Each function has three forms: `f(&mut x)` in place, `f_into(&x, &mut out)`, and [`scalar`]`::f(x)` of one number. On one
 //! backend the three forms give bit-identical results for equal arguments, whatever the neighbours of a number, and whatever the
 //! length and alignment of the slice: the last, incomplete register runs through the same code, masked. Reductions add in a fixed
-//! order (see [`sum()`]). Nothing allocates.
+//! order (see [`sum()`]). Nothing allocates. Lengths or shapes that differ panic.
 //!
 //! # Accuracy
 //!

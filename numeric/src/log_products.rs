@@ -318,17 +318,11 @@ macro_rules! sums {
 
         on_lanes! {
             $(#[$docs])*
-            ///
-            /// # Panics
-            /// If `x` does not hold `rows` numbers of each column that `out` has room for.
             fn $sums(x: &[f64], stride: usize, rows: usize, out: &mut [f64]) {
                 |l| sums::<$factors, L>(l, x, stride, rows, out)
             }
 
             $(#[$doc_slopes])*
-            ///
-            /// # Panics
-            /// If the lengths differ.
             fn $with_slopes(x: &[f64], slopes: &mut [f64]) -> f64 {
                 |l| sum_with_slopes::<$factors, L>(l, x, slopes)
             }

@@ -182,9 +182,6 @@ on_lanes! {
 
     /// Dot product, `sum_i x_i y_i`, in the order of [`sum`]; fused multiply-add on backends that have it.
     ///
-    /// # Panics
-    /// If the lengths differ.
-    ///
     /// ```
     /// assert_eq!(mcsa_numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
     /// ```
@@ -196,9 +193,6 @@ on_lanes! {
     }
 
     /// Scaled vector addition, `y_i += a x_i`; fused multiply-add on backends that have it.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
         |l| {
             assert_eq!(x.len(), y.len(), "operands differ in length");
@@ -216,9 +210,6 @@ on_lanes! {
     }
 
     /// [`sum_squares_scaled`] of each column of `z`, written to `out`, bit-identical to single calls.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn sums_squares_scaled(z: MatRef<'_, f64>, mean: &[f64], scale: &[f64], out: &mut [f64]) {
         |l| {
             assert_eq!(z.nrows(), mean.len(), "point and mean differ in length");
@@ -235,9 +226,6 @@ on_lanes! {
     }
 
     /// [`dot`] of each column of `z` with itself, written to `out`, bit-identical to single calls.
-    ///
-    /// # Panics
-    /// If the length of `out` is not the number of columns.
     fn sums_squares(z: MatRef<'_, f64>, out: &mut [f64]) {
         |l| {
             assert_eq!(z.ncols(), out.len(), "a sum per column");
@@ -248,9 +236,6 @@ on_lanes! {
     }
 
     /// Weighted sum of columns, `out_i = sum_j weights_j z_ij`, bit-identical to [`axpy`] of each column in order.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn weighted_sum(z: MatRef<'_, f64>, weights: &[f64], out: &mut [f64]) {
         |l| {
             assert_eq!((z.nrows(), z.ncols()), (out.len(), weights.len()), "a weight per column");
@@ -295,9 +280,6 @@ on_lanes! {
 on_backends! {
     /// Quadratic form of a mean-field Gaussian, `sum_i ((z_i - mean_i) scale_i)^2`, in the order of [`sum`]; `scale` holds the
     /// reciprocals of the standard deviations.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn sum_squares_scaled(z: &[f64], mean: &[f64], scale: &[f64]) -> f64 {
         |backend| {
             let mut out = [0.0];

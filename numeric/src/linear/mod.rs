@@ -1,6 +1,6 @@
 //! Linear algebra in a fixed order of summation: the bits of a column do not depend on the columns beside it.
 //!
-//! A general matrix product chooses its blocks by shape and cannot promise that.
+//! A general matrix product chooses its blocks by shape and cannot promise that. Lengths that do not fit each other panic.
 //!
 //! * [`packed`]: lower triangular matrices packed by columns; [`few`]: the same for few dimensions, in registers.
 //! * [`Triangle`]: solves with a lower triangular matrix for several right-hand sides.

@@ -8,9 +8,6 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// `C += A B`; `A` is `rows x depth`, `B` is `depth x columns`, all column-major. With a batch as `B` it evaluates a layer of a
 /// network.
-///
-/// # Panics
-/// If the lengths do not fit these shapes.
 pub fn add_product(rows: usize, depth: usize, a: &[f64], b: &[f64], c: &mut [f64]) {
     assert_eq!(a.len(), rows * depth, "A is rows x depth");
     if rows == 0 || depth == 0 {
@@ -22,9 +19,6 @@ pub fn add_product(rows: usize, depth: usize, a: &[f64], b: &[f64], c: &mut [f64
 
 /// `C += sum_j a_j b_j^T` in the order of `j`; points `a_j` have `rows` numbers, `b_j` have `columns`. It is the gradient of a
 /// layer.
-///
-/// # Panics
-/// If the lengths do not fit these shapes.
 pub fn add_outers(rows: usize, columns: usize, a: &[f64], b: &[f64], c: &mut [f64]) {
     assert_eq!(c.len(), rows * columns, "C is rows x columns");
     if rows == 0 || columns == 0 {

@@ -35,17 +35,11 @@ const FUNCTIONS: usize = 2;
 /// Each statistic is compared with its standard error; the bound is wide enough that all together have a false alarm of 6e-7.
 /// The power is stated as the correlation of the two factors that is detected with probability 0.9. One dimension has no
 /// dependence, and the law holds without a test.
-///
-/// # Errors
-/// If a mean differs from zero; the failure names the coordinates.
 pub fn draws_depend_as_the_density<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
     dependence("draws_depend_as_the_density", case, draws(case, "dependence"))
 }
 
 /// Coordinates of transported noise depend on each other as in [`draws_depend_as_the_density`].
-///
-/// # Errors
-/// If a mean differs from zero; the failure names the coordinates.
 pub fn transport_depends_as_the_density<F: Reparameterised>(
     case: &Case<F>,
 ) -> Result<Option<Power>, Failure> {
@@ -228,17 +222,11 @@ const PILOT: usize = 4096;
 /// a draw about a scale (`2 d` for Gaussians). The number of draws is chosen so that `e` = 0.008 is detected with probability 0.9,
 /// as far as [`Case::draws`] allows; the false alarm is 6e-7. An error in one of `d` coordinates alone is detected if it is `d`
 /// times as large.
-///
-/// # Errors
-/// If the scale differs; the failure names its relative error.
 pub fn draws_have_their_scale<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
     scale("draws_have_their_scale", case, draws(case, "scale"))
 }
 
 /// Transported noise has the scale of the density, as in [`draws_have_their_scale`].
-///
-/// # Errors
-/// If the scale differs; the failure names its relative error.
 pub fn transport_has_its_scale<F: Reparameterised>(case: &Case<F>) -> Result<Option<Power>, Failure> {
     scale("transport_has_its_scale", case, transported(case, "scale of transport"))
 }

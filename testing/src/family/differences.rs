@@ -32,9 +32,6 @@ pub(super) fn compare<F: Parametric>(
 ///
 /// Differences and tolerance are those of [`is_slope`]: central differences with steps 1/8, 1/16, .., extrapolated. Of more than
 /// 48 parameters, 16 are tested alone, and all together in three mixed directions.
-///
-/// # Errors
-/// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     let z = case.points(5);
     let scores = case.scores(z.as_ref());
@@ -43,9 +40,6 @@ pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Result<(), Failure> {
 
 /// `add_pullbacks` is the gradient in lambda of `cotangent . t(lambda, eps)`, at five draws of the noise; method as in
 /// [`score_is_gradient`].
-///
-/// # Errors
-/// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     let family = &case.family;
     let mut stream = case.stream("pullback");
@@ -69,9 +63,6 @@ pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Fa
 
 /// `add_slopes` adds `weight` times the gradient of `log_prob` in the point, at five points, to the existing values. Tolerances as
 /// in [`score_is_gradient`]; at most 16 coordinates are tested.
-///
-/// # Errors
-/// If a derivative differs; the failure names the column, the coordinate and the derivative by differences.
 pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "slope_is_gradient";
     let (family, params) = (&case.family, &case.params);
@@ -93,9 +84,6 @@ pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failu
 }
 
 /// `add_entropy_gradient` adds `weight` times the gradient of `entropy` to the existing values; method as in [`score_is_gradient`].
-///
-/// # Errors
-/// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn entropy_gradient_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     let family = &case.family;
     let mut gradient = vec![1.0; family.num_params()];
@@ -113,9 +101,6 @@ const LINES: usize = 4;
 /// `add_scores` is the gradient of `log_probs` in lambda in the tails: at 4 to 1000 interquartile ranges from the median on either
 /// side, on two lines in random directions and on two along axes, compared with differences by [`is_slope_in_the_tails`]. Points where
 /// the log density is `-inf` are skipped.
-///
-/// # Errors
-/// If a derivative differs; the failure names the point and the parameter.
 pub fn score_holds_in_the_tails<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "score_holds_in_the_tails";
     let (family, params, dim) = (&case.family, &case.params, case.family.dim());

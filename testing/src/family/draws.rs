@@ -9,9 +9,6 @@ use super::{Case, Failure};
 use crate::law::{near, same_bits, same_columns};
 
 /// The log densities that `sample_into` returns equal the `log_probs` of its draws, within 1e-10 of their size (above one).
-///
-/// # Errors
-/// If a density differs; the failure names the column.
 pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     let (z, log_q) = case.draw(32, &mut case.stream("density"));
     let again = case.log_probs(&case.params, z.as_ref());
@@ -23,9 +20,6 @@ pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Result<(), Failure
 }
 
 /// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l` in order, with the bits of single draws.
-///
-/// # Errors
-/// If a bit differs; the failure names the number of lanes and the column.
 pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "lanes_draw_their_columns";
     let (family, columns) = (&case.family, 12);
@@ -50,18 +44,12 @@ pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Result<(), Failure
 /// The mean score of draws is zero within 6 standard errors, for each parameter: false alarm 2e-9 each.
 ///
 /// 16384 draws; 1024 if there are more than 64 parameters.
-///
-/// # Errors
-/// If a mean differs from zero; the failure names the parameter.
 pub fn draws_follow_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     let (z, _) = case.draw(count(case), &mut case.stream("follow"));
     mean_score_is_zero("draws_follow_the_density", case, z.as_ref())
 }
 
 /// The mean score of transported noise is zero, as in [`draws_follow_the_density`].
-///
-/// # Errors
-/// If a mean differs from zero; the failure names the parameter.
 pub fn transport_follows_the_density<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     let (_, z) = transported(case, count(case), &mut case.stream("noise"));
     mean_score_is_zero("transport_follows_the_density", case, z.as_ref())
@@ -101,9 +89,6 @@ pub(super) fn mean(values: &[f64]) -> (f64, f64) {
 
 /// If the family has a reflection, a point and its image have equal log densities, and the image of the image is the point, both
 /// within 1e-10 of their size (above one).
-///
-/// # Errors
-/// If a density or a coordinate differs; the failure names the column.
 pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "reflection_keeps_the_density";
     let z = case.points(8);
@@ -130,9 +115,6 @@ const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
 
 /// `log_probs` and `add_scores` of a batch are bit-identical to single-column calls, for 0 to 13 columns. A third of the weights is
 /// zero, and the gradient is not empty before the call.
-///
-/// # Errors
-/// If a bit differs; the failure names the batch size and the column or parameter.
 pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
@@ -158,9 +140,6 @@ pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
 }
 
 /// `transport`, `add_slopes` and `add_pullbacks` of a batch are bit-identical to single-column calls, for 0 to 13 columns.
-///
-/// # Errors
-/// If a bit differs; the failure names the batch size and the coordinate or parameter.
 pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "transport_batch_equals_columns";
     let (family, params) = (&case.family, &case.params);

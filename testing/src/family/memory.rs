@@ -67,9 +67,6 @@ laws_of_memory! {
 
 /// `check` admits the parameters of the case and refuses invalid ones: too short, too long, or with a NaN or an infinity
 /// at any position (of more than 64 positions, 64 are tested).
-///
-/// # Errors
-/// If `check` refuses the parameters of the case or admits invalid ones; the failure names them.
 pub fn bad_params_are_refused<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "bad_params_are_refused";
     let mut params = case.params.clone();

@@ -2,7 +2,7 @@
 //!
 //! To check a [`Family`](mcsa_core::Family) of your own, put it at some parameters into a [`Case`] and call
 //! [`check`], or let [`family_suite!`](crate::family_suite) write one test per law. A law that does not hold returns a [`Failure`] instead of
-//! panicking, so that a test can also demand that a wrong family fails.
+//! panicking, so that a test can also demand that a wrong family fails. It names the place, such as the parameter or the column.
 //!
 //! ```
 //! use mcsa_families::MeanField; use mcsa_testing::family;

@@ -31,9 +31,6 @@ const TERMS: f64 = 200.0;
 /// power states the size that is detected. False alarm 6e-7. If the two densities hardly overlap, the law holds without a test
 /// (infinite power size). In one and two dimensions [`density_integrates_to_one`](super::density_integrates_to_one) computes the
 /// integral to 1e-9, and this law is skipped unless that law is left out.
-///
-/// # Errors
-/// If the log normaliser differs from zero; the failure names it.
 pub fn density_is_normalised<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
     const LAW: &str = "density_is_normalised";
     let dim = case.family.dim();

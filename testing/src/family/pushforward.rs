@@ -29,9 +29,6 @@ fn push<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) 
 
 /// `add_push_gradients` is the gradient in lambda of `cotangent . t(lambda, eps) + weight log q(t(lambda, eps))`, at five
 /// draws of the noise, for both terms together and each alone; method as in [`score_is_gradient`](super::score_is_gradient).
-///
-/// # Errors
-/// If a derivative differs; the failure names the parameter and the derivative by differences.
 pub fn push_gradient_is_gradient<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
     let family = &case.family;
     let noise = noise(case, 5);
@@ -90,9 +87,6 @@ fn log_noise_density<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatR
 /// (2e-9).
 ///
 /// If noise and point have different dimensions, the law holds without a test.
-///
-/// # Errors
-/// If a number differs; the failure names the noise.
 pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "push_follows_the_density";
     const SCALE: f64 = 0.8;
@@ -132,9 +126,6 @@ pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Result<(), Fa
 
 /// `push` and `add_push_gradients` of a batch are bit-identical to single-column calls, for 0 to 29 columns, and
 /// lanes draw the noise of their columns in order.
-///
-/// # Errors
-/// If a bit differs; the failure names the batch size and the coordinate or parameter.
 pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "push_batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
@@ -176,9 +167,6 @@ pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Result<(), F
 }
 
 /// A pushforward that is also a family has the same log density in both roles, within 1e-10 of its size (above one).
-///
-/// # Errors
-/// If a log density differs; the failure names the column.
 pub fn push_knows_its_density<F: Family + Pushforward>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "push_knows_its_density";
     let (z, log_q) = push(case, &case.params, noise(case, 32).as_ref());

@@ -10,9 +10,6 @@ use crate::law::near;
 const TOLERANCE: f64 = 1e-9;
 
 /// `int q = 1`, in dimension one and two. In other dimensions the law holds without a test.
-///
-/// # Errors
-/// If the integral differs; the failure names it.
 pub fn density_integrates_to_one<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "density_integrates_to_one";
     let Some(totals) = totals(case) else { return Ok(()) };
@@ -23,9 +20,6 @@ pub fn density_integrates_to_one<F: Family>(case: &Case<F>) -> Result<(), Failur
 /// `E_q[d/dlambda log q] = 0`, in dimension one and two. In other dimensions the law holds without a test.
 ///
 /// The tolerance is 1e-9, times the root of `E |score|^2` over draws if that exceeds one.
-///
-/// # Errors
-/// If a mean differs from zero; the failure names the first such parameter.
 pub fn scores_have_mean_zero<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "scores_have_mean_zero";
     let Some(totals) = totals(case) else { return Ok(()) };
@@ -40,9 +34,6 @@ pub fn scores_have_mean_zero<F: Family>(case: &Case<F>) -> Result<(), Failure> {
 
 /// `entropy = -E_q[log q]`: by quadrature in dimension one and two, and in every dimension by the mean over
 /// 4096 draws, within 6 standard errors (false alarm 2e-9).
-///
-/// # Errors
-/// If the entropy differs; the failure names both numbers.
 pub fn entropy_is_mean_surprise<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "entropy_is_mean_surprise";
     let entropy = case.family.entropy(&case.params, &mut case.work(1));

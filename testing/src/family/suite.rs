@@ -52,17 +52,11 @@ pub fn report_pushforward<F: Pushforward>(case: &Case<F>) -> Report {
 }
 
 /// `Ok` if [`report`] finds no failure.
-///
-/// # Errors
-/// If a law does not hold: the first such law.
 pub fn check<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     report(case).first_failure()
 }
 
 /// `Ok` if [`report_pushforward`] finds no failure.
-///
-/// # Errors
-/// If a law does not hold: the first such law.
 pub fn check_pushforward<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
     report_pushforward(case).first_failure()
 }
