@@ -25,48 +25,50 @@ pub struct Counted<T> {
     counters: [AtomicU64; KINDS],
 }
 
-/// Kind of an evaluation, as in [`Counts`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Evaluation {
-    /// Log density of a target.
-    LogDensity,
-    /// Gradient of a target.
-    Gradient,
-    /// Product of a Hessian with a vector.
-    HessianVector,
-    /// Likelihood of one datum.
-    Term,
-    /// Log density of a family.
-    LogProb,
-    /// Draw from a family.
-    Sample,
-    /// Score of a family.
-    Score,
-    /// Gradient of a family's log density in z.
-    Slope,
+/// Kinds of evaluations, with the field of [`Counts`] that is their number.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident: $field:ident,)*) => {
+        /// Kind of an evaluation, as in [`Counts`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Evaluation {
+            $(#[doc = concat!("One of [`Counts::", stringify!($field), "`].")] $kind,)*
+        }
+
+        const KINDS: usize = [$(Evaluation::$kind),*].len();
+
+        /// Numbers of evaluations, by kind; a batch of `n` points counts `n`.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl<T> Counted<T> {
+            /// The counts since construction or the last [`reset`](Self::reset).
+            pub fn counts(&self) -> Counts {
+                let numbers = self.numbers();
+                Counts { $($field: numbers[Evaluation::$kind as usize],)* }
+            }
+        }
+    };
 }
 
-const KINDS: usize = 8;
-
-/// Numbers of evaluations, by kind; a batch of `n` points counts `n`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+kinds! {
     /// Evaluations of the target's log density alone.
-    pub log_density: u64,
+    LogDensity: log_density,
     /// Evaluations of the target's gradient, each of which includes the log density.
-    pub gradient: u64,
+    Gradient: gradient,
     /// Products of the target's Hessian with a vector.
-    pub hessian_vector: u64,
+    HessianVector: hessian_vector,
     /// Likelihood terms of single data: values, gradients and products with Hessians, outside of the evaluations above.
-    pub terms: u64,
+    Term: terms,
     /// Evaluations of the family's log density.
-    pub log_prob: u64,
+    LogProb: log_prob,
     /// Draws from the family or, for reparameterised families, of its noise.
-    pub sample: u64,
+    Sample: sample,
     /// Scores of the family, and pullbacks of gradients through its reparameterisation.
-    pub score: u64,
+    Score: score,
     /// Gradients `d/dz log q` of the family's log density in z.
-    pub slope: u64,
+    Slope: slope,
 }
 
 impl<T> Counted<T> {
@@ -82,13 +84,6 @@ impl<T> Counted<T> {
 
     fn numbers(&self) -> [u64; KINDS] {
         self.counters.each_ref().map(|counter| counter.load(Relaxed))
-    }
-
-    /// The counts since construction or the last [`reset`](Self::reset).
-    pub fn counts(&self) -> Counts {
-        // In the order of the kinds.
-        let [log_density, gradient, hessian_vector, terms, log_prob, sample, score, slope] = self.numbers();
-        Counts { log_density, gradient, hessian_vector, terms, log_prob, sample, score, slope }
     }
 
     /// Sets all counts to zero.

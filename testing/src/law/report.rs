@@ -98,30 +98,23 @@ impl Check {
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { law, measured, place, power } = self;
-        let word = match measured {
-            Measured::Refused(_) => "refused",
-            Measured::LeftOut(_) => "left out",
-            _ if self.holds() => "holds",
-            _ => "FAILS",
-        };
-        write!(f, "{word:<6} {law:<24} ")?;
         let holds = self.holds();
-        match measured {
+        let (judged, at_most, above) = if holds { ("holds", "<=", ">") } else { ("FAILS", ">", "<=") };
+        let (word, text) = match measured {
             Measured::Exact { error, tolerance } => {
-                let sign = if holds { "<=" } else { ">" };
-                write!(f, "error {error:.2e} {sign} {tolerance:.1e}")?;
+                (judged, format!("error {error:.2e} {at_most} {tolerance:.1e}"))
             }
             Measured::PValue { p_value, level, draws, tests } => {
-                let sign = if holds { ">" } else { "<=" };
-                write!(f, "p {p_value:.2e} {sign} {level:.1e} ({draws} draws, {tests} tests)")?;
+                (judged, format!("p {p_value:.2e} {above} {level:.1e} ({draws} draws, {tests} tests)"))
             }
-            Measured::Held => write!(f, "no violation")?,
+            Measured::Held => (judged, "no violation".into()),
             Measured::Failed(Failure { place, found, expected, .. }) => {
-                write!(f, "{place}: found {found}, expected {expected}")?;
+                (judged, format!("{place}: found {found}, expected {expected}"))
             }
-            Measured::Refused(error) => write!(f, "{error}")?,
-            Measured::LeftOut(reason) => write!(f, "{reason}")?,
-        }
+            Measured::Refused(error) => ("refused", error.to_string()),
+            Measured::LeftOut(reason) => ("left out", reason.to_string()),
+        };
+        write!(f, "{word:<6} {law:<24} {text}")?;
         if !place.is_empty() {
             write!(f, ", at {place}")?;
         }
