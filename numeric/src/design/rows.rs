@@ -193,12 +193,12 @@ mod tests {
     }
 
     #[test]
-    fn every_backend_multiplies_chosen_rows() {
+    fn every_backend_multiplies_and_adds_chosen_rows() {
         for columns in [0, 1, 5, 8, 18, 33] {
             let x = matrix(9, columns);
             let weights: Vec<f64> = (0..columns).map(|k| (k % 5) as f64 / 7.0 - 0.3).collect();
-            let rows = [8, 0, 3, 3, 5, 1];
-            let mut out = [f64::NAN; 6];
+            let (rows, slopes) = ([8, 0, 3, 3, 5, 1, 2], [0.5, -1.0, 0.25, 2.0, 0.125, -0.75, 1.0]);
+            let mut out = [f64::NAN; 7];
             on_every_backend!(
                 Multiply { x: x.view(), at: |b: usize| rows[b], weights: &weights, out: &mut out },
                 for (out, &i) in out.iter_mut().zip(&rows) {
@@ -206,14 +206,6 @@ mod tests {
                     assert!((std::mem::replace(out, f64::NAN) - sum).abs() < 1e-13, "{columns}, row {i}");
                 }
             );
-        }
-    }
-
-    #[test]
-    fn every_backend_adds_chosen_rows() {
-        for columns in [0, 1, 5, 8, 18, 33] {
-            let x = matrix(9, columns);
-            let (rows, slopes) = ([8, 0, 3, 3, 5, 1, 2], [0.5, -1.0, 0.25, 2.0, 0.125, -0.75, 1.0]);
             let mut out = vec![1.0; columns];
             on_every_backend!(
                 PullBack { x: x.view(), at: |b: usize| rows[b], slopes: &slopes, out: &mut out },

@@ -3,7 +3,7 @@
 use crate::law::{Direction, LeftOut, directions};
 use faer::{Mat, MatRef};
 use mcsa_core::numeric::quadrature::Map;
-use mcsa_core::{Error, LogDensity, Seed, Stream};
+use mcsa_core::{Columns, Error, LogDensity, Seed, Stream};
 
 use super::{Failure, LAWS};
 
@@ -147,6 +147,16 @@ impl<P: LogDensity> Case<P> {
     pub(super) fn points(&self, columns: usize) -> Mat<f64> {
         let mut stream = self.stream("points");
         Mat::from_fn(self.target.dim(), columns, |i, _| self.centre[i] + self.spread[i] * stream.normal())
+    }
+
+    /// Examines random test points, with their numbers.
+    pub(super) fn each_point(
+        &self,
+        count: usize,
+        mut examine: impl FnMut(usize, &[f64]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let points = self.points(count);
+        (0..count).try_for_each(|j| examine(j, points.as_ref().column(j)))
     }
 
     /// Test directions; their lengths are those of the spread.

@@ -14,47 +14,40 @@ const POINTS: usize = 4;
 /// extrapolation's own error estimate plus 1e-9, relative to slopes above one. With more than 48 coordinates,
 /// 24 of them and 3 directions that mix all coordinates are tested.
 pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
-    let z = case.points(POINTS);
     let mut gradient = vec![f64::NAN; case.target.dim()];
     let mut moved = gradient.clone();
-    for j in 0..POINTS {
-        let z = z.as_ref().column(j);
+    case.each_point(POINTS, |j, z| {
         gradient.fill(f64::NAN);
         case.target.gradient_into(z, &mut gradient, &mut case.work(1));
-        for direction in case.directions() {
+        case.directions().iter().try_for_each(|direction| {
             let place = || format!("{}, point {j}", direction.name);
             let expected = slope(ROUNDING, |t| {
                 direction.move_into(z, t, &mut moved);
                 case.log_density(&moved)
             });
-            is_slope("gradient_is_gradient", place, direction.dot(&gradient), expected)?;
-        }
-    }
-    Ok(())
+            is_slope("gradient_is_gradient", place, direction.dot(&gradient), expected)
+        })
+    })
 }
 
 /// `gradient_into` returns `log_density`, within 1e-12 (relative above one).
 pub fn gradient_returns_the_density<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
-    let z = case.points(8);
     let mut gradient = vec![f64::NAN; case.target.dim()];
-    for j in 0..z.ncols() {
-        let z = z.as_ref().column(j);
+    case.each_point(8, |j, z| {
         let found = case.target.gradient_into(z, &mut gradient, &mut case.work(1));
         let expected = case.log_density(z);
         let tolerance = 1e-12 * (1.0 + expected.abs());
-        near("gradient_returns_the_density", || format!("point {j}"), found, expected, tolerance)?;
-    }
-    Ok(())
+        near("gradient_returns_the_density", || format!("point {j}"), found, expected, tolerance)
+    })
 }
 
 /// `hessian_vector_into` writes the derivative of the gradient along a vector, tested at four points with the differences and
 /// the tolerance of [`gradient_is_gradient`].
 pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Result<(), Failure> {
-    let (z, dim) = (case.points(POINTS), case.target.dim());
+    let dim = case.target.dim();
     let (mut product, mut gradient, mut moved) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
     let all = case.directions();
-    for j in 0..POINTS {
-        let z = z.as_ref().column(j);
+    case.each_point(POINTS, |j, z| {
         for (k, along) in all.iter().enumerate() {
             product.fill(f64::NAN);
             case.target.hessian_vector_into(z, &along.v, &mut product, &mut case.work(1));
@@ -68,22 +61,19 @@ pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Result<(), 
                 is_slope("hessian_vector_is_derivative", place, across.dot(&product), expected)?;
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The log density equals that of an oracle, within 1e-10 (relative above one), at eight points.
 ///
 /// The oracle is a second implementation: a textbook formula, or a probabilistic program.
 pub fn density_equals<P: LogDensity>(case: &Case<P>, oracle: &dyn Fn(&[f64]) -> f64) -> Result<(), Failure> {
-    let z = case.points(8);
-    for j in 0..z.ncols() {
-        let z = z.as_ref().column(j);
+    case.each_point(8, |j, z| {
         let expected = oracle(z);
         let tolerance = 1e-10 * (1.0 + expected.abs());
-        near("density_equals", || format!("point {j}"), case.log_density(z), expected, tolerance)?;
-    }
-    Ok(())
+        near("density_equals", || format!("point {j}"), case.log_density(z), expected, tolerance)
+    })
 }
 
 /// Extent of grid and axes, in spreads.

@@ -14,10 +14,8 @@ pub fn terms_add_up<P: Separable>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "terms_add_up";
     let (target, data) = (&case.target, case.target.num_data());
     let rows: Vec<usize> = (0..data).collect();
-    let points = case.points(4);
     let mut stream = case.stream("rows");
-    for j in 0..points.ncols() {
-        let z = points.as_ref().column(j);
+    case.each_point(4, |j, z| {
         let likelihood = |rows: &[usize]| target.log_likelihood_at(rows, z, &mut case.work(1));
         let (prior, all) = (target.log_prior(z, &mut case.work(1)), likelihood(&rows));
         let size = 1.0 + prior.abs() + all.abs();
@@ -36,8 +34,8 @@ pub fn terms_add_up<P: Separable>(case: &Case<P>) -> Result<(), Failure> {
             let singles: f64 = rows.iter().map(|&row| likelihood(&[row])).sum();
             compare("one row at a time", singles, all)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// `Ok` if the two vectors agree, within 1e-10 of the size of their entries.
@@ -103,9 +101,8 @@ fn sums_over_rows<P: Separable>(
 /// added.
 pub fn row_gradients_add_up<P: Subsampled + Gradient>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "row_gradients_add_up";
-    let (target, dim, points) = (&case.target, case.target.dim(), case.points(4));
-    for j in 0..points.ncols() {
-        let z = points.as_ref().column(j);
+    let (target, dim) = (&case.target, case.target.dim());
+    case.each_point(4, |j, z| {
         let (mut whole, mut prior) = (vec![f64::NAN; dim], vec![f64::NAN; dim]);
         target.gradient_into(z, &mut whole, &mut case.work(1));
         let value = target.prior_gradient_into(z, &mut prior, &mut rows_work(case, 0));
@@ -116,9 +113,8 @@ pub fn row_gradients_add_up<P: Subsampled + Gradient>(case: &Case<P>) -> Result<
             let expected = target.log_likelihood_at(rows, z, &mut rows_work(case, rows.len()));
             let place = || format!("log likelihood of {} rows, point {j}", rows.len());
             near(LAW, place, value, expected, 1e-12 * (1.0 + expected.abs()))
-        })?;
-    }
-    Ok(())
+        })
+    })
 }
 
 /// The products with the Hessian of prior and rows add up to those of the target, as gradients do in [`row_gradients_add_up`].
