@@ -196,20 +196,12 @@ pub trait Subsampled: Separable {
 /// Minibatch of a separable target, `log_prior(z) + N/B sum_{i in rows} l_i(z)` with B rows of N data.
 ///
 /// For rows drawn uniformly its value and its derivatives are unbiased estimates of those of the target.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Minibatch<'a, P: ?Sized> {
     target: &'a P,
     rows: &'a [usize],
     scale: f64,
 }
-
-impl<P: ?Sized> Clone for Minibatch<'_, P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P: ?Sized> Copy for Minibatch<'_, P> {}
 
 impl<'a, P: Separable + ?Sized> Minibatch<'a, P> {
     /// The minibatch of these rows.
