@@ -80,18 +80,12 @@ impl Seed {
         self.child(crate::checksum(name.bytes()) | 1 << 63)
     }
 
-    /// The stream of a lane at a step.
-    ///
-    /// # Panics
-    /// If `step >= 2^36`, or `lane` is `u64::MAX`.
+    /// The stream of a lane at a step, with the [`Address`] of these.
     pub fn stream(self, lane: u64, step: u64) -> Stream {
         Stream::at(self.key(), Address::of(lane, step))
     }
 
     /// The streams of lanes `0..lanes` at a step.
-    ///
-    /// # Panics
-    /// If `step >= 2^36`.
     pub fn streams(self, lanes: usize, step: u64) -> Vec<Stream> {
         (0..lanes as u64).map(|lane| self.stream(lane, step)).collect()
     }

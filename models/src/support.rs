@@ -59,11 +59,11 @@ pub(crate) fn sweep<const K: usize>(
     for first in (0..count).step_by(MINIBATCH) {
         let len = (count - first).min(MINIBATCH);
         for (product, vector) in products.iter_mut().zip(vectors) {
-            x.multiply_at(|b| at(first + b), vector, &mut product[..len]);
+            x.view().multiply_at(|b| at(first + b), vector, &mut product[..len]);
         }
         each(first, products.each_mut().map(|product| &mut product[..len]));
         if let Some(out) = out.as_deref_mut() {
-            x.add_pull_back_at(|b| at(first + b), &products[0][..len], out);
+            x.view().add_pull_back_at(|b| at(first + b), &products[0][..len], out);
         }
     }
 }

@@ -44,18 +44,10 @@ impl Rows {
         &self.entries[i * self.columns..(i + 1) * self.columns]
     }
 
-    fn view(&self) -> RowsRef<'_> {
+    /// The entries, for products.
+    #[inline]
+    pub fn view(&self) -> RowsRef<'_> {
         RowsRef { entries: &self.entries, rows: self.rows, columns: self.columns }
-    }
-
-    /// [`RowsRef::multiply_at`].
-    pub fn multiply_at(&self, at: impl Fn(usize) -> usize, weights: &[f64], out: &mut [f64]) {
-        self.view().multiply_at(at, weights, out);
-    }
-
-    /// [`RowsRef::add_pull_back_at`].
-    pub fn add_pull_back_at(&self, at: impl Fn(usize) -> usize, slopes: &[f64], out: &mut [f64]) {
-        self.view().add_pull_back_at(at, slopes, out);
     }
 }
 
@@ -220,6 +212,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "row 9 of 9 data")]
     fn an_unknown_row_is_refused() {
-        matrix(9, 0).multiply_at(|b| b + 9, &[], &mut [0.0]);
+        matrix(9, 0).view().multiply_at(|b| b + 9, &[], &mut [0.0]);
     }
 }
