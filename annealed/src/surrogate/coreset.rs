@@ -133,10 +133,10 @@ impl Clusters {
     fn assign(&mut self, rows: &[f64]) {
         let (count, d) = (self.centres.nrows(), self.centres.ncols());
         let centres = Panels::from_fn(count, d, |c, k| self.centres[(c, k)]);
-        let stride = centres.padded_rows();
+        let stride = centres.view().padded_rows();
         let mut halves = vec![f64::INFINITY; stride];
         for (c, half) in halves.iter_mut().enumerate().take(count) {
-            *half = 0.5 * mcsa_core::numeric::dot(centres.row(c), centres.row(c));
+            *half = 0.5 * mcsa_core::numeric::dot(centres.by_row().row(c), centres.by_row().row(c));
         }
         let (mut products, mut work) =
             (vec![0.0; stride * GROUP], vec![0.0; centres.view().multiply_work_len()]);

@@ -151,7 +151,7 @@ impl LogisticSurrogate {
 
     /// Vector psi of the weights and the points that the surrogate was made with.
     pub fn initial(&self) -> Vec<f64> {
-        let (n, d, stride) = (self.points.rows(), self.points.columns(), self.points.padded_rows());
+        let (n, d, stride) = (self.points.rows(), self.points.columns(), self.points.view().padded_rows());
         let (w_plus, w_minus) = (&self.weights[..n], &self.weights[stride..stride + n]);
         let mut psi = Vec::with_capacity(self.sizes().params);
         if self.learns_weights {
@@ -161,7 +161,7 @@ impl LogisticSurrogate {
             }
         }
         if self.learns_points {
-            psi.extend((0..d * n).map(|at| self.points.row(at % n)[at / n]));
+            psi.extend((0..d * n).map(|at| self.points.by_row().row(at % n)[at / n]));
         }
         psi
     }
@@ -181,7 +181,7 @@ impl LogisticSurrogate {
     fn parts<'a>(&'a self, memory: &'a [f64]) -> (Weights<'a>, View<'a>) {
         let (weights, points) = memory.split_at(self.weights_len());
         let weights = if self.learns_weights { weights } else { &self.weights };
-        let (positive, negative) = weights.split_at(self.points.padded_rows());
+        let (positive, negative) = weights.split_at(self.points.view().padded_rows());
         let points = if self.learns_points {
             View::new(points, self.points.rows(), self.points.columns())
         } else {
@@ -193,7 +193,7 @@ impl LogisticSurrogate {
 
 impl Surrogate for LogisticSurrogate {
     fn sizes(&self) -> Sizes {
-        let (n, d, stride) = (self.points.rows(), self.points.columns(), self.points.padded_rows());
+        let (n, d, stride) = (self.points.rows(), self.points.columns(), self.points.view().padded_rows());
         let learned = if self.learns_points { d } else { 0 };
         Sizes {
             dim: d,
@@ -206,7 +206,7 @@ impl Surrogate for LogisticSurrogate {
     }
 
     fn config(&self) -> String {
-        let points = (0..self.points.rows()).flat_map(|n| self.points.row(n));
+        let points = (0..self.points.rows()).flat_map(|n| self.points.by_row().row(n));
         let numbers = points.chain(&self.weights).chain(self.labels.iter().flatten());
         let data = checksum(numbers.chain([&self.precision]).flat_map(|x| x.to_le_bytes()));
         let (rows, learned) = (self.labels.is_some(), [self.learns_weights, self.learns_points]);
@@ -218,7 +218,7 @@ impl Surrogate for LogisticSurrogate {
         let (psi, covariates) = psi.split_at(self.num_weights());
         let (weights, points) = memory.split_at_mut(self.weights_len());
         if self.learns_weights {
-            let (w_plus, w_minus) = weights.split_at_mut(self.points.padded_rows());
+            let (w_plus, w_minus) = weights.split_at_mut(self.points.view().padded_rows());
             w_plus[n..].fill(0.0);
             w_minus[n..].fill(0.0);
             numeric::exp_into(&psi[..n], &mut w_plus[..n]);
@@ -250,7 +250,7 @@ impl Surrogate for LogisticSurrogate {
 
     fn add_second(&self, along: Along<'_>, product: &mut [f64], psi_bar: &mut [f64], mut work: &mut [f64]) {
         let Along { at: PathPoint { memory, z, .. }, tape, u, scale } = along;
-        let (n, stride) = (self.points.rows(), self.points.padded_rows());
+        let (n, stride) = (self.points.rows(), self.points.view().padded_rows());
         let (weights, points) = self.parts(memory);
         let packed = borrow(&mut work, points.multiply_work_len());
         let along = borrow(&mut work, stride);

@@ -119,7 +119,7 @@ impl<L: Link> Likelihood<L> {
 
     /// Number of rows of a block, those that fill the last panel included.
     fn block_rows(&self) -> usize {
-        self.signed.padded_rows().min(BLOCK)
+        self.signed.view().padded_rows().min(BLOCK)
     }
 
     /// Length of the lent memory that any method needs for a batch of `columns`; a product with the Hessian needs that of two

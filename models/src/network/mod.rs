@@ -101,14 +101,15 @@ impl NeuralRegression {
         let (first, second) = self.layers(weights);
         let units = first.chunks_exact(self.inputs.columns());
         let hidden: f64 =
-            units.zip(second).map(|(w, v)| v * numeric::dot(w, self.inputs.row(i)).max(0.0)).sum();
+            units.zip(second).map(|(w, v)| v * numeric::dot(w, self.inputs.by_row().row(i)).max(0.0)).sum();
         self.output_scale() * (hidden + second[self.hidden]) - self.y[i]
     }
 
     /// Writes the residuals `f - y`, on whole panels with 0 in padding rows; `units` holds the pre-activations of one group, or of
     /// all.
     fn errors_into(&self, z: &[f64], units: &mut [f64], errors: &mut [f64], packed: &mut [f64]) {
-        let (stride, d, scale) = (self.inputs.padded_rows(), self.inputs.columns(), self.output_scale());
+        let (stride, d, scale) =
+            (self.inputs.view().padded_rows(), self.inputs.columns(), self.output_scale());
         let keeps_all = units.len() == stride * self.hidden;
         let (first, second) = self.layers(&z[2..]);
         errors.fill(scale * second[self.hidden]);
@@ -138,13 +139,13 @@ impl LogDensity for NeuralRegression {
 
     fn work_len(&self, columns: usize) -> usize {
         let _ = columns;
-        let (stride, d) = (self.inputs.padded_rows(), self.inputs.columns());
+        let (stride, d) = (self.inputs.view().padded_rows(), self.inputs.columns());
         stride * (self.hidden.max(GROUP) + 1) + self.inputs.view().multiply_work_len() + GROUP * d
     }
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        let stride = self.inputs.padded_rows();
+        let stride = self.inputs.view().padded_rows();
         let packed = borrow(&mut work, self.inputs.view().multiply_work_len());
         let errors = borrow(&mut work, stride);
         let units = borrow(&mut work, stride * GROUP.min(self.hidden));
@@ -165,7 +166,8 @@ impl LogDensity for NeuralRegression {
 impl Gradient for NeuralRegression {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let (stride, d, scale) = (self.inputs.padded_rows(), self.inputs.columns(), self.output_scale());
+        let (stride, d, scale) =
+            (self.inputs.view().padded_rows(), self.inputs.columns(), self.output_scale());
         let packed = borrow(&mut work, self.inputs.view().multiply_work_len());
         let errors = borrow(&mut work, stride);
         let units = borrow(&mut work, stride * self.hidden);

@@ -72,20 +72,9 @@ impl Panels {
         self.by_row.columns()
     }
 
-    /// Number of rows, including those that fill the last panel.
-    pub fn padded_rows(&self) -> usize {
-        padded(self.rows())
-    }
-
     /// The matrix stored row by row.
     pub fn by_row(&self) -> &Rows {
         &self.by_row
-    }
-
-    /// One row.
-    #[inline]
-    pub fn row(&self, i: usize) -> &[f64] {
-        self.by_row.row(i)
     }
 
     /// The packed entries, for products.
@@ -342,8 +331,8 @@ mod tests {
     #[test]
     fn panels_hold_the_matrix_and_zeros() {
         let x = Panels::from_fn(18, 2, |i, k| (10 * i + k + 1) as f64);
-        assert_eq!((x.padded_rows(), x.view().panels().count()), (32, 2));
-        assert_eq!(x.row(17), [171.0, 172.0]);
+        assert_eq!((x.view().padded_rows(), x.view().panels().count()), (32, 2));
+        assert_eq!(x.by_row().row(17), [171.0, 172.0]);
         let last = x.view().panels().nth(1).unwrap();
         assert_eq!((last[1][0], last[1][1], last[1][2]), (162.0, 172.0, 0.0));
     }
@@ -360,7 +349,7 @@ mod tests {
     #[test]
     fn no_columns_are_a_matrix_too() {
         let x = Panels::from_fn(3, 0, |_, _| 1.0);
-        assert_eq!((x.rows(), x.columns(), x.row(2).len(), x.view().panels().count()), (3, 0, 0, 0));
+        assert_eq!((x.rows(), x.columns(), x.by_row().row(2).len(), x.view().panels().count()), (3, 0, 0, 0));
     }
 
     fn matrix(n: usize, d: usize) -> Panels {
@@ -370,7 +359,7 @@ mod tests {
     #[test]
     fn every_backend_multiplies_and_pulls_back() {
         let x = matrix(37, 7);
-        let rows = x.padded_rows();
+        let rows = x.view().padded_rows();
         let weights: Vec<[f64; GROUP]> =
             (0..7).map(|k| std::array::from_fn(|c| ((c + 2 * k) % 5) as f64 / 7.0 - 0.3)).collect();
         for columns in 1..=GROUP {
@@ -380,7 +369,7 @@ mod tests {
                 for (at, out) in out.iter_mut().enumerate() {
                     let (c, i) = (at / rows, at % rows);
                     let sum: f64 =
-                        (0..7).map(|k| if i < 37 { x.row(i)[k] * weights[k][c] } else { 0.0 }).sum();
+                        (0..7).map(|k| if i < 37 { x.by_row().row(i)[k] * weights[k][c] } else { 0.0 }).sum();
                     assert!((std::mem::replace(out, f64::NAN) - sum).abs() < 1e-14, "row {i}, column {c}");
                 }
             );
@@ -390,7 +379,7 @@ mod tests {
                 Pullback { x: x.view(), slopes: &slopes, columns, out: &mut out },
                 for (at, out) in out.iter_mut().enumerate() {
                     let (c, k) = (at / 7, at % 7);
-                    let sum: f64 = (0..37).map(|i| x.row(i)[k] * slopes[c * rows + i]).sum();
+                    let sum: f64 = (0..37).map(|i| x.by_row().row(i)[k] * slopes[c * rows + i]).sum();
                     let found = std::mem::replace(out, f64::NAN);
                     assert!((found - sum).abs() < 1e-13, "feature {k}, column {c}");
                 }
@@ -413,7 +402,7 @@ mod tests {
                     x.view().multiply(std::iter::once(&weights[c][..]), &mut alone, &mut work);
                     assert_eq!(alone, out, "{n} x {d}, column {c} of {columns}");
                     for (i, out) in out.iter().enumerate().take(n) {
-                        let sum: f64 = x.row(i).iter().zip(&weights[c]).map(|(x, w)| x * w).sum();
+                        let sum: f64 = x.by_row().row(i).iter().zip(&weights[c]).map(|(x, w)| x * w).sum();
                         assert!((out - sum).abs() < 1e-13);
                     }
                 }
@@ -424,7 +413,7 @@ mod tests {
                     x.view().pull_back(slopes, 1, &mut alone);
                     assert_eq!(alone, out, "{n} x {d}, column {c} of {columns}");
                     for (k, out) in out.iter().enumerate() {
-                        let sum: f64 = (0..n).map(|i| x.row(i)[k] * slopes[i]).sum();
+                        let sum: f64 = (0..n).map(|i| x.by_row().row(i)[k] * slopes[i]).sum();
                         assert!((out - sum).abs() < 1e-12);
                     }
                 }

@@ -28,13 +28,8 @@
 //! | [`bad_params_are_refused`] | length, NaN, infinities | - |
 //! | [`allocates_nothing`] | a meter that only a binary can install | 0 |
 //!
-//! The further laws of a [`Reparameterised`](mcsa_core::Reparameterised) family are [`pullback_is_gradient`], [`slope_is_gradient`],
-//! [`entropy_gradient_is_gradient`], [`entropy_is_mean_surprise`], [`transport_follows_the_density`], [`transport_has_its_scale`],
-//! [`transport_depends_as_the_density`], [`transport_batch_equals_columns`], [`transport_work_is_enough`] and [`transport_allocates_nothing`].
-//!
-//! The laws of a [`Pushforward`](mcsa_core::Pushforward) are [`push_gradient_is_gradient`], [`push_follows_the_density`],
-//! [`push_batch_equals_columns`], [`push_work_is_enough`] and [`push_allocates_nothing`]; if it is a family too,
-//! [`push_knows_its_density`].
+//! [`LAWS`] has all names: those of a [`Reparameterised`](mcsa_core::Reparameterised) family and of a
+//! [`Pushforward`](mcsa_core::Pushforward) too. A pushforward that is a family has a further law, [`push_knows_its_density`].
 //!
 //! [`report`] also returns the power of the statistical laws: the size of the error that each detects with probability 0.9. The
 //! power depends on the family and on [`Case::draws`]:

@@ -9,40 +9,27 @@ const DEGREE: usize = 6;
 /// Relative rounding error of a value that is itself a sum of many terms: four units in the last place.
 pub const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// Central differences of a function at steps `h, h/2, ..`, each with its rounding error.
-#[derive(Default)]
-struct Differences(Vec<(f64, f64)>);
-
-impl Differences {
-    /// Adds a step, unless the difference is not finite.
-    fn add(&mut self, rounding: f64, step: f64, right: f64, left: f64) {
-        let difference = (right - left) / (2.0 * step);
-        if difference.is_finite() {
-            self.0.push((difference, rounding * right.abs().max(left.abs()) / step));
-        }
-    }
-
-    /// `f'(0)` and an estimate of its error by Richardson extrapolation to step zero (Ridders 1982). The result is the entry of the
-    /// table that differs least from its two parents; the difference counts as at least the rounding error.
-    fn extrapolate(&self) -> (f64, f64) {
-        let mut parents = [0.0; DEGREE];
-        let (mut best, mut error) = (f64::NAN, f64::INFINITY);
-        for (row, &(difference, rounding)) in self.0.iter().take(ROWS).enumerate() {
-            let mut current = [0.0; DEGREE];
-            current[0] = difference;
-            let mut factor = 4.0;
-            for k in 1..DEGREE.min(row + 1) {
-                current[k] = (factor * current[k - 1] - parents[k - 1]) / (factor - 1.0);
-                factor *= 4.0;
-                let change = (current[k] - current[k - 1]).abs().max((current[k] - parents[k - 1]).abs());
-                if change.max(rounding) < error {
-                    (best, error) = (current[k], change.max(rounding));
-                }
+/// `f'(0)` and an estimate of its error by Richardson extrapolation to step zero (Ridders 1982), from central differences at steps `h,
+/// h/2, ..`, each with its rounding error. The result is the entry of the table that differs least from its two parents; the difference
+/// counts as at least the rounding error.
+fn extrapolate(differences: &[(f64, f64)]) -> (f64, f64) {
+    let mut parents = [0.0; DEGREE];
+    let (mut best, mut error) = (f64::NAN, f64::INFINITY);
+    for (row, &(difference, rounding)) in differences.iter().take(ROWS).enumerate() {
+        let mut current = [0.0; DEGREE];
+        current[0] = difference;
+        let mut factor = 4.0;
+        for k in 1..DEGREE.min(row + 1) {
+            current[k] = (factor * current[k - 1] - parents[k - 1]) / (factor - 1.0);
+            factor *= 4.0;
+            let change = (current[k] - current[k - 1]).abs().max((current[k] - parents[k - 1]).abs());
+            if change.max(rounding) < error {
+                (best, error) = (current[k], change.max(rounding));
             }
-            parents = current;
         }
-        (best, error)
+        parents = current;
     }
+    (best, error)
 }
 
 /// `d/dt f(t)` at zero for each of `count` functions, with an estimate of its error.
@@ -51,18 +38,20 @@ impl Differences {
 /// not defined. An error estimate is at least that of values with a relative error of `rounding`, such as [`ROUNDING`] or 0. Each
 /// function has up to twelve steps; those at which it is not finite on both sides are left out.
 pub fn slopes(count: usize, rounding: f64, mut f: impl FnMut(f64) -> Option<Vec<f64>>) -> Vec<(f64, f64)> {
-    let mut tables: Vec<Differences> = (0..count).map(|_| Differences::default()).collect();
+    let mut tables: Vec<Vec<(f64, f64)>> = vec![Vec::new(); count];
     let mut step = 0.125;
-    while step > 1e-9 && tables.iter().any(|table| table.0.len() < ROWS) {
+    while step > 1e-9 && tables.iter().any(|table| table.len() < ROWS) {
         if let (Some(right), Some(left)) = (f(step), f(-step)) {
-            tables
-                .iter_mut()
-                .zip(right.iter().zip(&left))
-                .for_each(|(table, (r, l))| table.add(rounding, step, *r, *l));
+            for (table, (r, l)) in tables.iter_mut().zip(right.iter().zip(&left)) {
+                let difference = (r - l) / (2.0 * step);
+                if difference.is_finite() {
+                    table.push((difference, rounding * r.abs().max(l.abs()) / step));
+                }
+            }
         }
         step *= 0.5;
     }
-    tables.iter().map(Differences::extrapolate).collect()
+    tables.iter().map(|table| extrapolate(table)).collect()
 }
 
 /// `d/dt f(t)` at zero, with an estimate of its error, as in [`slopes`].

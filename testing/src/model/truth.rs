@@ -66,12 +66,6 @@ const DRAWS: usize = 16_384;
 /// False-alarm probability of one case, so that thirty-two cases together stay below 1e-4.
 const FALSE_ALARM: f64 = 3e-6;
 
-/// Critical value of the Kolmogorov-Smirnov statistic: `sqrt(ln(2 / level) / 2n)` is exceeded by `n` draws with probability
-/// at most `level`, for every `n` (Massart 1990, with Dvoretzky, Kiefer and Wolfowitz).
-fn largest_distance(n: usize, level: f64) -> f64 {
-    ((2.0 / level).ln() / (2.0 * n as f64)).sqrt()
-}
-
 /// Kolmogorov-Smirnov distance from the uniform distribution on `(0, 1)`; infinite if a value is outside.
 fn distance_from_uniform(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -105,7 +99,9 @@ pub fn draws_follow_the_law<P: ExactDraws>(case: &Case<P>) -> Result<(), Failure
         uniforms(&case.target, &z, &mut u);
         values.iter_mut().zip(&u).for_each(|(values, &u)| values[draw] = u);
     }
-    let largest = largest_distance(DRAWS, FALSE_ALARM / dim.max(1) as f64);
+    // `n` draws exceed `sqrt(ln(2 / level) / 2n)` with probability at most `level`, for every `n` (Massart 1990).
+    let level = FALSE_ALARM / dim.max(1) as f64;
+    let largest = ((2.0 / level).ln() / (2.0 * DRAWS as f64)).sqrt();
     for (i, values) in values.iter_mut().enumerate() {
         let distance = distance_from_uniform(values);
         if distance > largest {
