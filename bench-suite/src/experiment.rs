@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Drawn;
-use crate::metric::Metric;
+use crate::metric::metric;
 use crate::tables::Written;
 pub use crate::task::Preset;
 use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section, Task, Variances};
@@ -182,7 +182,7 @@ impl Experiment {
             let reason = "it names a file: letters, digits, - and _ are expected";
             return Err(Error::invalid(format!("[[{kind}]] {name:?}: {reason}")));
         }
-        if let Some(name) = self.shows.iter().find(|name| Metric::named(name).is_none()) {
+        if let Some(name) = self.shows.iter().find(|name| metric(name).is_none()) {
             return Err(Error::invalid(format!("shows: no metric is called {name:?}")));
         }
         let sections = self.sections();

@@ -6,9 +6,9 @@ use mcsa_plot::{Color, Dash, Marker, Style};
 /// Kind, name in legends and tables, colour, dash, marker.
 type Look = (&'static str, &'static str, Color, Dash, Marker);
 
-/// Looks of methods. Colours of Okabe and Ito, then some of Tol that differ
-/// from them under any colour vision. Methods with chains have solid lines, methods without chains broken ones.
-static LOOKS: [Look; 18] = [
+/// Looks of methods, then others. Colours of Okabe and Ito, then some of Tol that differ from them under any colour vision. Methods with
+/// chains have solid lines, methods without chains broken ones.
+static LOOKS: [Look; 43] = [
     ("pmcsa", "pMCSA", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
     ("jsa", "JSA", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
     ("msc", "MSC", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Triangle),
@@ -27,25 +27,7 @@ static LOOKS: [Look; 18] = [
     ("hmcecs", "HMCECS", Color(0x66, 0x66, 0x00), Dash::Long, Marker::Triangle),
     ("chivi", "CHIVI", Color(0x99, 0x99, 0x33), Dash::Dotted, Marker::Diamond),
     ("chivi-max", "CHIVI (maximum)", Color(0xCC, 0x66, 0x77), Dash::Dotted, Marker::Triangle),
-];
-
-/// Looks of families; annealed paths by their surrogates.
-static FAMILIES: [Look; 10] = [
-    ("mean-field", "mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
-    ("low-rank", "low rank", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Triangle),
-    ("full-rank", "Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
-    ("student-t", "Student t", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Wedge),
-    ("affine-flow", "affine flow", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
-    ("block-neural", "B-NAF", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Ring),
-    ("minibatch", "NS-DAIS", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Diamond),
-    ("surrogate", "SL-DAIS", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
-    ("posterior", "DAIS", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Triangle),
-    ("spline-flow", "spline flow", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Diamond),
-];
-
-/// Looks of methods of inference: running moments in colours of their families, score ascent in greens, the
-/// exclusive divergence in greys.
-static ENTRANTS: [Look; 15] = [
+    // Methods of inference: running moments in colours of their families, score ascent in greens, the exclusive divergence in greys.
     ("moments-mean-field", "moments, mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
     ("moments-low-rank", "moments, low rank", Color(0x56, 0xB4, 0xE9), Dash::Short, Marker::Triangle),
     ("moments-full-rank", "moments, Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
@@ -61,39 +43,38 @@ static ENTRANTS: [Look; 15] = [
     ("batch-match", "batch and match", Color(0x88, 0x22, 0x55), Dash::Long, Marker::Wedge),
     ("pathfinder", "Pathfinder", Color(0x99, 0x99, 0x33), Dash::Long, Marker::Triangle),
     ("nuts", "NUTS", Color(0xD5, 0x5E, 0x00), Dash::Solid, Marker::Square),
+    // Families; annealed paths by their surrogates.
+    ("mean-field", "mean field", Color(0xCC, 0x79, 0xA7), Dash::Short, Marker::Plus),
+    ("low-rank", "low rank", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Triangle),
+    ("full-rank", "Gaussian", Color(0xE6, 0x9F, 0x00), Dash::Long, Marker::Square),
+    ("student-t", "Student t", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Wedge),
+    ("affine-flow", "affine flow", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
+    ("block-neural", "B-NAF", Color(0x56, 0xB4, 0xE9), Dash::Dotted, Marker::Ring),
+    ("minibatch", "NS-DAIS", Color(0xD5, 0x5E, 0x00), Dash::Dotdash, Marker::Diamond),
+    ("surrogate", "SL-DAIS", Color(0x00, 0x72, 0xB2), Dash::Solid, Marker::Circle),
+    ("posterior", "DAIS", Color(0x33, 0x22, 0x88), Dash::Solid, Marker::Triangle),
+    ("spline-flow", "spline flow", Color(0x00, 0x9E, 0x73), Dash::Solid, Marker::Diamond),
 ];
 
-/// Place, name and style of a kind in a table.
-fn found(looks: &'static [Look], kind: &str) -> Option<(usize, &'static str, Style)> {
-    let place = looks.iter().position(|look| look.0 == kind)?;
-    let (_, name, color, dash, marker) = looks[place];
-    Some((place, name, Style { color, dash, marker, ..Style::series(0) }))
-}
-
-/// Place, name and style of a kind of method of inference.
-pub fn entrant(kind: &str) -> (usize, &str, Style) {
-    found(&ENTRANTS, kind).unwrap_or_else(|| (ENTRANTS.len(), kind, Style::series(0)))
-}
-
-/// Name and style of a kind of family.
-pub fn family(kind: &str) -> (&str, Style) {
-    let (_, name, style) = found(&FAMILIES, kind).unwrap_or_else(|| (0, kind, Style::series(0)));
-    (name, style)
+/// Place, name and style of a kind of method or family; one that is not in the list is the last.
+pub fn of(kind: &str) -> (usize, &str, Style) {
+    match LOOKS.iter().position(|look| look.0 == kind) {
+        Some(place) => {
+            let (_, name, color, dash, marker) = LOOKS[place];
+            (place, name, Style { color, dash, marker, ..Style::series(0) })
+        }
+        None => (LOOKS.len(), kind, Style::series(0)),
+    }
 }
 
 /// The name of a kind of method in legends and tables.
 pub fn name(kind: &str) -> &str {
-    found(&LOOKS, kind).unwrap_or_else(|| entrant(kind)).1
-}
-
-/// Position of a kind of method in tables and legends.
-pub fn rank(kind: &str) -> usize {
-    found(&LOOKS, kind).map_or_else(|| LOOKS.len() + entrant(kind).0, |look| look.0)
+    of(kind).1
 }
 
 /// The style of a method's series.
 pub fn style(method: &Method) -> Style {
-    found(&LOOKS, method.kind()).unwrap_or_else(|| entrant(method.kind())).2
+    of(method.kind()).2
 }
 
 /// The style of member number `member` of the `members` series of one method, from light to dark.
@@ -110,9 +91,9 @@ mod tests {
     #[test]
     fn every_method_has_a_look_of_its_own() {
         for (kind, ..) in Method::ALL {
-            assert!(LOOKS.iter().any(|look| look.0 == kind), "{kind}");
+            assert!(of(kind).0 < 18, "{kind}");
         }
-        for looks in [&LOOKS[..], &ENTRANTS] {
+        for looks in [&LOOKS[..18], &LOOKS[18..33]] {
             for (k, a) in looks.iter().enumerate() {
                 assert!(looks[..k].iter().all(|b| a.2 != b.2 && (a.3, a.4) != (b.3, b.4)), "{}", a.0);
             }

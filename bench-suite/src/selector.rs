@@ -85,9 +85,7 @@ fn name((settings, series): &Row<'_>, key: &str) -> String {
         ("family", Some(FamilyConfig::Annealed(annealed))) if settings.label(key).is_none() => {
             Some(annealed.surrogate.name().to_owned())
         }
-        ("family", Some(shape)) if settings.label(key).is_none() => {
-            Some(look::family(shape.kind()).0.to_owned())
-        }
+        ("family", Some(shape)) if settings.label(key).is_none() => Some(look::of(shape.kind()).1.to_owned()),
         _ => settings.shown(key).or_else(|| settings.found(key).map(ToString::to_string)),
     };
     shown.map_or_else(|| "–".to_owned(), |text| text.trim_matches('"').trim_end_matches(".0").to_owned())
@@ -108,7 +106,7 @@ pub(crate) fn family(series: &Series<'_>) -> &'static str {
 
 /// Name of the family of a fit, with the number of steps of a path, or of the kind of chains.
 pub(crate) fn approach(series: &Series<'_>) -> String {
-    let name = look::family(family(series)).0;
+    let name = look::of(family(series)).1;
     match series.shape() {
         Some(FamilyConfig::Annealed(annealed)) => format!("{name} {}", annealed.steps),
         Some(_) => name.to_owned(),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::experiments::theory_cells;
 use crate::interval::{binomial, bootstrap};
 use crate::look;
-use crate::metric::Metric;
+use crate::metric::metric;
 use crate::published::{Cell, cells};
 use crate::results::{Results, Series};
 use crate::selector::{Row, base_of, named, on_target, rows};
@@ -20,16 +20,13 @@ use crate::selector::{Row, base_of, named, on_target, rows};
 /// A table of text cells with its file name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// Name, unique within the experiment.
-    pub name: String,
-    /// Title above the table.
-    pub title: String,
-    /// Titles of the columns.
-    pub head: Vec<String>,
-    /// Rows, each with as many cells as the head.
-    pub rows: Vec<Vec<String>>,
-    /// Note for the reader.
-    pub note: String,
+    /// Unique within the experiment.
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) head: Vec<String>,
+    /// Each with as many cells as the head.
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) note: String,
 }
 
 /// A cell; a dash if there is no value.
@@ -96,7 +93,7 @@ impl Table {
     }
 
     /// The table as CSV, every cell in quotes.
-    pub fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
         let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n";
         std::iter::once(&self.head).chain(&self.rows).map(line).collect()
@@ -324,7 +321,7 @@ impl Written {
         }
         let metrics = self.columns.iter().flat_map(|column| &column.metrics);
         let others = self.columns.iter().flat_map(|column| column.less.iter().chain(&column.error));
-        match metrics.chain(others).find(|name| Metric::named(name).is_none()) {
+        match metrics.chain(others).find(|name| metric(name).is_none()) {
             Some(name) => place(format!("{name:?} is not a metric")),
             None if !(self.level() > 0.0 && self.level() < 1.0) => {
                 place(format!("level is {}, expected between 0 and 1", self.level()))

@@ -53,8 +53,8 @@ pub fn all() -> Vec<Chart> {
     vec![
         chart(
             ["accepted", "001-L2"],
-            ["n", "T_n(w*)"],
-            "What n steps accept tends to 1, the printed bound to 0. At the largest weight the corrected one is attained.",
+            ["*n*", "*T*_{n}(*w*\\*)"],
+            "What *n* steps accept tends to 1, the printed bound to 0. At the largest weight the corrected one is attained.",
             1..=50,
             [
                 ("exact", &|n| even.t_n(n, &2.0).expect("finite above weight zero")),
@@ -64,7 +64,7 @@ pub fn all() -> Vec<Chart> {
         ),
         chart(
             ["mean-after", "001-L3"],
-            ["n", "E[1] after n steps"],
+            ["*n*", "E[1] after *n* steps"],
             "A constant stays what it is; the printed bound falls below it from the third step on.",
             1..=50,
             [
@@ -75,8 +75,8 @@ pub fn all() -> Vec<Chart> {
         ),
         chart(
             ["weighted", "001-T-MSCRB-MSE"],
-            ["N", "mean squared error"],
-            "Where the guide is the target the error is 1/N, the printed bound 16/N^2.",
+            ["*N*", "Mean squared error"],
+            "Where the guide is the target the error is 1/*N*, the printed bound 16/*N*^{2}.",
             doublings(1, 8),
             [
                 ("exact", &error),
@@ -86,7 +86,7 @@ pub fn all() -> Vec<Chart> {
         ),
         chart(
             ["path", "001-T-JSA"],
-            ["update k", "distance"],
+            ["Update *k*", "Distance"],
             "Successive states of one chain never become independent; they do become a stationary path.",
             1..=12,
             [
@@ -98,18 +98,18 @@ pub fn all() -> Vec<Chart> {
         ),
         chart(
             ["diagonal", "001-JSA-VAR-LIMIT"],
-            ["N", "variance without covariances"],
-            "Single states contribute at most 1/N; the constant 1/2 is the bound's, not the estimator's.",
+            ["*N*", "Variance without covariances"],
+            "Single states contribute at most 1/*N*; the constant 1/2 is the bound's, not the estimator's.",
             doublings(0, 8),
             [
                 ("exact, worst start", &diagonal),
-                ("1/N", &|n| 1.0 / n as f64),
+                ("1/*N*", &|n| 1.0 / n as f64),
                 ("printed", &|n| 0.5 + 1.5 / n as f64),
             ],
         ),
         chart(
             ["second-moment", "001-T-pMCSA-MOMENT"],
-            ["N", "second moment, all chains at z*"],
+            ["*N*", "Second moment, all chains at *z*\\*"],
             "Given where the chains are, more of them do not take the bias away.",
             doublings(0, 10),
             [
@@ -120,20 +120,20 @@ pub fn all() -> Vec<Chart> {
         ),
         chart(
             ["sequential-ratio", "003-T1"],
-            ["N", "bias over printed bound"],
-            "The bias from the mode over its printed bound, as p(z*) vanishes: above 1 for every N >= 2, without limit.",
+            ["*N*", "Bias over printed bound"],
+            "The bias from the mode over its printed bound, as *p*(*z*\\*) vanishes: above 1 for every *N* >= 2, without limit.",
             1..=20,
             [
-                ("w* = 1.5", &|n| ratio(1.5, n)),
-                ("w* = 2", &|n| ratio(2.0, n)),
-                ("w* = 5", &|n| ratio(5.0, n)),
-                ("w* = 20", &|n| ratio(20.0, n)),
-                ("w* = 100", &|n| ratio(100.0, n)),
+                ("*w*\\* = 1.5", &|n| ratio(1.5, n)),
+                ("*w*\\* = 2", &|n| ratio(2.0, n)),
+                ("*w*\\* = 5", &|n| ratio(5.0, n)),
+                ("*w*\\* = 20", &|n| ratio(20.0, n)),
+                ("*w*\\* = 100", &|n| ratio(100.0, n)),
             ],
         ),
         chart(
             ["adapted", "003-T2-ADAPTED"],
-            ["t", "distance"],
+            ["*t*", "Distance"],
             "With a guide that follows the chain the distance tends to 1/6, whatever the rates.",
             1..=20,
             [
@@ -146,7 +146,7 @@ pub fn all() -> Vec<Chart> {
         weighted(),
         chart(
             ["pairs", "000-EQ10"],
-            ["N", "variance of the average"],
+            ["*N*", "Variance of the average"],
             "Without the covariances of conditional means the variance comes out too small.",
             1..=30,
             [("exact", &|n| even.sequential_stationary(&kernel, n).sum()), ("printed", &given)],
@@ -171,7 +171,7 @@ impl Curve {
     }
 }
 
-/// The curves of one figure, with axis labels and caption.
+/// The curves of one figure, with axis labels and caption: symbols are in italics, `*n*`, with indices, `*T*_{n}`, and exponents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// Name of the chart, used for files.
@@ -243,8 +243,8 @@ fn gap() -> Chart {
     Chart {
         name: "jensen-gap",
         claim: "003-T4-GAP",
-        x: "bound",
-        y: "gap",
+        x: "Bound",
+        y: "Gap",
         sight: "A point above the diagonal refutes its bound: many do for the printed one, none for the corrected one.",
         curves: vec![
             Curve { label: "printed", points: printed },
@@ -263,8 +263,8 @@ fn weighted() -> Chart {
         |n: usize| cw::weighted_variance_as_printed(heavy.cis(n + 1).rejections[0], heavy.snis(n).variance);
     chart(
         ["weighted-variance", "003-EQ13"],
-        ["N", "variance"],
-        "Growth like N is right; the size is set by how far the values are from that of the retained point.",
+        ["*N*", "Variance"],
+        "Growth like *N* is right; the size is set by how far the values are from that of the retained point.",
         doublings(0, 6),
         [
             ("exact", &|n| heavy.cis(n + 1).weighted_variances[0]),
@@ -284,7 +284,7 @@ fn surrogate() -> Chart {
     };
     chart(
         ["surrogate", "004-P3"],
-        ["K", "gap"],
+        ["*K*", "Gap"],
         "More steps bring the gap down to the divergence of the surrogate's posterior, and no further.",
         doublings(2, 16),
         [

@@ -23,7 +23,7 @@ use crate::task::Task;
 /// Replicates are paired: replicate `r` has one seed and one split of the data under every method. They are resampled jointly,
 /// and the verdict is open if the 90 % interval of the number contains t.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contrast {
+pub(crate) struct Contrast {
     pub(super) sides: Vec<Side>,
     /// Compared sides, by their places in `sides`.
     pub(super) terms: Vec<(usize, Option<Other>)>,
@@ -205,7 +205,7 @@ impl Contrast {
     }
 
     /// Verdict of results.
-    pub fn find(&self, results: &Results) -> Finding {
+    pub(super) fn find(&self, results: &Results) -> Finding {
         let (columns, parts) = match self.columns(results) {
             Ok(found) => found,
             Err(finding) => return finding,

@@ -17,7 +17,7 @@ use mcsa_core::Seed;
 use mcsa_diagnostics::quantile;
 use serde::Deserialize;
 
-pub use contrast::Contrast;
+use contrast::Contrast;
 pub use section::claims;
 
 use crate::experiments::examined;
@@ -34,11 +34,10 @@ pub type Check = fn(&Results) -> Checked;
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// Citation: `CW, Fig. 6`.
-    pub citation: String,
+    pub(crate) citation: String,
     /// The claim in our words.
     pub sentence: String,
-    /// Check against results.
-    pub basis: Basis,
+    pub(crate) basis: Basis,
     /// Reason of a disagreement.
     pub reason: Option<Reason>,
 }
@@ -47,18 +46,16 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
-    /// Its cause.
-    pub cause: Cause,
-    /// Explanation.
-    pub why: String,
+    pub(crate) cause: Cause,
+    pub(crate) why: String,
     /// Experiment, test or claim that decides it; absent if the cause is open.
-    pub by: Option<String>,
+    pub(crate) by: Option<String>,
 }
 
 /// Cause of a disagreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cause {
+pub(crate) enum Cause {
     /// The sentence or formula of the paper.
     Paper,
     /// The code by which the published numbers were made, where it differs from the paper.
@@ -72,8 +69,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Name in the report.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Paper => "the paper",
             Self::Code => "its code",
@@ -86,20 +82,17 @@ impl Cause {
 
 /// Check of a claim.
 #[derive(Debug, Clone)]
-pub enum Basis {
-    /// Comparison of metrics of methods.
+pub(crate) enum Basis {
     Contrast(Contrast),
     /// Comparison by a published formula, and the same by the correct formula.
     Corrected {
-        /// By the published formula.
         published: Contrast,
-        /// By the correct formula.
         corrected: Contrast,
     },
     /// Search for a counterexample to the claim of this id in [`mcsa_theory::claims`].
     Theory(String),
-    /// Function in Rust, with its name.
-    Check(String, Check),
+    /// Function in Rust.
+    Check(Check),
     /// Reason why the claim cannot be reproduced.
     NotReproducible(String),
 }
@@ -127,7 +120,7 @@ impl Claim {
                 published.find(results).beside(corrected.find(results))
             }
             Basis::Theory(id) => examined(id),
-            Basis::Check(_, check) => check(results).unwrap_or_else(Finding::too_little),
+            Basis::Check(check) => check(results).unwrap_or_else(Finding::too_little),
             Basis::NotReproducible(why) => Finding::not_reproducible(why.as_str()),
         };
         if finding.verdict == Verdict::NotReproducible {
@@ -165,12 +158,10 @@ pub enum Verdict {
 /// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Verdict.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Measured number.
-    pub number: f64,
-    /// Threshold of the number.
-    pub threshold: f64,
+    pub(crate) number: f64,
+    pub(crate) threshold: f64,
     /// Definition of the number, and the claimed side of the threshold.
     pub reason: String,
 }
@@ -197,12 +188,12 @@ pub(crate) fn greatest(values: impl IntoIterator<Item = f64>) -> f64 {
 
 impl Finding {
     /// Finding for the claim that the number is at least the threshold.
-    pub fn at_least(number: f64, threshold: f64, what: impl Into<String>) -> Self {
+    pub(crate) fn at_least(number: f64, threshold: f64, what: impl Into<String>) -> Self {
         Self::held(number >= threshold, number, threshold, "≥", what)
     }
 
     /// Finding for the claim that the number is at most the threshold.
-    pub fn at_most(number: f64, threshold: f64, what: impl Into<String>) -> Self {
+    pub(crate) fn at_most(number: f64, threshold: f64, what: impl Into<String>) -> Self {
         Self::held(number <= threshold, number, threshold, "≤", what)
     }
 
@@ -229,12 +220,12 @@ impl Finding {
     }
 
     /// Abstention because `what` is missing.
-    pub fn too_little(what: impl Into<String>) -> Self {
+    pub(crate) fn too_little(what: impl Into<String>) -> Self {
         Self { verdict: Verdict::TooLittle, number: f64::NAN, threshold: f64::NAN, reason: what.into() }
     }
 
     /// Abstention because the claim cannot be reproduced, for the reason `why`.
-    pub fn not_reproducible(why: impl Into<String>) -> Self {
+    pub(crate) fn not_reproducible(why: impl Into<String>) -> Self {
         Self { verdict: Verdict::NotReproducible, ..Self::too_little(why) }
     }
 

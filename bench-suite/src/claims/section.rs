@@ -8,7 +8,7 @@ use super::contrast::{Contrast, Curve, Other, Relation, Side, Summary, When};
 use super::{Basis, Cause, Check, Claim, Reason};
 use crate::exact::Value as Exact;
 use crate::experiment::Experiment;
-use crate::metric::{METRICS, Metric};
+use crate::metric::{self, METRICS};
 use crate::selector::{Selector, Settings, combinations};
 use crate::task::Task;
 
@@ -98,7 +98,7 @@ pub fn claims(
     file: &str,
     text: &str,
     experiment: &Experiment,
-    checks: &[(&str, Check)],
+    checks: &[&[(&str, Check)]],
 ) -> Result<Vec<Claim>, Error> {
     let place = |error: toml::de::Error| Error::invalid(error.to_string()).within(file);
     // Faults of single keys are named with their lines; then claims are completed, and read again.
@@ -126,7 +126,7 @@ fn claim(
     mut common: Table,
     experiment: &Experiment,
     planned: &Planned,
-    checks: &[(&str, Check)],
+    checks: &[&[(&str, Check)]],
 ) -> Result<Claim, Error> {
     let compared: Vec<&str> = own.keys().map(String::as_str).filter(|key| !OTHERS.contains(key)).collect();
     let compared = compared.join(", ");
@@ -151,8 +151,8 @@ fn claim(
         _ if !compared.is_empty() => {
             return invalid(format!("{compared} belongs to a comparison, which this claim is not"));
         }
-        (Some(name), None, None) => match checks.iter().find(|(known, _)| known == name) {
-            Some((_, check)) => Basis::Check(name.clone(), *check),
+        (Some(name), None, None) => match checks.iter().copied().flatten().find(|(known, _)| known == name) {
+            Some((_, check)) => Basis::Check(*check),
             None => return invalid(format!("check = {name:?}: the experiment has no check of this name")),
         },
         (None, Some(id), None) if mcsa_theory::claims::all().iter().any(|claim| claim.id == *id) => {
@@ -295,8 +295,8 @@ impl Row {
             None => self.metric.clone(),
         };
         let metric = metric.ok_or_else(|| Error::invalid("the key metric is missing"))?;
-        if Metric::named(&metric).is_none() {
-            let known = METRICS.iter().map(|metric| metric.name).collect::<Vec<_>>().join(", ");
+        if metric::metric(&metric).is_none() {
+            let known = METRICS.join(", ");
             return invalid(format!("{key}.metric = {metric:?} is not a metric; these are: {known}"));
         }
         let at = match settings.remove("at").as_ref().or(self.at.as_ref()) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::contrast::{Contrast, Curve, Other, Relation, Side, Summary, When};
 use super::{Basis, Finding, Verdict, mean, median};
 use crate::experiment::{Experiment, Preset, PresetName};
-use crate::metric::Metric;
+use crate::metric::metric;
 use crate::registry::{Entry, REGISTRY};
 use crate::results::Results;
 use crate::selector::{Selector, Settings};
@@ -106,7 +106,7 @@ impl<'c> Scene<'c> {
                 let row = |step: u64| {
                     let here = sides.iter().filter(|(_, _, steps, _)| steps.contains(&step));
                     let values = here.map(|(k, side, steps, is_zero)| {
-                        let name = Metric::named(&side.metric).expect("a known metric").name;
+                        let name = metric(&side.metric).expect("a known metric");
                         (name, if *is_zero { 0.0 } else { value(*k, side, steps, replicate, step) })
                     });
                     Row::new(step, values)

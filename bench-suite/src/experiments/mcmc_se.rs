@@ -40,10 +40,15 @@ pub(super) fn bounds(_: &Results) -> Vec<FigureFile> {
     vec![FigureFile::new("bound", Figure::new(vec![panel]).wide(110.0).captioned(caption))]
 }
 
-pub(super) const BOUNDS: [(&str, Check); 3] = [
+pub(super) const CHECKS: [(&str, Check); 8] = [
     ("passes", |_| Ok(passes(bound))),
     ("saturates", |_| Ok(saturates(bound))),
     ("is_printed", |_| Ok(is_printed(bound))),
+    ("single_gains_little", |results| single_gains_little(results, "variance")),
+    ("single_gains_little_as_published", |results| single_gains_little(results, "pooled_variance")),
+    ("parallel_gains", parallel_gains),
+    ("parallel_is_least", parallel_is_least),
+    ("equally_biased", equally_biased),
 ];
 
 /// Curves of the figure: kind of method, and `N`.
@@ -91,14 +96,6 @@ fn is_printed(bound: Bound) -> Finding {
         .map(|(n, kl)| (bound("jsa", n, kl) - mcmc_se::sequential_bias_as_printed(1.0, kl.exp(), n)).abs());
     Finding::at_most(greatest(off), 0.01, "largest distance of the curve of one chain from the printed bound")
 }
-
-pub(super) const VARIANCES: [(&str, Check); 5] = [
-    ("single_gains_little", |results| single_gains_little(results, "variance")),
-    ("single_gains_little_as_published", |results| single_gains_little(results, "pooled_variance")),
-    ("parallel_gains", parallel_gains),
-    ("parallel_is_least", parallel_is_least),
-    ("equally_biased", equally_biased),
-];
 
 const BUDGETS: [usize; 3] = [4, 8, 16];
 

@@ -21,18 +21,14 @@ const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("ionosphere", "ionosphere"), ("heart_cleveland", "heart")];
 const HEART: &str = "heart_cleveland";
 
-pub(super) const SCALES: [(&str, Check); 4] = [
+pub(super) const CHECKS: [(&str, Check); 19] = [
     ("larger_on_heart", |results| scales(results, HEART, 1.0)),
     ("larger_on_ionosphere", |results| scales(results, "ionosphere", 1.0)),
     ("smaller_on_pima", |results| scales(results, "pima", -1.0)),
     ("closer_scales", closer_scales),
-];
-pub(super) const CANDIDATES: [(&str, Check); 3] = [
     ("varies_less_on_heart", |results| varies_less(results, HEART)),
     ("is_off", |results| is_off(results, HEART)),
     ("varies_less_on_ionosphere", |results| varies_less(results, "ionosphere")),
-];
-pub(super) const EVIDENCE: [(&str, Check); 6] = [
     ("higher_in_the_middle", |results| higher(results, FirstState::Level, "log_z", ("median", median))),
     ("higher_on_average", |results| higher(results, FirstState::Level, "log_z", ("mean", mean))),
     ("several_are_clear", several_are_clear),
@@ -43,6 +39,12 @@ pub(super) const EVIDENCE: [(&str, Check); 6] = [
     ("higher_from_zero_as_published", |results| {
         higher(results, FirstState::Zero, "log_z_as_published", ("median", median))
     }),
+    ("printed_is_invariant", |_| Ok(invariant(&moments(Ancestry::Printed, 2)))),
+    ("correct_is_invariant", |_| Ok(invariant(&moments(Ancestry::Correct, 2)))),
+    ("printed_is_still_off", |_| Ok(still_off(&moments(Ancestry::Printed, 10)))),
+    ("closer", |_| Ok(closer(&distances()))),
+    ("wider", |_| Ok(wider(&all(|subset| subset.ratio().max(subset.modes() as f64), 2)))),
+    ("other", |_| Ok(other(&all(SubsetAverage::distance, 9)))),
 ];
 
 fn is_long(series: &Series<'_>) -> bool {
@@ -369,12 +371,6 @@ pub(super) fn moments_table(_: &Results) -> Vec<Table> {
     vec![Table::new("moments", "The first of two states", head, rows, note)]
 }
 
-pub(super) const ANCESTORS: [(&str, Check); 3] = [
-    ("printed_is_invariant", |_| Ok(invariant(&moments(Ancestry::Printed, 2)))),
-    ("correct_is_invariant", |_| Ok(invariant(&moments(Ancestry::Correct, 2)))),
-    ("printed_is_still_off", |_| Ok(still_off(&moments(Ancestry::Printed, 10)))),
-];
-
 const SWEEPS: usize = 200_000;
 
 /// Estimated mean and variance of the first state, standard error of the variance, and exact mean and variance.
@@ -449,12 +445,6 @@ pub(super) fn densities(_: &Results) -> Vec<FigureFile> {
     let caption = "Exact: mixtures of 45, 252 and 10 normal laws. Distance is total variation. Ten data from the model, drawn twice.";
     vec![FigureFile::new("densities", figure.captioned(caption))]
 }
-
-pub(super) const SUBSETS: [(&str, Check); 3] = [
-    ("closer", |_| Ok(closer(&distances()))),
-    ("wider", |_| Ok(wider(&all(|subset| subset.ratio().max(subset.modes() as f64), 2)))),
-    ("other", |_| Ok(other(&all(SubsetAverage::distance, 9)))),
-];
 
 /// Sizes of minibatches, of ten data.
 const SIZES: [usize; 3] = [2, 5, 9];

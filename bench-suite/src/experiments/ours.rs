@@ -15,7 +15,7 @@ use crate::selector::family;
 use crate::tables::{in_groups, median};
 use crate::task::Task;
 
-pub(super) const FAMILIES: [(&str, Check); 9] = [
+pub(super) const CHECKS: [(&str, Check); 13] = [
     ("mean_field_stays_above", |results| {
         let low = divergence(results, "correlated-gaussian", "mean-field").ok_or(MISSING)?.low;
         Ok(Finding::at_least(low, 4.0, "lower end of the 80 % interval of the mean divergence, nats"))
@@ -31,10 +31,7 @@ pub(super) const FAMILIES: [(&str, Check); 9] = [
     ("close_on_pima", |results| gain(results, "pima", -0.02)),
     ("accepts_more", accepts_more),
     ("learns", learns),
-];
-pub(super) const DIRECTIONS: [(&str, Check); 1] = [("lost_modes_are_silent", lost_modes_are_silent)];
-/// Checks of the claims on climbs: title of the case, limits of the error, of k-hat and of the share of the draws.
-pub(super) const LADDER: [(&str, Check); 3] = [
+    ("lost_modes_are_silent", lost_modes_are_silent),
     ("pima_within_budget", |results| climb(results, "hierarchical logistic: pima", 0.1, Some((0.7, 0.45)))),
     ("german_within_budget", |results| {
         climb(results, "hierarchical logistic: german_credit_numeric", 0.15, None)
@@ -148,7 +145,7 @@ pub(super) fn plane(results: &Results) -> Vec<FigureFile> {
     let series = results.series();
     let rows = in_groups(series.iter().map(|series| (series.target().label(), series))).into_iter();
     let panel = |(place, (label, series, [x, y])): (usize, (&str, &Series<'_>, [&Vec<f64>; 2]))| {
-        let (name, style) = look::family(family(series));
+        let (_, name, style) = look::of(family(series));
         let ordinate = if place == 0 { format!("{label}, *z*_{{2}}") } else { String::new() };
         let mut panel = Panel::new(Axis::linear("*z*_{1}"), Axis::linear(ordinate)).titled(name);
         if let Some((u, v)) = truth(series.target()) {

@@ -109,7 +109,7 @@ pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
         for (row, (series, (_, ranks))) in methods.iter().zip(board.ranks(metric)).enumerate() {
             let Some(found) = bootstrap(&ranks, LEVEL) else { continue };
             let layer = Layer::intervals([row as f64], [found.value], [found.low], [found.high]);
-            panel = panel.with(layer.horizontal().styled(look::family(family(series)).1.solid()));
+            panel = panel.with(layer.horizontal().styled(look::of(family(series)).2.solid()));
         }
         panel
     };
@@ -149,19 +149,17 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     vec![Table::new("ranks", "Mean ranks", &head, rows, format!("{note}{}", stand_ins(results)))]
 }
 
-pub(super) const RANKS: [(&str, Check); 5] = [
+pub(super) const CHECKS: [(&str, Check); 9] = [
     ("surrogate_ranks_above_subsampling", |results| sl_above_ns(results, "elbo")),
     ("surrogate_predicts_above_subsampling", |results| sl_above_ns(results, "lpd")),
     ("flow_and_surrogate_rank_best", flow_and_sl_are_best),
     ("best_fit_predicts_as_chains", best_fit_as_chains),
     ("settings_decide_nothing", settings_decide_nothing),
-];
-pub(super) const SPARSE: [(&str, Check); 3] = [
     ("gain_grows", |results| gain_grows(results, true)),
     ("gain_grows_at_fixed_hyperparameters", |results| gain_grows(results, false)),
     ("accuracy_follows_the_bound", accuracy_follows_the_bound),
+    ("half_of_the_gap", half_of_the_gap),
 ];
-pub(super) const LOCAL: [(&str, Check); 1] = [("half_of_the_gap", half_of_the_gap)];
 
 /// Finding on a number made of the mean ranks of a split: of those of NS-DAIS, of SL-DAIS, of B-NAF, and of all others.
 fn of_ranks(results: &Results, metric: &str, what: &str, number: fn([&[f64]; 4]) -> f64) -> Checked {

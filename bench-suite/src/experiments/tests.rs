@@ -15,7 +15,7 @@ fn costs() {
     let verdicts = |times: f64| {
         let mut results = results("pmcsa/tab-cost", Quick, |_, _, _| Vec::new());
         for outcome in results.outcomes.iter_mut().filter(|_| times > 0.0) {
-            let [p, q, draws, gradients, scores] = pmcsa::Least::of(outcome.job.task.method()).least;
+            let [p, q, draws, gradients, scores] = pmcsa::tabulated(outcome.job.task.method())[0].unwrap();
             let is_noise = matches!(outcome.job.task.method().kind(), "elbo" | "stl");
             let q = if is_noise { q } else { q - draws };
             let names = ["p_evaluations", "q_evaluations", "q_draws", "p_gradients", "q_scores"];

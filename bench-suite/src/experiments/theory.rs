@@ -6,7 +6,7 @@ use mcsa_theory::claims::{self as theory, Effort, Examined, Finding as Found, Ju
 use mcsa_theory::curves::{self, Chart, Curve};
 
 use crate::claims::{Finding, Verdict};
-use crate::figures::FigureFile;
+use crate::figures::{FigureFile, escaped};
 use crate::results::Results;
 
 fn judged(id: &str) -> Option<Judgement> {
@@ -57,15 +57,15 @@ pub(super) fn figures(_: &Results) -> Vec<FigureFile> {
 fn figure(chart: &Chart) -> Figure {
     let caption = match judged(chart.claim) {
         Some(judgement) => {
-            let standing = judgement.standing();
-            format!("{}, {}: {}", judgement.paper.key, judgement.place, chart.caption(standing))
+            let place = escaped(&format!("{}, {}", judgement.paper.key, judgement.place));
+            format!("{place}: {}", chart.caption(judgement.standing()))
         }
         None => chart.sight.to_owned(),
     };
     let is_cloud = chart.name == "jensen-gap";
     let axis = |label: &str, is_log| match is_log {
-        true => Axis::log(title(label)),
-        false => Axis::linear(title(label)),
+        true => Axis::log(label),
+        false => Axis::linear(label),
     };
     let x = axis(chart.x, is_cloud || doubles(&chart.curves));
     let y = axis(chart.y, is_cloud || spans_decades(&chart.curves));
@@ -83,9 +83,9 @@ fn figure(chart: &Chart) -> Figure {
             true => Layer::points(x, y).styled(style.sized(2.2).faint(0.7)),
             false => Layer::line(x, y).styled(style),
         };
-        panel = panel.with(layer.named(plain(curve.label)));
+        panel = panel.with(layer.named(curve.label));
     }
-    Figure::new(vec![panel]).captioned(plain(&caption))
+    Figure::new(vec![panel]).captioned(caption)
 }
 
 /// Style of a curve. The quantity itself is broad and black, so that a bound that it attains is visible on top of it.
@@ -95,7 +95,7 @@ fn style(label: &str, index: usize) -> Style {
     match label {
         "printed" => of(PALETTE[1], Dash::Short, 1.3),
         "corrected" => of(PALETTE[0], Dash::Long, 1.3),
-        "limit" | "1/N" => of(Color::GREY, Dash::Dotted, 1.3),
+        "limit" | "1/*N*" => of(Color::GREY, Dash::Dotted, 1.3),
         "exact" | "exact, worst start" | "surrogate" | "to independent copies" => {
             of(Color::BLACK, Dash::Solid, 2.2)
         }
@@ -123,42 +123,6 @@ fn spans_decades(curves: &[Curve]) -> bool {
     curves.iter().all(|curve| ends(curve).0 > 0.0) && curves.iter().any(is_wide)
 }
 
-/// Title of an axis: an initial word gets a capital, an initial symbol does not.
-fn title(text: &str) -> String {
-    let mut letters = text.chars();
-    match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => {
-            plain(&first.to_uppercase().chain(letters).collect::<String>())
-        }
-        _ => plain(text),
-    }
-}
-
-/// Markup of a text: single letters in italics, indices and exponents of one letter as sub- and superscripts, all other
-/// markup characters escaped.
-fn plain(text: &str) -> String {
-    let (mut marked, mut letters, mut before) = (String::new(), text.chars().peekable(), ' ');
-    while let Some(c) = letters.next() {
-        match (c, letters.peek().copied()) {
-            ('_' | '^', Some(next)) if next.is_alphanumeric() => {
-                marked.push_str(&format!("{c}{{{next}}}"));
-                letters.next();
-            }
-            (_, next) if is_symbol(before, c, next.unwrap_or(' ')) => marked.extend(['*', c, '*']),
-            _ if "\\*^_{}".contains(c) => marked.extend(['\\', c]),
-            _ => marked.push(c),
-        }
-        before = c;
-    }
-    marked
-}
-
-/// Returns true if a letter is a symbol: not part of a word or a name, not an article, a genitive or an expectation.
-fn is_symbol(before: char, c: char, after: char) -> bool {
-    let is_part = |neighbour: char| neighbour.is_alphanumeric() || "-'\u{2019}".contains(neighbour);
-    c.is_alphabetic() && !"aAE".contains(c) && !is_part(before) && !is_part(after)
-}
-
 /// Printed formula, verdict and corrected formulas of a claim, for tables.
 pub(crate) fn cells(id: &str) -> [String; 3] {
     let of = |judgement: Judgement| {
@@ -172,19 +136,6 @@ pub(crate) fn cells(id: &str) -> [String; 3] {
 mod tests {
     use super::*;
     use crate::claims::tests::entry;
-
-    #[test]
-    fn symbols_are_in_italics_and_words_are_not() {
-        let cases = [
-            ("T_n(w*)", "*T*_{n}(*w*\\*)"),
-            ("E[1] after n steps", "E[1] after *n* steps"),
-            ("A bound's 16/N^2, 001-T-L2", "A bound's 16/*N*^{2}, 001-T-L2"),
-        ];
-        for (text, marked) in cases {
-            assert_eq!(plain(text), marked);
-        }
-        assert_eq!((title("update k").as_str(), title("n").as_str()), ("Update *k*", "*n*"));
-    }
 
     fn judgement(standing: Standing, witness: Option<(f64, f64)>) -> Judgement {
         let witness = witness.map(|(lhs, rhs)| {

@@ -1,5 +1,6 @@
 //! Error rates of the verdict on a fit: tallies of right and wrong answers, figures, table and checks.
 
+use mcsa::posterior::{RULE, Rates};
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use super::scoreboard::evaluations;
@@ -158,31 +159,20 @@ fn count(all: &[Tally<'_>], class: Class, is_it: impl Fn(&Run) -> bool) -> usize
     runs.filter(|run| is_it(run)).count()
 }
 
-/// Numbers of runs and of errors of the verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Rates {
-    /// Fits of planted failures that starts can reach.
-    pub(crate) planted: usize,
-    /// Those with yes and a wrong answer.
-    pub(crate) false_yes: usize,
-    /// Fits of failures that starts cannot reach.
-    pub(crate) hidden: usize,
-    /// Those with yes and a wrong answer.
-    pub(crate) hidden_yes: usize,
-    /// Fits of good targets with a right answer.
-    pub(crate) right: usize,
-    /// Those with no.
-    pub(crate) false_no: usize,
-}
-
-pub(crate) fn rates(results: &Results) -> Rates {
+/// Numbers of runs and of errors of the verdict, on fits with or without a gradient.
+pub(crate) fn rates(results: &Results, gradient: bool) -> Rates {
     use Class::{Good, Hidden, Planted};
     let all = tallies(results);
+    let [planted, hidden] = [Planted, Hidden].map(|class| count(&all, class, |_| true));
+    let [false_yes, hidden_yes] = [Planted, Hidden].map(|class| count(&all, class, Run::is_false_yes));
     Rates {
-        planted: count(&all, Planted, |_| true),
-        false_yes: count(&all, Planted, Run::is_false_yes),
-        hidden: count(&all, Hidden, |_| true),
-        hidden_yes: count(&all, Hidden, Run::is_false_yes),
+        rule: RULE,
+        gradient,
+        planted,
+        false_yes,
+        at_most: binomial(false_yes, planted, LEVEL)[1],
+        hidden,
+        hidden_yes,
         right: count(&all, Good, |run| !run.wrong),
         false_no: count(&all, Good, Run::is_false_no),
     }
@@ -190,12 +180,12 @@ pub(crate) fn rates(results: &Results) -> Rates {
 
 pub(super) const CHECKS: [(&str, Check); 3] = [
     ("few_false_yes", |results| {
-        let Rates { planted, false_yes, .. } = rates(results);
+        let Rates { planted, false_yes, .. } = rates(results, true);
         let what = "yes with a wrong answer, of fits of planted failures that starts can reach";
         at_most(false_yes, planted, 0.01, what)
     }),
     ("few_false_no", |results| {
-        let Rates { right, false_no, .. } = rates(results);
+        let Rates { right, false_no, .. } = rates(results, true);
         at_most(false_no, right, 0.2, "no, of right answers on good targets")
     }),
     ("better_than_shape", better_than_shape),

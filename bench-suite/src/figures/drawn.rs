@@ -14,7 +14,7 @@ use crate::catalog::Method;
 use crate::exact::Value as Exact;
 use crate::interval::{Interval, bootstrap};
 use crate::look;
-use crate::metric::{Metric, Vector};
+use crate::metric::{Vector, metric};
 use crate::published;
 use crate::results::{Results, Series, columns, medians_of_parts};
 use crate::selector::{Row, Settings, base_of, combinations, family, named, rows as all_rows};
@@ -207,7 +207,7 @@ impl Drawn {
             };
             let metrics = written.rules.iter().filter_map(|rule| rule.metric.as_ref());
             let mut metrics = own.into_iter().chain(others).chain(metrics);
-            if let Some(name) = metrics.find(|name| Metric::named(name).is_none()) {
+            if let Some(name) = metrics.find(|name| metric(name).is_none()) {
                 return Err(place(format!("{name:?} is not a metric")));
             }
             for rule in &written.rules {
@@ -357,7 +357,7 @@ impl Shown {
             By::Alike => (String::new(), Style::series(0)),
             By::Family => {
                 let name = |row: &Row<'_>| named(row, "family", &self.written.names);
-                let style = look::family(family(series)).1;
+                let style = look::of(family(series)).2;
                 let first = here.iter().find(|(_, other)| family(other) == family(series));
                 match first.is_none_or(|first| name(first) == name(row)) {
                     true => (name(row), style),

@@ -16,10 +16,9 @@ use crate::tables::{Differences, distinct, in_groups, metrics};
 /// A figure with its file name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureFile {
-    /// Name, unique within the experiment.
-    pub name: String,
-    /// The figure.
-    pub figure: Figure,
+    /// Unique within the experiment.
+    pub(crate) name: String,
+    pub(crate) figure: Figure,
 }
 
 /// For experiments without figures in Rust: the standard ones if the file has none.
@@ -28,8 +27,7 @@ pub fn from_file(results: &Results) -> Vec<FigureFile> {
 }
 
 impl FigureFile {
-    /// A figure with a name.
-    pub fn new(name: impl Into<String>, figure: Figure) -> Self {
+    pub(crate) fn new(name: impl Into<String>, figure: Figure) -> Self {
         Self { name: name.into(), figure }
     }
 }
@@ -177,7 +175,7 @@ fn label(name: &str) -> String {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let letters = text.chars().flat_map(|c| "\\*^_{}".contains(c).then_some('\\').into_iter().chain([c]));
     letters.collect()
 }
@@ -304,7 +302,7 @@ mod tests {
         for entry in &REGISTRY {
             for value in [None, Some(1.0), Some(f64::INFINITY), Some(f64::NAN)] {
                 let rows = |_: &_, _, _| {
-                    let metrics = METRICS.iter().filter_map(|metric| Some((metric.name, value?)));
+                    let metrics = METRICS.iter().filter_map(|name| Some((*name, value?)));
                     let vectors = vectors.iter().filter_map(|vector| Some((*vector, vec![value?; 3])));
                     (metrics.collect(), vectors.collect())
                 };

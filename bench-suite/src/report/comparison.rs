@@ -14,7 +14,7 @@ use crate::tables::or_dash;
 
 /// Agreement of our result with a published cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agreement {
+pub(super) enum Agreement {
     /// The intervals overlap, with a tolerance of half a unit of the last printed digit.
     Overlap,
     /// The intervals do not overlap.
@@ -23,55 +23,49 @@ pub enum Agreement {
     TooFew,
 }
 
-/// Comparison of one cell.
+/// Comparison of one published cell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// Published cell.
-    pub cell: Cell,
+pub(crate) struct Comparison {
+    pub(super) cell: Cell,
     /// Our interval, by the published formula.
-    pub ours: Option<Interval>,
+    pub(super) ours: Option<Interval>,
     /// Our interval by the correct formula, where the published one differs from it.
-    pub corrected: Option<Interval>,
+    pub(super) corrected: Option<Interval>,
     /// Agreement of the published interval with `ours`.
-    pub agreement: Agreement,
+    agreement: Agreement,
     /// Length of our fits, if it is not the published one: ours, published.
-    pub shorter: Option<(u64, u64)>,
+    shorter: Option<(u64, u64)>,
     /// The published order of this cell and another one of its data and metric holds by the published formula and is the opposite
     /// by the correct one; all intervals are apart.
-    pub reverses: bool,
-    /// Some of our results come from other code.
-    pub is_stale: bool,
+    reverses: bool,
+    is_stale: bool,
 }
 
-/// Counts of cells.
+/// Counts of published cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// Number of published cells.
-    pub all: usize,
-    /// Number of cells measured by fits of the published length, in enough replicates for an interval.
-    pub measured: usize,
-    /// Number of measured cells whose intervals overlap.
-    pub overlap: usize,
-    /// Number of cells measured by shorter fits.
-    pub shorter: usize,
-    /// Number of cells measured by shorter fits whose intervals overlap.
-    pub shorter_overlap: usize,
-    /// Number of cells measured in too few replicates.
-    pub few: usize,
-    /// Number of cells whose published order is the opposite when corrected.
-    pub reversed: usize,
+pub(crate) struct Tally {
+    pub(super) all: usize,
+    /// Those measured by fits of the published length, in enough replicates for an interval.
+    pub(super) measured: usize,
+    /// Measured ones whose intervals overlap.
+    pub(super) overlap: usize,
+    /// Those measured by shorter fits.
+    shorter: usize,
+    shorter_overlap: usize,
+    /// Those measured in too few replicates.
+    few: usize,
+    /// Those whose published order is the opposite when corrected.
+    reversed: usize,
 }
 
 impl Comparison {
-    /// Returns true if there are enough replicates for an interval.
-    pub fn is_measured(&self) -> bool {
+    fn is_measured(&self) -> bool {
         self.agreement != Agreement::TooFew
     }
 }
 
 impl Tally {
-    /// Counts the cells of these comparisons.
-    pub fn of<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) -> Self {
+    pub(crate) fn of<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) -> Self {
         let mut tally = Self::default();
         for comparison in comparisons {
             let meets = usize::from(comparison.agreement == Agreement::Overlap);
@@ -140,7 +134,7 @@ pub(super) fn series_of<'r>(cell: &Cell, all: &[&'r Results]) -> Option<Series<'
 ///
 /// # Errors
 /// If the file of published numbers is malformed.
-pub fn compare(results: &Results, longer: Option<&Results>) -> Result<Vec<Comparison>, Error> {
+pub(super) fn compare(results: &Results, longer: Option<&Results>) -> Result<Vec<Comparison>, Error> {
     let Some(published) = &results.experiment.published else { return Ok(Vec::new()) };
     let all: Vec<&Results> = [Some(results), longer].into_iter().flatten().collect();
     let length = results.experiment.preset(PresetName::Paper).ok().map(|paper| paper.steps);

@@ -7,7 +7,7 @@ mod scoreboard;
 mod section;
 mod splits;
 
-pub use comparison::{Agreement, Comparison, Tally, compare};
+pub(crate) use comparison::Tally;
 pub(crate) use html::{document, escape};
 pub use page::write;
-pub use section::{ExperimentSection, JudgedClaim};
+pub use section::ExperimentSection;

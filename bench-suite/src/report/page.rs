@@ -180,9 +180,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::section::JudgedClaim;
     use super::*;
-    use crate::claims::{Cause, Finding, Reason};
+    use crate::claims::{Basis, Cause, Claim, Finding, Reason};
     use crate::experiment::PresetName;
     use crate::provenance::{Provenance, Run};
     use crate::registry::Entry;
@@ -219,7 +218,6 @@ mod tests {
             text: Cow::Owned(toml::to_string(&table).unwrap()),
             figures: figures::standard,
             tables: tables::standard,
-            checks: &[],
         }
     }
 
@@ -248,12 +246,10 @@ mod tests {
         (results.missing, results.stale) = (1, 1);
         results.outcomes[1].date = Some(words());
         let mut section = ExperimentSection::new(&entry, results, None, vec![run]).unwrap();
-        section.findings.push(JudgedClaim {
-            citation: words(),
-            sentence: words(),
-            finding: Finding::at_least(0.0, 1.0, text),
-            reason: Some(Reason { cause: Cause::Open, why: words(), by: Some(words()) }),
-        });
+        let reason = Some(Reason { cause: Cause::Open, why: words(), by: Some(words()) });
+        let basis = Basis::NotReproducible(words());
+        let claim = Claim { citation: words(), sentence: words(), basis, reason };
+        section.findings.push((claim, Finding::at_least(0.0, 1.0, text)));
         section
     }
 

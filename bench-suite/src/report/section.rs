@@ -19,19 +19,6 @@ use crate::tables::{Table, in_groups, or_dash, standard};
 use mcsa_core::{Error, counted};
 use mcsa_plot::Drawing;
 
-/// A claim with its finding.
-#[derive(Debug, Clone, PartialEq)]
-pub struct JudgedClaim {
-    /// Citation.
-    pub citation: String,
-    /// The claim.
-    pub sentence: String,
-    /// Verdict with its number.
-    pub finding: Finding,
-    /// Reason of a disagreement, if it is known or stated as open.
-    pub reason: Option<Reason>,
-}
-
 /// Mark of results by other code, after a space; empty for results of this code.
 pub(super) fn stale(is_stale: bool) -> &'static str {
     if is_stale { " <span class=\"pill open\">stale</span>" } else { "" }
@@ -56,22 +43,19 @@ pub(super) fn pill(verdict: Verdict) -> String {
 
 /// An experiment with its figures, tables and findings, ready to be shown.
 pub struct ExperimentSection {
-    /// Results.
-    pub results: Results,
+    pub(crate) results: Results,
     /// Text of the experiment's file.
-    pub text: String,
-    /// True if the experiment is in a file of the user.
-    pub is_of_user: bool,
+    pub(super) text: String,
+    pub(super) is_of_user: bool,
     /// Figures by file name.
-    pub drawings: Vec<(String, Drawing)>,
+    pub(super) drawings: Vec<(String, Drawing)>,
     /// Tables other than the comparison with published cells.
-    pub tables: Vec<Table>,
+    pub(super) tables: Vec<Table>,
     /// Claims with their findings.
-    pub findings: Vec<JudgedClaim>,
-    /// Comparison with cells of the published table.
-    pub comparisons: Vec<Comparison>,
+    pub findings: Vec<(Claim, Finding)>,
+    pub(crate) comparisons: Vec<Comparison>,
     /// Runs that produced the results.
-    pub runs: Vec<Run>,
+    pub(super) runs: Vec<Run>,
 }
 
 impl ExperimentSection {
@@ -93,7 +77,7 @@ impl ExperimentSection {
         };
         let found = |claim: Claim| {
             let finding = claim.find_by_longest(&results, longer.as_ref());
-            JudgedClaim { citation: claim.citation, sentence: claim.sentence, finding, reason: claim.reason }
+            (claim, finding)
         };
         Ok(Self {
             text: entry.text.to_string(),
@@ -108,18 +92,12 @@ impl ExperimentSection {
     }
 
     /// Number of claims with this verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
-        self.findings.iter().filter(|found| found.finding.verdict == verdict).count()
+    pub(crate) fn count(&self, verdict: Verdict) -> usize {
+        self.findings.iter().filter(|(_, finding)| finding.verdict == verdict).count()
     }
 
-    /// Number of cells that were published, measured, and agree.
-    pub fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         Tally::of(&self.comparisons)
-    }
-
-    /// The tally in words; `None` if there are no published cells.
-    pub fn cells_in_words(&self) -> Option<String> {
-        (!self.comparisons.is_empty()).then(|| self.tally().to_string())
     }
 
     /// HTML of the section.
@@ -239,7 +217,7 @@ impl ExperimentSection {
             return String::new();
         }
         let stale = stale(self.results.has_stale());
-        let row = |JudgedClaim { citation, sentence, finding, reason }: &JudgedClaim| {
+        let row = |(Claim { citation, sentence, reason, .. }, finding): &(Claim, Finding)| {
             let why = reason.as_ref().filter(|_| finding.verdict.is_at_odds()).map(words);
             vec![
                 match finding.verdict {
@@ -274,7 +252,7 @@ impl ExperimentSection {
     fn comparison(&self) -> String {
         let Some(first) = self.comparisons.first() else { return self.ends() };
         let mut comparisons: Vec<&Comparison> = self.comparisons.iter().collect();
-        comparisons.sort_by_key(|comparison| look::rank(&comparison.cell.method));
+        comparisons.sort_by_key(|comparison| look::of(&comparison.cell.method).0);
         let name = |cell: &Cell| escape(&format!("{}, {}", cell.data, cell.metric));
         let mut groups = in_groups(comparisons.iter().map(|one| (name(&one.cell), cells_of(one))));
         groups.sort_by(|a, b| a.0.cmp(&b.0));
@@ -377,8 +355,8 @@ fn millimetres(svg: &str) -> f64 {
 /// Table of the claims that do not hold, with the cause of each and the experiment that decides it; empty if there are none.
 pub(super) fn disagreements(sections: &[ExperimentSection]) -> String {
     let all = sections.iter().flat_map(|section| section.findings.iter().map(move |found| (section, found)));
-    let row = |(section, found): (&ExperimentSection, &JudgedClaim)| {
-        let JudgedClaim { citation, sentence, finding, reason } = found;
+    let row = |(section, (claim, finding)): (&ExperimentSection, &(Claim, Finding))| {
+        let Claim { citation, sentence, reason, .. } = claim;
         let (cause, why, by) = match reason {
             Some(Reason { cause, why, by }) => (cause.name(), escape(why), by.as_deref()),
             None => (Cause::Open.name(), "not examined".to_owned(), None),
@@ -393,7 +371,7 @@ pub(super) fn disagreements(sections: &[ExperimentSection]) -> String {
         ]
     };
     let rows: Vec<Vec<String>> =
-        all.filter(|(_, found)| found.finding.verdict.is_at_odds()).map(row).collect();
+        all.filter(|(_, (_, finding))| finding.verdict.is_at_odds()).map(row).collect();
     if rows.is_empty() {
         return String::new();
     }

@@ -11,20 +11,12 @@
 use crate::results::{Results, Series};
 use crate::tables::{Table, distinct, or_dash};
 
-/// Variance components of a metric.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Components {
-    splits: f64,
-    rest: f64,
-    replicates: usize,
-    methods: usize,
-}
-
 /// Smallest numbers of replicates and of methods.
 const ENOUGH: (usize, usize) = (5, 2);
 
-/// Two-way analysis of columns, one for each method, of the values of the same replicates; `None` if there are too few.
-fn components(columns: &[Vec<f64>]) -> Option<Components> {
+/// Variance components of the splits and of the rest by two-way analysis of columns, one for each method, of the values of the same
+/// replicates; `None` if there are too few.
+fn components(columns: &[Vec<f64>]) -> Option<[f64; 2]> {
     let (methods, replicates) = (columns.len(), columns.first()?.len());
     if replicates < ENOUGH.0 || methods < ENOUGH.1 || columns.iter().flatten().any(|value| !value.is_finite())
     {
@@ -41,7 +33,7 @@ fn components(columns: &[Vec<f64>]) -> Option<Components> {
     };
     let squares: f64 = columns.iter().zip(&means).map(residual).sum();
     let rest = squares / ((rows - 1.0) * (count - 1.0));
-    Some(Components { splits: ((between - rest) / count).max(0.0), rest, replicates, methods })
+    Some([((between - rest) / count).max(0.0), rest])
 }
 
 /// Table of the variance components of each data set and metric of the published table, by the longest fits of all methods with
@@ -55,15 +47,16 @@ pub(super) fn table(results: &Results) -> Option<Table> {
         for metric in ["accuracy", "lpd", "rmse", "error"] {
             let of: Vec<&Series<'_>> =
                 all.iter().filter(|series| series.target().label() == target).collect();
-            let Some(found) = components(&columns(&of, metric)) else { continue };
-            let (spread, rest) = (found.splits.sqrt(), found.rest.sqrt());
-            let error = spread / (found.replicates as f64).sqrt();
-            let share = found.splits / (found.splits + found.rest);
+            let columns = columns(&of, metric);
+            let Some([splits, rest]) = components(&columns) else { continue };
+            let (share, replicates) = (splits / (splits + rest), columns[0].len());
+            let [spread, rest] = [splits, rest].map(f64::sqrt);
+            let error = spread / (replicates as f64).sqrt();
             rows.push(vec![
                 target.to_owned(),
                 metric.to_owned(),
-                found.replicates.to_string(),
-                found.methods.to_string(),
+                replicates.to_string(),
+                columns.len().to_string(),
                 format!("{spread:.4}"),
                 format!("{rest:.4}"),
                 or_dash(share.is_finite().then(|| format!("{:.0} %", 100.0 * share))),
@@ -104,15 +97,14 @@ mod tests {
     fn shared_effects_are_found_exactly() {
         let effects = [1.0, -1.0, 2.0, -2.0, 0.0];
         let columns = [0.0, 5.0, -3.0].map(|mean| effects.map(|effect| mean + effect).to_vec());
-        let found = components(&columns).unwrap();
-        assert!((found.splits - 2.5).abs() < 1e-12 && found.rest.abs() < 1e-12, "{found:?}");
-        assert_eq!((found.replicates, found.methods), (5, 3));
+        let [splits, rest] = components(&columns).unwrap();
+        assert!((splits - 2.5).abs() < 1e-12 && rest.abs() < 1e-12, "{splits} {rest}");
         // Counterexample: the same values, with splits that methods do not share.
         let mut other = columns.clone();
         other[1].rotate_left(1);
         other[2].rotate_left(2);
-        let found = components(&other).unwrap();
-        assert!(found.splits < 0.5 && found.rest > 1.5, "{found:?}");
+        let [splits, rest] = components(&other).unwrap();
+        assert!(splits < 0.5 && rest > 1.5, "{splits} {rest}");
         assert_eq!(components(&columns[..1]), None);
         assert_eq!(components(&[vec![f64::NAN; 5], vec![0.0; 5]]), None);
     }
@@ -123,7 +115,7 @@ mod tests {
         let columns = [vec![1.0, 2.0, 3.0, 4.0, 5.0], vec![2.0, 2.0, 4.0, 4.0, 8.0]];
         // Row means 1.5, 2, 3.5, 4, 6.5 about 3.5: squares 4 + 2.25 + 0 + 0.25 + 9 = 15.5, MS_r = 2 x 15.5 / 4 = 7.75.
         // Half differences 0.5, 0, 0.5, 0, 1.5 about 0.5: squares 0 + 0.25 + 0 + 0.25 + 1 = 1.5, MS_e = 2 x 1.5 / 4 = 0.75.
-        let found = components(&columns).unwrap();
-        assert!((found.rest - 0.75).abs() < 1e-12 && (found.splits - 3.5).abs() < 1e-12, "{found:?}");
+        let [splits, rest] = components(&columns).unwrap();
+        assert!((rest - 0.75).abs() < 1e-12 && (splits - 3.5).abs() < 1e-12, "{splits} {rest}");
     }
 }

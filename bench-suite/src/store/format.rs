@@ -21,7 +21,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::row::{Ended, Number, Outcome, Row};
-use crate::metric::{Metric, Vector};
+use crate::metric::{Vector, metric};
 use crate::task::Job;
 
 /// First line of a result.
@@ -122,9 +122,9 @@ pub(crate) fn read_lines(text: &str) -> Result<Vec<(Head, Vec<Row>)>, Reason> {
             fill(&mut results, values, put).ok_or_else(uneven)?;
         } else {
             let Column::<Number> { name, values } = serde_json::from_str(line).map_err(malformed)?;
-            let Some(metric) = Metric::named(&name) else { continue };
+            let Some(name) = metric(&name) else { continue };
             let put = |row: &mut Row, Number(value)| {
-                row.values.insert(metric.name, value);
+                row.values.insert(name, value);
             };
             fill(&mut results, values, put).ok_or_else(uneven)?;
         }

@@ -6,7 +6,7 @@ use mcsa_core::Error;
 use mcsa_estimators::Health;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::metric::{Metric, Vector};
+use crate::metric::{Vector, metric};
 use crate::task::Job;
 
 /// A number in JSON: itself, or a word if it is not finite: `"nan"`, `"inf"` or `"-inf"`.
@@ -38,8 +38,8 @@ fn write_values<S: Serializer>(values: &BTreeMap<&'static str, f64>, to: S) -> R
 
 fn read_values<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<&'static str, f64>, D::Error> {
     let values = BTreeMap::<String, Number>::deserialize(from)?.into_iter();
-    let known = values.map(|(name, Number(value))| match Metric::named(&name) {
-        Some(metric) => Ok((metric.name, value)),
+    let known = values.map(|(name, Number(value))| match metric(&name) {
+        Some(name) => Ok((name, value)),
         None => Err(serde::de::Error::custom(unknown(&name))),
     });
     known.collect()
@@ -67,7 +67,7 @@ impl Row {
 
     /// Refuses a row with a metric that is not in the table: it could not be read again.
     pub(super) fn check(&self) -> Result<(), Error> {
-        match self.values.keys().find(|name| Metric::named(name).is_none()) {
+        match self.values.keys().find(|name| metric(name).is_none()) {
             Some(name) => Err(Error::invalid(unknown(name))),
             None => Ok(()),
         }

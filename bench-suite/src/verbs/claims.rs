@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::Args;
 
 use super::{Exit, Selection};
-use crate::claims::Verdict;
-use crate::report::{ExperimentSection, JudgedClaim, Tally};
+use crate::claims::{Claim, Verdict};
+use crate::report::{ExperimentSection, Tally};
 
 /// Print the verdict of the results on each claim. Runs no jobs: use `figures`.
 ///
@@ -31,10 +31,10 @@ impl Claims {
                     writeln!(out, "{}: {replicates}", experiment.id)?;
                 }
             }
-            if let Some(cells) = card.cells_in_words() {
-                writeln!(out, "  {cells}")?;
+            if !card.comparisons.is_empty() {
+                writeln!(out, "  {}", card.tally())?;
             }
-            for JudgedClaim { citation, sentence, finding, .. } in &card.findings {
+            for (Claim { citation, sentence, .. }, finding) in &card.findings {
                 writeln!(out, "  {:20} {sentence} ({citation})", finding.verdict.name())?;
                 let number =
                     if finding.number.is_nan() { String::new() } else { format!("{:.4}: ", finding.number) };

@@ -2,7 +2,7 @@
 
 use mcsa_bench_suite::catalog::{Method, Target};
 use mcsa_bench_suite::interrupt::Interrupt;
-use mcsa_bench_suite::metric::Metric;
+use mcsa_bench_suite::metric::metric;
 use mcsa_bench_suite::verbs::Exit;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn has_null_number(report: &Value) -> bool {
 fn has_known_metrics(report: &Value) -> bool {
     let rows = report["trace"].as_array().expect("a list").iter();
     let mut names = rows.flat_map(|row| row.as_object().expect("a map").keys());
-    names.all(|name| ["step", "vectors"].contains(&name.as_str()) || Metric::named(name).is_some())
+    names.all(|name| ["step", "vectors"].contains(&name.as_str()) || metric(name).is_some())
 }
 
 /// Settings that make a model small; its data are those of the listing if there are no smaller ones.

@@ -44,7 +44,7 @@ fn values_are_the_known_ones() {
         ("pairs", "printed", 2.0, 11.0 / 16.0),
         ("second-moment", "exact", 4.0, 7.0 / 16.0),
         ("second-moment", "printed", 4.0, 3.0 / 8.0),
-        ("sequential-ratio", "w* = 2", 2.0, 3.0 / 2.0),
+        ("sequential-ratio", "*w*\\* = 2", 2.0, 3.0 / 2.0),
     ] {
         let found = value(&chart(name), label, x);
         assert!((found - known).abs() < 1e-12, "{name}, {label} at {x}: {found}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
+use mcsa_plot::{Axis, Color, Figure, Layer, Panel, Style};
 
 use super::{Cell, LADDERS, Run, Runs, STOPPED, Scoreboard, median};
 use crate::catalog::Case;
@@ -14,17 +14,6 @@ use crate::results::Results;
 const ERRORS: (f64, f64) = (0.005, 10.0);
 /// Largest ratio to the least error of a performance profile.
 const RATIO: f64 = 100.0;
-
-/// Markers of the methods of other packages.
-const MARKERS: [Marker; 7] = [
-    Marker::Ring,
-    Marker::Triangle,
-    Marker::Plus,
-    Marker::Wedge,
-    Marker::Diamond,
-    Marker::Square,
-    Marker::Circle,
-];
 
 /// Errors over all targets, performance profiles, errors against evaluations, errors against seconds.
 pub(crate) fn figures(results: &Results) -> Vec<FigureFile> {
@@ -90,7 +79,7 @@ fn error(runs: &Runs<'_>, lowest: f64) -> f64 {
 
 /// Adds a line with points of a method.
 fn curve(panel: Panel, method: &str, points: impl Iterator<Item = (f64, f64)>) -> Panel {
-    let (_, name, style) = look::entrant(method);
+    let (_, name, style) = look::of(method);
     let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
     panel
         .with(Layer::line(x.clone(), y.clone()).styled(style))
@@ -144,8 +133,7 @@ fn costs(board: &Scoreboard<'_>, label: &str, cost: fn(&Runs<'_>) -> f64, captio
         for (name, runs) in board.stored(case) {
             // A method of another package is black, with a marker of its own.
             let place = names.iter().position(|known| *known == name).unwrap_or_default();
-            let marker = MARKERS[place % MARKERS.len()];
-            let style = Style { color: Color(0, 0, 0), marker, ..Style::series(0) }.sized(3.6);
+            let style = Style { color: Color::BLACK, ..Style::series(place) }.sized(3.6);
             let (x, y) = point(&runs);
             panel = panel.with(Layer::points([x], [y]).styled(style).named(format!("{name} (stored)")));
         }
@@ -190,7 +178,7 @@ fn profiles(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
             };
             let points = (0..=120).filter(|_| !ratios.is_empty()).map(point);
             let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
-            let (_, name, style) = look::entrant(method);
+            let (_, name, style) = look::of(method);
             panel = panel.with(Layer::line(x, y).styled(style).named(name));
         }
         panel
@@ -214,7 +202,8 @@ mod tests {
     #[test]
     fn stored_methods_have_markers_of_their_own() {
         let names: BTreeSet<String> = Anchor::stored().unwrap().iter().map(Anchor::name).collect();
-        let markers: BTreeSet<String> = MARKERS.iter().map(|marker| format!("{marker:?}")).collect();
-        assert!(names.len() <= MARKERS.len() && markers.len() == MARKERS.len(), "{names:?}");
+        let marker = |place| format!("{:?}", Style::series(place).marker);
+        let markers: BTreeSet<String> = (0..names.len()).map(marker).collect();
+        assert_eq!(markers.len(), names.len(), "{names:?}");
     }
 }

@@ -133,7 +133,7 @@ impl<'r> Scoreboard<'r> {
             .map(|((budget, method, case), runs)| Cell { case, method, budget, runs: Runs(runs) })
             .collect();
         let mut methods = distinct(all().map(|(outcome, _)| outcome.job.task.method().kind()));
-        methods.sort_by_key(|kind| look::entrant(kind).0);
+        methods.sort_by_key(|kind| look::of(kind).0);
         let stored = Anchor::stored().unwrap_or_default();
         Self {
             cases: distinct(all().map(|(_, case)| case)),
@@ -194,11 +194,9 @@ impl<'r> Scoreboard<'r> {
     }
 }
 
-pub(super) const REACHED: [(&str, Check); 2] = [
+pub(super) const CHECKS: [(&str, Check); 4] = [
     ("sooner_than_pathfinder", |results| sooner(results, "moments-student-t", "pathfinder")),
     ("sooner_than_nuts", |results| sooner(results, "moments-student-t", "nuts")),
-];
-pub(super) const WARNINGS: [(&str, Check); 2] = [
     ("verdict_against_r_hat", |results| passes_fewer(results, "nuts")),
     ("verdict_against_k_hat", |results| passes_fewer(results, "moments-student-t")),
 ];
@@ -227,8 +225,8 @@ fn sooner(results: &Results, ours: &str, theirs: &str) -> Checked {
     let what = format!(
         "share of runs in which {} is within {DISTANCE} standard deviations at a smaller budget than {}, less that of a larger one: {} sooner, {} \
          at the same budget or never, {} later",
-        look::entrant(ours).1,
-        look::entrant(theirs).1,
+        look::of(ours).1,
+        look::of(theirs).1,
         both[0],
         both[1],
         both[2],
@@ -249,7 +247,7 @@ fn passes_fewer(results: &Results, other: &str) -> Checked {
     let differences: Vec<f64> = ours.iter().filter_map(|(key, ours)| Some(theirs.get(key)? - ours)).collect();
     let what = format!(
         "rate of wrong answers that {} passes less that of mcsa::fit, of {} pairs of runs",
-        look::entrant(other).1,
+        look::of(other).1,
         differences.len()
     );
     Ok(Finding::mean_above(&differences, 0.0, what))
@@ -302,7 +300,7 @@ fn warnings(board: &Scoreboard<'_>) -> Table {
         };
         let (planted, good) = (board.at_last(method, true), board.at_last(method, false));
         vec![
-            look::entrant(method).1.to_owned(),
+            look::of(method).1.to_owned(),
             match *method {
                 "fit" => "verdict".to_owned(),
                 "nuts" => format!("R-hat < {R_HAT}"),
@@ -357,8 +355,7 @@ pub(crate) fn reach(board: &Scoreboard<'_>) -> Table {
             }
         }
     };
-    let row =
-        |method: &&'static str| row_of(look::entrant(method).1, LADDERS.map(|(kind, _)| cell(kind, method)));
+    let row = |method: &&'static str| row_of(look::of(method).1, LADDERS.map(|(kind, _)| cell(kind, method)));
     Table {
         name: "dimensions".to_owned(),
         title: format!("Largest dimension within {} evaluations", board.last()),
@@ -391,7 +388,7 @@ fn errors(board: &Scoreboard<'_>, metric: &str) -> Table {
         name: "errors".to_owned(),
         title: format!("Error of the means within {budget} evaluations"),
         rows: board.cases.iter().map(row).collect(),
-        head: row_of("Target", board.methods.iter().map(|kind| look::entrant(kind).1.to_owned())),
+        head: row_of("Target", board.methods.iter().map(|kind| look::of(kind).1.to_owned())),
         note: format!(
             "Medians over replicates of the largest error of a mean, in standard deviations of the posterior. {WINNER}: the least error. In \
              brackets: more than a quarter over the budget, out of competition. Fails: more than half of the runs end without a \
@@ -403,7 +400,7 @@ fn errors(board: &Scoreboard<'_>, metric: &str) -> Table {
 /// Kinds of the methods of several boards, in the order of legends.
 fn kinds<'b>(boards: impl Iterator<Item = &'b Scoreboard<'b>>) -> Vec<&'static str> {
     let mut kinds: Vec<&'static str> = boards.flat_map(|board| &board.methods).copied().collect();
-    kinds.sort_by_key(|kind| look::entrant(kind).0);
+    kinds.sort_by_key(|kind| look::of(kind).0);
     kinds.dedup();
     kinds
 }
@@ -431,7 +428,7 @@ pub(crate) fn methods(boards: &[&Scoreboard<'_>]) -> Table {
             share(cells().map(|cell| cell.runs.failures()).sum(), runs),
             short(median(ends.iter().map(|run| run.value("seconds")))),
         ];
-        row_of(look::entrant(method).1, budgets.iter().map(wins).chain(ends))
+        row_of(look::of(method).1, budgets.iter().map(wins).chain(ends))
     };
     let shares = [GOOD, FAIR].map(|limit| format!("Error below {limit}"));
     let wins = budgets.iter().map(|budget| format!("Least error at {budget}"));
@@ -461,7 +458,7 @@ pub(crate) fn winners(boards: &[(&str, &Scoreboard<'_>)]) -> Table {
             let count = won.iter().filter(|won| **won == Some(method)).count();
             if board.methods.contains(&method) { count.to_string() } else { "·".to_owned() }
         };
-        row_of(look::entrant(method).1, won.iter().zip(boards).map(count))
+        row_of(look::of(method).1, won.iter().zip(boards).map(count))
     };
     let mut rows: Vec<Vec<String>> =
         kinds(boards.iter().map(|(_, board)| *board)).into_iter().map(row).collect();
@@ -501,8 +498,8 @@ fn runs(board: &Scoreboard<'_>) -> Table {
     let mut rows = Vec::new();
     for case in &board.cases {
         let mut cells: Vec<&Cell<'_>> = board.cells.iter().filter(|cell| cell.case == *case).collect();
-        cells.sort_by_key(|cell| (look::entrant(cell.method).0, cell.budget));
-        let name = |cell: &Cell<'_>| look::entrant(cell.method).1.to_owned();
+        cells.sort_by_key(|cell| (look::of(cell.method).0, cell.budget));
+        let name = |cell: &Cell<'_>| look::of(cell.method).1.to_owned();
         rows.extend(cells.iter().map(|cell| row(case, name(cell), cell.budget.to_string(), &cell.runs)));
         let stored = board.stored(case);
         rows.extend(
