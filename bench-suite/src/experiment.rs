@@ -25,24 +25,23 @@ pub struct Experiment {
     pub id: String,
     /// Alternative names, such as those of other figures that use the same fits.
     #[serde(default)]
-    pub also: Vec<String>,
-    /// Title shown above the figure.
-    pub title: String,
-    /// Published figure or table that the experiment reproduces, by citation key: `CW, Fig. 6`.
+    pub(crate) also: Vec<String>,
+    pub(crate) title: String,
+    /// Published figures or tables, by citation key: `CW, Fig. 6`.
     #[serde(default)]
-    pub reproduces: Vec<String>,
+    pub(crate) reproduces: Vec<String>,
     /// Seed from which the seeds of all jobs are derived.
     pub seed: u64,
     /// Name from which seeds and names of jobs are derived, if it is not `id`: an experiment that is renamed keeps its results.
-    pub seeded_as: Option<String>,
+    pub(crate) seeded_as: Option<String>,
     /// Published table to compare with, if there is one.
     pub published: Option<Published>,
     /// Notes for the reader: settings that the papers leave open, known faults of the reproduced experiment.
     #[serde(default)]
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// Metrics of the standard figures and tables; all recorded ones if absent.
     #[serde(default)]
-    pub shows: Vec<String>,
+    pub(crate) shows: Vec<String>,
     /// Claims, which are read by [`claims`](crate::claims) and change no result.
     #[serde(rename = "claim", default)]
     claims: Vec<IgnoredAny>,
@@ -50,33 +49,26 @@ pub struct Experiment {
     claims_common: Option<IgnoredAny>,
     /// Figures, in place of the standard ones.
     #[serde(rename = "figure", default)]
-    pub figures: Vec<Drawn>,
+    pub(crate) figures: Vec<Drawn>,
     /// Tables, in addition to the one of published cells.
     #[serde(rename = "table", default)]
-    pub tables: Vec<Written>,
+    pub(crate) tables: Vec<Written>,
     /// Amount of computation in each preset.
     #[serde(rename = "preset", default)]
     pub presets: BTreeMap<PresetName, Preset>,
-    /// Fits of targets by methods.
-    pub fits: Option<Fits>,
-    /// Variances of estimators at fixed parameters.
-    pub variances: Option<Variances>,
-    /// Variances and biases of estimators at many parameters.
-    pub scatter: Option<Scatters>,
-    /// Fits in one call, with their verdicts.
-    pub judgements: Option<Judgements>,
-    /// Climbs of families from starts that are off.
-    pub rungs: Option<Rungs>,
-    /// Runs of methods of inference within budgets of evaluations.
-    pub benchmarks: Option<Benchmarks>,
-    /// Formulas, or quantities that are measured when they are drawn.
-    pub exhibit: Option<Exhibit>,
+    pub(crate) fits: Option<Fits>,
+    pub(crate) variances: Option<Variances>,
+    pub(crate) scatter: Option<Scatters>,
+    pub(crate) judgements: Option<Judgements>,
+    pub(crate) rungs: Option<Rungs>,
+    pub(crate) benchmarks: Option<Benchmarks>,
+    pub(crate) exhibit: Option<Exhibit>,
 }
 
 /// The section `[exhibit]`, which has no settings.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Exhibit {}
+pub(crate) struct Exhibit {}
 
 /// A published table, and the level of the intervals computed for comparison with it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -140,16 +132,13 @@ impl Experiment {
 
     /// The sections that define jobs.
     fn sections(&self) -> Vec<&dyn Section> {
-        fn found<S: Section>(section: &Option<S>) -> Option<&dyn Section> {
-            section.as_ref().map(|section| section as &dyn Section)
-        }
-        let all = [
-            found(&self.fits),
-            found(&self.variances),
-            found(&self.scatter),
-            found(&self.judgements),
-            found(&self.rungs),
-            found(&self.benchmarks),
+        let all: [Option<&dyn Section>; 6] = [
+            self.fits.as_ref().map(|section| section as _),
+            self.variances.as_ref().map(|section| section as _),
+            self.scatter.as_ref().map(|section| section as _),
+            self.judgements.as_ref().map(|section| section as _),
+            self.rungs.as_ref().map(|section| section as _),
+            self.benchmarks.as_ref().map(|section| section as _),
         ];
         all.into_iter().flatten().collect()
     }
@@ -160,8 +149,7 @@ impl Experiment {
         Ok(tasks.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// Labels of settings.
-    pub fn labels(&self) -> Result<Labels, Error> {
+    pub(crate) fn labels(&self) -> Result<Labels, Error> {
         let presets: Vec<&Preset> = self.presets.values().collect();
         self.sections().first().map_or_else(|| Ok(Labels::default()), |section| section.labels(&presets))
     }
@@ -238,8 +226,7 @@ impl Experiment {
         named(&fewer, "fewer", &|task, label| Preset::keys_of(task).iter().any(|name| name == label))
     }
 
-    /// Settings of a preset.
-    pub fn preset(&self, name: PresetName) -> Result<&Preset, Error> {
+    pub(crate) fn preset(&self, name: PresetName) -> Result<&Preset, Error> {
         self.presets.get(&name).ok_or_else(|| {
             Error::invalid(format!("{}: the section [preset.{}] is missing", self.id, name.name()))
         })
@@ -260,25 +247,18 @@ impl Experiment {
 fn at_line(error: Error, text: &str) -> Error {
     let reason = error.to_string();
     let header = |line: &str| line.split('#').next().unwrap_or_default().trim().to_owned();
-    let lines = |section: &str| {
-        let is_it = |(_, line): &(usize, &str)| header(line) == section;
-        text.lines().enumerate().filter(is_it).map(|(at, _)| at + 1).collect::<Vec<_>>()
+    let lines = || text.lines().zip(1..);
+    let line = if let Some((section, rest)) =
+        reason.strip_prefix("[[").and_then(|rest| rest.split_once("]] number "))
+    {
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        let mut all = lines().filter(|(line, _)| header(line) == format!("[[{section}]]"));
+        digits.parse::<usize>().ok().and_then(|number| all.nth(number.saturating_sub(1)))
+    } else if let Some(rest) = reason.strip_prefix("preset.") {
+        let name = rest.split(['.', ':']).next().unwrap_or_default();
+        lines().find(|(line, _)| header(line) == format!("[preset.{name}]"))
+    } else {
+        lines().find(|(line, _)| reason.starts_with("shows: ") && line.starts_with("shows"))
     };
-    let entry = reason.strip_prefix("[[").and_then(|rest| rest.split_once("]] number "));
-    let line = match (entry, reason.strip_prefix("preset.")) {
-        (Some((section, rest)), _) => {
-            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-            let number = digits.parse::<usize>().unwrap_or(0);
-            lines(&format!("[[{section}]]")).get(number.wrapping_sub(1)).copied()
-        }
-        (None, Some(rest)) => {
-            let name = rest.split(['.', ':']).next().unwrap_or_default();
-            lines(&format!("[preset.{name}]")).first().copied()
-        }
-        _ if reason.starts_with("shows: ") => {
-            text.lines().position(|line| line.starts_with("shows")).map(|at| at + 1)
-        }
-        _ => None,
-    };
-    line.map_or(error, |line| Error::invalid(reason).within(format!("line {line}")))
+    line.map_or(error, |(_, line)| Error::invalid(reason).within(format!("line {line}")))
 }

@@ -49,20 +49,10 @@ struct Question {
     pi: Vec<Fraction>,
     q: Vec<Fraction>,
     s: Vec<Fraction>,
-    /// Numbers of transitions, averaged states, or chains.
-    #[serde(default = "one")]
-    n: Vec<usize>,
-    /// Numbers of candidates, including the retained point.
-    #[serde(default = "two")]
-    candidates: Vec<usize>,
-}
-
-fn one() -> Vec<usize> {
-    vec![1]
-}
-
-fn two() -> Vec<usize> {
-    vec![2]
+    /// Numbers of transitions, averaged states, or chains; one if they are absent.
+    n: Option<Vec<usize>>,
+    /// Numbers of candidates, including the retained point; two if they are absent.
+    candidates: Option<Vec<usize>>,
 }
 
 /// Answers a question, both in JSON.
@@ -77,6 +67,7 @@ pub fn answer(question: &str) -> Result<String, Error> {
     }
     let [pi, q, s] = [pi, q, s].map(|list| list.into_iter().map(|Fraction(x)| x).collect::<Vec<_>>());
     let exact = &Instance::new(&pi, &q, &s)?;
+    let (n, candidates) = (n.unwrap_or_else(|| vec![1]), candidates.unwrap_or_else(|| vec![2]));
     for (key, counts, least) in [("n", &n, 1), ("candidates", &candidates, 2)] {
         if let Some(k) = counts.iter().position(|count| !(least..=LONGEST).contains(count)) {
             let problem = format!("expected a whole number from {least} to {LONGEST}");

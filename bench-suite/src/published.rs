@@ -15,32 +15,27 @@ const CELLS: &str = include_str!("../published/cells.csv");
 const READINGS: &str = include_str!("../published/readings.csv");
 const ANCHORS: &str = include_str!("../anchors/rows.csv");
 
-/// A cell of a published table.
+/// A cell of a published table. Data set, metric and kind of method have our names.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Cell {
-    /// Citation key of the table.
-    pub citation: String,
-    /// Data set, by its name in our catalogue.
-    pub data: String,
-    /// Metric, by its name in our rows.
-    pub metric: String,
-    /// Kind of method, by its name in our catalogue.
-    pub method: String,
+pub(crate) struct Cell {
+    pub(crate) citation: String,
+    pub(crate) data: String,
+    pub(crate) metric: String,
+    pub(crate) method: String,
     /// Budget N of the method.
-    pub budget: usize,
-    /// Value with its interval and number of replicates.
+    pub(crate) budget: usize,
     #[serde(flatten)]
-    pub interval: Interval,
+    pub(crate) interval: Interval,
     /// Kind of the interval.
     #[serde(rename = "interval")]
-    pub kind: String,
+    pub(crate) kind: String,
 }
 
 /// Cells of one table, in the order of the file.
 ///
 /// # Errors
 /// If the file is malformed; tests exclude this.
-pub fn cells(citation: &str) -> Result<Vec<Cell>, Error> {
+pub(crate) fn cells(citation: &str) -> Result<Vec<Cell>, Error> {
     let mut all: Vec<Cell> = rows("published/cells.csv", CELLS)?;
     all.retain(|cell| cell.citation == citation);
     Ok(all)
@@ -55,7 +50,7 @@ struct Reading {
 }
 
 /// Points read off a curve of a published figure, accurate to about a hundredth of its axis. Empty if there are none.
-pub fn readings(citation: &str, curve: &str) -> Vec<(f64, f64)> {
+pub(crate) fn readings(citation: &str, curve: &str) -> Vec<(f64, f64)> {
     let all: Vec<Reading> = rows("published/readings.csv", READINGS).unwrap_or_default();
     let ours = all.into_iter().filter(|reading| reading.citation == citation && reading.curve == curve);
     ours.map(|Reading { x, y, .. }| (x, y)).collect()

@@ -35,16 +35,14 @@ pub struct Results {
     /// True if all results come from other code. They are shown because there are none of the present code.
     pub is_stale: bool,
     /// Absent data sets, each with instructions to obtain it.
-    pub absent: Vec<(String, String)>,
+    pub absent: BTreeMap<String, String>,
 }
 
 /// All replicates of one task.
 #[derive(Debug, Clone)]
-pub struct Series<'a> {
-    /// The task.
-    pub task: &'a Task,
-    /// One outcome per replicate.
-    pub outcomes: Vec<&'a Outcome>,
+pub(crate) struct Series<'a> {
+    pub(crate) task: &'a Task,
+    pub(crate) outcomes: Vec<&'a Outcome>,
 }
 
 impl Results {
@@ -57,7 +55,7 @@ impl Results {
             bad: Vec::new(),
             stale: 0,
             is_stale: false,
-            absent: Vec::new(),
+            absent: BTreeMap::new(),
         }
     }
 
@@ -94,7 +92,6 @@ impl Results {
                 }
             }
         }
-        let absent = absent.into_iter().collect();
         let none = Self::none(experiment, preset);
         Ok(Self { outcomes, missing, bad, stale: count, is_stale, absent, ..none })
     }
@@ -111,7 +108,7 @@ impl Results {
         let all = jobs.len();
         let found = |job: Job| kept.remove(&job.id()).map(|(head, rows)| head.outcome(job, rows));
         let outcomes: Vec<Outcome> = jobs.into_iter().filter_map(found).collect();
-        let (missing, absent) = (all - outcomes.len(), absent.into_iter().collect());
+        let missing = all - outcomes.len();
         Ok(Self { outcomes, missing, absent, ..Self::none(experiment, preset) })
     }
 
@@ -121,13 +118,13 @@ impl Results {
     }
 
     /// Results grouped by task, in the order of the plan.
-    pub fn series(&self) -> Vec<Series<'_>> {
+    pub(crate) fn series(&self) -> Vec<Series<'_>> {
         let all = in_groups(self.outcomes.iter().map(|outcome| (&outcome.job.task, outcome)));
         all.into_iter().map(|(task, outcomes)| Series { task, outcomes }).collect()
     }
 
     /// Words on synthetic stand-ins among the data; `None` if there are none.
-    pub fn stand_ins(&self) -> Option<&'static str> {
+    pub(crate) fn stand_ins(&self) -> Option<&'static str> {
         let is_stand_in = |outcome: &Outcome| outcome.job.is_stand_in();
         match self.outcomes.iter().filter(|outcome| is_stand_in(outcome)).count() {
             0 => None,
@@ -136,18 +133,17 @@ impl Results {
         }
     }
 
-    /// The series with a given target label.
-    pub fn of_target(&self, label: &str) -> Vec<Series<'_>> {
+    pub(crate) fn of_target(&self, label: &str) -> Vec<Series<'_>> {
         self.series().into_iter().filter(|series| series.target().label() == label).collect()
     }
 
     /// The first series for which `is_it` is true.
-    pub fn find(&self, is_it: impl Fn(&Series<'_>) -> bool) -> Option<Series<'_>> {
+    pub(crate) fn find(&self, is_it: impl Fn(&Series<'_>) -> bool) -> Option<Series<'_>> {
         self.series().into_iter().find(|series| is_it(series))
     }
 
     /// Largest number of replicates of a task.
-    pub fn replicates(&self) -> usize {
+    pub(crate) fn replicates(&self) -> usize {
         self.series().iter().map(|series| series.outcomes.len()).max().unwrap_or(0)
     }
 
@@ -216,51 +212,45 @@ pub(crate) fn columns<const K: usize>(rows: impl IntoIterator<Item = [f64; K]>) 
 }
 
 impl Series<'_> {
-    /// Target of the task.
-    pub fn target(&self) -> &Target {
+    pub(crate) fn target(&self) -> &Target {
         self.task.target()
     }
 
     /// Label of the target; after `SYNTHETIC` if its data are a stand-in of a data set.
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let label = self.target().label();
         let is_stand_in = self.outcomes.iter().any(|outcome| outcome.job.is_stand_in());
         if is_stand_in { format!("SYNTHETIC {label}") } else { label.to_owned() }
     }
 
-    /// Method of the task.
-    pub fn method(&self) -> &Method {
+    pub(crate) fn method(&self) -> &Method {
         self.task.method()
     }
 
-    /// Settings of the fit, if the task is one.
-    pub fn fit(&self) -> Option<&Fit> {
+    pub(crate) fn fit(&self) -> Option<&Fit> {
         self.task.fit()
     }
 
-    /// Family of the fit, if the task is one.
-    pub fn shape(&self) -> Option<&FamilyConfig> {
+    pub(crate) fn shape(&self) -> Option<&FamilyConfig> {
         self.fit().map(|fit| &fit.family)
     }
 
-    /// Returns true if some of the results come from other code.
-    pub fn has_stale(&self) -> bool {
+    pub(crate) fn has_stale(&self) -> bool {
         self.outcomes.iter().any(|outcome| outcome.is_stale())
     }
 
-    /// Number of replicates that ended early.
-    pub fn failures(&self) -> usize {
+    pub(crate) fn failures(&self) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.ended.failure.is_some()).count()
     }
 
     /// Recorded steps of the longest trace.
-    pub fn steps(&self) -> Vec<u64> {
+    pub(crate) fn steps(&self) -> Vec<u64> {
         let longest = self.outcomes.iter().max_by_key(|outcome| outcome.rows.len());
         longest.map(|outcome| outcome.rows.iter().map(|row| row.step).collect()).unwrap_or_default()
     }
 
     /// Value of a metric at a step, for every replicate that recorded it.
-    pub fn at(&self, step: u64, name: &str) -> Vec<f64> {
+    pub(crate) fn at(&self, step: u64, name: &str) -> Vec<f64> {
         let value = |outcome: &&Outcome| {
             outcome.rows.iter().find(|row| row.step == step).and_then(|row| row.values.get(name).copied())
         };
@@ -274,12 +264,12 @@ impl Series<'_> {
     }
 
     /// Value of a metric in the last row, for every replicate that did not end early.
-    pub fn last(&self, name: &str) -> Vec<f64> {
+    pub(crate) fn last(&self, name: &str) -> Vec<f64> {
         self.ends().filter_map(|row| row.values.get(name).copied()).collect()
     }
 
     /// Value of a metric in the last row of a replicate that did not end early.
-    pub fn end(&self, replicate: u64, name: &str) -> Option<f64> {
+    pub(crate) fn end(&self, replicate: u64, name: &str) -> Option<f64> {
         let outcome = self.outcomes.iter().find(|outcome| outcome.job.replicate == replicate)?;
         outcome.rows.last().filter(|_| outcome.ended.failure.is_none())?.values.get(name).copied()
     }
@@ -298,24 +288,28 @@ impl Series<'_> {
     }
 
     /// A vector of the last row, for every replicate that recorded it and did not end early.
-    pub fn last_vectors(&self, vector: Vector) -> Vec<&[f64]> {
+    pub(crate) fn last_vectors(&self, vector: Vector) -> Vec<&[f64]> {
         self.ends().filter_map(|row| row.vectors.get(&vector)).map(Vec::as_slice).collect()
     }
 
     /// Entry `k` of a vector of the last row, for every replicate that recorded it and did not end early.
-    pub fn last_entries(&self, vector: Vector, k: usize) -> Vec<f64> {
+    pub(crate) fn last_entries(&self, vector: Vector, k: usize) -> Vec<f64> {
         self.last_vectors(vector).iter().filter_map(|entries| entries.get(k).copied()).collect()
     }
 
     /// Recorded steps, and quantiles of a metric over replicates at each of them.
-    pub fn quantiles<const K: usize>(&self, name: &str, levels: [f64; K]) -> (Vec<f64>, [Vec<f64>; K]) {
+    pub(crate) fn quantiles<const K: usize>(
+        &self,
+        name: &str,
+        levels: [f64; K],
+    ) -> (Vec<f64>, [Vec<f64>; K]) {
         self.columns(name, |mut values| {
             (!values.is_empty()).then(|| levels.map(|level| quantile(&mut values, level)))
         })
     }
 
     /// Recorded steps, and the mean over replicates at each of them with its bootstrap interval: low, mean, high.
-    pub fn means(&self, name: &str, level: f64) -> (Vec<f64>, [Vec<f64>; 3]) {
+    pub(crate) fn means(&self, name: &str, level: f64) -> (Vec<f64>, [Vec<f64>; 3]) {
         self.columns(name, |values| {
             bootstrap(&values, level).map(|interval| [interval.low, interval.value, interval.high])
         })
@@ -333,7 +327,7 @@ impl Series<'_> {
     }
 
     /// Median of a metric over replicates at the recorded step nearest to `step`.
-    pub fn median_at(&self, step: u64, name: &str) -> Option<f64> {
+    pub(crate) fn median_at(&self, step: u64, name: &str) -> Option<f64> {
         let nearest = self.steps().into_iter().min_by_key(|recorded| recorded.abs_diff(step))?;
         let mut values = self.at(nearest, name);
         (!values.is_empty()).then(|| quantile(&mut values, 0.5))

@@ -15,7 +15,7 @@ mod verdict;
 
 use std::borrow::Cow;
 
-pub(crate) use scoreboard::{Scoreboard, methods, reach, winners};
+pub(crate) use scoreboard::{Scoreboard, methods, reach, winners, with};
 pub(crate) use theory::{cells as theory_cells, examined};
 pub(crate) use verdict::rates;
 
@@ -33,7 +33,7 @@ macro_rules! entry {
     ($file:literal) => {
         entry!($file, figures::from_file, none)
     };
-    ($file:literal, $figures:path, $tables:path) => {
+    ($file:literal, $figures:path, $tables:expr) => {
         Entry {
             file: Cow::Borrowed(concat!("papers/", $file, ".toml")),
             text: Cow::Borrowed(include_str!(concat!("../../papers/", $file, ".toml"))),
@@ -96,7 +96,7 @@ pub static REGISTRY: [Entry; 41] = [
     entry!("ours/fit-verdict-density", verdict::figures, verdict::tables),
     entry!("ours/fit-ladder"),
     entry!("ours/scoreboard-zoo", scoreboard::figures, scoreboard::tables),
-    entry!("ours/scoreboard-fab", scoreboard::figures, scoreboard::evidence_tables),
-    entry!("ours/scoreboard-ladder", scoreboard::dimension_figures, scoreboard::dimension_tables),
-    entry!("ours/scoreboard-planted", scoreboard::figures, scoreboard::warning_tables),
+    entry!("ours/scoreboard-fab", scoreboard::figures, |found| with(scoreboard::evidence, found)),
+    entry!("ours/scoreboard-ladder", scoreboard::dimension_figures, |found| with(reach, found)),
+    entry!("ours/scoreboard-planted", scoreboard::figures, |found| with(scoreboard::warnings, found)),
 ];

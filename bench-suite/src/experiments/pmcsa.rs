@@ -2,12 +2,14 @@
 
 use mcsa_diagnostics::quantile;
 
-use crate::catalog::{Method, OptimizerConfig};
+use crate::catalog::Method;
 use crate::claims::{Check, Checked, Finding, greatest, least};
 use crate::look;
 use crate::results::{Results, Series};
+use crate::selector::Settings;
 use crate::store::Outcome;
 use crate::tables::{Table, or_dash};
+use crate::task::Labels;
 
 /// Costs of a step of a method: evaluations of p, evaluations of q, draws, gradients of p, scores. The first are minimal, if the densities
 /// of p at the chains are cached and those of q at its own draws are free; the second are printed in pMCSA and MCMC-SE, where N counts all
@@ -121,14 +123,7 @@ const KINDS: [&str; 4] = ["pmcsa", "jsa", "msc", "msc-rb"];
 const RULES: [&str; 4] = ["sgd", "momentum", "nesterov", "adam"];
 
 pub(super) fn rate(series: &Series<'_>) -> Option<f64> {
-    let rate = match &series.fit()?.optimizer {
-        OptimizerConfig::Adam(rule) => rule.rate(),
-        OptimizerConfig::Sgd(rule) => &rule.rate,
-        OptimizerConfig::Momentum(rule) => rule.rate(),
-        OptimizerConfig::Nesterov(rule) => rule.rate(),
-        _ => return None,
-    };
-    Some(rate.at(1))
+    Settings::of(series.task, &Labels::default()).number("optimizer.rate")
 }
 
 /// Median divergence at the end; a fit that diverged counts as infinitely far.

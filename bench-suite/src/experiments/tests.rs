@@ -389,7 +389,7 @@ fn a_method_stops_where_its_error_grows() {
         let error = if dim > 20 && task.method().kind() == "nuts" { 0.9 } else { 0.1 };
         vec![("failed", 0.0), ("answer_error", error), ("p_evaluations", budget as f64)]
     });
-    let dimensions = &scoreboard::dimension_tables(&results)[0];
+    let dimensions = &reach(&Scoreboard::of(&results));
     let row = |name: &str| dimensions.rows.iter().find(|row| row[0] == name).unwrap();
     assert_eq!(row("NUTS")[1], "20 (then 0.90)");
     assert_eq!(row("Pathfinder")[1], "100 or more");

@@ -6,7 +6,7 @@ use mcsa_theory::claims::{self as theory, Effort, Examined, Finding as Found, Ju
 use mcsa_theory::curves::{self, Chart, Curve};
 
 use crate::claims::{Finding, Verdict};
-use crate::figures::{FigureFile, escaped};
+use crate::figures::{FigureFile, doubles, escaped, spans};
 use crate::results::Results;
 
 fn judged(id: &str) -> Option<Judgement> {
@@ -67,7 +67,8 @@ fn figure(chart: &Chart) -> Figure {
         true => Axis::log(label),
         false => Axis::linear(label),
     };
-    let x = axis(chart.x, is_cloud || doubles(&chart.curves));
+    let abscissae = chart.curves[0].points.iter().map(|point| point.0 as u64).collect::<Vec<u64>>();
+    let x = axis(chart.x, is_cloud || doubles(&abscissae));
     let y = axis(chart.y, is_cloud || spans_decades(&chart.curves));
     let mut panel = Panel::new(x, y);
     if is_cloud {
@@ -104,23 +105,12 @@ fn style(label: &str, index: usize) -> Style {
     }
 }
 
-/// Returns true if abscissae double, as counts on a logarithmic axis should.
-fn doubles(curves: &[Curve]) -> bool {
-    let pair = |window: &[(f64, f64)]| window[1].0 == 2.0 * window[0].0;
-    curves.iter().all(|curve| curve.points.len() > 2 && curve.points.windows(2).all(pair))
-}
-
 /// Returns true if all ordinates are positive, and some curve that is not a bound varies more than thirtyfold.
 fn spans_decades(curves: &[Curve]) -> bool {
-    let ends = |curve: &Curve| {
-        let all = || curve.points.iter().map(|point| point.1);
-        (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max))
-    };
-    let is_wide = |curve: &Curve| {
-        let (low, high) = ends(curve);
-        !matches!(curve.label, "printed" | "corrected") && high > 30.0 * low
-    };
-    curves.iter().all(|curve| ends(curve).0 > 0.0) && curves.iter().any(is_wide)
+    let varies = |curve: &Curve, times| spans(curve.points.iter().map(|point| point.1), times);
+    let is_bound = |curve: &Curve| matches!(curve.label, "printed" | "corrected");
+    curves.iter().all(|curve| varies(curve, 0.0))
+        && curves.iter().any(|curve| !is_bound(curve) && varies(curve, 30.0))
 }
 
 /// Printed formula, verdict and corrected formulas of a claim, for tables.

@@ -194,7 +194,7 @@ fn style(differences: &Differences, series: &Series<'_>) -> (String, Style) {
 
 fn trace(results: &Results, differences: &Differences, name: &str) -> FigureFile {
     let series = results.series();
-    let is_log = spans_decades(series.iter().flat_map(|series| series.quantiles(name, [0.5]).1[0].clone()));
+    let is_log = spans(series.iter().flat_map(|series| series.quantiles(name, [0.5]).1[0].clone()), 10.0);
     let panel = |place: &String| {
         let here: Vec<Series<'_>> =
             series.iter().filter(|series| differences.place(series) == *place).cloned().collect();
@@ -231,19 +231,19 @@ fn trace(results: &Results, differences: &Differences, name: &str) -> FigureFile
 }
 
 /// Returns true if the second half of the recorded steps covers most of the range, as logarithmic spacing does.
-fn doubles(steps: &[u64]) -> bool {
+pub(crate) fn doubles(steps: &[u64]) -> bool {
     match (steps.get(steps.len() / 2), steps.last()) {
         (Some(middle), Some(last)) => *last > 30 && 5 * middle < *last,
         _ => false,
     }
 }
 
-/// Returns true if all finite values are positive and differ more than tenfold.
-fn spans_decades(values: impl Iterator<Item = f64>) -> bool {
+/// Returns true if all finite values are positive and differ by more than a factor.
+pub(crate) fn spans(values: impl Iterator<Item = f64>, times: f64) -> bool {
     let finite = values.filter(|value| value.is_finite());
     let (low, high) =
         finite.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-    low > 0.0 && high > 10.0 * low
+    low > 0.0 && high > times * low
 }
 
 /// Means at the end with intervals: a panel for each metric, a row for each target.
@@ -258,7 +258,7 @@ fn end(results: &Results, differences: &Differences, names: &[String]) -> Figure
         };
         let rows: Vec<Mean> = series.iter().map(row).collect();
         let ends = rows.iter().filter_map(|(_, _, mean)| *mean).flat_map(|mean| [mean.low, mean.high]);
-        let x = if spans_decades(ends) { Axis::log(label(name)) } else { Axis::linear(label(name)) };
+        let x = if spans(ends, 10.0) { Axis::log(label(name)) } else { Axis::linear(label(name)) };
         let panel = Panel::new(x, Axis::categories("", places.iter().map(|place| escaped(place))));
         intervals(panel, &rows)
     };

@@ -242,7 +242,7 @@ mod tests {
         }
         results.outcomes[0].ended.failure = Some(words());
         results.outcomes[1].unit = None;
-        (results.bad, results.absent) = (vec![words()], vec![(words(), words())]);
+        (results.bad, results.absent) = (vec![words()], [(words(), words())].into());
         (results.missing, results.stale) = (1, 1);
         results.outcomes[1].date = Some(words());
         let mut section = ExperimentSection::new(&entry, results, None, vec![run]).unwrap();

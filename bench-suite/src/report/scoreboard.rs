@@ -1,6 +1,6 @@
-//! HTML page of the scoreboard: methods over all targets, then target by target.
+//! HTML page of the scoreboard: methods over all targets, then each experiment.
 
-use super::html::{details, escape};
+use super::html::escape;
 use super::section::{ExperimentSection, rows};
 use crate::experiments::{Scoreboard, methods, reach, winners};
 use crate::tables::Table;
@@ -42,28 +42,6 @@ pub(super) fn body(sections: &[ExperimentSection]) -> Option<String> {
          failures count as infinite errors.</p>\n{}</header>\n",
         tables.iter().map(table).collect::<String>()
     );
-    text.extend(sections.into_iter().map(html));
+    text.extend(sections.into_iter().map(ExperimentSection::html));
     Some(text)
-}
-
-/// Tables of errors and claims, performance profiles; the figures and the table of single targets can be opened.
-fn html(section: &ExperimentSection) -> String {
-    let experiment = &section.results.experiment;
-    let mut text = format!(
-        "<section id=\"{}\">\n<h2>{}</h2>\n{}",
-        escape(&experiment.id),
-        escape(&experiment.title),
-        section.state()
-    );
-    let is_first =
-        |name: &str| ["-overview", "-profiles", "-ladder"].iter().any(|ending| name.ends_with(ending));
-    let (first, later): (Vec<_>, Vec<_>) = section.drawings.iter().partition(|(name, _)| is_first(name));
-    let (runs, tables): (Vec<_>, Vec<_>) = section.tables.iter().partition(|table| table.name == "runs");
-    let tables = tables.into_iter().filter(|table| table.name != "methods");
-    text.extend(tables.map(|table| section.table(table)));
-    text.extend(first.into_iter().map(|drawing| section.figure(drawing)));
-    text.push_str(&section.claims());
-    text.extend(later.into_iter().map(|drawing| section.figure(drawing)));
-    text.extend(runs.into_iter().map(|table| details(&escape(&table.title), &section.table(table))));
-    text + "</section>\n"
 }

@@ -115,7 +115,11 @@ impl ExperimentSection {
         );
         text.push_str(&self.state());
         text.extend(self.drawings.iter().map(|drawing| self.figure(drawing)));
-        text.extend(self.tables.iter().map(|table| self.table(table)));
+        // The table of single targets has hundreds of rows.
+        text.extend(self.tables.iter().map(|table| match table.name.as_str() {
+            "runs" => details(&escape(&table.title), &self.table(table)),
+            _ => self.table(table),
+        }));
         text.push_str(&self.claims());
         text.push_str(&self.comparison());
         if !experiment.notes.is_empty() {
@@ -132,7 +136,7 @@ impl ExperimentSection {
     }
 
     /// A figure with links to its files.
-    pub(super) fn figure(&self, (name, drawing): &(String, Drawing)) -> String {
+    fn figure(&self, (name, drawing): &(String, Drawing)) -> String {
         let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
         let experiment = &self.results.experiment;
         // The numbers of an exhibit are formulas: there is no CSV.
@@ -149,7 +153,7 @@ impl ExperimentSection {
     }
 
     /// Warnings about missing, stale and unusable results.
-    pub(super) fn state(&self) -> String {
+    fn state(&self) -> String {
         let Results { missing, bad, stale, is_stale, absent, outcomes, .. } = &self.results;
         let mut text = String::new();
         let mut warn = |words: String| text.push_str(&format!("<p class=\"warning\">{words}</p>\n"));
@@ -174,7 +178,7 @@ impl ExperimentSection {
         if let Some(units) = self.units() {
             warn(escape(&units));
         }
-        absent.iter().for_each(|(_, reason)| warn(format!("Left out: {}", escape(reason))));
+        absent.values().for_each(|reason| warn(format!("Left out: {}", escape(reason))));
         text
     }
 
@@ -212,7 +216,7 @@ impl ExperimentSection {
             .then(|| format!("Results of several vector units, which differ by rounding: {words}."))
     }
 
-    pub(super) fn claims(&self) -> String {
+    fn claims(&self) -> String {
         if self.findings.is_empty() {
             return String::new();
         }
@@ -237,7 +241,7 @@ impl ExperimentSection {
         format!("<h3>Claims</h3>\n{}", table("claims", "Verdict | Claim | Measured", rows))
     }
 
-    pub(super) fn table(&self, table: &Table) -> String {
+    fn table(&self, table: &Table) -> String {
         format!(
             "<h3>{}</h3>\n{}<p class=\"note\">{} <a href=\"{}-{}.csv\">CSV</a></p>\n",
             escape(&table.title),

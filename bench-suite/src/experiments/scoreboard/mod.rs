@@ -261,39 +261,27 @@ const FAIR: f64 = 0.3;
 
 /// Errors by case and method at the largest budget; wins, failures and times by method.
 pub(crate) fn tables(results: &Results) -> Vec<Table> {
-    with(results, |_| None)
+    let board = Scoreboard::of(results);
+    vec![errors(&board, "answer_error"), methods(&[&board]), runs(&board)]
 }
 
 /// A table, then those of every scoreboard.
-fn with(results: &Results, first: impl Fn(&Scoreboard<'_>) -> Option<Table>) -> Vec<Table> {
-    let board = Scoreboard::of(results);
-    let all = [errors(&board, "answer_error"), methods(&[&board]), runs(&board)];
-    first(&board).into_iter().chain(all).collect()
+pub(crate) fn with(first: fn(&Scoreboard<'_>) -> Table, results: &Results) -> Vec<Table> {
+    std::iter::once(first(&Scoreboard::of(results))).chain(tables(results)).collect()
 }
 
-/// Errors of the log evidence, then the tables of every scoreboard.
-pub(crate) fn evidence_tables(results: &Results) -> Vec<Table> {
-    with(results, |board| {
-        Some(Table {
-            name: "evidence".to_owned(),
-            title: "Error of log Z from 2000 weighted draws".to_owned(),
-            note: "Medians over replicates, in nats. ★: the least error within the budget.".to_owned(),
-            ..errors(board, "evidence_error")
-        })
-    })
+/// Errors of the log evidence.
+pub(crate) fn evidence(board: &Scoreboard<'_>) -> Table {
+    Table {
+        name: "evidence".to_owned(),
+        title: "Error of log Z from 2000 weighted draws".to_owned(),
+        note: "Medians over replicates, in nats. ★: the least error within the budget.".to_owned(),
+        ..errors(board, "evidence_error")
+    }
 }
 
-/// Largest dimension of each method on each kind of target, then the tables of every scoreboard.
-pub(crate) fn dimension_tables(results: &Results) -> Vec<Table> {
-    with(results, |board| Some(reach(board)))
-}
-
-/// Wrong answers and warnings by method, then the tables of every scoreboard.
-pub(crate) fn warning_tables(results: &Results) -> Vec<Table> {
-    with(results, |board| Some(warnings(board)))
-}
-
-fn warnings(board: &Scoreboard<'_>) -> Table {
+/// Wrong answers and warnings by method.
+pub(crate) fn warnings(board: &Scoreboard<'_>) -> Table {
     let row = |method: &&'static str| {
         let share = |all: &[(&Case, Run<'_>)], is_it: fn(&Run<'_>) -> bool| {
             rate(all.iter().filter(|(_, run)| is_it(run)).count(), all.len(), 0)
