@@ -33,16 +33,16 @@ def quantiles(draws, levels, weights=None):
 def errors(draws, known, weights=None):
     """Errors of mean, standard deviation and quantiles, in posterior standard deviations.
 
-    mean_error: max |mean - truth| / sd. sd_error: max |log(sd / truth)|. wasserstein: mean over coordinates of the mean over
+    answer_error: max |mean - truth| / sd. spread_error: max |log(sd / truth)|. wasserstein: mean over coordinates of the mean over
     levels 5, 10, .., 95 % of |difference of quantiles| / sd.
     """
     mean, sd = moments(draws, weights)
     with np.errstate(divide="ignore"):
-        sd_error = np.abs(np.log(sd / known.sds)).max()
+        spread_error = np.abs(np.log(sd / known.sds)).max()
     found = quantiles(draws, known.levels, weights)
     return {
-        "mean_error": (np.abs(mean - known.means) / known.sds).max(),
-        "sd_error": sd_error,
+        "answer_error": (np.abs(mean - known.means) / known.sds).max(),
+        "spread_error": spread_error,
         "wasserstein": (np.abs(found - known.quantiles) / known.sds[:, None]).mean(),
     }
 

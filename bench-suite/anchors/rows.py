@@ -14,8 +14,8 @@ import measures  # noqa: E402
 from targets import Target  # noqa: E402
 
 COLUMNS = (
-    "package,version,method,case,seed,evaluations,gradients,seconds,mean_error,sd_error,wasserstein,k_hat,ess,"
-    "log_z_error,failed"
+    "package,version,method,case,seed,p_evaluations,p_gradients,seconds,answer_error,spread_error,wasserstein,k_hat,ess,"
+    "evidence_error,failed"
 ).split(",")
 DRAWS = 4_000
 
@@ -35,7 +35,7 @@ class Run:
     def measured(self, target):
         import arviz
 
-        found = {"evaluations": self.evaluations, "gradients": self.gradients, "seconds": self.seconds}
+        found = {"p_evaluations": self.evaluations, "p_gradients": self.gradients, "seconds": self.seconds}
         if not np.isfinite(self.draws).all():
             return found | {"failed": 1}
         weights = None
@@ -45,12 +45,12 @@ class Run:
             weights, ess, log_z = measures.weigh(self.log_weights)
             found |= {"k_hat": float(arviz.psislw(self.log_weights.copy())[1]), "ess": ess}
             if target.log_normaliser is not None:
-                found["log_z_error"] = abs(log_z - target.log_normaliser)
+                found["evidence_error"] = abs(log_z - target.log_normaliser)
         if self.chains:
             shaped = self.draws.reshape(self.chains, -1, target.dim)
             found["ess"] = min(arviz.ess(shaped[:, :, k]) for k in range(target.dim))
         found |= measures.errors(self.draws, target, weights)
-        return found | {"failed": int(not np.isfinite(found["mean_error"]))}
+        return found | {"failed": int(not np.isfinite(found["answer_error"]))}
 
 
 def text(value):

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, PresetName};
 use crate::interrupt::warn;
+use crate::jobs::now;
 use crate::store::{CODE, LONGEST, Store, vector_unit, write_whole, writer};
 use crate::task::Job;
 
@@ -105,9 +106,8 @@ impl Provenance {
 }
 
 impl Default for Journal {
-    #[expect(clippy::disallowed_methods, reason = "a manifest has times; no number depends on them")]
     fn default() -> Self {
-        Self { start: Instant::now(), files: Mutex::default() }
+        Self { start: now(), files: Mutex::default() }
     }
 }
 
@@ -171,20 +171,14 @@ impl Run {
     pub fn all(store: &Store, id: &str) -> (Vec<Self>, Vec<String>) {
         let (mut runs, mut warnings) = (Vec::new(), Vec::new());
         let entries = fs::read_dir(store.folder(id).join("manifest")).into_iter().flatten().flatten();
-        for path in
-            entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
-        {
-            let lines = match mcsa_core::file::read(&path, LONGEST) {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    warnings.push(format!("cannot read {}: {error}", path.display()));
-                    continue;
-                }
-            };
-            let mut run: Option<Self> = None;
-            for (k, line) in
-                lines.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty())
-            {
+        let paths = entries.map(|entry| entry.path());
+        for path in paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")) {
+            let lines = mcsa_core::file::read(&path, LONGEST).unwrap_or_else(|error| {
+                warnings.push(format!("cannot read {}: {error}", path.display()));
+                Vec::new()
+            });
+            let (lines, mut run) = (lines.split(|byte| *byte == b'\n').zip(1..), None::<Self>);
+            for (line, number) in lines.filter(|(line, _)| !line.is_empty()) {
                 let said = match (serde_json::from_slice(line), &mut run) {
                     (Ok(Line::Start(start)), None) => {
                         run = Some(Self { start: *start, jobs: 0, errors: Vec::new(), seconds: 0.0 });
@@ -197,7 +191,7 @@ impl Run {
                     (Ok(_), None) => "the line before it that tells of the start is missing".to_owned(),
                     (Err(error), _) => error.to_string(),
                 };
-                warnings.push(format!("{}, line {}, is left out: {said}", path.display(), k + 1));
+                warnings.push(format!("{}, line {number}, is left out: {said}", path.display()));
             }
             runs.extend(run);
         }

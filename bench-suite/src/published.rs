@@ -9,6 +9,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use crate::interval::Interval;
+use crate::metric::metric;
 use crate::store::{Number, Row};
 
 const CELLS: &str = include_str!("../published/cells.csv");
@@ -105,7 +106,7 @@ pub(crate) struct Anchor {
     pub(crate) method: String,
     /// Title of the case.
     pub(crate) case: String,
-    /// Numbers by column, without those that the package does not give.
+    /// Metrics and a seed, without those that the package does not give.
     #[serde(flatten)]
     numbers: BTreeMap<String, Number>,
 }
@@ -126,23 +127,10 @@ impl Anchor {
 
     /// The run as a row of our metrics. Errors of a run that has failed are infinite.
     pub(crate) fn row(&self) -> Row {
-        const METRICS: [(&str, &str); 9] = [
-            ("evaluations", "p_evaluations"),
-            ("gradients", "p_gradients"),
-            ("seconds", "seconds"),
-            ("mean_error", "answer_error"),
-            ("sd_error", "spread_error"),
-            ("wasserstein", "wasserstein"),
-            ("k_hat", "k_hat"),
-            ("log_z_error", "evidence_error"),
-            ("failed", "failed"),
-        ];
         let has_failed = self.numbers.get("failed") != Some(&Number(0.0)); // also if it is not known
-        let value = |(column, metric): (&str, &'static str)| match self.numbers.get(column) {
-            _ if has_failed && column.ends_with("error") => Some((metric, f64::INFINITY)),
-            found => Some((metric, found?.0)),
-        };
-        Row::new(0, METRICS.into_iter().filter_map(value))
+        let known = self.numbers.iter().filter_map(|(name, number)| Some((metric(name)?, number.0)));
+        let errors = ["answer_error", "spread_error", "evidence_error"].map(|name| (name, f64::INFINITY));
+        Row::new(0, known.chain(errors.into_iter().filter(|_| has_failed)))
     }
 }
 
@@ -183,7 +171,7 @@ mod tests {
         assert_eq!(readings("CW, Fig. 7", "msc-rb 4").len(), 8);
     }
 
-    const HEAD: &str = "package,version,method,case,seed,evaluations,gradients,seconds,mean_error,sd_error,wasserstein,k_hat,ess,log_z_error,failed";
+    const HEAD: &str = "package,version,method,case,seed,p_evaluations,p_gradients,seconds,answer_error,spread_error,wasserstein,k_hat,ess,evidence_error,failed";
 
     #[test]
     fn a_row_is_read_by_its_head() {
@@ -198,7 +186,7 @@ mod tests {
         );
         let expected =
             [("answer_error", 0.2), ("failed", 0.0), ("p_evaluations", 0.0), ("p_gradients", 1000.0)];
-        let others = [("seconds", 2.5), ("spread_error", 0.3)];
+        let others = [("seconds", 2.5), ("spread_error", 0.3), ("ess", 400.0)];
         assert_eq!(found[0].row(), Row::new(0, expected.into_iter().chain(others)));
         let failed = rows::<Anchor>("rows.csv", &text.replace(",400,,0", ",,,1")).unwrap()[0].row();
         assert_eq!((failed.values["answer_error"], failed.values["failed"]), (f64::INFINITY, 1.0));

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcsa_core::Error;
 
 use crate::interrupt::Interrupt;
 use crate::interrupt::tell;
-use crate::jobs::{Due, Ending, Running};
+use crate::jobs::{Due, Ending, Running, now};
 use crate::provenance::Journal;
 use crate::store::{Store, check_folder};
 use crate::task::Job;
@@ -52,11 +52,6 @@ pub fn span(seconds: f64) -> String {
         s if s < 5400.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.1} h", s / 3600.0),
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "progress is shown in seconds; no result depends on them")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 impl Runner<'_> {

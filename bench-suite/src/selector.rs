@@ -13,12 +13,8 @@ use crate::look;
 use crate::results::{Results, Series};
 use crate::task::{Fit, Labels, Task};
 
-/// Settings that select jobs: a part of the settings of a job, as in the file of the experiment. A word in place of a table
-/// stands for its `label`, `kind` or `name`, or for that of the data of a target; `budget` is the N of a method.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Selector(pub(crate) toml::Table);
-
-/// Settings of a task, as they can be selected.
+/// Settings of a task, as a table with a part of them selects it in the file of an experiment. A word in place of a table stands for its
+/// `label`, `kind` or `name`, or for that of the data of a target; `budget` is the N of a method.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     label: String,
@@ -204,79 +200,70 @@ fn is_part(found: &Json, wanted: &Value) -> bool {
     }
 }
 
-impl Selector {
-    /// Returns true if a task has these settings.
-    pub(crate) fn selects(&self, settings: &Settings) -> bool {
-        self.0.iter().all(|(key, wanted)| settings.has(key, wanted))
+/// Settings in words, without those that `other` has too.
+pub(crate) fn words(wanted: &toml::Table, other: Option<&toml::Table>) -> String {
+    let is_new = |key: &str, value| other.is_none_or(|other| other.get(key) != Some(value));
+    let mut words = Vec::new();
+    for (key, value) in wanted.iter().filter(|(key, value)| is_new(key, value)) {
+        words.push(match (key.as_str(), value) {
+            ("method", Value::String(kind)) => look::name(kind).to_owned(),
+            ("target", Value::String(label)) => format!("on {label}"),
+            ("budget", value) => format!("N = {value}"),
+            (key, value) => format!("{key} = {value}"),
+        });
     }
+    // The method comes first.
+    words.sort_by_key(|word| word.contains(" = ") || word.starts_with("on "));
+    words.join(", ").replace(", on ", " on ")
+}
 
-    /// Settings in words, without those that `other` has too.
-    pub(crate) fn words(&self, other: Option<&Self>) -> String {
-        let is_new = |key: &str, value| other.is_none_or(|other| other.0.get(key) != Some(value));
-        let mut words = Vec::new();
-        for (key, value) in self.0.iter().filter(|(key, value)| is_new(key, value)) {
-            words.push(match (key.as_str(), value) {
-                ("method", Value::String(kind)) => look::name(kind).to_owned(),
-                ("target", Value::String(label)) => format!("on {label}"),
-                ("budget", value) => format!("N = {value}"),
-                (key, value) => format!("{key} = {value}"),
-            });
+/// Checks that some preset has a job with these settings and none has several.
+///
+/// # Errors
+/// If there is none or there are several; the message names the setting and its values.
+pub(crate) fn check(
+    table: &toml::Table,
+    experiment: &Experiment,
+    planned: &[Vec<(Settings, Task)>],
+) -> Result<(), Error> {
+    let all = || planned.iter().flatten().map(|(settings, _)| settings);
+    for preset in planned {
+        let here = preset.iter().map(|(settings, _)| settings);
+        let matched: Vec<&Settings> = here.filter(|settings| settings.admits(table)).collect();
+        if let [first, .., last] = matched.as_slice() {
+            let of = |settings: &Settings, key: &str| (settings.shown(key), settings.all.get(key).cloned());
+            let differing: Vec<&str> = first.keys().filter(|key| of(first, key) != of(last, key)).collect();
+            return Err(Error::invalid(format!(
+                "{} jobs have {}; they differ in {}",
+                matched.len(),
+                listed(table),
+                differing.join(", ")
+            )));
         }
-        // The method comes first.
-        words.sort_by_key(|word| word.contains(" = ") || word.starts_with("on "));
-        words.join(", ").replace(", on ", " on ")
     }
+    if all().any(|settings| settings.admits(table)) {
+        return Ok(());
+    }
+    for (key, wanted) in table {
+        if all().any(|settings| settings.has(key, wanted)) {
+            continue;
+        }
+        let known: BTreeSet<String> = all().filter_map(|settings| settings.shown(key)).collect();
+        let known: Vec<String> = known.into_iter().collect();
+        return Err(Error::invalid(if known.is_empty() {
+            let keys: BTreeSet<&str> = all().flat_map(Settings::keys).collect();
+            let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
+            format!("no job has a setting {key:?}; the settings are {keys}")
+        } else {
+            format!("no job of {} has {key} = {wanted}; there are {}", experiment.id, known.join(", "))
+        }));
+    }
+    Err(Error::invalid(format!("no job of {} has {}", experiment.id, listed(table))))
+}
 
-    /// Checks that some preset has a job with these settings and none has several.
-    ///
-    /// # Errors
-    /// If there is none or there are several; the message names the setting and its values.
-    pub(crate) fn check(
-        &self,
-        experiment: &Experiment,
-        planned: &[Vec<(Settings, Task)>],
-    ) -> Result<(), Error> {
-        let all = || planned.iter().flatten().map(|(settings, _)| settings);
-        for preset in planned {
-            let here = preset.iter().map(|(settings, _)| settings);
-            let matched: Vec<&Settings> = here.filter(|settings| self.selects(settings)).collect();
-            if let [first, .., last] = matched.as_slice() {
-                let of =
-                    |settings: &Settings, key: &str| (settings.shown(key), settings.all.get(key).cloned());
-                let differing: Vec<&str> =
-                    first.keys().filter(|key| of(first, key) != of(last, key)).collect();
-                return Err(Error::invalid(format!(
-                    "{} jobs have {}; they differ in {}",
-                    matched.len(),
-                    self.listed(),
-                    differing.join(", ")
-                )));
-            }
-        }
-        if all().any(|settings| self.selects(settings)) {
-            return Ok(());
-        }
-        for (key, wanted) in &self.0 {
-            if all().any(|settings| settings.has(key, wanted)) {
-                continue;
-            }
-            let known: BTreeSet<String> = all().filter_map(|settings| settings.shown(key)).collect();
-            let known: Vec<String> = known.into_iter().collect();
-            return Err(Error::invalid(if known.is_empty() {
-                let keys: BTreeSet<&str> = all().flat_map(Settings::keys).collect();
-                let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
-                format!("no job has a setting {key:?}; the settings are {keys}")
-            } else {
-                format!("no job of {} has {key} = {wanted}; there are {}", experiment.id, known.join(", "))
-            }));
-        }
-        Err(Error::invalid(format!("no job of {} has {}", experiment.id, self.listed())))
-    }
-
-    fn listed(&self) -> String {
-        let pairs: Vec<String> = self.0.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        if pairs.is_empty() { "no settings".to_owned() } else { pairs.join(", ") }
-    }
+fn listed(table: &toml::Table) -> String {
+    let pairs: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    if pairs.is_empty() { "no settings".to_owned() } else { pairs.join(", ") }
 }
 
 /// All combinations of the values of a table; a list stands for each of its values, also within tables.

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcsa_core::Error;
 use serde::Deserialize;
+use toml::Table;
 
 use super::{Columns, ENOUGH, Finding, greatest, least, mean, median};
 use crate::experiment::Experiment;
 use crate::results::{Results, Series};
-use crate::selector::{Selector, Settings, rows};
+use crate::selector::{Settings, check, rows, words};
 use crate::store::Outcome;
 use crate::task::Task;
 
@@ -44,11 +45,11 @@ pub(crate) struct Contrast {
 /// A metric of the fits with some settings.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Side {
-    pub(super) selector: Selector,
+    pub(super) selector: Table,
     pub(super) metric: String,
     pub(super) at: When,
     pub(super) distance_from: Option<f64>,
-    pub(super) less: Option<Selector>,
+    pub(super) less: Option<Table>,
 }
 
 /// The second operand of a term.
@@ -139,9 +140,9 @@ impl Side {
         experiment: &Experiment,
         planned: &[Vec<(Settings, Task)>],
     ) -> Result<(), Error> {
-        self.selector.check(experiment, planned)?;
-        self.less.as_ref().map_or(Ok(()), |less| less.check(experiment, planned))?;
-        let selected = planned.iter().flatten().filter(|(settings, _)| self.selector.selects(settings));
+        check(&self.selector, experiment, planned)?;
+        self.less.as_ref().map_or(Ok(()), |less| check(less, experiment, planned))?;
+        let selected = planned.iter().flatten().filter(|(settings, _)| settings.admits(&self.selector));
         let steps: BTreeSet<u64> = selected.flat_map(|(_, task)| task.recorded()).collect();
         match self.at {
             When::Step(step) => match steps.iter().min_by_key(|known| known.abs_diff(step)) {
@@ -160,7 +161,7 @@ impl Side {
     /// Metric and step in words.
     fn measured(&self) -> String {
         let metric = match &self.less {
-            Some(less) => format!("{} less that by {}", self.metric, less.words(Some(&self.selector))),
+            Some(less) => format!("{} less that by {}", self.metric, words(less, Some(&self.selector))),
             None => self.metric.clone(),
         };
         match self.at {
@@ -228,13 +229,13 @@ impl Contrast {
     /// Values of each side at each of its steps, in the order of replicates; or a finding with what is missing.
     fn columns(&self, results: &Results) -> Result<(Columns, Vec<Part>), Finding> {
         let all = rows(results);
-        let of = |selector: &Selector| {
-            all.iter().find(|(settings, _)| selector.selects(settings)).map(|(_, series)| series)
+        let of = |selector: &Table| {
+            all.iter().find(|(settings, _)| settings.admits(selector)).map(|(_, series)| series)
         };
         let open = |what: String| Err(Finding::too_little(what));
         let (mut values, mut parts) = (Vec::new(), Vec::new());
         for side in &self.sides {
-            let words = side.selector.words(None);
+            let words = words(&side.selector, None);
             let (series, less) = match (of(&side.selector), side.less.as_ref().map(of)) {
                 (Some(series), None) => (series, None),
                 (Some(series), Some(Some(less))) => (series, Some(less)),
@@ -367,14 +368,15 @@ impl Contrast {
         let curve = self.curve.map_or_else(String::new, Curve::words);
         let distance =
             of.distance_from.map_or_else(String::new, |place| format!("distance from {place} of "));
-        let mut text = format!("{distance}{curve}{summary}{} by {}", of.measured(), of.selector.words(None));
+        let mut text =
+            format!("{distance}{curve}{summary}{} by {}", of.measured(), words(&of.selector, None));
         let sign = if self.is_ratio { "over" } else { "less" };
         match other {
             None => {}
             Some(Other::Number(number)) => text.push_str(&format!(" {sign} {number}")),
             Some(Other::Side(other)) => {
                 let other = &self.sides[other];
-                let words = other.selector.words(Some(&of.selector));
+                let words = words(&other.selector, Some(&of.selector));
                 let measured =
                     if other.measured() == of.measured() { String::new() } else { other.measured() };
                 let by = if measured.is_empty() || words.is_empty() { "" } else { " by " };

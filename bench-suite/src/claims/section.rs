@@ -9,7 +9,7 @@ use super::{Basis, Cause, Check, Claim, Reason};
 use crate::exact::Value as Exact;
 use crate::experiment::Experiment;
 use crate::metric::{self, METRICS};
-use crate::selector::{Selector, Settings, combinations};
+use crate::selector::{Settings, combinations};
 use crate::task::Task;
 
 /// The claims of a file; its other sections are read elsewhere.
@@ -323,12 +323,12 @@ impl Row {
             Some(Value::Table(other)) => {
                 let mut less = settings.clone();
                 less.extend(other);
-                Some(Selector(less))
+                Some(less)
             }
             Some(other) => return invalid(format!("{key}.less = {other}: a table of settings is needed")),
             None => None,
         };
-        Ok(Side { selector: Selector(settings), metric, at, distance_from, less })
+        Ok(Side { selector: settings, metric, at, distance_from, less })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::experiment::{Experiment, Preset, PresetName};
 use crate::metric::metric;
 use crate::registry::{Entry, REGISTRY};
 use crate::results::Results;
-use crate::selector::{Selector, Settings};
+use crate::selector::Settings;
 use crate::store::{CODE, Ended, Outcome, Row};
 use crate::tables::in_groups;
 use crate::task::{Job, Task};
@@ -65,7 +65,7 @@ impl<'c> Scene<'c> {
             let task = |side: &Side| {
                 all.iter()
                     .filter(is_long)
-                    .find(|task| side.selector.selects(&Settings::of(task, &labels)))
+                    .find(|task| Settings::of(task, &labels).admits(&side.selector))
                     .cloned()
             };
             contrast.sides.iter().map(task).collect::<Option<Vec<Task>>>()
@@ -125,11 +125,11 @@ impl<'c> Scene<'c> {
     }
 
     /// The task of some length that has some settings.
-    fn selected(&self, selector: &Selector, length: u64) -> Task {
+    fn selected(&self, selector: &toml::Table, length: u64) -> Task {
         let presets = self.experiment.presets.values();
         let mut all = presets.flat_map(|preset| self.experiment.tasks(preset).unwrap());
         let labels = self.experiment.labels().unwrap();
-        let is_it = |task: &Task| selector.selects(&Settings::of(task, &labels)) && task.length() == length;
+        let is_it = |task: &Task| Settings::of(task, &labels).admits(selector) && task.length() == length;
         all.find(is_it).unwrap()
     }
 
@@ -360,7 +360,7 @@ fn numbers_are_those_of_the_definition() {
         let values: Vec<f64> = contrast
             .sides
             .iter()
-            .map(|side| if side.selector.0["method"].as_str() == Some("pmcsa") { 1.0 } else { 4.0 })
+            .map(|side| if side.selector["method"].as_str() == Some("pmcsa") { 1.0 } else { 4.0 })
             .collect();
         let mut plain = Contrast { is_ratio: false, ..contrast.clone() };
         plain.sides.iter_mut().for_each(|side| side.distance_from = None);

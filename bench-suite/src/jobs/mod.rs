@@ -53,7 +53,7 @@ impl Job {
 
 /// Current time. Seconds are reported beside the counts; no other number depends on them.
 #[expect(clippy::disallowed_methods, reason = "seconds are results too, and no path depends on them")]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
