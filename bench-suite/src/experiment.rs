@@ -247,18 +247,25 @@ impl Experiment {
 fn at_line(error: Error, text: &str) -> Error {
     let reason = error.to_string();
     let header = |line: &str| line.split('#').next().unwrap_or_default().trim().to_owned();
-    let lines = || text.lines().zip(1..);
-    let line = if let Some((section, rest)) =
-        reason.strip_prefix("[[").and_then(|rest| rest.split_once("]] number "))
-    {
-        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let mut all = lines().filter(|(line, _)| header(line) == format!("[[{section}]]"));
-        digits.parse::<usize>().ok().and_then(|number| all.nth(number.saturating_sub(1)))
-    } else if let Some(rest) = reason.strip_prefix("preset.") {
-        let name = rest.split(['.', ':']).next().unwrap_or_default();
-        lines().find(|(line, _)| header(line) == format!("[preset.{name}]"))
-    } else {
-        lines().find(|(line, _)| reason.starts_with("shows: ") && line.starts_with("shows"))
+    let lines = |section: &str| {
+        let is_it = |(_, line): &(usize, &str)| header(line) == section;
+        text.lines().enumerate().filter(is_it).map(|(at, _)| at + 1).collect::<Vec<_>>()
     };
-    line.map_or(error, |(_, line)| Error::invalid(reason).within(format!("line {line}")))
+    let entry = reason.strip_prefix("[[").and_then(|rest| rest.split_once("]] number "));
+    let line = match (entry, reason.strip_prefix("preset.")) {
+        (Some((section, rest)), _) => {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            let number = digits.parse::<usize>().unwrap_or(0);
+            lines(&format!("[[{section}]]")).get(number.wrapping_sub(1)).copied()
+        }
+        (None, Some(rest)) => {
+            let name = rest.split(['.', ':']).next().unwrap_or_default();
+            lines(&format!("[preset.{name}]")).first().copied()
+        }
+        _ if reason.starts_with("shows: ") => {
+            text.lines().position(|line| line.starts_with("shows")).map(|at| at + 1)
+        }
+        _ => None,
+    };
+    line.map_or(error, |line| Error::invalid(reason).within(format!("line {line}")))
 }

@@ -158,10 +158,35 @@ fn inline(table: &toml::Table) -> String {
 mod tests {
     use super::*;
 
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Pair {
+        a: u8,
+        b: String,
+    }
+
+    fn entries(text: &str) -> Vec<Entry> {
+        vec![toml::from_str(text).unwrap()]
+    }
+
+    #[test]
+    fn a_list_stands_for_each_of_its_values() {
+        let pairs = expand::<Pair>("x", &entries("a = [1, 2]\nb = ['u', 'v']")).unwrap();
+        let found: Vec<String> = pairs.iter().map(|p| format!("{}{}", p.value.a, p.value.b)).collect();
+        assert_eq!(found, ["1u", "1v", "2u", "2v"]);
+        assert!(pairs[0].is_on("anything"));
+    }
+
     #[test]
     fn an_entry_can_be_for_some_targets_alone() {
-        let entry = toml::from_str("a = [1, 2]\non = ['pima']").unwrap();
-        let placed = expand::<toml::Table>("x", &[entry]).unwrap();
-        assert!(placed.len() == 2 && placed[0].is_on("pima") && !placed[0].is_on("sonar"));
+        let pairs = expand::<Pair>("x", &entries("a = 1\nb = 'u'\non = ['pima']")).unwrap();
+        assert!(pairs.len() == 1 && pairs[0].is_on("pima") && !pairs[0].is_on("sonar"));
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_entry() {
+        let error = expand::<Pair>("fits.method", &entries("a = 1\nb = 'u'\nc = 3")).unwrap_err().to_string();
+        assert!(error.contains("[[fits.method]] number 1") && error.contains("unknown field `c`"), "{error}");
+        assert!(expand::<Pair>("x", &[]).is_err());
     }
 }

@@ -116,20 +116,17 @@ pub(crate) fn metrics(results: &Results) -> Vec<String> {
 
 /// A row for each target, metric and method: the mean at the end with its interval.
 pub fn standard(results: &Results) -> Vec<Table> {
-    let all = results.series();
-    let differences = Differences::of(&all);
-    let row = |name: &String, series: &Series<'_>| {
-        let values = series.last(name);
+    let row = |name: &String, one: &NamedSeries<'_>| {
+        let values = one.series.last(name);
         let cell = bootstrap(&values, 0.8)
             .map(|mean| format!("{} [{}, {}]", short(mean.value), short(mean.low), short(mean.high)));
-        let count = format!("{} of {}", values.len(), series.outcomes.len());
-        vec![differences.place(series), name.clone(), differences.method(series), or_dash(cell), count]
+        let count = format!("{} of {}", values.len(), one.series.outcomes.len());
+        vec![one.place.clone(), name.clone(), one.method.clone(), or_dash(cell), count]
     };
-    let mut rows = Vec::new();
-    for place in &differences.places {
+    let (all, mut rows) = (with_names(results), Vec::new());
+    for (_, here) in in_groups(all.iter().map(|one| (&one.place, one))) {
         for name in &metrics(results) {
-            let here = all.iter().filter(|series| differences.place(series) == *place);
-            rows.extend(here.map(|series| row(name, series)));
+            rows.extend(here.iter().map(|one| row(name, one)));
         }
     }
     let note = "Means over replicates that did not end early, with 80 % bootstrap intervals.";
@@ -146,14 +143,15 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Settings in which series differ, for their names in figures and tables: a place has all settings but the method.
-pub(crate) struct Differences {
-    /// Settings with more than one value, after the kind of method that they belong to.
-    differing: BTreeSet<(String, String)>,
-    /// All places in the order of the plan.
-    pub(crate) places: Vec<String>,
-    /// Kinds and names of the methods, in the order of the plan.
-    methods: Vec<(String, String)>,
+/// A series with its names in figures and tables, by the settings in which series differ.
+pub(crate) struct NamedSeries<'r> {
+    pub(crate) series: Series<'r>,
+    /// Label of the target with all settings but those of the method that differ between jobs.
+    pub(crate) place: String,
+    /// Name of the method, with its settings that differ between methods of its kind.
+    pub(crate) method: String,
+    /// Position of the method among those of its kind, and their number.
+    pub(crate) member: (usize, usize),
 }
 
 /// Plain settings: kind of method that a setting belongs to, or nothing, and its name, `target correlation`.
@@ -179,61 +177,39 @@ fn settings(series: &Series<'_>) -> BTreeMap<(String, String), String> {
     all
 }
 
-impl Differences {
-    pub(crate) fn of(series: &[Series<'_>]) -> Self {
-        let mut values = BTreeMap::<(String, String), BTreeSet<String>>::new();
-        for (key, value) in series.iter().flat_map(settings) {
-            values.entry(key).or_default().insert(value);
-        }
-        let differing = values.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key);
-        let mut found = Self { differing: differing.collect(), places: Vec::new(), methods: Vec::new() };
-        found.places = distinct(series.iter().map(|series| found.place(series)));
-        let name = |series: &Series<'_>| (series.method().kind().to_owned(), found.method(series));
-        found.methods = distinct(series.iter().map(name));
-        found
+/// All series, in the order of the plan.
+pub(crate) fn with_names(results: &Results) -> Vec<NamedSeries<'_>> {
+    let mut values = BTreeMap::<(String, String), BTreeSet<String>>::new();
+    for (key, value) in results.series().iter().flat_map(settings) {
+        values.entry(key).or_default().insert(value);
     }
-
-    /// Settings that differ, of the job (false) or of its method (true).
-    fn differing(&self, series: &Series<'_>, of_method: bool) -> Vec<(String, String)> {
-        let is_it = |key: &(String, String)| key.0.is_empty() != of_method && self.differing.contains(key);
-        let all = settings(series).into_iter().filter(|(key, _)| is_it(key));
-        all.map(|((_, name), value)| (name, value)).collect()
-    }
-
-    /// Label of the target with all settings but those of the method that differ between jobs.
-    pub(crate) fn place(&self, series: &Series<'_>) -> String {
-        let mut words = vec![series.place()];
-        for (name, value) in self.differing(series, false) {
-            match name.as_str() {
-                "target kind" | "target data" | "target series" => {}
-                name if name.ends_with(" kind") || name.ends_with(" name") => words.push(value),
-                name => {
+    let named = |series| {
+        let (mut place, kind) = (vec![Series::place(&series)], series.method().kind());
+        let (mut method, budget) = (look::name(kind).to_owned(), series.method().budget().to_string());
+        for (key, value) in settings(&series).into_iter().filter(|(key, _)| values[key].len() > 1) {
+            match (key.0.as_str(), key.1.as_str()) {
+                ("", "target kind" | "target data" | "target series") => {}
+                ("", name) if name.ends_with(" kind") || name.ends_with(" name") => place.push(value),
+                ("", name) => {
                     let name = name.strip_prefix("target ").unwrap_or(name);
-                    words.push(format!("{} {value}", name.replace('_', " ")));
+                    place.push(format!("{} {value}", name.replace('_', " ")));
+                }
+                (_, name) => {
+                    let name = if value == budget { "N =".to_owned() } else { name.replace('_', " ") };
+                    method.push_str(&format!(", {name} {value}"));
                 }
             }
         }
-        words.join(", ")
+        NamedSeries { series, place: place.join(", "), method, member: (0, 1) }
+    };
+    let mut all: Vec<NamedSeries<'_>> = results.series().into_iter().map(named).collect();
+    let methods = distinct(all.iter().map(|one| (one.series.method().kind(), one.method.clone())));
+    for one in &mut all {
+        let members = methods.iter().filter(|(kind, _)| *kind == one.series.method().kind());
+        let place = members.clone().position(|(_, name)| *name == one.method);
+        one.member = (place.unwrap_or(0), members.count());
     }
-
-    /// Name of the method, with its settings that differ between methods of its kind.
-    pub(crate) fn method(&self, series: &Series<'_>) -> String {
-        let (mut name, budget) =
-            (look::name(series.method().kind()).to_owned(), series.method().budget().to_string());
-        for (key, value) in self.differing(series, true) {
-            let key = if value == budget { "N =".to_owned() } else { key.replace('_', " ") };
-            name.push_str(&format!(", {key} {value}"));
-        }
-        name
-    }
-
-    /// Position of the method among those of its kind, and their number.
-    pub(crate) fn member(&self, series: &Series<'_>) -> (usize, usize) {
-        let kind = series.method().kind();
-        let members = self.methods.iter().filter(|(known, _)| known == kind);
-        let place = members.clone().position(|(_, name)| *name == self.method(series));
-        (place.unwrap_or(0), members.count().max(1))
-    }
+    all
 }
 
 /// A table `[[table]]`: a row for each series, a column for each setting or metric.

@@ -58,7 +58,7 @@ fn figure(chart: &Chart) -> Figure {
     let caption = match judged(chart.claim) {
         Some(judgement) => {
             let place = escaped(&format!("{}, {}", judgement.paper.key, judgement.place));
-            format!("{place}: {}", chart.caption(judgement.standing()))
+            format!("{place}: {} ({}). {}", chart.claim, judgement.standing(), chart.sight)
         }
         None => chart.sight.to_owned(),
     };

@@ -79,21 +79,13 @@ impl Run {
             error,
         }
     }
-
-    fn is_false_yes(&self) -> bool {
-        self.yes && self.wrong
-    }
-
-    fn is_false_no(&self) -> bool {
-        !self.yes && !self.wrong
-    }
-
-    fn is_false_light(&self) -> bool {
-        self.light && self.wrong
-    }
 }
 
 type Is = fn(&Run) -> bool;
+
+const FALSE_YES: Is = |run| run.yes && run.wrong;
+const FALSE_NO: Is = |run| !run.yes && !run.wrong;
+const FALSE_LIGHT: Is = |run| run.light && run.wrong;
 
 /// Numbers of runs in the table: their titles, and what is true of those that count.
 const COUNTS: [(&str, Is); 8] = [
@@ -101,9 +93,9 @@ const COUNTS: [(&str, Is); 8] = [
     ("Yes", |run| run.yes),
     ("No", |run| !run.yes),
     ("Wrong", |run| run.wrong),
-    ("Yes and wrong", Run::is_false_yes),
-    ("No and right", Run::is_false_no),
-    ("k-hat < 0.7 and wrong", Run::is_false_light),
+    ("Yes and wrong", FALSE_YES),
+    ("No and right", FALSE_NO),
+    ("k-hat < 0.7 and wrong", FALSE_LIGHT),
     ("k-hat ≥ 0.7 and right", |run| !run.light && !run.wrong),
 ];
 
@@ -164,7 +156,7 @@ pub(crate) fn rates(results: &Results, gradient: bool) -> Rates {
     use Class::{Good, Hidden, Planted};
     let all = tallies(results);
     let [planted, hidden] = [Planted, Hidden].map(|class| count(&all, class, |_| true));
-    let [false_yes, hidden_yes] = [Planted, Hidden].map(|class| count(&all, class, Run::is_false_yes));
+    let [false_yes, hidden_yes] = [Planted, Hidden].map(|class| count(&all, class, FALSE_YES));
     Rates {
         rule: RULE,
         gradient,
@@ -174,7 +166,7 @@ pub(crate) fn rates(results: &Results, gradient: bool) -> Rates {
         hidden,
         hidden_yes,
         right: count(&all, Good, |run| !run.wrong),
-        false_no: count(&all, Good, Run::is_false_no),
+        false_no: count(&all, Good, FALSE_NO),
     }
 }
 
@@ -216,7 +208,7 @@ fn better_than_shape(results: &Results) -> Checked {
     let planted = tallies(results).into_iter().filter(|tally| tally.class == Class::Planted);
     let differences: Vec<f64> = planted
         .flat_map(|tally| tally.runs)
-        .map(|run| one(run.is_false_light()) - one(run.is_false_yes()))
+        .map(|run| one(FALSE_LIGHT(&run)) - one(FALSE_YES(&run)))
         .collect();
     let what =
         "rate of wrong answers with k-hat below 0.7, less that of wrong answers with yes, on the same runs";

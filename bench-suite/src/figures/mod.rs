@@ -11,7 +11,7 @@ use crate::catalog::FamilyConfig;
 use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::results::{Results, Series, columns};
-use crate::tables::{Differences, distinct, in_groups, metrics};
+use crate::tables::{NamedSeries, distinct, in_groups, metrics, with_names};
 
 /// A figure with its file name.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,10 +158,10 @@ pub(crate) fn status(results: &Results) -> String {
 
 /// A figure for each metric that is recorded along the way, with a panel for each target, and one of all metrics at the end.
 pub fn standard(results: &Results) -> Vec<FigureFile> {
-    let (names, differences) = (metrics(results), Differences::of(&results.series()));
-    let is_traced = results.series().iter().any(|series| series.steps().len() > 2);
-    let traces = names.iter().filter(|_| is_traced).map(|name| trace(results, &differences, name));
-    traces.chain([FigureFile::new("end", end(results, &differences, &names))]).collect()
+    let (names, all) = (metrics(results), with_names(results));
+    let is_traced = all.iter().any(|one| one.series.steps().len() > 2);
+    let traces = names.iter().filter(|_| is_traced).map(|name| trace(results, &all, name));
+    traces.chain([FigureFile::new("end", end(results, &all, &names))]).collect()
 }
 
 fn label(name: &str) -> String {
@@ -181,9 +181,9 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Name and style of a series; members of one kind of method go from light and broken to dark and solid.
-fn style(differences: &Differences, series: &Series<'_>) -> (String, Style) {
-    let name = escaped(&differences.method(series)).replace(", N = ", ", *N* = ");
-    let (member, members) = differences.member(series);
+fn style(NamedSeries { series, method, member: (member, members), .. }: &NamedSeries<'_>) -> (String, Style) {
+    let name = escaped(method).replace(", N = ", ", *N* = ");
+    let (member, members) = (*member, *members);
     let dash = [Dash::Short, Dash::Long, Dash::Dotdash][member % 3];
     match (members, member + 1 == members) {
         (1, _) => (name, look::style(series.method())),
@@ -192,34 +192,30 @@ fn style(differences: &Differences, series: &Series<'_>) -> (String, Style) {
     }
 }
 
-fn trace(results: &Results, differences: &Differences, name: &str) -> FigureFile {
-    let series = results.series();
-    let is_log = spans(series.iter().flat_map(|series| series.quantiles(name, [0.5]).1[0].clone()), 10.0);
-    let panel = |place: &String| {
-        let here: Vec<Series<'_>> =
-            series.iter().filter(|series| differences.place(series) == *place).cloned().collect();
-        let steps = here.first().map(Series::steps).unwrap_or_default();
+fn trace(results: &Results, all: &[NamedSeries<'_>], name: &str) -> FigureFile {
+    let is_log = spans(all.iter().flat_map(|one| one.series.quantiles(name, [0.5]).1[0].clone()), 10.0);
+    let panel = |(place, here): (&String, Vec<&NamedSeries<'_>>)| {
+        let steps = here[0].series.steps();
         let (x, from) =
             if doubles(&steps) { (Axis::log("Iteration"), 1) } else { (Axis::linear("Iteration"), 0) };
-        let y = match (is_log, from) {
-            (true, _) => Axis::log(label(name)),
-            // Early values may compress the rest.
-            (false, 0) => match late(here.iter().map(|series| series.quantiles(name, EIGHTY))) {
-                Some((times, (low, high))) if times > 4.0 => Axis::linear(label(name)).spanning(low, high),
-                _ => Axis::linear(label(name)),
-            },
-            (false, _) => Axis::linear(label(name)),
+        // Early values may compress the rest.
+        let range = late(here.iter().map(|one| one.series.quantiles(name, EIGHTY)));
+        let y = match range.filter(|(times, _)| from == 0 && *times > 4.0) {
+            _ if is_log => Axis::log(label(name)),
+            Some((_, (low, high))) => Axis::linear(label(name)).spanning(low, high),
+            None => Axis::linear(label(name)),
         };
         let mut panel = Panel::new(x, y).titled(escaped(place));
-        let floor = here.iter().find_map(|series| series.last(&format!("{name}_floor")).first().copied());
+        let floor = here.iter().find_map(|one| one.series.last(&format!("{name}_floor")).first().copied());
         let floor = floor.filter(|floor| !is_log || *floor > 0.0);
         panel.layers.extend(floor.map(|floor| Layer::horizontal_rule(floor).named("best in the family")));
-        let line = |series: &Series<'_>| {
-            (style(differences, series), series.outcomes.len() >= FEWEST, series.quantiles(name, EIGHTY))
+        let line = |one: &&NamedSeries<'_>| {
+            (style(one), one.series.outcomes.len() >= FEWEST, one.series.quantiles(name, EIGHTY))
         };
         banded(panel, Some(from), here.iter().map(line).collect())
     };
-    let panels: Vec<Panel> = differences.places.iter().map(panel).collect();
+    let panels: Vec<Panel> =
+        in_groups(all.iter().map(|one| (&one.place, one))).into_iter().map(panel).collect();
     let columns = if panels.len() == 4 { 2 } else { panels.len().clamp(1, 3) };
     let is_single = panels.len() == 1;
     let mut figure = Figure::new(panels).captioned(provenance(results));
@@ -247,16 +243,14 @@ pub(crate) fn spans(values: impl Iterator<Item = f64>, times: f64) -> bool {
 }
 
 /// Means at the end with intervals: a panel for each metric, a row for each target.
-fn end(results: &Results, differences: &Differences, names: &[String]) -> Figure {
-    let series = results.series();
-    let places = &differences.places;
+fn end(results: &Results, all: &[NamedSeries<'_>], names: &[String]) -> Figure {
+    let places = distinct(all.iter().map(|one| &one.place));
     let panel = |name: &String| {
-        let row = |series: &Series<'_>| {
-            let place = differences.place(series);
-            let at = places.iter().position(|known| *known == place).unwrap_or(0) as f64;
-            (style(differences, series), at, bootstrap(&series.last(name), 0.8))
+        let row = |one: &NamedSeries<'_>| {
+            let at = places.iter().position(|known| **known == one.place).unwrap_or(0) as f64;
+            (style(one), at, bootstrap(&one.series.last(name), 0.8))
         };
-        let rows: Vec<Mean> = series.iter().map(row).collect();
+        let rows: Vec<Mean> = all.iter().map(row).collect();
         let ends = rows.iter().filter_map(|(_, _, mean)| *mean).flat_map(|mean| [mean.low, mean.high]);
         let x = if spans(ends, 10.0) { Axis::log(label(name)) } else { Axis::linear(label(name)) };
         let panel = Panel::new(x, Axis::categories("", places.iter().map(|place| escaped(place))));
