@@ -140,7 +140,6 @@ fn kept(store: &Store, code: &str, job: &Job) -> Option<(Head, Vec<Row>)> {
 /// Largest size of an uncompressed file, in bytes: a damaged one must not fill the memory.
 const LIMIT: usize = 1 << 30;
 
-/// Bytes of a file.
 fn packed(all: &Kept) -> Result<Vec<u8>, Reason> {
     let mut all: Vec<(Head, Vec<Row>)> = all.values().cloned().collect();
     for (head, rows) in &mut all {
@@ -157,7 +156,6 @@ fn packed(all: &Kept) -> Result<Vec<u8>, Reason> {
     Ok(compress_to_vec_zlib(lines(&all)?.as_bytes(), 9))
 }
 
-/// Results in the bytes of a file.
 fn unpacked(bytes: &[u8]) -> Result<Kept, Reason> {
     let text = decompress_to_vec_zlib_with_limit(bytes, LIMIT);
     let text = text.map_err(|error| format!("it cannot be decompressed: {error}"))?;
@@ -173,7 +171,6 @@ fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// Shortens all numbers of a value.
 fn shorten(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {

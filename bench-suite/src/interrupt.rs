@@ -14,7 +14,6 @@ pub(crate) fn tell(message: &str) {
     let _ = writeln!(std::io::stderr(), "{message}");
 }
 
-/// Prints a warning.
 pub(crate) fn warn(message: &str) {
     tell(&format!("warning: {message}"));
 }

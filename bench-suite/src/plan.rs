@@ -75,7 +75,6 @@ pub struct Shard {
     count: u64,
 }
 
-/// Most shards of a sweep.
 const MOST: u64 = 1_000_000;
 
 impl Shard {

@@ -35,15 +35,12 @@ pub struct Provenance {
     pub(crate) threads: usize,
     pub(crate) seed: u64,
     pub(crate) code: String,
-    /// Git commit, if there is a repository.
     pub(crate) commit: Option<String>,
     /// True if files differed from the commit.
     pub(crate) dirty: Option<bool>,
     pub(crate) rustc: String,
     pub(crate) processor: String,
-    /// Number of cores that the system reports.
     pub(crate) cores: usize,
-    /// Vector unit of the processor.
     #[serde(default)]
     pub(crate) unit: String,
     /// Host, process, and a number that is unique to the process.
@@ -63,7 +60,6 @@ pub struct Run {
     pub seconds: f64,
 }
 
-/// A line of a manifest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Line {

@@ -104,7 +104,6 @@ pub(crate) struct Anchor {
     #[serde(rename = "version")]
     _version: IgnoredAny,
     pub(crate) method: String,
-    /// Title of the case.
     pub(crate) case: String,
     /// Metrics and a seed, without those that the package does not give.
     #[serde(flatten)]

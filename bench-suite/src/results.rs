@@ -137,12 +137,10 @@ impl Results {
         self.series().into_iter().filter(|series| series.target().label() == label).collect()
     }
 
-    /// The first series for which `is_it` is true.
     pub(crate) fn find(&self, is_it: impl Fn(&Series<'_>) -> bool) -> Option<Series<'_>> {
         self.series().into_iter().find(|series| is_it(series))
     }
 
-    /// Largest number of replicates of a task.
     pub(crate) fn replicates(&self) -> usize {
         self.series().iter().map(|series| series.outcomes.len()).max().unwrap_or(0)
     }
@@ -158,7 +156,6 @@ impl Results {
         Self::with_vectors(experiment, preset, rows)
     }
 
-    /// Synthetic results, with vectors.
     #[cfg(test)]
     pub(crate) fn with_vectors(
         experiment: Experiment,

@@ -19,10 +19,8 @@ use crate::task::{Fit, Labels, Task};
 pub(crate) struct Settings {
     label: String,
     budget: usize,
-    /// Dimension of a case.
     dimension: Option<usize>,
     all: Json,
-    /// Labels of settings, by their keys.
     labels: BTreeMap<String, String>,
 }
 
@@ -160,7 +158,6 @@ impl Settings {
         self.all.pointer(&format!("/{}", key.replace('.', "/")))
     }
 
-    /// The label of a setting.
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(String::as_str)
     }

@@ -306,7 +306,6 @@ impl Written {
         }
     }
 
-    /// The table of results.
     pub(crate) fn table(&self, results: &Results) -> Table {
         let all = rows(results);
         let published = results.experiment.published.as_ref().map(|published| cells(&published.table));
@@ -456,7 +455,6 @@ mod tests {
     use crate::claims::tests;
     use crate::experiment::PresetName;
 
-    /// Cells of small results, by hand.
     #[test]
     fn cells_are_those_of_the_definition() {
         let cells = |id: &str, preset, table: &str, name: &str, columns: &[&str], rows: fn(f64) -> Vec<_>| {

@@ -123,7 +123,6 @@ pub(super) enum Relation {
     Within(f64, f64),
 }
 
-/// Summary of a metric over replicates.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Summary {
@@ -158,7 +157,6 @@ impl Side {
         }
     }
 
-    /// Metric and step in words.
     fn measured(&self) -> String {
         let metric = match &self.less {
             Some(less) => format!("{} less that by {}", self.metric, words(less, Some(&self.selector))),
@@ -172,7 +170,6 @@ impl Side {
         }
     }
 
-    /// Recorded steps that are compared.
     fn steps(&self, series: &Series<'_>) -> Vec<u64> {
         match self.at {
             When::End => vec![u64::MAX],
@@ -205,7 +202,6 @@ impl Contrast {
         })
     }
 
-    /// Verdict of results.
     pub(super) fn find(&self, results: &Results) -> Finding {
         let (columns, parts) = match self.columns(results) {
             Ok(found) => found,

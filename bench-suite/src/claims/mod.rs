@@ -52,7 +52,6 @@ pub struct Reason {
     pub(crate) by: Option<String>,
 }
 
-/// Cause of a disagreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cause {
@@ -80,7 +79,6 @@ impl Cause {
     }
 }
 
-/// Check of a claim.
 #[derive(Debug, Clone)]
 pub(crate) enum Basis {
     Contrast(Contrast),
@@ -91,7 +89,6 @@ pub(crate) enum Basis {
     },
     /// Search for a counterexample to the claim of this id in [`mcsa_theory::claims`].
     Theory(String),
-    /// Function in Rust.
     Check(Check),
     /// Reason why the claim cannot be reproduced.
     NotReproducible(String),

@@ -14,7 +14,6 @@ use crate::store::{CODE, Ended, Outcome, Row};
 use crate::tables::in_groups;
 use crate::task::{Job, Task};
 
-/// The experiment with this name.
 pub(crate) fn entry(id: &str) -> Entry {
     REGISTRY.iter().find(|entry| entry.file == format!("papers/{id}.toml")).unwrap().clone()
 }
@@ -265,7 +264,6 @@ impl<'c> Scene<'c> {
     }
 }
 
-/// An experiment of the repository's examples.
 fn example() -> Entry {
     Entry::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/my_experiment.toml")).unwrap()
 }

@@ -90,7 +90,6 @@ fn seen<K: Kernel<Counted<Gaussian>>>(name: &'static str, kernel: &K) -> Result<
     })
 }
 
-/// A row for each kernel.
 pub(super) fn tables(_: &Results) -> Vec<Table> {
     let row = |seen: Seen| {
         let depends = if seen.is_dependent { "on the chain" } else { "on nothing" };

@@ -93,7 +93,6 @@ pub(super) fn log_scales(results: &Results) -> Vec<FigureFile> {
     vec![FigureFile::new("log-scale", figure.captioned(caption))]
 }
 
-/// Finding on the median over coordinates of medians over splits.
 fn scales(results: &Results, set: &str, sign: f64) -> Checked {
     let columns = log_ratios(results, set, ["msc-rb", "snis"])?;
     let minus = if sign > 0.0 { "" } else { "minus the " };
@@ -246,7 +245,6 @@ fn is_off(results: &Results, set: &str) -> Checked {
     Ok(Finding::at_least_of(&columns, off, 0.05, what))
 }
 
-/// Number of currencies in either data set.
 const CURRENCIES: usize = 18;
 /// Smallest number of steps after which a fit to exchange rates counts as converged.
 const MONTHS: u64 = 2_000;
@@ -295,7 +293,6 @@ pub(super) fn in_errors(values: &[f64]) -> f64 {
     centre / (square / (count - 1.0) / count).sqrt()
 }
 
-/// Finding on currencies whose difference exceeds three standard errors.
 fn several_are_clear(results: &Results) -> Checked {
     let found = differences(results, FirstState::Level, "log_z")?;
     let errors: Vec<f64> = found.iter().map(|values| in_errors(values)).collect();
@@ -310,7 +307,6 @@ fn several_are_clear(results: &Results) -> Checked {
     Ok(Finding::at_least(clear(1.0) as f64, 3.0, what))
 }
 
-/// Exact density and histograms of long chains with two particles.
 pub(super) fn first_state(_: &Results) -> Vec<FigureFile> {
     let scene = TwoStates::default();
     let (mean, variance) = scene.exact();
@@ -347,7 +343,6 @@ pub(super) fn first_state(_: &Results) -> Vec<FigureFile> {
     vec![FigureFile::new("first-state", Figure::new(vec![panel]).wide(120.0).captioned(caption))]
 }
 
-/// A row for each rule and number of particles.
 pub(super) fn moments_table(_: &Results) -> Vec<Table> {
     let rules = [
         (Ancestry::Kept, "kept"),
@@ -459,9 +454,7 @@ const DRAWS: usize = 2;
 /// (MSC, Prop. 2)
 struct SubsetAverage {
     mean: f64,
-    /// Means of the mixture components of p~.
     means: Vec<f64>,
-    /// Weights of the components, which sum to one.
     weights: Vec<f64>,
     precision: f64,
 }

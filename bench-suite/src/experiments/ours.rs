@@ -58,7 +58,6 @@ fn best(results: &Results, target: &str, kinds: &[&str]) -> Result<f64, String> 
     Ok(means.reduce(f64::min).ok_or(MISSING)?)
 }
 
-/// Finding on the divergence of the best other family minus that of the better flow.
 fn gain(results: &Results, target: &str, by: f64) -> Checked {
     let (flow, other) = (best(results, target, &FLOWS)?, best(results, target, &OTHERS)?);
     let what = format!(
@@ -67,7 +66,6 @@ fn gain(results: &Results, target: &str, by: f64) -> Checked {
     Ok(Finding::at_least(other - flow, by, what))
 }
 
-/// The numbers, or an error if there are none.
 fn some(numbers: Vec<f64>) -> Result<Vec<f64>, String> {
     if numbers.is_empty() { Err(MISSING.to_owned()) } else { Ok(numbers) }
 }

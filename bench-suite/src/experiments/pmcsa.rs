@@ -64,7 +64,6 @@ fn counted(series: &Series<'_>) -> [f64; 5] {
     ]
 }
 
-/// A row for each method: counted values, and the printed one where it differs.
 pub(super) fn costs(results: &Results) -> Vec<Table> {
     let row = |series: &Series<'_>| {
         let (method, counted) = (series.method(), counted(series));

@@ -27,7 +27,6 @@ const TOLERANCE: f64 = 0.1;
 pub(super) struct Ranking<'r> {
     /// Series of one target of each data set: one of each common method, in the order of the file.
     sets: Vec<Vec<Series<'r>>>,
-    /// Series of other targets and methods.
     variants: Vec<Series<'r>>,
 }
 
@@ -57,7 +56,6 @@ impl<'r> Ranking<'r> {
         Self { sets, variants }
     }
 
-    /// One series of each scalable method.
     fn scalable(&self) -> impl Iterator<Item = &Series<'r>> {
         self.sets.first().into_iter().flatten().filter(|series| is_scalable(series))
     }
@@ -95,7 +93,6 @@ pub(super) fn rank(values: &[f64], place: usize) -> f64 {
     0.5 + count(|other, own| other > own) as f64 + 0.5 * count(|other, own| other == own) as f64
 }
 
-/// Mean ranks; the other figures are in the file.
 pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
     let board = Ranking::of(results);
     if board.sets.is_empty() {
@@ -129,7 +126,6 @@ pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
     vec![FigureFile::new("ranks", figure.shaped(0.75).captioned(caption))]
 }
 
-/// Mean ranks; the other tables are in the file.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let board = Ranking::of(results);
     let columns = RANKED.map(|(metric, _)| board.ranks(metric));

@@ -56,9 +56,7 @@ const TRIAL: [&str; 13] = [
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Run {
-    /// The verdict is yes.
     yes: bool,
-    /// k-hat is below its threshold.
     light: bool,
     /// The answer is wrong; true for every answer if the target has no moments.
     wrong: bool,
@@ -139,13 +137,11 @@ impl<'r> Tally<'r> {
         Self { case, class, start_share, runs: rows.iter().map(|row| Run::of(row)).collect(), rows }
     }
 
-    /// Number of runs in which a witness objects.
     fn objections(&self, witness: &str) -> usize {
         self.rows.iter().filter(|row| row.values.get(witness) == Some(&1.0)).count()
     }
 }
 
-/// Number of runs of a class for which something is true.
 fn count(all: &[Tally<'_>], class: Class, is_it: impl Fn(&Run) -> bool) -> usize {
     let runs = all.iter().filter(|tally| tally.class == class).flat_map(|tally| &tally.runs);
     runs.filter(|run| is_it(run)).count()
@@ -215,7 +211,6 @@ fn better_than_shape(results: &Results) -> Checked {
     Ok(Finding::mean_above(&differences, 0.0, what))
 }
 
-/// Errors of planted failures, of good targets, and objections.
 pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
     let all = tallies(results);
     let is_planted = |tally: &&Tally<'_>| tally.class != Class::Good;
@@ -279,7 +274,6 @@ fn objections(all: &[Tally<'_>], results: &Results) -> FigureFile {
     FigureFile::new("witnesses", Figure::new(vec![panel]).wide(150.0).shaped(0.5).captioned(caption))
 }
 
-/// A row for each case, and one for each class.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let all = tallies(results);
     let counts = COUNTS.map(|(title, _)| title).join(" | ");
@@ -315,7 +309,6 @@ fn row(tally: &Tally<'_>) -> Vec<String> {
     cells
 }
 
-/// Rates of all planted failures, all hidden ones, all good targets.
 fn totals(all: &[Tally<'_>]) -> [Vec<String>; 3] {
     let line = |class: Class, name: &str, of: [Option<usize>; 4]| {
         let counts = COUNTS.map(|(_, is_it)| count(all, class, is_it));

@@ -51,7 +51,6 @@ enum Shared {
     Legend,
 }
 
-/// A panel as written.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Written {

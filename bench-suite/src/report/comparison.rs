@@ -17,7 +17,6 @@ use crate::tables::or_dash;
 pub(super) enum Agreement {
     /// The intervals overlap, with a tolerance of half a unit of the last printed digit.
     Overlap,
-    /// The intervals do not overlap.
     Apart,
     /// There is no result, or too few replicates for an interval.
     TooFew,
@@ -186,7 +185,6 @@ fn is_reversed(one: &Comparison, other: &Comparison) -> bool {
     is_pair && is_measured && published != 0 && ours == published && corrected == -published
 }
 
-/// A comparison as cells of a table.
 pub(super) fn cells_of(comparison: &Comparison) -> Vec<String> {
     let Comparison { cell, ours, corrected, agreement, shorter, reverses, is_stale } = comparison;
     let (word, class) = match agreement {

@@ -33,7 +33,6 @@ pub(super) fn table(class: &str, head: &str, rows: Vec<Vec<String>>) -> String {
 
 pub(super) type Group = (String, Vec<Vec<String>>);
 
-/// A table of groups of rows, each under its name.
 pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
     let heads: String = head.iter().map(|cell| format!("<th scope=\"col\">{cell}</th>")).collect();
     let labels: Vec<String> = head.iter().map(|head| label(head)).collect();

@@ -135,7 +135,6 @@ fn row(section: &ExperimentSection) -> Vec<String> {
     cells
 }
 
-/// One line per task, with all its settings.
 fn tasks(results: &Results) -> String {
     let mut text = String::from("task,settings\n");
     for (number, series) in results.series().iter().enumerate() {

@@ -91,7 +91,6 @@ impl ExperimentSection {
         })
     }
 
-    /// Number of claims with this verdict.
     pub(crate) fn count(&self, verdict: Verdict) -> usize {
         self.findings.iter().filter(|(_, finding)| finding.verdict == verdict).count()
     }
@@ -100,7 +99,6 @@ impl ExperimentSection {
         Tally::of(&self.comparisons)
     }
 
-    /// HTML of the section.
     pub(super) fn html(&self) -> String {
         let experiment = &self.results.experiment;
         let mut text = format!(
@@ -135,7 +133,6 @@ impl ExperimentSection {
         text + "</section>\n"
     }
 
-    /// A figure with links to its files.
     fn figure(&self, (name, drawing): &(String, Drawing)) -> String {
         let svg = drawing.svg.find("<svg").map_or(drawing.svg.as_str(), |at| &drawing.svg[at..]);
         let experiment = &self.results.experiment;

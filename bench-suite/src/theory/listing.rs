@@ -95,7 +95,6 @@ fn in_detail(judgement: &Judgement) -> String {
     lines.map(|(what, words)| format!("  {what:<26} {words}\n")).collect()
 }
 
-/// Number of claims with this standing.
 pub(super) fn count(judgements: &[Judgement], standing: Standing) -> usize {
     judgements.iter().filter(|judgement| judgement.standing() == standing).count()
 }

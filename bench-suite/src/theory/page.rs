@@ -130,7 +130,6 @@ fn gauge(examined: &Examined) -> String {
     )
 }
 
-/// Details of the check.
 fn details(judgement: &Judgement) -> String {
     let mut text = String::new();
     let corrected = judgement.corrected.iter().map(|corrected| ("Instead", corrected));

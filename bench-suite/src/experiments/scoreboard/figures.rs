@@ -72,12 +72,10 @@ fn clamped(error: f64, lowest: f64) -> f64 {
     if error.is_nan() { f64::NAN } else { error.clamp(lowest, ERRORS.1) }
 }
 
-/// Median error within the range of the axis.
 fn error(runs: &Runs<'_>, lowest: f64) -> f64 {
     clamped(runs.median("answer_error"), lowest)
 }
 
-/// Adds a line with points of a method.
 fn curve(panel: Panel, method: &str, points: impl Iterator<Item = (f64, f64)>) -> Panel {
     let (_, name, style) = look::of(method);
     let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();

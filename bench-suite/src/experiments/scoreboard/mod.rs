@@ -36,13 +36,10 @@ const DISTANCE: f64 = 0.05;
 
 /// All runs of an experiment.
 pub(crate) struct Scoreboard<'r> {
-    /// The cases, in the order of the file.
     pub(crate) cases: Vec<&'r Case>,
     /// Kinds of the methods, in the order of legends.
     pub(crate) methods: Vec<&'static str>,
-    /// The budgets, increasing.
     pub(crate) budgets: Vec<u64>,
-    /// Runs by case, method and budget.
     cells: Vec<Cell<'r>>,
     /// Runs of other packages, with their rows.
     anchors: Vec<(Anchor, Row)>,
@@ -115,7 +112,6 @@ impl Runs<'_> {
 }
 
 impl Cell<'_> {
-    /// True if the runs kept to their budget.
     pub(super) fn is_within(&self) -> bool {
         self.runs.evaluations() <= EXCESS * self.budget as f64
     }
@@ -148,7 +144,6 @@ impl<'r> Scoreboard<'r> {
         self.budgets.last().copied().unwrap_or(0)
     }
 
-    /// Cells of a method within a budget.
     fn within(&self, method: &str, budget: u64) -> impl Iterator<Item = &Cell<'r>> {
         self.cells.iter().filter(move |cell| cell.budget == budget && cell.method == method)
     }
@@ -165,7 +160,6 @@ impl<'r> Scoreboard<'r> {
         finite.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, method)| method)
     }
 
-    /// Stored runs on a case, by package and method.
     fn stored(&self, case: &Case) -> Vec<(String, Runs<'_>)> {
         let title = case.title();
         let here = self.anchors.iter().filter(|(anchor, _)| anchor.case == title);
@@ -173,7 +167,6 @@ impl<'r> Scoreboard<'r> {
         in_groups(runs).into_iter().map(|(name, runs)| (name, Runs(runs))).collect()
     }
 
-    /// The cells of a method on a case, by budget.
     fn curve(&self, case: &Case, method: &str) -> Vec<&Cell<'r>> {
         self.budgets.iter().filter_map(|budget| self.cell(case, method, *budget)).collect()
     }
@@ -253,7 +246,6 @@ fn passes_fewer(results: &Results, other: &str) -> Checked {
     Ok(Finding::mean_above(&differences, 0.0, what))
 }
 
-/// Mark of the method with the least error.
 const WINNER: &str = "★";
 /// Errors of the means, in standard deviations, below which an answer is good, and fair.
 const GOOD: f64 = 0.1;
@@ -270,7 +262,6 @@ pub(crate) fn with(first: fn(&Scoreboard<'_>) -> Table, results: &Results) -> Ve
     std::iter::once(first(&Scoreboard::of(results))).chain(tables(results)).collect()
 }
 
-/// Errors of the log evidence.
 pub(crate) fn evidence(board: &Scoreboard<'_>) -> Table {
     Table {
         name: "evidence".to_owned(),
@@ -280,7 +271,6 @@ pub(crate) fn evidence(board: &Scoreboard<'_>) -> Table {
     }
 }
 
-/// Wrong answers and warnings by method.
 pub(crate) fn warnings(board: &Scoreboard<'_>) -> Table {
     let row = |method: &&'static str| {
         let share = |all: &[(&Case, Run<'_>)], is_it: fn(&Run<'_>) -> bool| {
@@ -323,12 +313,10 @@ fn short(value: f64) -> String {
     }
 }
 
-/// A row after its name.
 fn row_of(name: &str, cells: impl IntoIterator<Item = String>) -> Vec<String> {
     std::iter::once(name.to_owned()).chain(cells).collect()
 }
 
-/// Largest dimension of each method on each kind of target.
 pub(crate) fn reach(board: &Scoreboard<'_>) -> Table {
     let cell = |kind: &str, method: &str| {
         let rungs = board.rungs(kind, method);
@@ -435,7 +423,6 @@ pub(crate) fn methods(boards: &[&Scoreboard<'_>]) -> Table {
     }
 }
 
-/// Targets won by each method on each board, within its largest budget.
 pub(crate) fn winners(boards: &[(&str, &Scoreboard<'_>)]) -> Table {
     let winners = |(_, board): &(&str, &Scoreboard<'_>)| -> Vec<Option<&str>> {
         board.cases.iter().map(|case| board.winner(case, board.last(), "answer_error")).collect()
