@@ -149,7 +149,8 @@ impl Experiment {
         Ok(tasks.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    pub(crate) fn labels(&self) -> Result<Labels, Error> {
+    /// Labels of settings.
+    pub fn labels(&self) -> Result<Labels, Error> {
         let presets: Vec<&Preset> = self.presets.values().collect();
         self.sections().first().map_or_else(|| Ok(Labels::default()), |section| section.labels(&presets))
     }

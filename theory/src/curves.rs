@@ -1,4 +1,5 @@
-//! Data of charts on the papers' claims, computed exactly at each call.
+//! Data of charts on the papers' claims, computed exactly at each call. Symbols of their texts are in italics, `*n*`, with
+//! indices, `*T*_{n}`, and exponents.
 //!
 //! ```
 //! use mcsa_theory::curves;
@@ -171,7 +172,7 @@ impl Curve {
     }
 }
 
-/// The curves of one figure, with axis labels and caption: symbols are in italics, `*n*`, with indices, `*T*_{n}`, and exponents.
+/// The curves of one figure, with axis labels and caption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// Name of the chart, used for files.
