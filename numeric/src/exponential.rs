@@ -9,7 +9,7 @@ pub(crate) const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 
 /// Bounds beyond which `exp` is 0 or infinite; between them the exponent fits [`Lanes::scale`].
 const LOWEST: f64 = -746.0;
-pub(crate) const HIGHEST: f64 = 710.0;
+const HIGHEST: f64 = 710.0;
 
 /// `(e^r - 1 - r) / r^2` on `|r| <= 1.0001 ln(2)/2`, degree 9, near-minimax (Chebyshev fit, 60 digits), error 1.1e-16.
 const SERIES: [f64; 10] = [
@@ -25,7 +25,7 @@ const SERIES: [f64; 10] = [
     2.510038549551032e-08,
 ];
 
-/// Parts `k` and `q` of `e^x = 2^k (1 + q)`, used by `exp`, `expm1` and the logistic functions.
+/// Parts `k` and `q` of `e^x = 2^k (1 + q)`, used by `exp`, `tanh` and the logistic functions.
 pub(crate) struct Split<L: Lanes> {
     /// `k + ROUND`.
     pub(crate) shifted: L::F,
@@ -36,7 +36,7 @@ pub(crate) struct Split<L: Lanes> {
 
 /// `x` clamped to `[LOWEST, HIGHEST]`; NaN stays NaN.
 #[inline(always)]
-pub(crate) fn split<L: Lanes>(l: L, x: L::F) -> Split<L> {
+fn split<L: Lanes>(l: L, x: L::F) -> Split<L> {
     let (shifted, k, r) = reduce(l, x);
     finish(l, shifted, k, r)
 }
@@ -86,15 +86,17 @@ pub(crate) fn split_of_sum<L: Lanes>(l: L, x: L::F, low: L::F) -> Split<L> {
     finish(l, shifted, k, l.add(r, low))
 }
 
+/// Value of `-2 |x|` below which the hyperbolic tangent rounds to 1: `2 e^-40 < 2^-56`.
+const SATURATED: f64 = -40.0;
+
 #[inline(always)]
-fn expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let s = split(l, l.at_least(l.num(-60.0), l.at_most(l.num(HIGHEST), x)));
-    // 2^(k-1) instead of 2^k, which overflows for k = 1024; the last operation doubles.
-    let half = l.power_of_two(l.sub(s.shifted, l.num(1.0)));
-    let y = l.fma(half, s.q, l.sub(half, l.num(0.5)));
-    let y = l.add(y, y);
-    // Keeps the sign of zero, and subnormals, which would lose a bit when halved.
-    l.choose(l.less(l.magnitude(x), l.num(1e-300)), x, y)
+fn tanh_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    let minus = l.nonpositive(x);
+    let s = split(l, l.at_least(l.num(SATURATED), l.add(minus, minus)));
+    // t = e^(-2|x|) - 1, in (-1, 0]
+    let power = l.power_of_two(s.shifted);
+    let t = l.fma(power, s.q, l.sub(power, l.num(1.0)));
+    l.with_sign_of(l.div(t, l.add(l.num(2.0), t)), x)
 }
 
 elementwise! {
@@ -111,38 +113,13 @@ elementwise! {
     /// mcsa_numeric::exp(&mut x);
     /// assert_eq!(x, [1.0, 0.0]);
     /// ```
-    exp, exp_into, Exp = |l, x| exp_lanes(l, x)
-}
+    exp, exp_into, Exp = |l, x| exp_lanes(l, x);
 
-elementwise! {
-    /// `e^x - 1`, in place, without cancellation near 0.
-    ///
-    /// ```text
-    /// e^x - 1 = 2 (2^(k-1) q + 2^(k-1) - 1/2),   q = e^r - 1
-    /// ```
-    /// Error at most 2.5 ulp. `-inf` gives -1, NaN stays NaN, `-0` stays `-0`.
-    expm1, expm1_into, Expm1 = |l, x| expm1_lanes(l, x)
-}
-
-/// Value of `-2 |x|` below which the hyperbolic tangent rounds to 1: `2 e^-40 < 2^-56`.
-const SATURATED: f64 = -40.0;
-
-#[inline(always)]
-fn tanh_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let minus = l.nonpositive(x);
-    let s = split(l, l.at_least(l.num(SATURATED), l.add(minus, minus)));
-    // t = e^(-2|x|) - 1, in (-1, 0]
-    let power = l.power_of_two(s.shifted);
-    let t = l.fma(power, s.q, l.sub(power, l.num(1.0)));
-    l.with_sign_of(l.div(t, l.add(l.num(2.0), t)), x)
-}
-
-elementwise! {
     /// Hyperbolic tangent, in place.
     ///
     /// ```text
     /// tanh |x| = -t / (2 + t),   t = e^(-2|x|) - 1
     /// ```
     /// Error at most 3 ulp. Infinities give 1 with their sign, NaN stays NaN, `-0` stays `-0`.
-    tanh, tanh_into, Tanh = |l, x| tanh_lanes(l, x)
+    tanh, tanh_into, Tanh = |l, x| tanh_lanes(l, x);
 }

@@ -106,12 +106,10 @@ elementwise! {
     /// ```
     /// Error at most 4 ulp everywhere: for `z > 38` the result is `-Q` down to the smallest subnormal, for very negative `z` it is
     /// `-z^2/2 - ln(-z) - ln sqrt(2 pi)` until the square overflows. `-inf` gives `-inf`, `+inf` gives 0, NaN stays NaN.
-    log_ndtr, log_ndtr_into, LogNdtr = |l, z| log_ndtr_of(l, z, &tail(l, z))
-}
+    log_ndtr, log_ndtr_into, LogNdtr = |l, z| log_ndtr_of(l, z, &tail(l, z));
 
-elementwise! {
     /// Hazard rate of the standard normal at `-z`, `phi(z) / Phi(z)`, in place; the derivative of [`log_ndtr`].
     ///
     /// Error at most 4 ulp. For very negative `z` it is `-z`, for large `z` the density `phi(z)`. NaN stays NaN.
-    ndtr_hazard, ndtr_hazard_into, NdtrHazard = |l, z| ndtr_hazard_of(l, z, &tail(l, z))
+    ndtr_hazard, ndtr_hazard_into, NdtrHazard = |l, z| ndtr_hazard_of(l, z, &tail(l, z));
 }
