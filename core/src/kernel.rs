@@ -71,18 +71,12 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// estimate `p(z) w` beside the point, and given `z` the noise `w` has the size-biased distribution `w g(w) dw`, not the
     /// distribution `g` of a fresh estimate. The default, for kernels without auxiliary variables, is [`init`](Self::init) and
     /// draws nothing.
-    ///
-    /// # Errors
-    /// If [`init`](Self::init) fails.
     fn start(&self, target: &P, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<Self::State, Error> {
         let _ = lanes;
         self.init(target, positions)
     }
 
     /// Checks that a state read from a checkpoint is valid for this target, configuration and number of chains.
-    ///
-    /// # Errors
-    /// If it is not; the message names the difference.
     fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
         state.chains().check(target.dim(), chains)
     }
@@ -104,9 +98,6 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     }
 
     /// One transition of every chain.
-    ///
-    /// # Panics
-    /// If the numbers of lanes and chains differ, or `work` is shorter than [`work_len`](Self::work_len).
     fn step(
         &self,
         target: &P,

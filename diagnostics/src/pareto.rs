@@ -22,9 +22,6 @@ impl GeneralisedPareto {
     /// Fits the distribution to positive excesses in ascending order, by the profile-likelihood mean of Zhang & Stephens (2009).
     ///
     /// NaN if there are fewer than 5 values, a value is not positive and finite, or all are equal.
-    ///
-    /// # Panics
-    /// If the values are not in ascending order.
     pub fn fit(ascending: &[f64]) -> Self {
         Self::fit_with_error(ascending).0
     }
@@ -36,9 +33,6 @@ impl GeneralisedPareto {
     /// ```
     /// For draws from the distribution it agrees with the sampling deviation, which tends to `(1 + k) / sqrt(n)`, within 5 % for
     /// `n` of 95 or more and shapes from -0.3 to 1.5.
-    ///
-    /// # Panics
-    /// If the values are not in ascending order.
     pub fn fit_with_error(ascending: &[f64]) -> (Self, f64) {
         assert!(!ascending.windows(2).any(|w| w[0] > w[1]), "excesses ascend");
         let n = ascending.len();

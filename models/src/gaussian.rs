@@ -122,9 +122,6 @@ impl Gaussian {
     }
 
     /// The variance of coordinate `i`.
-    ///
-    /// # Panics
-    /// If `i` is not less than the dimension.
     pub fn variance(&self, i: usize) -> f64 {
         match &self.shape {
             Shape::Diagonal { scale, .. } => scale[i] * scale[i],

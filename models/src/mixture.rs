@@ -114,9 +114,6 @@ impl Mixture {
     }
 
     /// Weight of component `k`; the weights add up to one.
-    ///
-    /// # Panics
-    /// If `k` is not less than the number of components.
     pub fn weight(&self, k: usize) -> f64 {
         self.log_weights[k].exp()
     }

@@ -36,7 +36,7 @@ pub(crate) struct Split<L: Lanes> {
 
 /// `x` clamped to `[LOWEST, HIGHEST]`; NaN stays NaN.
 #[inline(always)]
-fn split<L: Lanes>(l: L, x: L::F) -> Split<L> {
+pub(crate) fn split<L: Lanes>(l: L, x: L::F) -> Split<L> {
     let (shifted, k, r) = reduce(l, x);
     finish(l, shifted, k, r)
 }

@@ -1,5 +1,5 @@
 use super::elementwise::elementwise;
-use super::exponential::{LN_2_HIGH, LN_2_LOW, nonpositive_exp_lanes};
+use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, nonpositive_exp_lanes, split};
 use super::lanes::Lanes;
 
 /// `2 (2 atanh(s)/s - 2) / s^2` in `w = s^2`, `|s| <= (sqrt 2 - 1)/(sqrt 2 + 1)`, degree 7, near-minimax (Chebyshev fit,
@@ -82,6 +82,30 @@ pub(crate) fn ln_1p_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     l.choose(l.less(l.magnitude(x), l.num(f64::EPSILON / 4.0)), x, y)
 }
 
+/// `ln(e^x - 1) = ln(expm1(x))`, as `x + ln(1 - e^-x)` where `e^x` would overflow or the 1 would be lost by rounding.
+#[inline(always)]
+pub(crate) fn ln_expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
+    let Split { shifted, k: _, q } = split(l, l.at_most(l.num(64.0), x));
+    // expm1 as an unevaluated sum high + low, so that its logarithm keeps its digits near ln 2, where it crosses 0.
+    let power = l.power_of_two(shifted_floor(l, shifted));
+    let a = l.mul(power, q);
+    let b = l.sub(power, l.num(1.0));
+    let high = l.add(a, b);
+    let from_b = l.sub(high, a);
+    let low = l.add(l.sub(b, from_b), l.sub(a, l.sub(high, from_b)));
+    let (u, shift) = lift(l, high);
+    let (k, f) = decompose(l, u);
+    let near = restore(l, x, compose(l, l.sub(k, shift), f, l.div(low, high)));
+    l.choose(l.less(x, l.num(40.0)), near, x)
+}
+
+/// `t` limited to `k >= -1022`, as the power of two requires. Only NaN and negative arguments lie below; `restore` sets their
+/// results.
+#[inline(always)]
+fn shifted_floor<L: Lanes>(l: L, t: L::F) -> L::F {
+    l.at_least(l.num(super::lanes::ROUND - 1000.0), t)
+}
+
 /// `2 (2 atanh(s)/s - 2) / s^2` in `w = s^2` on `[0, 1/9]`, degree 9, near-minimax (Chebyshev fit, 60 digits), error 1.8e-16.
 const UNIT_SERIES: [f64; 10] = [
     1.3333333333333333,
@@ -157,6 +181,12 @@ elementwise! {
     /// The rounding error of `u = 1 + x` is corrected to first order, `ln u + (1 + x - u)/u`. Error at most 1 ulp. -1 gives
     /// `-inf`, smaller numbers give NaN, NaN stays NaN.
     ln_1p, ln_1p_into, Ln1p = |l, x| ln_1p_lanes(l, x);
+
+    /// `ln(e^x - 1)`, the inverse of the softplus [`ln_1p_exp`](super::ln_1p_exp), in place.
+    ///
+    /// Near `ln 2`, where the function is 0, the absolute error is at most 2e-16; elsewhere the error is at most 3.5 ulp. The
+    /// function tends to `ln x` for small `x` and to `x` for large `x`. 0 gives `-inf`, negative numbers and NaN give NaN.
+    ln_expm1, ln_expm1_into, LnExpm1 = |l, x| ln_expm1_lanes(l, x);
 
     /// Softplus, `ln(1 + e^x)`, in place.
     ///

@@ -25,6 +25,7 @@ table! {
     exp, exp_into;
     ln, ln_into;
     ln_1p, ln_1p_into;
+    ln_expm1, ln_expm1_into;
     ln_1p_exp, ln_1p_exp_into;
     log_sigmoid, log_sigmoid_into;
     sigmoid, sigmoid_into;
@@ -129,6 +130,7 @@ fn special_values() {
             "ln_1p",
             &[(inf, inf), (-inf, nan), (nan, nan), (0.0, 0.0), (-0.0, -0.0), (-1.0, -inf), (-2.0, nan)],
         ),
+        ("ln_expm1", &[(inf, inf), (-inf, nan), (nan, nan), (0.0, -inf), (-0.0, -inf), (-1.0, nan)]),
         ("ln_1p_exp", &[(inf, inf), (-inf, 0.0), (nan, nan), (1e300, 1e300)]),
         ("log_sigmoid", &[(inf, -0.0), (-inf, -inf), (nan, nan), (-1e300, -1e300)]),
         ("sigmoid", &[(inf, 1.0), (-inf, 0.0), (nan, nan), (0.0, 0.5), (-0.0, 0.5)]),
@@ -163,6 +165,19 @@ fn log_sigmoid_is_minus_the_softplus_of_minus_x() {
         backend.log_sigmoid(&mut a);
         backend.ln_1p_exp(&mut b);
         assert!(a.iter().zip(&b).all(|(&a, &b)| same(a, -b)), "{backend:?}");
+    }
+}
+
+/// Near `ln 2` the inverse softplus is `2 d - d^2 + d^3 - ...`, `d = x - ln 2`; the rounding error of `x` is corrected.
+#[test]
+fn inverse_softplus_crosses_zero_within_its_absolute_error() {
+    let ln_2_low = 2.319_046_813_846_3e-17;
+    for i in -200..=200 {
+        let d = f64::from(i) * 1e-7;
+        let x = core::f64::consts::LN_2 + d;
+        let exact = (x - core::f64::consts::LN_2) - ln_2_low;
+        let want = 2.0 * exact - exact * exact + exact * exact * exact;
+        assert!((scalar::ln_expm1(x) - want).abs() < 2e-16, "at ln 2 + {d:e}");
     }
 }
 
