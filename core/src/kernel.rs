@@ -124,20 +124,6 @@ pub trait Proposal {
     fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]);
 }
 
-impl<G: Proposal + ?Sized> Proposal for &mut G {
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-
-    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        (**self).log_probs(z, log_q);
-    }
-
-    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
-        (**self).sample_into(lanes, z, log_q);
-    }
-}
-
 /// The proposal of a family at a fixed lambda.
 ///
 /// It borrows the params, so they cannot move while the proposal exists.

@@ -124,10 +124,6 @@ impl Mixture {
             *term = log_weight + component.log_density(z, work);
         }
     }
-
-    fn average(&self, of: impl Fn(&Gaussian) -> f64) -> f64 {
-        self.components.iter().enumerate().map(|(k, c)| self.weight(k) * of(c)).sum()
-    }
 }
 
 impl LogDensity for Mixture {
@@ -175,7 +171,9 @@ impl ExactDraws for Mixture {
 
 impl GroundTruth for Mixture {
     fn mean(&self) -> Option<Vec<f64>> {
-        Some((0..self.dim).map(|i| self.average(|c| c.mean()[i])).collect())
+        let at =
+            |i: usize| self.components.iter().enumerate().map(move |(k, c)| self.weight(k) * c.mean()[i]);
+        Some((0..self.dim).map(|i| at(i).sum()).collect())
     }
 
     fn covariance(&self) -> Option<Mat<f64>> {

@@ -3,13 +3,6 @@
 use faer::{MatMut, MatRef};
 
 /// Read access to the columns of a batch, a column-major matrix, as slices.
-///
-/// ```
-/// use faer::mat;
-/// use mcsa_numeric::Columns;
-/// let z = mat![[1.0, 3.0], [2.0, 4.0]];
-/// assert_eq!(z.as_ref().column(1), [3.0, 4.0]);
-/// ```
 pub trait Columns<'a> {
     /// Column `j` as a slice.
     fn column(&self, j: usize) -> &'a [f64];

@@ -58,39 +58,14 @@ fn erfcx_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
     l.div(series_of(l, l.at_most(l.num(FAR), t)), l.add(l.num(0.5), t))
 }
 
-/// `e^(-t^2)`, with the square computed in twice the working precision: the rounding of `t^2` alone would cause an error of `t^2`
-/// ulp.
+/// Parts of `e^(-factor t^2)` for a power of two, with `|t|` limited to 1000 and the square computed in twice the working precision: the
+/// rounding of `t^2` alone would cause an error of `t^2` ulp.
 #[inline(always)]
-fn exp_minus_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
-    join(l, split_minus_product(l, t, 1.0))
-}
-
-/// `e^(-z^2/2)`, as [`exp_minus_square_lanes`].
-#[inline(always)]
-pub(crate) fn exp_minus_half_square_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
-    join(l, split_minus_half_square(l, z))
-}
-
-/// Parts of `e^(-z^2/2)`, of which [`times_exp`](crate::exponential::times_exp) makes products.
-#[inline(always)]
-pub(crate) fn split_minus_half_square<L: Lanes>(l: L, z: L::F) -> Split<L> {
-    split_minus_product(l, z, 0.5)
-}
-
-/// Parts of `e^(-factor t^2)` for a power of two, with `|t|` limited to 1000.
-#[inline(always)]
-fn split_minus_product<L: Lanes>(l: L, t: L::F, factor: f64) -> Split<L> {
+pub(crate) fn split_minus_square<L: Lanes>(l: L, t: L::F, factor: f64) -> Split<L> {
     let t = l.at_most(l.num(1e3), l.magnitude(t));
     let scaled = l.mul(t, l.num(-factor));
     let product = l.mul(t, scaled);
     split_of_sum(l, product, l.exact_fma(t, scaled, l.negated(product)))
-}
-
-#[inline(always)]
-fn erfc_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let t = l.magnitude(x);
-    let tail = l.mul(exp_minus_square_lanes(l, t), erfcx_lanes(l, t));
-    l.choose(l.less(x, l.num(0.0)), l.sub(l.num(2.0), tail), tail)
 }
 
 elementwise! {
@@ -100,5 +75,9 @@ elementwise! {
     /// erfc(x) = e^(-x^2) erfcx(x)  (x >= 0),   erfc(x) = 2 - erfc(-x)  (x < 0)
     /// ```
     /// Error at most 4 ulp. `-inf` gives 2, `+inf` gives 0, NaN stays NaN.
-    erfc, erfc_into, Erfc = |l, x| erfc_lanes(l, x);
+    erfc, erfc_into, Erfc = |l, x| {
+        let t = l.magnitude(x);
+        let tail = l.mul(join(l, split_minus_square(l, t, 1.0)), erfcx_lanes(l, t));
+        l.choose(l.less(x, l.num(0.0)), l.sub(l.num(2.0), tail), tail)
+    };
 }

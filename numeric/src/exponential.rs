@@ -68,11 +68,6 @@ pub(crate) fn times_exp<L: Lanes>(l: L, y: L::F, s: &Split<L>) -> L::F {
     l.scale(l.fma(y, s.q, y), s.shifted, s.k)
 }
 
-#[inline(always)]
-pub(crate) fn exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    nonpositive_exp_lanes(l, l.at_most(l.num(HIGHEST), x))
-}
-
 /// `e^x` for `x <= HIGHEST`.
 #[inline(always)]
 pub(crate) fn nonpositive_exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
@@ -89,16 +84,6 @@ pub(crate) fn split_of_sum<L: Lanes>(l: L, x: L::F, low: L::F) -> Split<L> {
 /// Value of `-2 |x|` below which the hyperbolic tangent rounds to 1: `2 e^-40 < 2^-56`.
 const SATURATED: f64 = -40.0;
 
-#[inline(always)]
-fn tanh_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let minus = l.nonpositive(x);
-    let s = split(l, l.at_least(l.num(SATURATED), l.add(minus, minus)));
-    // t = e^(-2|x|) - 1, in (-1, 0]
-    let power = l.power_of_two(s.shifted);
-    let t = l.fma(power, s.q, l.sub(power, l.num(1.0)));
-    l.with_sign_of(l.div(t, l.add(l.num(2.0), t)), x)
-}
-
 elementwise! {
     /// Exponential function `e^x`, in place.
     ///
@@ -107,13 +92,7 @@ elementwise! {
     /// ```
     /// Error at most 1.25 ulp over the whole range, subnormal results included (one rounding at the end). `e^-inf = 0`,
     /// overflow is `+inf`, NaN stays NaN.
-    ///
-    /// ```
-    /// let mut x = [0.0, f64::NEG_INFINITY];
-    /// mcsa_numeric::exp(&mut x);
-    /// assert_eq!(x, [1.0, 0.0]);
-    /// ```
-    exp, exp_into, Exp = |l, x| exp_lanes(l, x);
+    exp, exp_into, Exp = |l, x| nonpositive_exp_lanes(l, l.at_most(l.num(HIGHEST), x));
 
     /// Hyperbolic tangent, in place.
     ///
@@ -121,5 +100,12 @@ elementwise! {
     /// tanh |x| = -t / (2 + t),   t = e^(-2|x|) - 1
     /// ```
     /// Error at most 3 ulp. Infinities give 1 with their sign, NaN stays NaN, `-0` stays `-0`.
-    tanh, tanh_into, Tanh = |l, x| tanh_lanes(l, x);
+    tanh, tanh_into, Tanh = |l, x| {
+        let minus = l.nonpositive(x);
+        let s = split(l, l.at_least(l.num(SATURATED), l.add(minus, minus)));
+        // t = e^(-2|x|) - 1, in (-1, 0]
+        let power = l.power_of_two(s.shifted);
+        let t = l.fma(power, s.q, l.sub(power, l.num(1.0)));
+        l.with_sign_of(l.div(t, l.add(l.num(2.0), t)), x)
+    };
 }

@@ -1,5 +1,5 @@
 use super::elementwise::elementwise;
-use super::error_function::split_minus_half_square;
+use super::error_function::split_minus_square;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, times_exp};
 use super::lanes::Lanes;
 use super::logarithm::{EXPONENT_BITS, TWO_52, atanh_lanes};
@@ -66,7 +66,7 @@ pub(crate) fn mills_lanes<L: Lanes>(l: L, z: L::F) -> (L::F, L::F) {
 fn tail<L: Lanes>(l: L, z: L::F) -> Tail<L> {
     let magnitude = l.at_most(l.num(FAR), l.magnitude(z));
     let (over, under) = mills_lanes(l, magnitude);
-    let density = split_minus_half_square(l, z);
+    let density = split_minus_square(l, z, 0.5);
     let minus_tail = times_exp(l, l.negated(over), &density);
     Tail { left: l.less(z, l.num(0.0)), magnitude, over, under, density, minus_tail }
 }

@@ -44,15 +44,11 @@ pub struct NeuralRegression {
 /// Shape and rate of the prior of both precisions. (pMCSA)
 const SHAPE: f64 = 6.0;
 
-/// `ln(6^6 / Gamma(6))`.
-fn log_gamma_normaliser() -> f64 {
-    SHAPE * SHAPE.ln() - 120.0_f64.ln()
-}
-
 /// Log Gamma density of a precision `e^u` as a density of `u`, and its slope in `u`.
 fn precision_prior(u: f64) -> (f64, f64) {
     let mean = SHAPE * u.exp();
-    (log_gamma_normaliser() + SHAPE * u - mean, SHAPE - mean)
+    // The normaliser is 6^6 / Gamma(6).
+    (SHAPE * SHAPE.ln() - 120.0_f64.ln() + SHAPE * u - mean, SHAPE - mean)
 }
 
 /// `log N(.; 0, e^-u)` of `count` numbers whose squares sum to `square`, and its slope in `u`.
