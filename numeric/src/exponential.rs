@@ -7,7 +7,7 @@ pub(crate) const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 /// `ln 2 - LN_2_HIGH`, rounded (60 digits of ln 2).
 pub(crate) const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 
-/// Bounds beyond which `exp` is 0 or infinite; between them the exponent fits [`Lanes::scale`].
+/// Bounds beyond which `exp` is 0 or infinite; between them the exponent fits [`Operations::scale`](super::lanes::Operations::scale).
 const LOWEST: f64 = -746.0;
 const HIGHEST: f64 = 710.0;
 

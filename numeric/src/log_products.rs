@@ -3,7 +3,7 @@
 use super::elementwise::Map;
 use super::error_function::split_minus_square;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, join, nonpositive_exp_lanes};
-use super::lanes::{BLOCK, Lanes, Pair, Register, apart, on_backends, on_lanes, together};
+use super::lanes::{BLOCK, Lanes, Operations, Pair, Register, apart, on_backends, on_lanes, together};
 use super::logarithm::{TWO_52, ln_1p_lanes, ln_lanes, sigmoid_of};
 use super::normal::{INVERSE_ROOT_2_PI, LogNdtr, mills_lanes};
 use super::reduce::{combined, fold, padded};
