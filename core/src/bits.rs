@@ -90,16 +90,14 @@ pub mod matrix {
     struct Stored {
         rows: usize,
         columns: usize,
-        values: String,
+        #[serde(with = "super::vector")]
+        values: Vec<f64>,
     }
 
     /// Writes the shape, then the entries column by column.
     pub fn serialize<S: Serializer>(matrix: &Mat<f64>, serializer: S) -> Result<S::Ok, S::Error> {
         let (rows, columns) = (matrix.nrows(), matrix.ncols());
-        let mut values = String::with_capacity(16 * rows * columns);
-        for j in 0..columns {
-            values.push_str(&encode(matrix.col_as_slice(j).iter().copied()));
-        }
+        let values = (0..columns).flat_map(|j| matrix.col_as_slice(j).iter().copied()).collect();
         Stored { rows, columns, values }.serialize(serializer)
     }
 
@@ -108,17 +106,11 @@ pub mod matrix {
     /// # Errors
     /// If the text is malformed, or the number of values is not `rows x columns`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mat<f64>, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
-        let values: Vec<f64> = decode(&stored.values)?;
-        if stored.rows.checked_mul(stored.columns) != Some(values.len()) {
-            return Err(D::Error::custom(format!(
-                "{} values do not fill {} x {}",
-                values.len(),
-                stored.rows,
-                stored.columns
-            )));
+        let Stored { rows, columns, values } = Stored::deserialize(deserializer)?;
+        if rows.checked_mul(columns) != Some(values.len()) {
+            return Err(D::Error::custom(format!("{} values do not fill {rows} x {columns}", values.len())));
         }
-        Ok(Mat::from_fn(stored.rows, stored.columns, |i, j| values[i + j * stored.rows]))
+        Ok(Mat::from_fn(rows, columns, |i, j| values[i + j * rows]))
     }
 }
 

@@ -95,14 +95,6 @@ impl<T> Counted<T> {
     ///
     /// For checks and measurements whose cost should not be attributed to a method. Evaluations by other threads during the call
     /// are not counted either.
-    ///
-    /// ```
-    /// use mcsa_core::{Counted, LogDensity, from_fn};
-    /// let target = Counted::new(from_fn(1, |_| 0.0));
-    /// target.log_density(&[0.0], &mut []);
-    /// target.uncounted(|| target.log_density(&[1.0], &mut []));
-    /// assert_eq!(target.counts().log_density, 1);
-    /// ```
     pub fn uncounted<L>(&self, look: impl FnOnce() -> L) -> L {
         let before = self.numbers();
         let seen = look();

@@ -88,9 +88,6 @@ impl Ensemble {
     }
 
     /// Copies positions and log densities of `other`, without allocating.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn copy_from(&mut self, other: &Self) {
         assert_eq!(self.positions.nrows(), other.positions.nrows(), "one dimension");
         self.log_p.copy_from_slice(&other.log_p);
@@ -98,9 +95,6 @@ impl Ensemble {
     }
 
     /// Moves chain `j` to the point `z`, with log density `log_p`.
-    ///
-    /// # Panics
-    /// If there is no chain `j`, or the point has another dimension.
     pub fn place(&mut self, j: usize, z: &[f64], log_p: f64) {
         self.positions.col_as_slice_mut(j).copy_from_slice(z);
         self.log_p[j] = log_p;

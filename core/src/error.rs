@@ -201,9 +201,6 @@ pub fn fits_in_memory(what: &'static str, count: usize, each: usize) -> Result<(
 /// let error = mcsa_core::square_fits_in_memory("dim", 1_000_000_000).unwrap_err().to_string();
 /// assert_eq!(error, "dim is 1000000000, expected at most 11585: a larger square matrix takes over 1 GiB");
 /// ```
-///
-/// # Errors
-/// If it takes more; the message names the largest side that does not.
 pub fn square_fits_in_memory(what: &'static str, side: usize) -> Result<(), Error> {
     let most = BUFFER.isqrt();
     if side <= most {

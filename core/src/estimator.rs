@@ -21,9 +21,6 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
     fn num_params(&self, target: &P, family: &F) -> usize;
 
     /// Checks that `params` has the right length, is finite, and lies where target and family are defined.
-    ///
-    /// # Errors
-    /// If it does not; the error names the length, or the entry and its value.
     fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>;
 
     /// Number of random streams that a step draws from; by default one.
@@ -67,9 +64,6 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
 
     /// Checks that a state read from a checkpoint is valid for this target, family and configuration. The default is for estimators
     /// that keep nothing from step to step but numbers of which every value is valid.
-    ///
-    /// # Errors
-    /// If it is not; the message names the difference.
     fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
         let _ = (target, family, state);
         Ok(())
@@ -137,9 +131,6 @@ pub trait Optimizer: Send + Sync {
     fn init(&self, num_params: usize) -> Self::State;
 
     /// Checks that a state read from a checkpoint belongs to `num_params` params.
-    ///
-    /// # Errors
-    /// If it does not; the message names the difference.
     fn check(&self, num_params: usize, state: &Self::State) -> Result<(), Error>;
 
     /// Text of the configuration, which a checkpoint stores; implement it as [`Parametric::config`](crate::Parametric::config).
@@ -156,8 +147,5 @@ pub trait Optimizer: Send + Sync {
     }
 
     /// One ascent step: moves `params` along `direction`.
-    ///
-    /// # Panics
-    /// If the lengths differ from the `num_params` of [`init`](Self::init).
     fn ascend(&self, state: &mut Self::State, params: &mut [f64], direction: &[f64]);
 }

@@ -31,9 +31,6 @@ pub trait Parametric: Send + Sync {
     }
 
     /// Checks that `params` has the right length, is finite, and lies where the distribution is defined.
-    ///
-    /// # Errors
-    /// If it does not; the error names the length, or the entry and its value.
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         same_length("params", self.num_params(), params.len())?;
         all_finite("params", params)

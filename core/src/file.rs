@@ -181,9 +181,6 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Creates a folder and checks that files can be written in it.
-///
-/// # Errors
-/// If not.
 pub fn check_folder(folder: &Path) -> io::Result<()> {
     make_folder(folder)?;
     let (beside, mut file) = temporary(&folder.join("check"))?;
@@ -219,9 +216,6 @@ fn is_device(_: &Path) -> bool {
 }
 
 /// Checks that a path is a regular file or absent: other files keep no state.
-///
-/// # Errors
-/// If it is a folder, a device or a pipe.
 pub fn check_regular(path: &Path) -> io::Result<()> {
     match Place::of(path)? {
         Place::File(..) => Ok(()),

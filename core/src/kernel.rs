@@ -71,18 +71,12 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// estimate `p(z) w` beside the point, and given `z` the noise `w` has the size-biased distribution `w g(w) dw`, not the
     /// distribution `g` of a fresh estimate. The default, for kernels without auxiliary variables, is [`init`](Self::init) and
     /// draws nothing.
-    ///
-    /// # Errors
-    /// If [`init`](Self::init) fails.
     fn start(&self, target: &P, positions: Mat<f64>, lanes: &mut [Stream]) -> Result<Self::State, Error> {
         let _ = lanes;
         self.init(target, positions)
     }
 
     /// Checks that a state read from a checkpoint is valid for this target, configuration and number of chains.
-    ///
-    /// # Errors
-    /// If it is not; the message names the difference.
     fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), Error> {
         state.chains().check(target.dim(), chains)
     }
@@ -104,9 +98,6 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     }
 
     /// One transition of every chain.
-    ///
-    /// # Panics
-    /// If the numbers of lanes and chains differ, or `work` is shorter than [`work_len`](Self::work_len).
     fn step(
         &self,
         target: &P,
@@ -131,20 +122,6 @@ pub trait Proposal {
     ///
     /// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l`, in that order.
     fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]);
-}
-
-impl<G: Proposal + ?Sized> Proposal for &mut G {
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-
-    fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        (**self).log_probs(z, log_q);
-    }
-
-    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
-        (**self).sample_into(lanes, z, log_q);
-    }
 }
 
 /// The proposal of a family at a fixed lambda.

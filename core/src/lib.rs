@@ -22,6 +22,7 @@
 //! * A batch is a `d x N` column-major matrix; a column is a point, or a chain.
 //! * Papers descend along `g = -E_p[score]`; every direction here is an ascent direction, `E_p[score]`.
 //! * `-inf` is a log density outside the support. NaN is a fault of a model: kernels reject and count it.
+//! * Lengths or shapes that differ and indices out of range panic in methods that return no [`Error`].
 //! * The caller lends memory: `work_len(columns)` is the length that a method needs of its argument `work: &mut [f64]`.
 //!
 //! Deliberately absent: algorithms, formats of files, clocks, printing, global state, feature flags.
@@ -60,7 +61,7 @@ pub use mcsa_numeric as numeric;
 pub use mcsa_numeric::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use named::Named;
 pub use record::{Metric, Record, Reduction};
-pub use script::{Branch, Script, enumerate};
+pub use script::{Branch, Script, each_branch, enumerate};
 pub use seed::{Address, Seed};
 pub use stream::{Stream, each_column};
 pub use target::{

@@ -8,7 +8,7 @@ use crate::{Error, Stream};
 ///
 /// Run the code once per branch; between runs [`advance`](Script::advance) moves to the next branch. The probability of a branch is
 /// the product of the probabilities of its decisions. Branches of probability zero are skipped. [`enumerate`] runs this loop.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Script(Arc<Mutex<Tape>>);
 
 #[derive(Default)]
@@ -29,18 +29,7 @@ impl Decision {
     }
 }
 
-impl Default for Script {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Script {
-    /// A script at its first branch.
-    pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(Tape::default())))
-    }
-
     /// Probability of the branch that was run last.
     pub fn probability(&self) -> f64 {
         self.tape().decisions.iter().map(|d| d.probabilities[d.taken]).product()
@@ -121,21 +110,39 @@ pub struct Branch<T> {
 pub fn enumerate<T>(
     lanes: usize,
     limit: usize,
-    mut run: impl FnMut(&mut [Stream]) -> T,
+    run: impl FnMut(&mut [Stream]) -> T,
 ) -> Result<Vec<Branch<T>>, Error> {
-    let mut script = Script::new();
-    let mut streams = script.streams(lanes);
     let mut branches = Vec::new();
-    loop {
+    each_branch(lanes, limit, run, |probability, outcome| {
+        branches.push(Branch { probability, outcome });
+        Ok(())
+    })?;
+    Ok(branches)
+}
+
+/// As [`enumerate`], calls `take` with the probability and the outcome of every branch; returns the number of branches.
+pub fn each_branch<T>(
+    lanes: usize,
+    limit: usize,
+    mut run: impl FnMut(&mut [Stream]) -> T,
+    mut take: impl FnMut(f64, T) -> Result<(), Error>,
+) -> Result<usize, Error> {
+    let mut script = Script::default();
+    let mut streams = script.streams(lanes);
+    for branch in 1.. {
         let outcome = run(&mut streams);
-        branches.push(Branch { probability: script.probability(), outcome });
-        if !script.advance()? {
-            return Ok(branches);
+        let probability = script.probability();
+        // A fault of the script is reported before the result of the faulty run.
+        let more = script.advance()?;
+        take(probability, outcome)?;
+        if !more {
+            return Ok(branch);
         }
-        if branches.len() == limit {
-            return Err(Error::Script { reason: "more branches than the limit" });
+        if branch == limit {
+            break;
         }
     }
+    Err(Error::Script { reason: "more branches than the limit" })
 }
 
 #[cfg(test)]

@@ -198,12 +198,6 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_steps_touch_and_do_not_overlap() {
-        let (a, b) = (Address::of(3, 8), Address::of(3, 9));
-        assert_eq!(a.first_block + a.blocks, b.first_block);
-    }
-
-    #[test]
     fn broken_text_is_refused() {
         for text in ["", "12", &"g".repeat(64), &"é".repeat(32)] {
             assert!(text.parse::<Seed>().is_err(), "{text}");

@@ -11,20 +11,17 @@
 //! weight zero, a valid value; NaN and `+inf` are not valid.
 
 mod chain;
-mod evidence;
-mod importance;
 mod interval;
 mod pareto;
-mod quantile;
 mod r_hat;
 mod stein;
 mod values;
+mod weights;
 
 pub use chain::{batch_ratio_limit, effective_sample_size, long_run_variance, standard_error};
-pub use evidence::LogEvidence;
-pub use importance::{chi_square, importance_sample_size};
 pub use interval::simultaneous_quantile;
 pub use pareto::{GeneralisedPareto, Pareto, shape_threshold};
-pub use quantile::quantile;
 pub use r_hat::{bulk_sample_size, r_hat, split_r_hat, split_r_hat_limit};
 pub use stein::stein_discrepancy;
+pub use values::quantile;
+pub use weights::{LogEvidence, chi_square, importance_sample_size};

@@ -192,13 +192,6 @@ mod tests {
         assert!(r_hat(&moved) > 1.05);
     }
 
-    /// Ranks do not change under monotone maps; a Cauchy chain is admissible.
-    #[test]
-    fn a_monotone_map_changes_nothing_but_the_folding() {
-        let scores = normal_scores(&[0.1, 3.0, -2.0, 7.0]);
-        assert_eq!(scores, normal_scores(&[0.1_f64, 3.0, -2.0, 7.0].map(f64::exp)));
-    }
-
     /// By hand: n = 8, t(0.975; 14) = 2.145, t(0.9975; 14) = 3.326: limits sqrt((7 + t^2) / 8).
     #[test]
     fn limits_by_hand() {

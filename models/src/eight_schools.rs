@@ -72,11 +72,6 @@ impl EightSchools {
         Ok(Self::of(effects, errors, centring))
     }
 
-    /// Estimated effects, the data.
-    pub fn effects(&self) -> &[f64] {
-        &self.effects
-    }
-
     fn of(effects: Vec<f64>, errors: Vec<f64>, centring: Centring) -> Self {
         let log_peak = -errors.iter().map(|e| e.ln() + HALF_LOG_TAU).sum::<f64>();
         let inverse_errors = errors.iter().map(|error| error.recip()).collect();

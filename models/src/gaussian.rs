@@ -1,4 +1,4 @@
-//! Gaussian target with known normaliser, moments, entropy and mean-field optimum; randomly drawn ones for simulations.
+//! Gaussian target with known normaliser, moments and mean-field optimum; randomly drawn ones for simulations.
 
 use std::f64::consts::PI;
 
@@ -122,9 +122,6 @@ impl Gaussian {
     }
 
     /// The variance of coordinate `i`.
-    ///
-    /// # Panics
-    /// If `i` is not less than the dimension.
     pub fn variance(&self, i: usize) -> f64 {
         match &self.shape {
             Shape::Diagonal { scale, .. } => scale[i] * scale[i],
@@ -140,11 +137,6 @@ impl Gaussian {
             Shape::Diagonal { .. } if i != j => 0.0,
             Shape::Diagonal { .. } => self.variance(i),
         })
-    }
-
-    /// The entropy `-E_p[log p]`.
-    pub fn entropy(&self) -> f64 {
-        0.5 * self.mean.len() as f64 - self.log_peak
     }
 
     /// Minimum of `KL(p || q)` over mean-field Gaussians `q`: `(sum log covariance_ii - log det covariance) / 2`.

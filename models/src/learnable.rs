@@ -20,9 +20,6 @@ pub trait Blocks: Send + Sync {
     }
 
     /// `log p_i(z_k)` of each column `k`, with the block `i = rows[k]`, written to `out`.
-    ///
-    /// # Panics
-    /// If the shapes differ, or a row is not less than [`num_blocks`](Self::num_blocks).
     fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
 }
 
@@ -42,9 +39,6 @@ pub trait Learnable: Send + Sync {
     fn num_thetas(&self) -> usize;
 
     /// Checks that `theta` has the right length, is finite, and lies where the model is defined.
-    ///
-    /// # Errors
-    /// If it does not; the error names the length, or the entry and its value.
     fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
         same_length("theta", self.num_thetas(), theta.len())?;
         all_finite("theta", theta)
@@ -61,9 +55,6 @@ pub trait Learnable: Send + Sync {
     /// `work` that the model at theta needs.
     ///
     /// A state-space model has one path per column of `z` and one series x; it reads neither `rows` nor `work`.
-    ///
-    /// # Panics
-    /// If the shapes differ, or an entry of `rows` is not less than the number of data.
     fn add_theta_gradients(
         &self,
         theta: &[f64],

@@ -21,6 +21,8 @@
 //! The log density of a column is bit-identical whatever the other columns of the batch: products with data run in kernels
 //! with a fixed order of operations, written with `pulp`.
 //!
+//! Lengths or shapes that differ and indices out of range panic in methods that return no [`Error`].
+//!
 //! Deliberately absent: automatic differentiation. Gradients are written by hand and checked against differences and
 //! dual numbers.
 

@@ -8,7 +8,7 @@ use mcsa_core::{
 use mcsa_numeric::design::Rows;
 
 use crate::Gaussian;
-use crate::support::{decided, positive, rows_and_responses, sweep};
+use crate::support::{decided, decided_with, positive, row_at, rows_and_responses, sweep};
 
 /// Bayesian linear regression with known noise and independent normal weights: a posterior from data with exact answers.
 ///
@@ -85,8 +85,7 @@ impl LinearRegression {
             log_evidence: 0.0,
             log_normaliser,
         };
-        let rows: Vec<usize> = (0..n).collect();
-        let at_mean = target.prior(&target.mean) + target.log_likelihood_at(&rows, &target.mean, &mut []);
+        let at_mean = target.prior(&target.mean) + target.likelihood(None, &target.mean, None);
         target.log_evidence = at_mean - log_normaliser;
         Ok(target)
     }
@@ -118,26 +117,20 @@ impl LinearRegression {
         -0.5 * square - z.len() as f64 * (self.prior_scale.ln() + 0.5 * (2.0 * PI).ln())
     }
 
-    /// Log likelihood of the data in `rows`; with a gradient, `scale` times its own is added to that.
-    fn likelihood(&self, rows: &[usize], z: &[f64], gradient: Option<(f64, &mut [f64])>) -> f64 {
+    /// Log likelihood of some rows, or of all; with a gradient, `scale` times its own is added to that.
+    fn likelihood(&self, rows: Option<&[usize]>, z: &[f64], gradient: Option<(f64, &mut [f64])>) -> f64 {
+        let count = rows.map_or(self.y.len(), <[usize]>::len) as f64;
         let (scale, gradient) = gradient.unzip();
         let rate = scale.unwrap_or(0.0) / self.noise_scale;
         let mut total = 0.0;
-        sweep(
-            &self.x,
-            rows.len(),
-            |b| rows[b],
-            [z],
-            gradient,
-            |first, [errors]| {
-                for (t, &i) in errors.iter_mut().zip(&rows[first..]) {
-                    *t = (self.y[i] - *t) / self.noise_scale;
-                }
-                total += numeric::dot(errors, errors);
-                errors.iter_mut().for_each(|error| *error *= rate);
-            },
-        );
-        -0.5 * total - rows.len() as f64 * (self.noise_scale.ln() + 0.5 * (2.0 * PI).ln())
+        sweep(&self.x, rows, [z], gradient, |first, [errors]| {
+            for (b, t) in errors.iter_mut().enumerate() {
+                *t = (self.y[row_at(rows, first + b)] - *t) / self.noise_scale;
+            }
+            total += numeric::dot(errors, errors);
+            errors.iter_mut().for_each(|error| *error *= rate);
+        });
+        -0.5 * total - count * (self.noise_scale.ln() + 0.5 * (2.0 * PI).ln())
     }
 
     /// `y <- L' y`.
@@ -171,8 +164,7 @@ impl LogDensity for LinearRegression {
         self.mean.len()
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
+    fn work_len(&self, _: usize) -> usize {
         self.dim()
     }
 
@@ -190,13 +182,9 @@ impl Gradient for LinearRegression {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
         let log_p = self.whitened_into(z, gradient);
-        if log_p == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-            return log_p;
-        }
         self.colour(gradient);
         gradient.iter_mut().for_each(|g| *g = -*g);
-        log_p
+        decided_with(log_p, z, gradient)
     }
 }
 
@@ -219,7 +207,7 @@ impl Separable for LinearRegression {
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        self.likelihood(rows, z, None)
+        self.likelihood(Some(rows), z, None)
     }
 }
 
@@ -241,7 +229,7 @@ impl Subsampled for LinearRegression {
         gradient: &mut [f64],
         _: &mut [f64],
     ) -> f64 {
-        self.likelihood(rows, z, Some((scale, gradient)))
+        self.likelihood(Some(rows), z, Some((scale, gradient)))
     }
 
     fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
@@ -258,16 +246,9 @@ impl Subsampled for LinearRegression {
         _: &mut [f64],
     ) {
         let factor = -scale / self.noise_scale.powi(2);
-        sweep(
-            &self.x,
-            rows.len(),
-            |b| rows[b],
-            [v],
-            Some(out),
-            |_, [along]| {
-                along.iter_mut().for_each(|along| *along *= factor);
-            },
-        );
+        sweep(&self.x, Some(rows), [v], Some(out), |_, [along]| {
+            along.iter_mut().for_each(|along| *along *= factor);
+        });
     }
 }
 

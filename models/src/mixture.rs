@@ -114,9 +114,6 @@ impl Mixture {
     }
 
     /// Weight of component `k`; the weights add up to one.
-    ///
-    /// # Panics
-    /// If `k` is not less than the number of components.
     pub fn weight(&self, k: usize) -> f64 {
         self.log_weights[k].exp()
     }
@@ -126,10 +123,6 @@ impl Mixture {
         for ((term, log_weight), component) in terms.iter_mut().zip(&self.log_weights).zip(&self.components) {
             *term = log_weight + component.log_density(z, work);
         }
-    }
-
-    fn average(&self, of: impl Fn(&Gaussian) -> f64) -> f64 {
-        self.components.iter().enumerate().map(|(k, c)| self.weight(k) * of(c)).sum()
     }
 }
 
@@ -178,7 +171,9 @@ impl ExactDraws for Mixture {
 
 impl GroundTruth for Mixture {
     fn mean(&self) -> Option<Vec<f64>> {
-        Some((0..self.dim).map(|i| self.average(|c| c.mean()[i])).collect())
+        let at =
+            |i: usize| self.components.iter().enumerate().map(move |(k, c)| self.weight(k) * c.mean()[i]);
+        Some((0..self.dim).map(|i| at(i).sum()).collect())
     }
 
     fn covariance(&self) -> Option<Mat<f64>> {

@@ -34,7 +34,7 @@ const SIGMA_SCALE: f64 = 5.0;
 /// ```
 #[derive(Debug, Clone)]
 pub struct StockVolatility {
-    series: Vec<f64>,
+    /// Squares of the series.
     squares: Vec<f64>,
 }
 
@@ -58,12 +58,7 @@ impl StockVolatility {
         let squares: Vec<f64> = series.iter().map(|y| y * y).collect();
         all_finite("series", &series).map_err(|e| e.within("StockVolatility"))?;
         all_finite("squared series", &squares).map_err(|e| e.within("StockVolatility"))?;
-        Ok(Self { series, squares })
-    }
-
-    /// The series.
-    pub fn series(&self) -> &[f64] {
-        &self.series
+        Ok(Self { squares })
     }
 
     fn prior(z: &[f64], log_gap: f64) -> f64 {
@@ -78,7 +73,7 @@ impl StockVolatility {
         let total = sum(negative);
         exp(negative);
         let likelihood =
-            0.5 * (total - dot(&self.squares, negative)) - self.series.len() as f64 * HALF_LOG_TAU;
+            0.5 * (total - dot(&self.squares, negative)) - self.squares.len() as f64 * HALF_LOG_TAU;
         decided(Self::prior(z, log_gap) + likelihood, z)
     }
 
@@ -91,7 +86,7 @@ impl StockVolatility {
         mut finish: impl FnMut(usize, &[f64], (Recursion, f64), &mut [f64], &mut [f64]),
     ) {
         assert_eq!(z.nrows(), self.dim(), "points of the target's dimension");
-        let length = self.series.len();
+        let length = self.squares.len();
         let [negative, spare] = [(); 2].map(|()| borrow(&mut work, length));
         let paths = work[..LANES * length].as_chunks_mut::<LANES>().0;
         for first in (0..z.ncols()).step_by(LANES) {
@@ -156,11 +151,11 @@ impl StockVolatility {
 
 impl LogDensity for StockVolatility {
     fn dim(&self) -> usize {
-        3 + self.series.len()
+        3 + self.squares.len()
     }
 
     fn work_len(&self, _: usize) -> usize {
-        self.series.len() * (LANES + 2)
+        self.squares.len() * (LANES + 2)
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
@@ -205,7 +200,7 @@ impl Gradient for StockVolatility {
 
 impl Separable for StockVolatility {
     fn num_data(&self) -> usize {
-        self.series.len()
+        self.squares.len()
     }
 
     fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {

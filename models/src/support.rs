@@ -45,25 +45,30 @@ pub(crate) fn rows_and_responses(x: MatRef<'_, f64>, y: &[f64]) -> Result<(), Er
     all_finite("responses", y)
 }
 
-/// Calls `each` with the products `X v` of the rows `at(0), .., at(count - 1)` and each vector, for a few rows at a time, from number
-/// `first` on. What it leaves in the first product is multiplied by the transpose of these rows and added to `out`.
+/// Number `b` of some rows, or of all.
+pub(crate) fn row_at(rows: Option<&[usize]>, b: usize) -> usize {
+    rows.map_or(b, |rows| rows[b])
+}
+
+/// Calls `each` with the products `X v` of some rows, or of all, and each vector, for a few rows at a time, from number `first` on.
+/// What it leaves in the first product is multiplied by the transpose of these rows and added to `out`.
 pub(crate) fn sweep<const K: usize>(
     x: &Rows,
-    count: usize,
-    at: impl Fn(usize) -> usize,
+    rows: Option<&[usize]>,
     vectors: [&[f64]; K],
     mut out: Option<&mut [f64]>,
     mut each: impl FnMut(usize, [&mut [f64]; K]),
 ) {
     let mut products = [[0.0; MINIBATCH]; K];
+    let count = rows.map_or(x.rows(), <[usize]>::len);
     for first in (0..count).step_by(MINIBATCH) {
         let len = (count - first).min(MINIBATCH);
         for (product, vector) in products.iter_mut().zip(vectors) {
-            x.view().multiply_at(|b| at(first + b), vector, &mut product[..len]);
+            x.view().multiply_at(|b| row_at(rows, first + b), vector, &mut product[..len]);
         }
         each(first, products.each_mut().map(|product| &mut product[..len]));
         if let Some(out) = out.as_deref_mut() {
-            x.view().add_pull_back_at(|b| at(first + b), &products[0][..len], out);
+            x.view().add_pull_back_at(|b| row_at(rows, first + b), &products[0][..len], out);
         }
     }
 }

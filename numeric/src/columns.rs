@@ -2,28 +2,15 @@
 
 use faer::{MatMut, MatRef};
 
-/// Read access to the columns of a batch as slices.
-///
-/// ```
-/// use faer::mat;
-/// use mcsa_numeric::Columns;
-/// let z = mat![[1.0, 3.0], [2.0, 4.0]];
-/// assert_eq!(z.as_ref().column(1), [3.0, 4.0]);
-/// ```
+/// Read access to the columns of a batch, a column-major matrix, as slices.
 pub trait Columns<'a> {
     /// Column `j` as a slice.
-    ///
-    /// # Panics
-    /// If `j` is out of range, or the matrix is not column-major.
     fn column(&self, j: usize) -> &'a [f64];
 }
 
-/// Write access to the columns of a batch as slices.
+/// Write access to the columns of a batch, a column-major matrix, as slices.
 pub trait ColumnsMut {
     /// Column `j` as a mutable slice.
-    ///
-    /// # Panics
-    /// If `j` is out of range, or the matrix is not column-major.
     fn column_mut(&mut self, j: usize) -> &mut [f64];
 }
 
@@ -46,17 +33,11 @@ impl ColumnsMut for MatMut<'_, f64> {
 use faer::reborrow::ReborrowMut;
 
 /// Batch of `columns` points of dimension `dim`, stored one after the other in `points`.
-///
-/// # Panics
-/// If `points` does not hold `dim * columns` numbers.
 pub fn batch(points: &[f64], dim: usize, columns: usize) -> MatRef<'_, f64> {
     MatRef::from_column_major_slice(points, dim, columns)
 }
 
 /// Mutable batch of `columns` points of dimension `dim`, stored one after the other in `points`.
-///
-/// # Panics
-/// If `points` does not hold `dim * columns` numbers.
 pub fn batch_mut(points: &mut [f64], dim: usize, columns: usize) -> MatMut<'_, f64> {
     MatMut::from_column_major_slice_mut(points, dim, columns)
 }
@@ -74,9 +55,6 @@ pub fn one(point: &[f64]) -> MatRef<'_, f64> {
 /// let log_q = mcsa_numeric::borrow(&mut work, 2);
 /// assert_eq!((log_q.len(), work.len()), (2, 3));
 /// ```
-///
-/// # Panics
-/// If `work` has fewer than `len` numbers, because the caller lent less than `work_len`.
 #[inline]
 pub fn borrow<'a>(work: &mut &'a mut [f64], len: usize) -> &'a mut [f64] {
     let (head, tail) = std::mem::take(work).split_at_mut(len);

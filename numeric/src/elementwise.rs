@@ -84,7 +84,7 @@ pub(crate) fn single<F: Map>(backend: Backend, map: F, x: f64) -> f64 {
 
 /// Declares a [`Map`] by its value on lanes, and `name(&mut [f64])`, `name_into(&[f64], &mut [f64])` and `Backend::name` from it.
 macro_rules! elementwise {
-    ($(#[$doc:meta])* $name:ident, $into:ident, $map:ident = |$l:ident, $x:ident| $value:expr) => {
+    ($($(#[$doc:meta])* $name:ident, $into:ident, $map:ident = |$l:ident, $x:ident| $value:expr;)+) => {$(
         pub(crate) struct $map;
 
         impl $crate::elementwise::Map for $map {
@@ -106,6 +106,6 @@ macro_rules! elementwise {
         pub fn $into(x: &[f64], out: &mut [f64]) {
             $crate::elementwise::into($crate::Backend::best(), $map, x, out);
         }
-    };
+    )+};
 }
 pub(crate) use elementwise;

@@ -1,5 +1,5 @@
 use super::elementwise::elementwise;
-use super::exponential::{HIGHEST, Split, join, split_of_sum};
+use super::exponential::{Split, join, split_of_sum};
 use super::lanes::Lanes;
 
 /// `erfcx(t) (1/2 + t)` in `y = (t - 15/4)/(t + 15/4)` on `[-1, 1]`, that is `t >= 0`; degree 24, near-minimax (Chebyshev
@@ -58,94 +58,14 @@ fn erfcx_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
     l.div(series_of(l, l.at_most(l.num(FAR), t)), l.add(l.num(0.5), t))
 }
 
-/// `e^(-t^2)`, with the square computed in twice the working precision: the rounding of `t^2` alone would cause an error of `t^2`
-/// ulp.
+/// Parts of `e^(-factor t^2)` for a power of two, with `|t|` limited to 1000 and the square computed in twice the working precision: the
+/// rounding of `t^2` alone would cause an error of `t^2` ulp.
 #[inline(always)]
-fn exp_minus_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
-    join(l, split_minus_product(l, t, 1.0))
-}
-
-/// `e^(-z^2/2)`, as [`exp_minus_square_lanes`].
-#[inline(always)]
-pub(crate) fn exp_minus_half_square_lanes<L: Lanes>(l: L, z: L::F) -> L::F {
-    join(l, split_minus_half_square(l, z))
-}
-
-/// Parts of `e^(-z^2/2)`, of which [`times_exp`](crate::exponential::times_exp) makes products.
-#[inline(always)]
-pub(crate) fn split_minus_half_square<L: Lanes>(l: L, z: L::F) -> Split<L> {
-    split_minus_product(l, z, 0.5)
-}
-
-/// Parts of `e^(-factor t^2)` for a power of two, with `|t|` limited to 1000.
-#[inline(always)]
-fn split_minus_product<L: Lanes>(l: L, t: L::F, factor: f64) -> Split<L> {
+pub(crate) fn split_minus_square<L: Lanes>(l: L, t: L::F, factor: f64) -> Split<L> {
     let t = l.at_most(l.num(1e3), l.magnitude(t));
     let scaled = l.mul(t, l.num(-factor));
     let product = l.mul(t, scaled);
     split_of_sum(l, product, l.exact_fma(t, scaled, l.negated(product)))
-}
-
-/// `e^(t^2)`, as [`exp_minus_square_lanes`].
-#[inline(always)]
-fn exp_square_lanes<L: Lanes>(l: L, t: L::F) -> L::F {
-    // Beyond 26.7 the square is larger than 709.8, and the result overflows.
-    let t = l.at_most(l.num(26.7), l.magnitude(t));
-    let square = l.mul(t, t);
-    let low = l.exact_fma(t, t, l.negated(square));
-    join(l, split_of_sum(l, l.at_most(l.num(HIGHEST), square), low))
-}
-
-/// `erf(x)/x` in `w = x^2` on `[0, 1]`, degree 12, near-minimax (Chebyshev fit, 50 digits), error 1.3e-19.
-const ERF: [f64; 13] = [
-    core::f64::consts::FRAC_2_SQRT_PI,
-    -0.3761263890318375,
-    0.11283791670954879,
-    -0.026866170645076792,
-    0.0052239776248180145,
-    -0.000854832698083379,
-    0.0001205533111164271,
-    -1.4925595266831182e-05,
-    1.6461000484121368e-06,
-    -1.6350312701054695e-07,
-    1.4659775274047436e-08,
-    -1.1372848856791674e-09,
-    5.957176147748911e-11,
-];
-
-/// Rounding error of `ERF[0]`: `2/sqrt(pi) - ERF[0]`.
-const ERF_LOW: f64 = 1.533545961316588e-17;
-
-#[inline(always)]
-fn erf_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let t = l.magnitude(x);
-    let w = l.mul(t, t);
-    let rest = l.fma(l.polynomial(w, &ERF[1..]), w, l.num(ERF_LOW));
-    let small = l.fma(t, rest, l.mul(t, l.num(ERF[0])));
-    let tail = l.mul(exp_minus_square_lanes(l, t), erfcx_lanes(l, t));
-    let large = l.sub(l.num(1.0), tail);
-    l.with_sign_of(l.choose(l.less(t, l.num(1.0)), small, large), x)
-}
-
-#[inline(always)]
-fn erfc_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let t = l.magnitude(x);
-    let tail = l.mul(exp_minus_square_lanes(l, t), erfcx_lanes(l, t));
-    l.choose(l.less(x, l.num(0.0)), l.sub(l.num(2.0), tail), tail)
-}
-
-#[inline(always)]
-fn whole_erfcx_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let right = erfcx_lanes(l, l.magnitude(x));
-    let left = l.sub(l.mul(l.num(2.0), exp_square_lanes(l, x)), right);
-    l.choose(l.less(x, l.num(0.0)), left, right)
-}
-
-elementwise! {
-    /// Error function `2/sqrt(pi) int_0^x e^(-t^2) dt`, in place.
-    ///
-    /// A polynomial in `x^2` below 1, `1 - erfc` above. Error at most 2 ulp. NaN stays NaN, `-0` stays `-0`.
-    erf, erf_into, Erf = |l, x| erf_lanes(l, x)
 }
 
 elementwise! {
@@ -155,16 +75,9 @@ elementwise! {
     /// erfc(x) = e^(-x^2) erfcx(x)  (x >= 0),   erfc(x) = 2 - erfc(-x)  (x < 0)
     /// ```
     /// Error at most 4 ulp. `-inf` gives 2, `+inf` gives 0, NaN stays NaN.
-    erfc, erfc_into, Erfc = |l, x| erfc_lanes(l, x)
-}
-
-elementwise! {
-    /// Scaled complementary error function `e^(x^2) erfc(x)`, in place.
-    ///
-    /// ```text
-    /// erfcx(t) = P(y) / (1/2 + t),   y = (t - 15/4)/(t + 15/4)   (t >= 0)
-    /// erfcx(x) = 2 e^(x^2) - erfcx(-x)                          (x < 0)
-    /// ```
-    /// Error at most 3 ulp. It overflows left of -26.63; `+inf` gives 0, NaN stays NaN.
-    erfcx, erfcx_into, Erfcx = |l, x| whole_erfcx_lanes(l, x)
+    erfc, erfc_into, Erfc = |l, x| {
+        let t = l.magnitude(x);
+        let tail = l.mul(join(l, split_minus_square(l, t, 1.0)), erfcx_lanes(l, t));
+        l.choose(l.less(x, l.num(0.0)), l.sub(l.num(2.0), tail), tail)
+    };
 }

@@ -7,9 +7,9 @@ pub(crate) const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 /// `ln 2 - LN_2_HIGH`, rounded (60 digits of ln 2).
 pub(crate) const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 
-/// Bounds beyond which `exp` is 0 or infinite; between them the exponent fits [`Lanes::scale`].
+/// Bounds beyond which `exp` is 0 or infinite; between them the exponent fits [`Operations::scale`](super::lanes::Operations::scale).
 const LOWEST: f64 = -746.0;
-pub(crate) const HIGHEST: f64 = 710.0;
+const HIGHEST: f64 = 710.0;
 
 /// `(e^r - 1 - r) / r^2` on `|r| <= 1.0001 ln(2)/2`, degree 9, near-minimax (Chebyshev fit, 60 digits), error 1.1e-16.
 const SERIES: [f64; 10] = [
@@ -25,7 +25,7 @@ const SERIES: [f64; 10] = [
     2.510038549551032e-08,
 ];
 
-/// Parts `k` and `q` of `e^x = 2^k (1 + q)`, used by `exp`, `expm1` and the logistic functions.
+/// Parts `k` and `q` of `e^x = 2^k (1 + q)`, used by `exp`, `tanh` and the logistic functions.
 pub(crate) struct Split<L: Lanes> {
     /// `k + ROUND`.
     pub(crate) shifted: L::F,
@@ -68,11 +68,6 @@ pub(crate) fn times_exp<L: Lanes>(l: L, y: L::F, s: &Split<L>) -> L::F {
     l.scale(l.fma(y, s.q, y), s.shifted, s.k)
 }
 
-#[inline(always)]
-pub(crate) fn exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    nonpositive_exp_lanes(l, l.at_most(l.num(HIGHEST), x))
-}
-
 /// `e^x` for `x <= HIGHEST`.
 #[inline(always)]
 pub(crate) fn nonpositive_exp_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
@@ -86,16 +81,8 @@ pub(crate) fn split_of_sum<L: Lanes>(l: L, x: L::F, low: L::F) -> Split<L> {
     finish(l, shifted, k, l.add(r, low))
 }
 
-#[inline(always)]
-fn expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let s = split(l, l.at_least(l.num(-60.0), l.at_most(l.num(HIGHEST), x)));
-    // 2^(k-1) instead of 2^k, which overflows for k = 1024; the last operation doubles.
-    let half = l.power_of_two(l.sub(s.shifted, l.num(1.0)));
-    let y = l.fma(half, s.q, l.sub(half, l.num(0.5)));
-    let y = l.add(y, y);
-    // Keeps the sign of zero, and subnormals, which would lose a bit when halved.
-    l.choose(l.less(l.magnitude(x), l.num(1e-300)), x, y)
-}
+/// Value of `-2 |x|` below which the hyperbolic tangent rounds to 1: `2 e^-40 < 2^-56`.
+const SATURATED: f64 = -40.0;
 
 elementwise! {
     /// Exponential function `e^x`, in place.
@@ -105,44 +92,20 @@ elementwise! {
     /// ```
     /// Error at most 1.25 ulp over the whole range, subnormal results included (one rounding at the end). `e^-inf = 0`,
     /// overflow is `+inf`, NaN stays NaN.
-    ///
-    /// ```
-    /// let mut x = [0.0, f64::NEG_INFINITY];
-    /// mcsa_numeric::exp(&mut x);
-    /// assert_eq!(x, [1.0, 0.0]);
-    /// ```
-    exp, exp_into, Exp = |l, x| exp_lanes(l, x)
-}
+    exp, exp_into, Exp = |l, x| nonpositive_exp_lanes(l, l.at_most(l.num(HIGHEST), x));
 
-elementwise! {
-    /// `e^x - 1`, in place, without cancellation near 0.
-    ///
-    /// ```text
-    /// e^x - 1 = 2 (2^(k-1) q + 2^(k-1) - 1/2),   q = e^r - 1
-    /// ```
-    /// Error at most 2.5 ulp. `-inf` gives -1, NaN stays NaN, `-0` stays `-0`.
-    expm1, expm1_into, Expm1 = |l, x| expm1_lanes(l, x)
-}
-
-/// Value of `-2 |x|` below which the hyperbolic tangent rounds to 1: `2 e^-40 < 2^-56`.
-const SATURATED: f64 = -40.0;
-
-#[inline(always)]
-fn tanh_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let minus = l.nonpositive(x);
-    let s = split(l, l.at_least(l.num(SATURATED), l.add(minus, minus)));
-    // t = e^(-2|x|) - 1, in (-1, 0]
-    let power = l.power_of_two(s.shifted);
-    let t = l.fma(power, s.q, l.sub(power, l.num(1.0)));
-    l.with_sign_of(l.div(t, l.add(l.num(2.0), t)), x)
-}
-
-elementwise! {
     /// Hyperbolic tangent, in place.
     ///
     /// ```text
     /// tanh |x| = -t / (2 + t),   t = e^(-2|x|) - 1
     /// ```
     /// Error at most 3 ulp. Infinities give 1 with their sign, NaN stays NaN, `-0` stays `-0`.
-    tanh, tanh_into, Tanh = |l, x| tanh_lanes(l, x)
+    tanh, tanh_into, Tanh = |l, x| {
+        let minus = l.nonpositive(x);
+        let s = split(l, l.at_least(l.num(SATURATED), l.add(minus, minus)));
+        // t = e^(-2|x|) - 1, in (-1, 0]
+        let power = l.power_of_two(s.shifted);
+        let t = l.fma(power, s.q, l.sub(power, l.num(1.0)));
+        l.with_sign_of(l.div(t, l.add(l.num(2.0), t)), x)
+    };
 }

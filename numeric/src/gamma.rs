@@ -130,8 +130,11 @@ fn ln(x: f64) -> f64 {
     single(Backend::Portable, Ln, x)
 }
 
-/// [`ln_gamma`](crate::ln_gamma()) of one number.
-pub fn ln_gamma_of_one(x: f64) -> f64 {
+/// Log gamma function `ln Gamma(x)` for `x >= 0`.
+///
+/// Polynomials about the zeros at 1 and 2, the recurrence to 10, Stirling's series beyond. Error at most 5 ulp,
+/// also near the zeros. 0 gives `+inf`; NaN gives NaN. Negative numbers give NaN, because no density of this project needs them.
+pub fn ln_gamma(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         f64::NAN
     } else if x < 0.7 {
@@ -156,8 +159,11 @@ pub fn ln_gamma_of_one(x: f64) -> f64 {
     }
 }
 
-/// [`digamma`](crate::digamma()) of one number.
-pub fn digamma_of_one(x: f64) -> f64 {
+/// Digamma function, the derivative of [`ln_gamma`].
+///
+/// A polynomial on `[1, 2]` with its zero at 1.4616 factored out, the recurrence to 10, the asymptotic series beyond.
+/// Error at most 4 ulp, also near the zero. 0 gives `-inf`; negative numbers and NaN give NaN.
+pub fn digamma(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
     }
@@ -177,24 +183,4 @@ pub fn digamma_of_one(x: f64) -> f64 {
         low += 1.0;
     }
     ((low - ROOT) - ROOT_LOW) * horner(low - 1.5, &ABOUT_ROOT) + shift
-}
-
-/// Log gamma function `ln Gamma(x)` for `x >= 0`, in place; a loop of scalar code.
-///
-/// Polynomials about the zeros at 1 and 2, the recurrence to 10, Stirling's series beyond. Error at most 5 ulp,
-/// also near the zeros. 0 gives `+inf`; NaN gives NaN. Negative numbers give NaN, because no density of this project needs them.
-pub fn ln_gamma(x: &mut [f64]) {
-    for v in x {
-        *v = ln_gamma_of_one(*v);
-    }
-}
-
-/// Digamma function, the derivative of [`ln_gamma`], in place; a loop of scalar code.
-///
-/// A polynomial on `[1, 2]` with its zero at 1.4616 factored out, the recurrence to 10, the asymptotic series beyond.
-/// Error at most 4 ulp, also near the zero. 0 gives `-inf`; negative numbers and NaN give NaN.
-pub fn digamma(x: &mut [f64]) {
-    for v in x {
-        *v = digamma_of_one(*v);
-    }
 }

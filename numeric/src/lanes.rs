@@ -212,47 +212,80 @@ pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0 + 2046.0;
 
 const SIGN: u64 = 1 << 63;
 
-/// SIMD operations on floats `F`, their bits `U` and masks `M`, each with an unspecified number of lanes.
-///
-/// `fma` is fused if the machine has the instruction and `a * b + c` otherwise, which is accurate enough for polynomials.
-/// `exact_fma` rounds once on every machine and is slow where it is emulated; error terms use it.
-///
-/// Comparisons with NaN are false; `at_least` and `at_most` return NaN if their second argument is NaN.
-pub(crate) trait Lanes: Copy {
-    type F: Copy;
-    type U: Copy;
-    type M: Copy;
+/// Declares operations of lanes; those of a [`Pair`] are those of its parts.
+macro_rules! lanes {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident: $t:ident),*) -> $out:ident;)*) => {
+        /// SIMD operations on floats `F`, their bits `U` and masks `M`, each with an unspecified number of lanes.
+        ///
+        /// `fma` is fused if the machine has the instruction and `a * b + c` otherwise, which is accurate enough for polynomials.
+        /// `exact_fma` rounds once on every machine and is slow where it is emulated; error terms use it.
+        ///
+        /// Comparisons with NaN are false; `at_least` and `at_most` return NaN if their second argument is NaN.
+        pub(crate) trait Operations: Copy {
+            type F: Copy;
+            type U: Copy;
+            type M: Copy;
 
-    fn num(self, x: f64) -> Self::F;
-    fn int(self, x: u64) -> Self::U;
-    fn add(self, a: Self::F, b: Self::F) -> Self::F;
-    fn sub(self, a: Self::F, b: Self::F) -> Self::F;
-    fn mul(self, a: Self::F, b: Self::F) -> Self::F;
-    fn div(self, a: Self::F, b: Self::F) -> Self::F;
+            fn num(self, x: f64) -> Self::F;
+            fn int(self, x: u64) -> Self::U;
+            $($(#[$doc])* fn $name(self, $($arg: Self::$t),*) -> Self::$out;)*
+        }
+
+        impl<L: Operations> Operations for Pair<L> {
+            type F = (L::F, L::F);
+            type U = (L::U, L::U);
+            type M = (L::M, L::M);
+
+            #[inline(always)]
+            fn num(self, x: f64) -> Self::F {
+                (self.0.num(x), self.0.num(x))
+            }
+            #[inline(always)]
+            fn int(self, x: u64) -> Self::U {
+                (self.0.int(x), self.0.int(x))
+            }
+            $(
+                #[inline(always)]
+                fn $name(self, $($arg: Self::$t),*) -> Self::$out {
+                    (self.0.$name($($arg.0),*), self.0.$name($($arg.1),*))
+                }
+            )*
+        }
+    };
+}
+
+lanes! {
+    add(a: F, b: F) -> F;
+    sub(a: F, b: F) -> F;
+    mul(a: F, b: F) -> F;
+    div(a: F, b: F) -> F;
     /// `a * b + c`, fused if the machine has the instruction.
-    fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+    fma(a: F, b: F, c: F) -> F;
     /// `c - a * b`, fused if the machine has the instruction.
-    fn fnma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+    fnma(a: F, b: F, c: F) -> F;
     /// `a * b + c`, rounded once.
-    fn exact_fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
-    fn less(self, a: Self::F, b: Self::F) -> Self::M;
-    fn equal(self, a: Self::F, b: Self::F) -> Self::M;
-    fn choose(self, mask: Self::M, yes: Self::F, no: Self::F) -> Self::F;
-    fn at_least(self, low: Self::F, x: Self::F) -> Self::F;
-    fn at_most(self, high: Self::F, x: Self::F) -> Self::F;
-    fn bits(self, x: Self::F) -> Self::U;
-    fn float(self, x: Self::U) -> Self::F;
-    fn add_bits(self, a: Self::U, b: Self::U) -> Self::U;
-    fn sub_bits(self, a: Self::U, b: Self::U) -> Self::U;
-    fn and(self, a: Self::U, b: Self::U) -> Self::U;
-    fn or(self, a: Self::U, b: Self::U) -> Self::U;
-    fn xor(self, a: Self::U, b: Self::U) -> Self::U;
-    fn shl_52(self, x: Self::U) -> Self::U;
-    fn shr_52(self, x: Self::U) -> Self::U;
-    fn shr_1(self, x: Self::U) -> Self::U;
+    exact_fma(a: F, b: F, c: F) -> F;
+    less(a: F, b: F) -> M;
+    equal(a: F, b: F) -> M;
+    choose(mask: M, yes: F, no: F) -> F;
+    at_least(low: F, x: F) -> F;
+    at_most(high: F, x: F) -> F;
+    bits(x: F) -> U;
+    float(x: U) -> F;
+    add_bits(a: U, b: U) -> U;
+    sub_bits(a: U, b: U) -> U;
+    and(a: U, b: U) -> U;
+    or(a: U, b: U) -> U;
+    xor(a: U, b: U) -> U;
+    shl_52(x: U) -> U;
+    shr_52(x: U) -> U;
+    shr_1(x: U) -> U;
     /// `p * 2^k` with one rounding, `k = t - ROUND`, `-1076 <= k <= 1024`, `p` in `[1/2, 2)`.
-    fn scale(self, p: Self::F, t: Self::F, k: Self::F) -> Self::F;
+    scale(p: F, t: F, k: F) -> F;
+}
 
+/// Compositions of [`Operations`].
+pub(crate) trait Lanes: Operations {
     #[inline(always)]
     fn negated(self, x: Self::F) -> Self::F {
         self.float(self.xor(self.bits(x), self.int(SIGN)))
@@ -299,7 +332,7 @@ pub(crate) trait Lanes: Copy {
         self.float(self.shl_52(self.sub_bits(self.bits(t), self.int(1023))))
     }
 
-    /// [`Lanes::scale`] for machines without an instruction for it: a product with two factors, of which only the second can round.
+    /// [`Operations::scale`] for machines without an instruction for it: a product with two factors, of which only the second can round.
     #[inline(always)]
     fn scale_in_halves(self, p: Self::F, t: Self::F) -> Self::F {
         let sum = self.bits(t);
@@ -309,6 +342,8 @@ pub(crate) trait Lanes: Copy {
         self.mul(p, self.float(self.shl_52(second)))
     }
 }
+
+impl<L: Operations> Lanes for L {}
 
 /// Vector register of an instruction set, which can be loaded from and stored to slices.
 pub(crate) trait Register: Lanes<F = Self::f64s> + Simd {
@@ -379,7 +414,7 @@ macro_rules! common {
     };
 }
 
-impl Lanes for Scalar {
+impl Operations for Scalar {
     common!();
 
     #[inline(always)]
@@ -415,7 +450,7 @@ impl Register for Scalar {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{BLOCK, Lanes, Register, Simd};
+    use super::{BLOCK, Lanes, Operations, Register, Simd};
     use pulp::x86::{V3, V4};
     use pulp::{f64x4, f64x8};
 
@@ -445,7 +480,7 @@ mod x86 {
         };
     }
 
-    impl Lanes for V3 {
+    impl Operations for V3 {
         common!();
         limits_and_shifts!(shl_const_u64x4, shr_const_u64x4);
 
@@ -460,7 +495,7 @@ mod x86 {
         const WIDE: bool = false;
     }
 
-    impl Lanes for V4 {
+    impl Operations for V4 {
         common!();
         limits_and_shifts!(shl_const_u64x8, shr_const_u64x8);
 
@@ -494,56 +529,4 @@ pub(crate) fn apart<T>([a, b, c, d]: [T; 4]) -> Four<T> {
 #[inline(always)]
 pub(crate) fn together<T>(((a, b), (c, d)): Four<T>) -> [T; 4] {
     [a, b, c, d]
-}
-
-macro_rules! both {
-    ($($name:ident($($arg:ident: $t:ident),*) -> $out:ident;)*) => {
-        $(
-            #[inline(always)]
-            fn $name(self, $($arg: Self::$t),*) -> Self::$out {
-                (self.0.$name($($arg.0),*), self.0.$name($($arg.1),*))
-            }
-        )*
-    };
-}
-
-impl<L: Lanes> Lanes for Pair<L> {
-    type F = (L::F, L::F);
-    type U = (L::U, L::U);
-    type M = (L::M, L::M);
-
-    #[inline(always)]
-    fn num(self, x: f64) -> Self::F {
-        (self.0.num(x), self.0.num(x))
-    }
-    #[inline(always)]
-    fn int(self, x: u64) -> Self::U {
-        (self.0.int(x), self.0.int(x))
-    }
-
-    both! {
-        add(a: F, b: F) -> F;
-        sub(a: F, b: F) -> F;
-        mul(a: F, b: F) -> F;
-        div(a: F, b: F) -> F;
-        fma(a: F, b: F, c: F) -> F;
-        fnma(a: F, b: F, c: F) -> F;
-        exact_fma(a: F, b: F, c: F) -> F;
-        less(a: F, b: F) -> M;
-        equal(a: F, b: F) -> M;
-        choose(mask: M, yes: F, no: F) -> F;
-        at_least(low: F, x: F) -> F;
-        at_most(high: F, x: F) -> F;
-        bits(x: F) -> U;
-        float(x: U) -> F;
-        add_bits(a: U, b: U) -> U;
-        sub_bits(a: U, b: U) -> U;
-        and(a: U, b: U) -> U;
-        or(a: U, b: U) -> U;
-        xor(a: U, b: U) -> U;
-        shl_52(x: U) -> U;
-        shr_52(x: U) -> U;
-        shr_1(x: U) -> U;
-        scale(p: F, t: F, k: F) -> F;
-    }
 }

@@ -4,10 +4,11 @@
 //! implementation, compiled for AVX-512, for AVX2 with FMA and for baseline instructions, and chosen at run time ([`Backend`]); all
 //! `unsafe` code is inside `pulp`. In this module a lane is an element of a vector register, not a random stream.
 //!
-//! Each function has three forms: `f(&mut x)` in place, `f_into(&x, &mut out)`, and [`scalar`]`::f(x)` of one number. On one
-//! backend the three forms give bit-identical results for equal arguments, whatever the neighbours of a number, and whatever the
-//! length and alignment of the slice: the last, incomplete register runs through the same code, masked. Reductions add in a fixed
-//! order (see [`sum()`]). Nothing allocates. Lengths or shapes that differ panic.
+//! Each function has three forms: `f(&mut x)` in place, `f_into(&x, &mut out)`, and [`scalar`]`::f(x)` of one number; the two of the
+//! gamma function have the last alone. On one backend the three forms give bit-identical results for equal arguments, whatever the
+//! neighbours of a number, and whatever the length and alignment of the slice: the last, incomplete register runs through the same
+//! code, masked. Reductions add in a fixed order (see [`sum()`]). Nothing allocates. Lengths or shapes that differ and indices out
+//! of range panic.
 //!
 //! # Accuracy
 //!
@@ -17,31 +18,28 @@
 //! | function | bound | largest error found | remark |
 //! |---|---|---|---|
 //! | [`exp()`] | 1.25 | 1.01 | subnormal results included |
-//! | [`expm1()`] | 2.5 | 1.99 | |
 //! | [`ln()`] | 1 | 0.79 | subnormal arguments included |
 //! | [`ln_1p()`] | 1 | 0.74 | |
 //! | [`ln_expm1()`] | 3.5 | 2.81 | near `ln 2`, where it is 0: 2e-16 absolute |
 //! | [`ln_1p_exp()`], [`log_sigmoid()`] | 2 | 1.35 | subnormal results included |
 //! | [`sigmoid()`] | 2 | 1.67 | |
 //! | [`tanh()`] | 3 | 2.20 | |
-//! | [`erf()`] | 2 | 1.87 | |
 //! | [`erfc()`] | 4 | 3.55 | worst just below 1, near `x = 0` |
-//! | [`erfcx()`] | 3 | 2.42 | |
 //! | [`log_ndtr()`] | 4 | 3.30 | to `z = -1e154`, and to the last subnormal on the right |
 //! | [`ndtr_hazard()`] | 4 | 3.10 | |
-//! | [`ln_gamma()`] | 5 | 3.72 | relative near the zeros 1 and 2 too |
-//! | [`digamma()`] | 4 | 2.53 | relative near its zero too |
+//! | [`ln_gamma`](scalar::ln_gamma) | 5 | 3.72 | relative near the zeros 1 and 2 too |
+//! | [`digamma`](scalar::digamma) | 4 | 2.53 | relative near its zero too |
 //!
 //! # Reproducibility
 //!
 //! A backend gives bit-identical results on every machine that has it. Results of different backends differ in the last places,
-//! because the portable code rounds `a * b + c` twice; [`sum()`], [`ln_gamma()`] and [`digamma()`] are bit-identical on all
+//! because the portable code rounds `a * b + c` twice; [`sum()`] and the two gamma functions are bit-identical on all
 //! backends.
 //!
 //! # Deliberately absent
 //!
-//! Single precision; trigonometry and powers, which no density here needs; arguments below 0 for [`ln_gamma()`] and
-//! [`digamma()`]; the vector units of other processors, which get the portable code.
+//! Single precision; trigonometry and powers, which no density here needs; arguments below 0 for the gamma
+//! functions; the vector units of other processors, which get the portable code.
 //!
 //! Coefficients are Chebyshev fits in 50 to 60 digits; the comment on each table of coefficients states its error. The vector code
 //! has no lookup tables and no branches.
@@ -63,7 +61,6 @@ mod reduce;
 pub use columns::{Columns, ColumnsMut, batch, batch_mut, borrow, one};
 pub use error_function::*;
 pub use exponential::*;
-pub use gamma::{digamma, ln_gamma};
 pub use lanes::{Backend, vectorised};
 pub use log_products::*;
 pub use logarithm::*;
@@ -79,7 +76,7 @@ pub mod scalar {
     use super::lanes::Backend;
     use super::{error_function, exponential, logarithm, normal};
 
-    pub use super::gamma::{digamma_of_one as digamma, ln_gamma_of_one as ln_gamma};
+    pub use super::gamma::{digamma, ln_gamma};
 
     macro_rules! scalar {
         ($($name:ident = $map:path),* $(,)?) => {
@@ -95,7 +92,6 @@ pub mod scalar {
 
     scalar! {
         exp = exponential::Exp,
-        expm1 = exponential::Expm1,
         ln = logarithm::Ln,
         ln_1p = logarithm::Ln1p,
         ln_expm1 = logarithm::LnExpm1,
@@ -103,9 +99,7 @@ pub mod scalar {
         log_sigmoid = logarithm::LogSigmoid,
         sigmoid = logarithm::Sigmoid,
         tanh = exponential::Tanh,
-        erf = error_function::Erf,
         erfc = error_function::Erfc,
-        erfcx = error_function::Erfcx,
         log_ndtr = normal::LogNdtr,
         ndtr_hazard = normal::NdtrHazard,
     }

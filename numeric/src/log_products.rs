@@ -1,9 +1,9 @@
 //! Sums of logarithms of likelihood factors, by one logarithm of products: of logistic and of probit regressions.
 
 use super::elementwise::Map;
-use super::error_function::exp_minus_half_square_lanes;
-use super::exponential::{LN_2_HIGH, LN_2_LOW, nonpositive_exp_lanes};
-use super::lanes::{BLOCK, Lanes, Pair, Register, apart, on_backends, on_lanes, together};
+use super::error_function::split_minus_square;
+use super::exponential::{LN_2_HIGH, LN_2_LOW, join, nonpositive_exp_lanes};
+use super::lanes::{BLOCK, Lanes, Operations, Pair, Register, apart, on_backends, on_lanes, together};
 use super::logarithm::{TWO_52, ln_1p_lanes, ln_lanes, sigmoid_of};
 use super::normal::{INVERSE_ROOT_2_PI, LogNdtr, mills_lanes};
 use super::reduce::{combined, fold, padded};
@@ -213,7 +213,7 @@ fn factor<L: Lanes>(l: L, z: L::F) -> (L::F, L::F, L::F) {
     let left = l.less(z, l.num(0.0));
     let m = l.magnitude(l.at_most(l.num(RIGHT), z));
     let (a, b) = mills_lanes(l, m);
-    let density = exp_minus_half_square_lanes(l, m);
+    let density = join(l, split_minus_square(l, m, 0.5));
     let over = l.choose(left, a, l.fnma(density, a, b));
     let scaled = l.mul(b, l.num(INVERSE_ROOT_2_PI));
     let hazard = l.div(l.choose(left, scaled, l.mul(scaled, density)), over);

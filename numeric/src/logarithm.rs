@@ -25,7 +25,7 @@ pub(crate) const TWO_52: f64 = 4_503_599_627_370_496.0;
 
 /// `x = 2^k (1 + f)` for positive, finite, normal `x`.
 #[inline(always)]
-pub(crate) fn decompose<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
+fn decompose<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
     let bits = l.add_bits(l.bits(x), l.int(ONE_BITS - ROOT_HALF_BITS));
     let exponent = l.or(l.shr_52(bits), l.int(TWO_52.to_bits()));
     let k = l.sub(l.float(exponent), l.num(TWO_52 + 1023.0));
@@ -35,7 +35,7 @@ pub(crate) fn decompose<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
 
 /// `k ln 2 + ln(1 + f) + correction`, with the smallest terms added first.
 #[inline(always)]
-pub(crate) fn compose<L: Lanes>(l: L, k: L::F, f: L::F, correction: L::F) -> L::F {
+fn compose<L: Lanes>(l: L, k: L::F, f: L::F, correction: L::F) -> L::F {
     let s = l.div(f, l.add(l.num(2.0), f));
     let w = l.mul(s, s);
     let square = l.mul(f, f);
@@ -55,7 +55,7 @@ fn restore<L: Lanes>(l: L, x: L::F, y: L::F) -> L::F {
 
 /// `x`, scaled into the normal range if subnormal, and the exponent of the scale, to be subtracted from the result's.
 #[inline(always)]
-pub(crate) fn lift<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
+fn lift<L: Lanes>(l: L, x: L::F) -> (L::F, L::F) {
     let subnormal = l.less(x, l.num(f64::MIN_POSITIVE));
     let lifted = l.choose(subnormal, l.mul(x, l.num(TWO_52)), x);
     (lifted, l.choose(subnormal, l.num(52.0), l.num(0.0)))
@@ -80,57 +80,6 @@ pub(crate) fn ln_1p_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     let y = restore(l, u, y);
     // Below 2^-54 the result is x itself, signed zero included.
     l.choose(l.less(l.magnitude(x), l.num(f64::EPSILON / 4.0)), x, y)
-}
-
-/// `ln(e^x - 1) = ln(expm1(x))`, as `x + ln(1 - e^-x)` where `e^x` would overflow or the 1 would be lost by rounding.
-#[inline(always)]
-pub(crate) fn ln_expm1_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    let Split { shifted, k: _, q } = split(l, l.at_most(l.num(64.0), x));
-    // expm1 as an unevaluated sum high + low, so that its logarithm keeps its digits near ln 2, where it crosses 0.
-    let power = l.power_of_two(shifted_floor(l, shifted));
-    let a = l.mul(power, q);
-    let b = l.sub(power, l.num(1.0));
-    let high = l.add(a, b);
-    let from_b = l.sub(high, a);
-    let low = l.add(l.sub(b, from_b), l.sub(a, l.sub(high, from_b)));
-    let (u, shift) = lift(l, high);
-    let (k, f) = decompose(l, u);
-    let near = restore(l, x, compose(l, l.sub(k, shift), f, l.div(low, high)));
-    l.choose(l.less(x, l.num(40.0)), near, x)
-}
-
-/// `t` limited to `k >= -1022`, as the power of two requires. Only NaN and negative arguments lie below; `restore` sets their
-/// results.
-#[inline(always)]
-fn shifted_floor<L: Lanes>(l: L, t: L::F) -> L::F {
-    l.at_least(l.num(super::lanes::ROUND - 1000.0), t)
-}
-
-elementwise! {
-    /// Natural logarithm, in place.
-    ///
-    /// ```text
-    /// ln x = k ln 2 + 2 atanh(f / (2 + f)),   x = 2^k (1 + f),   sqrt(1/2) <= 1 + f < sqrt 2
-    /// ```
-    /// Error at most 1 ulp, subnormal arguments included. 0 gives `-inf`, `+inf` gives `+inf`, negative numbers and NaN
-    /// give NaN.
-    ln, ln_into, Ln = |l, x| ln_lanes(l, x)
-}
-
-elementwise! {
-    /// `ln(1 + x)`, in place, without cancellation near 0.
-    ///
-    /// The rounding error of `u = 1 + x` is corrected to first order, `ln u + (1 + x - u)/u`. Error at most 1 ulp. -1 gives
-    /// `-inf`, smaller numbers give NaN, NaN stays NaN.
-    ln_1p, ln_1p_into, Ln1p = |l, x| ln_1p_lanes(l, x)
-}
-
-elementwise! {
-    /// `ln(e^x - 1)`, the inverse of the softplus [`ln_1p_exp`](super::ln_1p_exp), in place.
-    ///
-    /// Near `ln 2`, where the function is 0, the absolute error is at most 2e-16; elsewhere the error is at most 3.5 ulp. The
-    /// function tends to `ln x` for small `x` and to `x` for large `x`. 0 gives `-inf`, negative numbers and NaN give NaN.
-    ln_expm1, ln_expm1_into, LnExpm1 = |l, x| ln_expm1_lanes(l, x)
 }
 
 /// `2 (2 atanh(s)/s - 2) / s^2` in `w = s^2` on `[0, 1/9]`, degree 9, near-minimax (Chebyshev fit, 60 digits), error 1.8e-16.
@@ -181,11 +130,6 @@ fn softplus_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
     l.add(l.at_least(l.num(0.0), x), ln_1p_of_unit_lanes(l, e))
 }
 
-#[inline(always)]
-fn sigmoid_lanes<L: Lanes>(l: L, x: L::F) -> L::F {
-    sigmoid_of(l, x, nonpositive_exp_lanes(l, l.nonpositive(x)))
-}
-
 /// The logistic function of `x`, given `e = e^-|x|`.
 #[inline(always)]
 pub(crate) fn sigmoid_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
@@ -194,6 +138,42 @@ pub(crate) fn sigmoid_of<L: Lanes>(l: L, x: L::F, e: L::F) -> L::F {
 }
 
 elementwise! {
+    /// Natural logarithm, in place.
+    ///
+    /// ```text
+    /// ln x = k ln 2 + 2 atanh(f / (2 + f)),   x = 2^k (1 + f),   sqrt(1/2) <= 1 + f < sqrt 2
+    /// ```
+    /// Error at most 1 ulp, subnormal arguments included. 0 gives `-inf`, `+inf` gives `+inf`, negative numbers and NaN
+    /// give NaN.
+    ln, ln_into, Ln = |l, x| ln_lanes(l, x);
+
+    /// `ln(1 + x)`, in place, without cancellation near 0.
+    ///
+    /// The rounding error of `u = 1 + x` is corrected to first order, `ln u + (1 + x - u)/u`. Error at most 1 ulp. -1 gives
+    /// `-inf`, smaller numbers give NaN, NaN stays NaN.
+    ln_1p, ln_1p_into, Ln1p = |l, x| ln_1p_lanes(l, x);
+
+    /// `ln(e^x - 1)`, the inverse of the softplus [`ln_1p_exp`], in place: `x + ln(1 - e^-x)` where `e^x` would overflow or the 1 would be
+    /// lost by rounding.
+    ///
+    /// Near `ln 2`, where the function is 0, the absolute error is at most 2e-16; elsewhere the error is at most 3.5 ulp. The
+    /// function tends to `ln x` for small `x` and to `x` for large `x`. 0 gives `-inf`, negative numbers and NaN give NaN.
+    ln_expm1, ln_expm1_into, LnExpm1 = |l, x| {
+        let Split { shifted, k: _, q } = split(l, l.at_most(l.num(64.0), x));
+        // expm1 as an unevaluated sum high + low, so that its logarithm keeps its digits near ln 2, where it crosses 0. A power of two
+        // requires k >= -1022: only NaN and negative arguments lie below, and `restore` sets their results.
+        let power = l.power_of_two(l.at_least(l.num(super::lanes::ROUND - 1000.0), shifted));
+        let a = l.mul(power, q);
+        let b = l.sub(power, l.num(1.0));
+        let high = l.add(a, b);
+        let from_b = l.sub(high, a);
+        let low = l.add(l.sub(b, from_b), l.sub(a, l.sub(high, from_b)));
+        let (u, shift) = lift(l, high);
+        let (k, f) = decompose(l, u);
+        let near = restore(l, x, compose(l, l.sub(k, shift), f, l.div(low, high)));
+        l.choose(l.less(x, l.num(40.0)), near, x)
+    };
+
     /// Softplus, `ln(1 + e^x)`, in place.
     ///
     /// ```text
@@ -201,20 +181,16 @@ elementwise! {
     /// ```
     /// Error at most 2 ulp over the whole range: for very negative `x` it is `e^x`, subnormal results included; for large `x` it is
     /// `x`. `-inf` gives 0, `+inf` gives `+inf`, NaN stays NaN.
-    ln_1p_exp, ln_1p_exp_into, Softplus = |l, x| softplus_lanes(l, x)
-}
+    ln_1p_exp, ln_1p_exp_into, Softplus = |l, x| softplus_lanes(l, x);
 
-elementwise! {
     /// Log sigmoid, `ln(1 / (1 + e^-x))`, in place: minus the softplus of `-x`.
     ///
     /// Error at most 2 ulp. `-inf` gives `-inf`, `+inf` gives `-0`, NaN stays NaN.
-    log_sigmoid, log_sigmoid_into, LogSigmoid = |l, x| l.negated(softplus_lanes(l, l.negated(x)))
-}
+    log_sigmoid, log_sigmoid_into, LogSigmoid = |l, x| l.negated(softplus_lanes(l, l.negated(x)));
 
-elementwise! {
     /// Logistic sigmoid, `1 / (1 + e^-x)`, in place; the derivative of [`ln_1p_exp`].
     ///
     /// Error at most 2 ulp: for `x < 0` it is `e^x / (1 + e^x)`, which keeps the left tail accurate down to the smallest subnormal.
     /// `-inf` gives 0, `+inf` gives 1, NaN stays NaN.
-    sigmoid, sigmoid_into, Sigmoid = |l, x| sigmoid_lanes(l, x)
+    sigmoid, sigmoid_into, Sigmoid = |l, x| sigmoid_of(l, x, nonpositive_exp_lanes(l, l.nonpositive(x)));
 }

@@ -1,5 +1,5 @@
 use super::elementwise::elementwise;
-use super::error_function::split_minus_half_square;
+use super::error_function::split_minus_square;
 use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, times_exp};
 use super::lanes::Lanes;
 use super::logarithm::{EXPONENT_BITS, TWO_52, atanh_lanes};
@@ -66,7 +66,7 @@ pub(crate) fn mills_lanes<L: Lanes>(l: L, z: L::F) -> (L::F, L::F) {
 fn tail<L: Lanes>(l: L, z: L::F) -> Tail<L> {
     let magnitude = l.at_most(l.num(FAR), l.magnitude(z));
     let (over, under) = mills_lanes(l, magnitude);
-    let density = split_minus_half_square(l, z);
+    let density = split_minus_square(l, z, 0.5);
     let minus_tail = times_exp(l, l.negated(over), &density);
     Tail { left: l.less(z, l.num(0.0)), magnitude, over, under, density, minus_tail }
 }
@@ -106,12 +106,10 @@ elementwise! {
     /// ```
     /// Error at most 4 ulp everywhere: for `z > 38` the result is `-Q` down to the smallest subnormal, for very negative `z` it is
     /// `-z^2/2 - ln(-z) - ln sqrt(2 pi)` until the square overflows. `-inf` gives `-inf`, `+inf` gives 0, NaN stays NaN.
-    log_ndtr, log_ndtr_into, LogNdtr = |l, z| log_ndtr_of(l, z, &tail(l, z))
-}
+    log_ndtr, log_ndtr_into, LogNdtr = |l, z| log_ndtr_of(l, z, &tail(l, z));
 
-elementwise! {
     /// Hazard rate of the standard normal at `-z`, `phi(z) / Phi(z)`, in place; the derivative of [`log_ndtr`].
     ///
     /// Error at most 4 ulp. For very negative `z` it is `-z`, for large `z` the density `phi(z)`. NaN stays NaN.
-    ndtr_hazard, ndtr_hazard_into, NdtrHazard = |l, z| ndtr_hazard_of(l, z, &tail(l, z))
+    ndtr_hazard, ndtr_hazard_into, NdtrHazard = |l, z| ndtr_hazard_of(l, z, &tail(l, z));
 }

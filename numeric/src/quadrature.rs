@@ -156,9 +156,6 @@ pub fn refine(
 }
 
 /// Calls `visit(z, log weight)` at every node of the product rule, for at most three axes.
-///
-/// # Panics
-/// If there are more.
 pub fn each_node(axes: &[Axis], step: f64, mut visit: impl FnMut(&[f64], f64)) {
     assert!(axes.len() <= 3, "at most three axes");
     let mut lines: Vec<_> = axes.iter().map(|axis| axis.nodes(step)).collect();

@@ -181,10 +181,6 @@ on_lanes! {
     }
 
     /// Dot product, `sum_i x_i y_i`, in the order of [`sum`]; fused multiply-add on backends that have it.
-    ///
-    /// ```
-    /// assert_eq!(mcsa_numeric::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
-    /// ```
     fn dot(x: &[f64], y: &[f64]) -> f64 {
         |l| {
             assert_eq!(x.len(), y.len(), "factors differ in length");

@@ -207,25 +207,18 @@ impl<L: Link> Likelihood<L> {
     pub(crate) fn log_at(&self, rows: &[usize], w: &[f64]) -> f64 {
         let mut total = 0.0;
         let each = |_, [margins]: [&mut [f64]; 1]| total += L::SUM_LOG(margins);
-        sweep(self.signed.by_row(), rows.len(), |b| rows[b], [w], None, each);
+        sweep(self.signed.by_row(), Some(rows), [w], None, each);
         total
     }
 
     /// Adds `scale` times the gradient of the log likelihood terms of the data in `rows` to `gradient`; returns their sum.
     pub(crate) fn add_gradient_at(&self, rows: &[usize], scale: f64, w: &[f64], gradient: &mut [f64]) -> f64 {
         let (mut total, mut slopes) = (0.0, [0.0; MINIBATCH]);
-        sweep(
-            self.signed.by_row(),
-            rows.len(),
-            |b| rows[b],
-            [w],
-            Some(gradient),
-            |_, [margins]| {
-                let slopes = &mut slopes[..margins.len()];
-                total += L::SUM_LOG_WITH_SLOPES(margins, slopes);
-                margins.iter_mut().zip(slopes).for_each(|(margin, slope)| *margin = scale * *slope);
-            },
-        );
+        sweep(self.signed.by_row(), Some(rows), [w], Some(gradient), |_, [margins]| {
+            let slopes = &mut slopes[..margins.len()];
+            total += L::SUM_LOG_WITH_SLOPES(margins, slopes);
+            margins.iter_mut().zip(slopes).for_each(|(margin, slope)| *margin = scale * *slope);
+        });
         total
     }
 
@@ -239,16 +232,9 @@ impl<L: Link> Likelihood<L> {
         out: &mut [f64],
     ) {
         let mut memory = [0.0; MINIBATCH];
-        sweep(
-            self.signed.by_row(),
-            rows.len(),
-            |b| rows[b],
-            [v, w],
-            Some(out),
-            |_, [along, margins]| {
-                L::curvatures(margins, &mut memory[..along.len()]);
-                along.iter_mut().zip(margins).for_each(|(along, curvature)| *along *= scale * *curvature);
-            },
-        );
+        sweep(self.signed.by_row(), Some(rows), [v, w], Some(out), |_, [along, margins]| {
+            L::curvatures(margins, &mut memory[..along.len()]);
+            along.iter_mut().zip(margins).for_each(|(along, curvature)| *along *= scale * *curvature);
+        });
     }
 }

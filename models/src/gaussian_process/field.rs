@@ -218,9 +218,6 @@ impl Field {
     ///
     /// # Errors
     /// If the covariance has no Cholesky factor.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub(super) fn predict(
         &self,
         x: MatRef<'_, f64>,

@@ -9,7 +9,7 @@ use faer::MatRef;
 use mcsa_core::numeric::scalar::{digamma, ln_gamma};
 use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
-use crate::support::{decided, zeros_and_ones};
+use crate::support::{decided, decided_with, zeros_and_ones};
 use crate::{Link, Logistic};
 use field::{Field, Layout};
 
@@ -81,9 +81,6 @@ impl GaussianProcessClassification {
     ///
     /// # Errors
     /// If the covariance at the mean has no Cholesky factor.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn log_odds_from_moments(
         &self,
         x: MatRef<'_, f64>,
@@ -132,11 +129,6 @@ impl Gradient for GaussianProcessClassification {
         let likelihood = borrow(&mut work, f.len());
         let field = self.field.log_density(z, Some(&mut *gradient), work);
         let sum = Logistic::SUM_LOG_WITH_SLOPES(self.margins(f, margins), likelihood);
-        let log_p = decided(self.hyperprior(z) + field + sum, z);
-        if log_p == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-            return log_p;
-        }
         let (head, of_f) = gradient.split_at_mut(first);
         for (g, z) in head.iter_mut().zip(z) {
             *g -= z;
@@ -144,7 +136,7 @@ impl Gradient for GaussianProcessClassification {
         for ((g, slope), sign) in of_f.iter_mut().zip(likelihood).zip(&self.signs) {
             *g += *slope * sign;
         }
-        log_p
+        decided_with(self.hyperprior(z) + field + sum, z, gradient)
     }
 }
 
@@ -259,9 +251,6 @@ impl RobustGaussianProcess {
     ///
     /// # Errors
     /// If the covariance at the mean has no Cholesky factor.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn predict_from_moments(
         &self,
         x: MatRef<'_, f64>,
@@ -274,9 +263,6 @@ impl RobustGaussianProcess {
     /// Mean over the data of `log t_nu((y - m*) / c) - log c`, `c^2 = v* + eps_y^2`: the field's variance widens the noise scale.
     ///
     /// `moments` comes from [`predict_from_moments`](Self::predict_from_moments); `mean` is the mean of `z`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn log_predictive_density(&self, mean: &[f64], moments: &[(f64, f64)], y: &[f64]) -> f64 {
         assert_eq!(moments.len(), y.len(), "a response per prediction");
         let (noise, nu) = ((2.0 * mean[0]).exp(), mean[3].exp());
@@ -323,11 +309,7 @@ impl Gradient for RobustGaussianProcess {
         let logs = borrow(&mut work, n);
         let field = self.field.log_density(z, Some(&mut *gradient), work);
         let (head, of_f) = gradient.split_at_mut(first);
-        let log_p = decided(self.hyperprior(z, Some(head)) + field + self.likelihood(z, squares, logs), z);
-        if log_p == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-            return log_p;
-        }
+        let log_p = self.hyperprior(z, Some(&mut *head)) + field + self.likelihood(z, squares, logs);
         let (rate, nu) = ((-z[0]).exp(), z[3].exp());
         // (nu + 1) r^2 / (nu + r^2), summed.
         let mut pull = 0.0;
@@ -339,6 +321,6 @@ impl Gradient for RobustGaussianProcess {
         head[0] += pull - n as f64;
         let constant = 0.5 * (digamma(0.5 * (nu + 1.0)) - digamma(0.5 * nu)) * nu - 0.5;
         head[3] += n as f64 * constant + 0.5 * (pull - nu * numeric::sum(logs));
-        log_p
+        decided_with(log_p, z, gradient)
     }
 }

@@ -8,7 +8,7 @@ use faer::MatRef;
 use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, borrow, numeric};
 use mcsa_numeric::design::{GROUP, Panels};
 
-use crate::support::{decided, rows_and_responses};
+use crate::support::{decided, decided_with, rows_and_responses};
 use rectifier::{add_rectified, rectify_back};
 
 /// Bayesian neural network regression: one rectified hidden layer, unknown prior and noise precisions. (pMCSA)
@@ -44,15 +44,11 @@ pub struct NeuralRegression {
 /// Shape and rate of the prior of both precisions. (pMCSA)
 const SHAPE: f64 = 6.0;
 
-/// `ln(6^6 / Gamma(6))`.
-fn log_gamma_normaliser() -> f64 {
-    SHAPE * SHAPE.ln() - 120.0_f64.ln()
-}
-
 /// Log Gamma density of a precision `e^u` as a density of `u`, and its slope in `u`.
 fn precision_prior(u: f64) -> (f64, f64) {
     let mean = SHAPE * u.exp();
-    (log_gamma_normaliser() + SHAPE * u - mean, SHAPE - mean)
+    // The normaliser is 6^6 / Gamma(6).
+    (SHAPE * SHAPE.ln() - 120.0_f64.ln() + SHAPE * u - mean, SHAPE - mean)
 }
 
 /// `log N(.; 0, e^-u)` of `count` numbers whose squares sum to `square`, and its slope in `u`.
@@ -137,8 +133,7 @@ impl LogDensity for NeuralRegression {
         2 + self.hidden * (self.inputs.columns() + 1) + 1
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
+    fn work_len(&self, _: usize) -> usize {
         let (stride, d) = (self.inputs.view().padded_rows(), self.inputs.columns());
         stride * (self.hidden.max(GROUP) + 1) + self.inputs.view().multiply_work_len() + GROUP * d
     }
@@ -174,11 +169,6 @@ impl Gradient for NeuralRegression {
         self.errors_into(z, units, errors, packed);
         let square = numeric::dot(errors, errors);
         let (likelihood, slope) = normals(z[1], self.y.len(), square);
-        let log_p = decided(self.prior(z) + likelihood, z);
-        if log_p == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-            return log_p;
-        }
         let weights = &z[2..];
         gradient[0] =
             precision_prior(z[0]).1 + normals(z[0], weights.len(), numeric::dot(weights, weights)).1;
@@ -202,7 +192,7 @@ impl Gradient for NeuralRegression {
         for (g, &w) in gradient[2..].iter_mut().zip(weights) {
             *g += if w == 0.0 { 0.0 } else { shrink * w };
         }
-        log_p
+        decided_with(self.prior(z) + likelihood, z, gradient)
     }
 }
 
@@ -252,9 +242,6 @@ impl NeuralRegression {
     /// `mean` and `variance` are those of `z` under `q`. Hidden units share no weight, so under such a `q` the moments of the
     /// output are exact. Two things are approximations: the response is taken as normal with these moments, and its noise variance
     /// as `1/E[gamma] = exp(-m_1 - v_1/2)`, as in the source code of `pMCSA`.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn predict_from_moments(
         &self,
         x: MatRef<'_, f64>,

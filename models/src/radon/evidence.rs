@@ -47,7 +47,7 @@ impl Radon {
         let [v0, v1, _] = scales.map(|s| s * s);
         let weight = (-2.0 * log_scales[2]).exp();
         let prior: f64 = (0..3).map(|k| RATE.ln() - RATE * scales[k] + log_scales[k]).sum();
-        let n = self.num_rows() as f64;
+        let n = self.rows.len() as f64;
         let mut log_p = prior - n * (HALF_LOG_TAU + log_scales[2]) - 0.5 * weight * self.counties.residual;
         // The remaining terms only lower the value, so they are skipped where it is negligible already.
         if log_p < negligible {

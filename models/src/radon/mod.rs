@@ -50,17 +50,9 @@ fn fold(lanes: [f64; LANES]) -> f64 {
 }
 
 /// The scales of a point, and their precisions.
-struct Scales {
-    sigma: [f64; 3],
-    /// `1 / sigma^2`.
-    weight: [f64; 3],
-}
-
-impl Scales {
-    fn at(z: &[f64]) -> Self {
-        let sigma = [z[0].exp(), z[1].exp(), z[2].exp()];
-        Self { sigma, weight: sigma.map(|s| (s * s).recip()) }
-    }
+fn scales(z: &[f64]) -> ([f64; 3], [f64; 3]) {
+    let sigma = [z[0].exp(), z[1].exp(), z[2].exp()];
+    (sigma, sigma.map(|s| (s * s).recip()))
 }
 
 impl Radon {
@@ -83,13 +75,10 @@ impl Radon {
         Ok(Self { num_counties, rows, counties })
     }
 
-    fn num_rows(&self) -> usize {
-        self.rows.len()
-    }
-
     /// Sums over the counties; if `SLOPES`, writes the gradient in the county effects.
     #[inline(always)]
-    fn sums<const SLOPES: bool>(&self, z: &[f64], scales: &Scales, gradient: &mut [f64]) -> Sums {
+    fn sums<const SLOPES: bool>(&self, z: &[f64], weight: [f64; 3], gradient: &mut [f64]) -> Sums {
+        let [weight_a, weight_b, weight_y] = weight;
         let (mu_a, mu_b) = (z[3], z[4]);
         let (a, b) = z[5..].split_at(self.num_counties);
         let split = if SLOPES { 5 + self.num_counties } else { 0 };
@@ -102,7 +91,23 @@ impl Radon {
             let (mut a_lanes, mut b_lanes) = ([mu_a; LANES], [mu_b; LANES]);
             a_lanes[..width].copy_from_slice(&a[from..from + width]);
             b_lanes[..width].copy_from_slice(&b[from..from + width]);
-            let (slope_a, slope_b) = sums.add::<SLOPES>(block, &a_lanes, &b_lanes, (mu_a, mu_b), scales);
+            let (mut slope_a, mut slope_b) = ([0.0; LANES], [0.0; LANES]);
+            for lane in 0..LANES {
+                let (a, b) = (a_lanes[lane], b_lanes[lane]);
+                let (off_a, off_b) = (a - mu_a, b - mu_b);
+                let gap = block.mean_y[lane] - a - b * block.mean_x[lane];
+                let tilt = b - block.slope[lane];
+                let (pull, twist) = (block.count[lane] * gap, block.spread_x[lane] * tilt);
+                sums.a[lane] += off_a * off_a;
+                sums.b[lane] += off_b * off_b;
+                sums.y[lane] += pull * gap + twist * tilt;
+                if SLOPES {
+                    sums.off_a[lane] += off_a;
+                    sums.off_b[lane] += off_b;
+                    slope_a[lane] = weight_y * pull - weight_a * off_a;
+                    slope_b[lane] = weight_y * (block.mean_x[lane] * pull - twist) - weight_b * off_b;
+                }
+            }
             if SLOPES {
                 slopes_a[5 + from..5 + from + width].copy_from_slice(&slope_a[..width]);
                 slopes_b[from..from + width].copy_from_slice(&slope_b[..width]);
@@ -111,10 +116,9 @@ impl Radon {
         sums
     }
 
-    fn value(&self, z: &[f64], scales: &Scales, sums: &Sums) -> f64 {
-        let (counties, rows) = (self.num_counties as f64, self.num_rows() as f64);
-        let [a, b, y] = scales.weight;
-        let prior: f64 = (0..3).map(|k| exponential(z[k], scales.sigma[k], RATE).0).sum();
+    fn value(&self, z: &[f64], sigma: [f64; 3], [a, b, y]: [f64; 3], sums: &Sums) -> f64 {
+        let (counties, rows) = (self.num_counties as f64, self.rows.len() as f64);
+        let prior: f64 = (0..3).map(|k| exponential(z[k], sigma[k], RATE).0).sum();
         let squares = a * fold(sums.a) + b * fold(sums.b) + y * (self.counties.residual + fold(sums.y));
         let means = z[3] * z[3] + z[4] * z[4];
         let log_det = counties * (z[0] + z[1]) + rows * z[2];
@@ -128,38 +132,6 @@ impl Radon {
     }
 }
 
-impl Sums {
-    /// Adds eight counties; if `SLOPES`, returns the derivatives of their part of the log density in `a` and `b`.
-    #[inline(always)]
-    fn add<const SLOPES: bool>(
-        &mut self,
-        block: &Block,
-        a: &[f64; LANES],
-        b: &[f64; LANES],
-        (mu_a, mu_b): (f64, f64),
-        scales: &Scales,
-    ) -> ([f64; LANES], [f64; LANES]) {
-        let [weight_a, weight_b, weight_y] = scales.weight;
-        let (mut slope_a, mut slope_b) = ([0.0; LANES], [0.0; LANES]);
-        for lane in 0..LANES {
-            let (off_a, off_b) = (a[lane] - mu_a, b[lane] - mu_b);
-            let gap = block.mean_y[lane] - a[lane] - b[lane] * block.mean_x[lane];
-            let tilt = b[lane] - block.slope[lane];
-            let (pull, twist) = (block.count[lane] * gap, block.spread_x[lane] * tilt);
-            self.a[lane] += off_a * off_a;
-            self.b[lane] += off_b * off_b;
-            self.y[lane] += pull * gap + twist * tilt;
-            if SLOPES {
-                self.off_a[lane] += off_a;
-                self.off_b[lane] += off_b;
-                slope_a[lane] = weight_y * pull - weight_a * off_a;
-                slope_b[lane] = weight_y * (block.mean_x[lane] * pull - twist) - weight_b * off_b;
-            }
-        }
-        (slope_a, slope_b)
-    }
-}
-
 impl LogDensity for Radon {
     fn dim(&self) -> usize {
         5 + 2 * self.num_counties
@@ -167,9 +139,9 @@ impl LogDensity for Radon {
 
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        let scales = Scales::at(z);
-        let sums = pulp::Arch::new().dispatch(|| self.sums::<false>(z, &scales, &mut []));
-        self.value(z, &scales, &sums)
+        let (sigma, weight) = scales(z);
+        let sums = pulp::Arch::new().dispatch(|| self.sums::<false>(z, weight, &mut []));
+        self.value(z, sigma, weight, &sums)
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -185,17 +157,17 @@ impl LogDensity for Radon {
 impl Gradient for Radon {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
-        let scales = Scales::at(z);
-        let sums = pulp::Arch::new().dispatch(|| self.sums::<true>(z, &scales, gradient));
+        let (sigma, weight) = scales(z);
+        let sums = pulp::Arch::new().dispatch(|| self.sums::<true>(z, weight, gradient));
         let squares = [fold(sums.a), fold(sums.b), self.counties.residual + fold(sums.y)];
-        let counts = [self.num_counties, self.num_counties, self.num_rows()];
+        let counts = [self.num_counties, self.num_counties, self.rows.len()];
         for k in 0..3 {
-            let prior = exponential(z[k], scales.sigma[k], RATE).1;
-            gradient[k] = prior - counts[k] as f64 + scales.weight[k] * squares[k];
+            let prior = exponential(z[k], sigma[k], RATE).1;
+            gradient[k] = prior - counts[k] as f64 + weight[k] * squares[k];
         }
-        gradient[3] = scales.weight[0] * fold(sums.off_a) - z[3];
-        gradient[4] = scales.weight[1] * fold(sums.off_b) - z[4];
-        self.value(z, &scales, &sums)
+        gradient[3] = weight[0] * fold(sums.off_a) - z[3];
+        gradient[4] = weight[1] * fold(sums.off_b) - z[4];
+        self.value(z, sigma, weight, &sums)
     }
 }
 
@@ -206,11 +178,11 @@ impl Separable for Radon {
 
     fn log_prior(&self, z: &[f64], _: &mut [f64]) -> f64 {
         let (a, b) = z[5..].split_at(self.num_counties);
-        let scales = Scales::at(z);
+        let (sigma, weight) = scales(z);
         let square =
             |effects: &[f64], mean: f64| effects.iter().map(|e| (e - mean) * (e - mean)).sum::<f64>();
-        let squares = scales.weight[0] * square(a, z[3]) + scales.weight[1] * square(b, z[4]);
-        let prior: f64 = (0..3).map(|k| exponential(z[k], scales.sigma[k], RATE).0).sum();
+        let squares = weight[0] * square(a, z[3]) + weight[1] * square(b, z[4]);
+        let prior: f64 = (0..3).map(|k| exponential(z[k], sigma[k], RATE).0).sum();
         let counties = self.num_counties as f64;
         let means = log_normal(z[3], 1.0) + log_normal(z[4], 1.0);
         decided(prior + means - 0.5 * squares - counties * (z[0] + z[1] + 2.0 * HALF_LOG_TAU), z)

@@ -7,7 +7,7 @@ use mcsa_core::numeric::scalar::ln_gamma;
 use mcsa_core::{Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, numeric};
 use mcsa_numeric::design::{MINIBATCH, Rows};
 
-use crate::support::{HALF_LOG_TAU, decided, decided_with, positive, rows_and_responses, sweep};
+use crate::support::{HALF_LOG_TAU, decided, decided_with, positive, row_at, rows_and_responses, sweep};
 use student_errors::{MOST, StudentErrors, freedom};
 
 /// Scale `s` and degrees of freedom `nu` of Student t errors: known numbers, or parameters.
@@ -107,25 +107,19 @@ impl StudentRegression {
         }
     }
 
-    /// Log likelihood of the data `at(0), .., at(count - 1)`; with a gradient, `scale` times its own is added to that.
-    fn likelihood(
-        &self,
-        count: usize,
-        at: impl Fn(usize) -> usize,
-        z: &[f64],
-        gradient: Option<(f64, &mut [f64])>,
-    ) -> f64 {
+    /// Log likelihood of some rows, or of all; with a gradient, `scale` times its own is added to that.
+    fn likelihood(&self, rows: Option<&[usize]>, z: &[f64], gradient: Option<(f64, &mut [f64])>) -> f64 {
         let Some((errors, slope)) = self.errors(z) else {
             return f64::NEG_INFINITY;
         };
-        let (d, nu) = (self.x.columns(), errors.freedom);
+        let (d, nu, count) = (self.x.columns(), errors.freedom, self.count(rows));
         let (scale, parts) = gradient.map(|(scale, gradient)| (scale, gradient.split_at_mut(d))).unzip();
         let ((of_weights, of_noise), mut logs) = (parts.unzip(), [0.0; MINIBATCH]);
         let (mut sum, mut by_scale, mut by_freedom) = (0.0, 0.0, 0.0);
-        sweep(&self.x, count, &at, [&z[..d]], of_weights, |first, [products]| {
+        sweep(&self.x, rows, [&z[..d]], of_weights, |first, [products]| {
             let logs = &mut logs[..products.len()];
             for (b, (t, log)) in products.iter_mut().zip(&mut *logs).enumerate() {
-                *t = (self.y[at(first + b)] - *t) * errors.rate;
+                *t = (self.y[row_at(rows, first + b)] - *t) * errors.rate;
                 *log = *t * *t / nu;
             }
             numeric::ln_1p(logs);
@@ -139,21 +133,18 @@ impl StudentRegression {
         });
         if let (Some(scale), Some([of_scale, of_freedom])) = (scale, of_noise) {
             *of_scale += scale * by_scale;
-            *of_freedom += scale * slope * (by_freedom - 0.5 * sum + count as f64 * errors.of_freedom[0]);
+            *of_freedom += scale * slope * (by_freedom - 0.5 * sum + count * errors.of_freedom[0]);
         }
-        count as f64 * errors.constant - 0.5 * (nu + 1.0) * sum
+        count * errors.constant - 0.5 * (nu + 1.0) * sum
     }
 
-    /// Adds to `out` `scale` times the product of `v` with the Hessian of the log likelihood of the data `at(0), .., at(count - 1)`.
-    fn add_hessian_vector(
-        &self,
-        count: usize,
-        at: impl Fn(usize) -> usize,
-        scale: f64,
-        z: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-    ) {
+    /// Number of these rows, or of all.
+    fn count(&self, rows: Option<&[usize]>) -> f64 {
+        rows.map_or(self.y.len(), <[usize]>::len) as f64
+    }
+
+    /// Adds to `out` `scale` times the product of `v` with the Hessian of the log likelihood of some rows, or of all.
+    fn add_hessian_vector(&self, rows: Option<&[usize]>, scale: f64, z: &[f64], v: &[f64], out: &mut [f64]) {
         let Some((errors, slope)) = self.errors(z) else {
             return;
         };
@@ -164,9 +155,9 @@ impl StudentRegression {
         };
         let (of_weights, of_noise) = out.split_at_mut(d);
         let (mut by_scale, mut by_freedom, mut first_order) = (0.0, 0.0, 0.0);
-        sweep(&self.x, count, &at, [&z[..d], &v[..d]], Some(of_weights), |first, [products, along]| {
+        sweep(&self.x, rows, [&z[..d], &v[..d]], Some(of_weights), |first, [products, along]| {
             for (b, (t, along)) in products.iter_mut().zip(along).enumerate() {
-                let e = (self.y[at(first + b)] - *t) * errors.rate;
+                let e = (self.y[row_at(rows, first + b)] - *t) * errors.rate;
                 let term = errors.term(e);
                 *t = scale * (term.tt * *along + term.t_scale * v_scale + term.t_freedom * v_freedom);
                 if self.known.is_none() {
@@ -180,7 +171,7 @@ impl StudentRegression {
             }
         });
         if let [of_scale, of_freedom] = of_noise {
-            let [constant, bend] = errors.of_freedom.map(|of_one| count as f64 * of_one);
+            let [constant, bend] = errors.of_freedom.map(|of_one| self.count(rows) * of_one);
             *of_scale += scale * by_scale;
             *of_freedom += scale * slope * (by_freedom + bend * v_freedom);
             // The second derivative of nu in its logarithm is its first.
@@ -196,7 +187,7 @@ impl LogDensity for StudentRegression {
 
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
-        decided(self.prior(z) + self.likelihood(self.y.len(), |i| i, z, None), z)
+        decided(self.prior(z) + self.likelihood(None, z, None), z)
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -213,7 +204,7 @@ impl Gradient for StudentRegression {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
         self.write_prior_slope(z, gradient);
-        let likelihood = self.likelihood(self.y.len(), |i| i, z, Some((1.0, &mut *gradient)));
+        let likelihood = self.likelihood(None, z, Some((1.0, &mut *gradient)));
         decided_with(self.prior(z) + likelihood, z, gradient)
     }
 }
@@ -221,7 +212,7 @@ impl Gradient for StudentRegression {
 impl Curvature for StudentRegression {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
         self.write_prior_slope(v, out);
-        self.add_hessian_vector(self.y.len(), |i| i, 1.0, z, v, out);
+        self.add_hessian_vector(None, 1.0, z, v, out);
     }
 }
 
@@ -235,7 +226,7 @@ impl Separable for StudentRegression {
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        self.likelihood(rows.len(), |b| rows[b], z, None)
+        self.likelihood(Some(rows), z, None)
     }
 }
 
@@ -253,7 +244,7 @@ impl Subsampled for StudentRegression {
         gradient: &mut [f64],
         _: &mut [f64],
     ) -> f64 {
-        self.likelihood(rows.len(), |b| rows[b], z, Some((scale, gradient)))
+        self.likelihood(Some(rows), z, Some((scale, gradient)))
     }
 
     fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
@@ -269,7 +260,7 @@ impl Subsampled for StudentRegression {
         out: &mut [f64],
         _: &mut [f64],
     ) {
-        self.add_hessian_vector(rows.len(), |b| rows[b], scale, z, v, out);
+        self.add_hessian_vector(Some(rows), scale, z, v, out);
     }
 }
 
@@ -388,9 +379,6 @@ impl LocalRobustRegression {
     }
 
     /// The log joint density of local variable and datum `row` at theta.
-    ///
-    /// # Panics
-    /// If there is no such row, or theta has another length.
     pub fn term(&self, row: usize, theta: &[f64]) -> LocalTerm {
         let (weights, log_scale) = theta.split_at(self.x.columns());
         let residual = self.y[row] - numeric::dot(self.x.row(row), weights);
@@ -406,9 +394,6 @@ impl LocalRobustRegression {
     ///
     /// `of_square` may be the sum over many points `w` of what [`LocalTerm::of_square`] gives, and over the steps of a chain that
     /// follows [`LocalTerm::slope`].
-    ///
-    /// # Panics
-    /// If there is no such row, or theta or the gradient has another length.
     pub fn add_theta_gradient(
         &self,
         row: usize,

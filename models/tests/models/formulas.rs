@@ -231,17 +231,6 @@ fn regressions_are_nowhere_nan() {
 }
 
 #[test]
-fn published_dimensions() {
-    let neural = |d| NeuralRegression::new(features(2, d).as_ref(), &[0.0, 1.0], 50).unwrap().dim();
-    assert_eq!([6, 8, 5, 11, 13, 22, 128].map(neural), [403, 503, 353, 653, 753, 1203, 6503]);
-    let classification =
-        |(n, d)| GaussianProcessClassification::new(features(n, d).as_ref(), &labels(n)).unwrap().dim();
-    assert_eq!([(187, 60), (315, 34), (512, 30)].map(classification), [249, 351, 544]);
-    let robust = |(n, d)| RobustGaussianProcess::new(features(n, d).as_ref(), &vec![0.0; n]).unwrap().dim();
-    assert_eq!([(277, 6), (455, 13), (1352, 5)].map(robust), [287, 472, 1361]);
-}
-
-#[test]
 fn hierarchical_coordinates_have_names() {
     let target = HierarchicalLogistic::new(features(20, 2).as_ref(), &labels(20), ScalePrior::HalfNormal);
     let mut named = Named::default();

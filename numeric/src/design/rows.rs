@@ -64,9 +64,6 @@ impl<'a> RowsRef<'a> {
     }
 
     /// `out_b <- x_i' w` for the row `i = at(b)`.
-    ///
-    /// # Panics
-    /// If a row is not less than the number of rows.
     pub fn multiply_at(self, at: impl Fn(usize) -> usize, weights: &[f64], out: &mut [f64]) {
         assert_eq!(weights.len(), self.columns, "a weight per column of the matrix");
         self.known(&at, out.len());
@@ -74,9 +71,6 @@ impl<'a> RowsRef<'a> {
     }
 
     /// `out <- out + sum_b slopes_b x_i` for the rows `i = at(b)`.
-    ///
-    /// # Panics
-    /// If a row is not less than the number of rows.
     pub fn add_pull_back_at(self, at: impl Fn(usize) -> usize, slopes: &[f64], out: &mut [f64]) {
         assert_eq!(out.len(), self.columns, "a slope per column of the matrix");
         self.known(&at, slopes.len());

@@ -3,7 +3,7 @@
 //! `tests/data/*.csv`: bits of x, bits of the nearest double to f(x), and the remainder in thousandths of an ulp.
 //! `tests/data/README.md` contains the program that computed them.
 
-use mcsa_numeric::Backend;
+use mcsa_numeric::{Backend, scalar};
 
 struct Reference {
     x: f64,
@@ -90,17 +90,14 @@ macro_rules! accuracy {
 
 accuracy! {
     exp = Backend::exp, 1.25;
-    expm1 = Backend::expm1, 2.5;
     ln = Backend::ln, 1.0;
     ln_1p = Backend::ln_1p, 1.0;
     ln_1p_exp = Backend::ln_1p_exp, 2.0;
     sigmoid = Backend::sigmoid, 2.0;
-    ln_gamma = |_, x| mcsa_numeric::ln_gamma(x), 5.0;
-    digamma = |_, x| mcsa_numeric::digamma(x), 4.0;
+    ln_gamma = |_, x| x.iter_mut().for_each(|x| *x = scalar::ln_gamma(*x)), 5.0;
+    digamma = |_, x| x.iter_mut().for_each(|x| *x = scalar::digamma(*x)), 4.0;
     tanh = Backend::tanh, 3.0;
-    erf = Backend::erf, 2.0;
     erfc = Backend::erfc, 4.0;
-    erfcx = Backend::erfcx, 3.0;
     log_ndtr = Backend::log_ndtr, 4.0;
     ndtr_hazard = Backend::ndtr_hazard, 4.0;
     ln_expm1 = Backend::ln_expm1, 3.5;

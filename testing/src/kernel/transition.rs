@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    ChainState, Columns, Error, Kernel, LogDensity, Proposal, Record, Script, Stream, same_length,
+    ChainState, Columns, Error, Kernel, LogDensity, Proposal, Record, Stream, each_branch, same_length,
 };
 
 use super::finite::{normalised, position};
@@ -147,31 +147,6 @@ pub fn transition_matrix_along<P: LogDensity + ?Sized, K: Kernel<P>>(
         found.cloud_moments.push(moments);
     }
     Ok(found)
-}
-
-/// Calls `take` with the probability and the outcome of every branch; returns the number of branches.
-fn each_branch<T>(
-    lanes: usize,
-    limit: usize,
-    mut run: impl FnMut(&mut [Stream]) -> T,
-    mut take: impl FnMut(f64, T) -> Result<(), Error>,
-) -> Result<usize, Error> {
-    let mut script = Script::new();
-    let mut streams = script.streams(lanes);
-    for branch in 1.. {
-        let outcome = run(&mut streams);
-        let probability = script.probability();
-        // A fault of the script is reported before the result of the faulty run.
-        let more = script.advance()?;
-        take(probability, outcome)?;
-        if !more {
-            return Ok(branch);
-        }
-        if branch == limit {
-            break;
-        }
-    }
-    Err(Error::Script { reason: "more branches than the limit" })
 }
 
 fn joint_state<S: ChainState>(state: &S, atoms: MatRef<'_, f64>) -> Result<usize, Error> {
