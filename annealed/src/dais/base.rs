@@ -1,11 +1,9 @@
 //! Gaussian base of an annealed path.
 
 use mcsa_core::{numeric, one};
+use mcsa_models::support::HALF_LOG_TAU;
 use mcsa_numeric::linear::packed::{self, AddOuters, MultiplyAdd, Solve};
 use mcsa_numeric::linear::standard;
-
-/// `ln sqrt(2 pi)`.
-const LN_ROOT_TAU: f64 = 0.918_938_533_204_672_7;
 
 /// Form of the scale of a base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +50,7 @@ impl View<'_> {
 
     /// `log q(mean + L eps)`, with the arithmetic of the families. `logs` is scratch memory of length d.
     pub(super) fn log_density(&self, eps: &[f64], logs: &mut [f64]) -> f64 {
-        let peak = -(standard::sum_of_logs(self.scales, logs) + self.mean.len() as f64 * LN_ROOT_TAU);
+        let peak = -(standard::sum_of_logs(self.scales, logs) + self.mean.len() as f64 * HALF_LOG_TAU);
         let mut squares = [0.0];
         match self.shape {
             Shape::Diagonal => numeric::sums_squares(one(eps), &mut squares),

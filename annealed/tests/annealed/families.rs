@@ -7,7 +7,7 @@ use mcsa_annealed::surrogate::{
     LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate, QuadraticSurrogate,
 };
 use mcsa_annealed::{InducingCoordinates, LocalMinibatch, SparseGaussianProcess, SparseSurrogate, Surrogate};
-use mcsa_core::{Family, Gradient, LogDensity, Minibatch, Parametric, Pushforward, Seed, batch, batch_mut};
+use mcsa_core::{Family, Gradient, Parametric, Pushforward, Seed, batch, batch_mut};
 use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};
 use mcsa_models::{LocalRobustRegression, LogisticRegression};
 use mcsa_testing::family::{Case, check_pushforward, push_allocates_nothing};

@@ -30,11 +30,6 @@ const SPREAD: f64 = 0.1;
 /// are a `ws`, or a `W` of a unit's own coordinate, beyond 100 in absolute value, and any `W` beyond 1e100.
 ///
 /// Parameters: for each layer of the network `[W row by row; ws; b]`, and `p` if there is a gate.
-///
-/// ```
-/// use mcsa_families::BlockNeural;
-/// assert_eq!(BlockNeural::default().hidden, [8, 8]);
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BlockNeural {

@@ -337,7 +337,7 @@ impl<F: Pushforward> Pushforward for Altered<F> {
         work: &mut [f64],
     ) {
         let none = vec![0.0; if self.by == ForgottenTerm { weights.len() } else { 0 }];
-        let weights = if self.by == ForgottenTerm { &none } else { weights };
+        let weights = if self.by == ForgottenTerm { &none[..] } else { weights };
         self.sum(params, gradient, |sum| {
             self.family.add_push_gradients(params, noise, cotangents, weights, sum, work);
         });

@@ -1,7 +1,7 @@
 //! Closed forms compared with quadrature, with each other, and with calculations by hand.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, Family, Parametric, Reparameterised, Seed, batch_mut, one};
+use mcsa_core::{Family, Parametric, Reparameterised};
 use mcsa_families::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal, kl_gaussian};
 use proptest::prelude::*;
 
@@ -142,25 +142,6 @@ fn the_triangle_is_packed_as_documented() {
     assert_eq!([factor[(0, 0)], factor[(1, 1)], factor[(2, 2)]], [0.1, 0.2, 0.3].map(f64::exp));
     assert_eq!(factor[(0, 1)], 0.0);
     assert_eq!(q.mean(&params), [1.0, 2.0, 3.0]);
-}
-
-/// `log q(t(eps)) = log q(m) - |eps|^2 / 2` if the noise has the dimension of the point.
-#[test]
-fn noise_is_whitened() {
-    fn check<F: Reparameterised>(q: &F) {
-        let (dim, params) = (q.dim(), (0..q.num_params()).map(|k| 2.0 * (k as f64 * 1.7).sin()));
-        let (params, mut work) = (params.collect::<Vec<f64>>(), vec![f64::NAN; q.work_len(1)]);
-        let (mut eps, mut z) = (vec![0.0; dim], vec![0.0; dim]);
-        q.sample_noise_into(&mut [Seed::new(7).stream(0, 0)], batch_mut(&mut eps, dim, 1));
-        q.transport(&params, one(&eps), batch_mut(&mut z, dim, 1), &mut work);
-        let expected = log_prob(q, &params, &params[..dim]) - 0.5 * eps.iter().map(|x| x * x).sum::<f64>();
-        let found = log_prob(q, &params, &z);
-        assert!((found - expected).abs() <= 1e-9 * (1.0 + expected.abs()), "{found} {expected}");
-    }
-    for (dim, link) in (0..6).flat_map(|dim| [(dim, Link::Softplus), (dim, Link::Exp)]) {
-        check(&MeanField::new(dim).with_link(link));
-        check(&FullRank::new(dim).with_link(link));
-    }
 }
 
 proptest! {
