@@ -7,7 +7,7 @@ use mcsa_annealed::surrogate::QuadraticSurrogate;
 use mcsa_annealed::{
     InducingCoordinates, LocalMinibatch, Minibatched, SparseGaussianProcess, SparseSurrogate,
 };
-use mcsa_core::{Error, Estimator, LogDensity, Optimizer, Parametric, Seed, from_fn};
+use mcsa_core::{Error, Estimator, LogDensity, Optimizer, Seed, from_fn};
 use mcsa_estimators::{Ascent, Draws, Elbo, ElboInfo, FlowElbo, Outcome, Run};
 use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};
 use mcsa_models::{Gaussian, LocalRobustRegression, LogisticRegression};
