@@ -118,7 +118,7 @@ fn spread(name: &'static str, value: f64) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::{FullRank, LowRank, MeanField};
-    use mcsa_core::{Parametric, Seed};
+    use mcsa_core::Seed;
 
     fn stream() -> Stream {
         Seed::new(3).stream(0, 0)
