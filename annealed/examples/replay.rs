@@ -25,9 +25,10 @@
 
 use faer::{Mat, MatRef};
 use mcsa_annealed::Surrogate;
-use mcsa_annealed::dais::{Base, Dais, DaisGradient, Mass, Shape};
+use mcsa_annealed::dais::{Dais, DaisGradient, Mass, Shape};
 use mcsa_annealed::surrogate::{LogisticSurrogate, QuadraticSurrogate};
 use mcsa_core::{Error, Gradient, LogDensity, Minibatch, StepSizes, Subsampled, numeric::dot};
+use mcsa_families::Normal;
 use mcsa_models::{LinearRegression, LogisticRegression};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -233,13 +234,23 @@ impl Question {
     }
 
     fn dais(&self) -> Result<Dais, Error> {
-        let Self { case, params, .. } = self;
-        let (shape, scale) = match case.base {
-            BaseForm::Mf => (Shape::Diagonal, needed("params.sigma", &params.sigma)?.clone()),
-            BaseForm::Mvn => (Shape::Lower, needed("params.L", &params.factor)?.concat()),
+        let Self { problem, case, params } = self;
+        let d = problem.dim;
+        let (shape, factor) = match case.base {
+            BaseForm::Mf => {
+                let scales = needed("params.sigma", &params.sigma)?;
+                length("params.sigma", scales, d)?;
+                (Shape::Diagonal, Mat::from_fn(d, d, |i, k| if i == k { scales[i] } else { 0.0 }))
+            }
+            BaseForm::Mvn => (Shape::Lower, matrix("params.L", needed("params.L", &params.factor)?, d, d)?),
         };
+        if (0..d).any(|k| (0..k).any(|i| factor[(i, k)] != 0.0)) {
+            return Err(Error::invalid("params.L: expected zero above the diagonal"));
+        }
+        let base = Normal::from_factor(params.mu.clone(), factor).map_err(|error| error.within("params"))?;
         let dais = Dais {
-            base: Base::new(params.mu.clone(), shape, scale).map_err(|error| error.within("params"))?,
+            base,
+            shape,
             step_size: params.eta0,
             kappa: params.kappa,
             longest: case.eta_max,

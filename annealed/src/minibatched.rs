@@ -19,23 +19,6 @@ use crate::{LocalMinibatch, SparseGaussianProcess};
 /// The estimate of the bound and of its gradient stays unbiased (SL-DAIS, Sec. 2). `elbo` is [`Elbo`](mcsa_estimators::Elbo), or
 /// [`FlowElbo`] for flows and annealed families. All its draws share the minibatch. Local parameters of data outside the minibatch have
 /// derivative zero in that step; an optimiser with momentum moves them on (SL-DAIS, App. A).
-///
-/// ```
-/// use mcsa_core::Seed;
-/// use mcsa_annealed::Minibatched;
-/// use mcsa_estimators::{Ascent, Elbo};
-/// use mcsa_families::FullRank;
-/// use mcsa_models::LogisticRegression;
-/// use mcsa_optim::Adam;
-/// let x = faer::Mat::from_fn(1000, 2, |i, k| if k == 0 { 1.0 } else { (i % 7) as f64 - 3.0 });
-/// let y: Vec<f64> = (0..1000).map(|i| f64::from(u8::from(i % 7 > 2))).collect();
-/// let (target, family) = (LogisticRegression::new(x.as_ref(), &y, 1.0)?, FullRank::new(2));
-/// let (estimator, optimizer) = (Minibatched::new(50, Elbo::closed(1)), Adam::new(0.01)?);
-/// let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(1) };
-/// let mut fit = ascent.start(vec![0.0; 5])?;
-/// ascent.run(&mut fit, 100)?;
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Minibatched<E> {

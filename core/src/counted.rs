@@ -203,13 +203,6 @@ forward! {
         fn sample_into(
             params: &[f64], lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64], work: &mut [f64]
         ) [Sample: z.ncols()];
-        fn sample_members_into(
-            members: &[f64],
-            pick: &mut dyn FnMut(&mut Stream) -> usize,
-            lanes: &mut [Stream],
-            z: MatMut<'_, f64>,
-            work: &mut [f64]
-        ) -> bool [if Sample: z.ncols()];
         fn add_scores(
             params: &[f64], z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64], work: &mut [f64]
         ) [Score: z.ncols()];

@@ -79,21 +79,6 @@ pub trait Family: Parametric {
         work: &mut [f64],
     );
 
-    /// Draws columns of `z` from several members of the family, without densities: `pick` chooses the member of a column from its stream
-    /// before the column is drawn, and the parameters of member k are the k-th part of `members`. The points are those of
-    /// [`sample_into`](Family::sample_into) for one column after the other. `false`, and nothing is drawn, if the family has no faster
-    /// way than that; `work` as for a batch of these columns.
-    fn sample_members_into(
-        &self,
-        _members: &[f64],
-        _pick: &mut dyn FnMut(&mut Stream) -> usize,
-        _lanes: &mut [Stream],
-        _z: MatMut<'_, f64>,
-        _work: &mut [f64],
-    ) -> bool {
-        false
-    }
-
     /// Replaces `z` by its antithetic point `2 m - z`, its mirror image in the centre `m` of `q_lambda`, and returns true.
     ///
     /// The mirror image has the same density as `z`; that of a draw is again a draw from `q_lambda`. A family without this symmetry

@@ -3,7 +3,7 @@
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{
     Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, batch, batch_mut,
-    borrow, each_column, numeric, same_length,
+    borrow, numeric, same_length,
 };
 use mcsa_numeric::linear::few::{Place, Whiten};
 use mcsa_numeric::linear::packed::{AddOuters, MultiplyAdd, Solve, start};
@@ -271,9 +271,6 @@ impl<L: Law> LocationScale<Triangle, L> {
     }
 }
 
-/// Number of draws from one member that are placed together, `m + L eps`; a smaller batch than two of these is drawn one by one.
-const PLACED: usize = 16;
-
 impl<L: Law> Family for LocationScale<Triangle, L> {
     fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
@@ -306,52 +303,6 @@ impl<L: Law> Family for LocationScale<Triangle, L> {
         at.place(scales, eps, z, work);
         law.falls(self.dim, log_q);
         log_q.iter_mut().for_each(|log_q| *log_q = log_normalizer - 0.5 * *log_q);
-    }
-
-    /// The noise of all columns is drawn first, in their order.
-    fn sample_members_into(
-        &self,
-        members: &[f64],
-        pick: &mut dyn FnMut(&mut Stream) -> usize,
-        lanes: &mut [Stream],
-        mut z: MatMut<'_, f64>,
-        mut work: &mut [f64],
-    ) -> bool {
-        let (dim, columns) = (self.dim, z.ncols());
-        assert_eq!(z.nrows(), dim, "a point has the dimension of the family");
-        if dim == 0 || columns < 2 * PLACED {
-            return false;
-        }
-        let member = |k: usize| self.placed(&members[k * self.num_params()..][..self.num_params()]);
-        let picked = borrow(&mut work, columns);
-        each_column(lanes, z.as_mut(), |lane, j, eps| {
-            let k = pick(lane);
-            picked[j] = k as f64;
-            member(k).1.draw(lane, eps);
-        });
-        let [eps, places] = [(); 2].map(|()| borrow(&mut work, PLACED * dim));
-        for k in 0..members.len() / self.num_params() {
-            let ((at, _), mut work) = (member(k), &mut *work);
-            let Scales { scales, .. } = at.diagonal(&mut work);
-            let mut own = (0..columns).filter(|&j| picked[j] == k as f64);
-            loop {
-                let (mut group, mut count) = ([0; PLACED], 0);
-                for (j, eps) in own.by_ref().take(PLACED).zip(eps.chunks_exact_mut(dim)) {
-                    eps.copy_from_slice(z.column_mut(j));
-                    group[count] = j;
-                    count += 1;
-                }
-                if count == 0 {
-                    break;
-                }
-                let placed = batch_mut(&mut places[..count * dim], dim, count);
-                at.place(scales, &eps[..count * dim], placed, work);
-                for (&j, place) in group[..count].iter().zip(places.chunks_exact(dim)) {
-                    z.column_mut(j).copy_from_slice(place);
-                }
-            }
-        }
-        true
     }
 
     fn add_scores(

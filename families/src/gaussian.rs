@@ -22,7 +22,7 @@ pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 /// assert!((kl_gaussian(&target, &best)? + 0.8_f64.ln()).abs() < 1e-12);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Normal {
     mean: Vec<f64>,
     factor: Mat<f64>,

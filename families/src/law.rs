@@ -60,13 +60,6 @@ pub(crate) mod sealed {
 pub struct Gauss;
 
 /// Constant degrees of freedom.
-///
-/// ```
-/// use mcsa_families::Fixed;
-/// assert_eq!(Fixed::new(4.0)?.value(), 4.0);
-/// assert!(Fixed::new(0.0).is_err());
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fixed(f64);
 

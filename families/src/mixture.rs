@@ -2,8 +2,7 @@
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    ColumnsMut, Error, Family, Parametric, Stream, all_finite, at_least_one, batch_mut, borrow, numeric,
-    positive, same_length,
+    Error, Family, Parametric, Stream, all_finite, at_least_one, borrow, numeric, positive, same_length,
 };
 
 use crate::MomentMatched;
@@ -178,24 +177,19 @@ impl<F: Family> Family for Mixture<F> {
         log_q: &mut [f64],
         mut work: &mut [f64],
     ) {
-        let (dim, columns) = (z.nrows(), z.ncols());
+        let columns = z.ncols();
         assert_eq!(columns, log_q.len(), "a density per column");
         if columns == 0 {
             return;
         }
-        let (logits, members) = params.split_at(self.components);
-        // Logits are finite, so there is a choice.
-        let mut pick = |lane: &mut Stream| lane.choose(logits).unwrap_or(0);
-        if !self.component.sample_members_into(members, &mut pick, lanes, z.as_mut(), work) {
-            assert!(columns.is_multiple_of(lanes.len()), "lanes divide the columns");
-            let per_lane = columns / lanes.len();
-            for j in 0..columns {
-                let lane = &mut lanes[j / per_lane..][..1];
-                let part = self.part(params, pick(&mut lane[0]));
-                let mut whole = z.as_mut();
-                let column = batch_mut(whole.column_mut(j), dim, 1);
-                self.component.sample_into(part, lane, column, &mut log_q[j..=j], work);
-            }
+        assert!(columns.is_multiple_of(lanes.len()), "lanes divide the columns");
+        let per_lane = columns / lanes.len();
+        for j in 0..columns {
+            let lane = &mut lanes[j / per_lane..][..1];
+            // Logits are finite, so there is a choice.
+            let part = self.part(params, lane[0].choose(&params[..self.components]).unwrap_or(0));
+            let column = z.as_mut().subcols_mut(j, 1);
+            self.component.sample_into(part, lane, column, &mut log_q[j..=j], work);
         }
         let parts = borrow(&mut work, self.components * columns);
         self.log_parts(params, z.as_ref(), parts, log_q, work);

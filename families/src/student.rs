@@ -302,9 +302,6 @@ mod student_tests {
         let (student, mut stream) = (Student::new(LEAST_DOF), Seed::new(8).stream(0, 0));
         assert!((0..100_000).all(|_| student.draw(&mut stream).is_finite()));
         assert!(2.0_f64.powf(-53.0 * 2.0 / LEAST_DOF) > 0.0);
-        for dof in [0.0, 0.09, f64::NAN, f64::INFINITY, -1.0] {
-            assert!(check_dof(dof).is_err());
-        }
     }
 
     /// `rand_distr` does not promise stable values; a change of its gamma sampler is value-breaking, and this test detects it.

@@ -8,10 +8,10 @@ use mcsa_core::{
     each_column, numeric, positive, same_length,
 };
 
-use super::base::{self, Base, Shape, unpacked};
+use super::base::{self, Shape};
 use super::chain::{Bars, Chain, Mass, Noise, Slope, Tape};
 use super::fixed::Dais;
-use mcsa_families::{FullRank, Link, MeanField};
+use mcsa_families::{FullRank, GaussianFamily, Link, MeanField};
 use mcsa_numeric::linear::packed;
 
 /// Largest `|logit gamma|`: nearer to 1 the derivative of the refresh overflows.
@@ -90,14 +90,15 @@ impl<S: Surrogate> Annealed<S> {
         self.check(params)?;
         let (layout, mut memory) = (self.layout(), vec![0.0; self.layout().constrained_len()]);
         let mut memory = &mut memory[..];
-        let Chain { base, step_size, kappa, longest, gamma, betas, .. } =
+        let Chain { step_size, kappa, longest, gamma, betas, .. } =
             self.constrained(params, &mut memory).chain;
-        let scale = match self.shape {
-            Shape::Diagonal => base.scales.to_vec(),
-            Shape::Lower => unpacked(layout.dim, base.scales, base.triangle),
-        };
+        let base = &params[..layout.base];
         Ok(Dais {
-            base: Base::new(base.mean.to_vec(), self.shape, scale)?,
+            base: match self.shape {
+                Shape::Diagonal => MeanField::new(layout.dim).with_link(Link::Exp).moments(base)?,
+                Shape::Lower => FullRank::new(layout.dim).with_link(Link::Exp).moments(base)?,
+            },
+            shape: self.shape,
             step_size,
             kappa,
             longest,

@@ -1,89 +1,17 @@
 //! Gaussian base of an annealed path.
 
-use faer::Mat;
-use mcsa_core::{Error, numeric, one, same_length};
-
+use mcsa_core::{numeric, one};
+use mcsa_models::support::HALF_LOG_TAU;
 use mcsa_numeric::linear::packed::{self, AddOuters, MultiplyAdd, Solve};
 use mcsa_numeric::linear::standard;
 
-/// `ln sqrt(2 pi)`.
-const LN_ROOT_TAU: f64 = 0.918_938_533_204_672_7;
-
-/// Form of the scale of a [`Base`].
+/// Form of the scale of a base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// d standard deviations: the mean-field base.
     Diagonal,
     /// Lower-triangular factor L of the covariance `L L^T`: the full-rank base.
     Lower,
-}
-
-/// Gaussian `N(mean, L L^T)` that draws the first point of a path, `z_0 = mean + L eps`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Base {
-    pub(super) mean: Vec<f64>,
-    pub(super) shape: Shape,
-    pub(super) scale: Vec<f64>,
-}
-
-impl Base {
-    /// Base with a diagonal `scale` of d entries, or a lower-triangular one of d rows of d entries.
-    ///
-    /// # Errors
-    /// If lengths differ, an entry is not finite, the diagonal is not positive or an entry above it is not zero.
-    pub fn new(mean: Vec<f64>, shape: Shape, scale: Vec<f64>) -> Result<Self, Error> {
-        let d = mean.len();
-        if d == 0 {
-            return Err(Error::invalid("the base has dimension 0"));
-        }
-        same_length("scale of the base", if shape == Shape::Diagonal { d } else { d * d }, scale.len())?;
-        if let Some(&x) = mean.iter().find(|x| !x.is_finite()) {
-            return Err(Error::parameter("mean of the base", x, "finite"));
-        }
-        for (k, &x) in scale.iter().enumerate() {
-            let (row, column) = if shape == Shape::Diagonal { (k, k) } else { (k / d, k % d) };
-            let (right, expected) = match row.cmp(&column) {
-                std::cmp::Ordering::Less => (x == 0.0, "zero above the diagonal"),
-                std::cmp::Ordering::Equal => (x > 0.0 && x.is_finite(), "positive and finite"),
-                std::cmp::Ordering::Greater => (x.is_finite(), "finite"),
-            };
-            if !right {
-                return Err(Error::parameter("scale of the base", x, expected));
-            }
-        }
-        Ok(Self { mean, shape, scale })
-    }
-
-    /// The mean.
-    pub fn mean(&self) -> &[f64] {
-        &self.mean
-    }
-
-    /// The covariance `L L^T`.
-    pub fn covariance(&self) -> Mat<f64> {
-        let d = self.mean.len();
-        let factor = Mat::from_fn(d, d, |i, k| match self.shape {
-            Shape::Lower => self.scale[i * d + k],
-            Shape::Diagonal if i == k => self.scale[i],
-            Shape::Diagonal => 0.0,
-        });
-        &factor * factor.transpose()
-    }
-
-    /// Diagonal of the scale.
-    pub(super) fn diagonal(&self) -> Vec<f64> {
-        let stride = if self.shape == Shape::Diagonal { 1 } else { self.mean.len() + 1 };
-        self.scale.iter().step_by(stride).copied().collect()
-    }
-
-    /// The scale, packed column by column; empty if it is diagonal.
-    pub(super) fn triangle(&self) -> Vec<f64> {
-        let d = self.mean.len();
-        match self.shape {
-            Shape::Diagonal => Vec::new(),
-            Shape::Lower => (0..d).flat_map(|k| (k..d).map(move |i| self.scale[i * d + k])).collect(),
-        }
-    }
 }
 
 /// View of a base: its mean, its scales on the diagonal with their reciprocals, and a packed triangle whose diagonal is not read.
@@ -122,7 +50,7 @@ impl View<'_> {
 
     /// `log q(mean + L eps)`, with the arithmetic of the families. `logs` is scratch memory of length d.
     pub(super) fn log_density(&self, eps: &[f64], logs: &mut [f64]) -> f64 {
-        let peak = -(standard::sum_of_logs(self.scales, logs) + self.mean.len() as f64 * LN_ROOT_TAU);
+        let peak = -(standard::sum_of_logs(self.scales, logs) + self.mean.len() as f64 * HALF_LOG_TAU);
         let mut squares = [0.0];
         match self.shape {
             Shape::Diagonal => numeric::sums_squares(one(eps), &mut squares),

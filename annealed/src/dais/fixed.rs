@@ -2,9 +2,10 @@
 
 use crate::Surrogate;
 
-use mcsa_core::{Error, StepSizes, same_length};
+use mcsa_core::{Error, StepSizes, at_least_one, same_length};
+use mcsa_families::Normal;
 
-use super::base::{self, Base, Shape, unpacked};
+use super::base::{self, Shape, unpacked};
 use super::chain::{Bars, Chain, Mass, Noise, Tape};
 
 /// Differentiable annealed importance sampling with K steps, at given parameters.
@@ -28,7 +29,9 @@ use super::chain::{Bars, Chain, Mass, Noise, Tape};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dais {
     /// Law of `z_0`.
-    pub base: Base,
+    pub base: Normal,
+    /// Form of the base; if it is diagonal, the factor of the base is read on its diagonal alone.
+    pub shape: Shape,
     /// `eta_0`, the step size before annealing.
     pub step_size: f64,
     /// `kappa`, the change of the step size with the temperature.
@@ -66,7 +69,7 @@ impl DaisPath {
 pub struct DaisGradient {
     /// Mean of the base.
     pub mean: Vec<f64>,
-    /// Scale of the base, shaped as in the base; zero above the diagonal.
+    /// Scale of the base: its diagonal, or the factor row by row, zero above the diagonal.
     pub scale: Vec<f64>,
     /// Step size `eta_0`.
     pub step_size: f64,
@@ -90,7 +93,7 @@ impl Dais {
 
     /// Dimension of z.
     pub fn dim(&self) -> usize {
-        self.base.mean.len()
+        self.base.dim()
     }
 
     /// Number of normal numbers of a path: `eps` (d), then `nu` (K rows of d), then those of the surrogate.
@@ -104,6 +107,7 @@ impl Dais {
     /// If a parameter is out of its range; it is named. That the last temperature is 1 is not required, since its derivative
     /// is that of a free number.
     pub fn check(&self) -> Result<(), Error> {
+        at_least_one("dimension of the base", self.dim())?;
         same_length("mass", self.dim(), self.mass.len())?;
         let positive = |name, x: f64| (name, x, x > 0.0 && x.is_finite(), "positive and finite");
         let finite = |name, x: f64| (name, x, x.is_finite(), "finite");
@@ -198,7 +202,7 @@ impl Dais {
                 deviation[i] * self.law.slope(self.mass[i]) - inverse_mass[i] * (inverse * inverse)
             });
             let mass = mass.collect();
-            let scale = match self.base.shape {
+            let scale = match self.shape {
                 Shape::Diagonal => scales,
                 Shape::Lower => unpacked(d, &scales, &triangle),
             };
@@ -208,16 +212,19 @@ impl Dais {
 
     /// Calls `f` with the chain, in whose numbers all that follows from the parameters is computed.
     fn with_chain<T>(&self, f: impl FnOnce(&Chain<'_>) -> T) -> T {
-        let scales = self.base.diagonal();
+        let (d, factor) = (self.dim(), self.base.factor());
+        let scales: Vec<f64> = (0..d).map(|i| factor[(i, i)]).collect();
+        let packed = (0..d).flat_map(|k| (k..d).map(move |i| factor[(i, k)]));
+        let triangle: Vec<f64> = packed.filter(|_| self.shape == Shape::Lower).collect();
         let inverse: Vec<f64> = scales.iter().map(|scale| 1.0 / scale).collect();
         let deviation: Vec<f64> = self.mass.iter().map(|&mass| self.law.deviation(mass)).collect();
         f(&Chain {
             base: base::View {
-                shape: self.base.shape,
-                mean: &self.base.mean,
+                shape: self.shape,
+                mean: self.base.mean(),
                 scales: &scales,
                 inverse: &inverse,
-                triangle: &self.base.triangle(),
+                triangle: &triangle,
             },
             step_size: self.step_size,
             kappa: self.kappa,

@@ -14,7 +14,7 @@ mod fixed;
 mod semi;
 
 pub use annealed::Annealed;
-pub use base::{Base, Shape};
+pub use base::Shape;
 pub use chain::{Mass, Slope};
 pub use fixed::{Dais, DaisGradient, DaisPath};
 pub use semi::{SemiAnnealed, SemiPart};

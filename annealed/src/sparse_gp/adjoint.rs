@@ -56,9 +56,7 @@ impl SparsePosterior<'_> {
         let [p, q, sum_a, sum_b, row, weighted] = [(); 6].map(|()| borrow(&mut work, m));
         let (k_bar, product) = (borrow(&mut work, m * m), borrow(&mut work, m * m));
         let points = borrow(&mut work, m * d);
-        let mut bars = Bars { a, b, v, noise: [0.0; 2] };
-        let value = self.likelihood_bars(x, batch, z, &mut bars);
-        let Bars { a, b, v, noise } = bars;
+        let (value, noise) = self.likelihood_bars(x, batch, z, [&mut *a, &mut *b, &mut *v]);
         self.prior_direction(z, p, row);
         q.fill(0.0);
         if let Some(x) = x {
@@ -69,10 +67,9 @@ impl SparsePosterior<'_> {
             self.basis().add_pull_back_at(&batch.at, bar, sum);
         }
         self.outer_products(&batch.at, v, k_bar);
-        let parts = Parts { z, x, p, q, sum_a, sum_b };
         match self.is_whitened() {
-            true => self.whitened_bar(&parts, k_bar, product, row),
-            false => self.plain_bar(&parts, weight, k_bar, row, weighted),
+            true => self.whitened_bar(z, x, [&*sum_a, &*sum_b], k_bar, product, row),
+            false => self.plain_bar(x.is_some(), weight, [&*p, &*q, &*sum_a, &*sum_b], k_bar, row, weighted),
         }
         let kernel =
             Kernel { log_amplitude: self.theta[0], rates: self.memory.rates, scaled: self.memory.scaled };
@@ -106,18 +103,19 @@ impl SparsePosterior<'_> {
         value
     }
 
-    /// Writes the bars of the means, the variances and the noise; returns the sum of the log likelihoods.
+    /// Writes the bars of means and variances, `A_n bar = a_n u + b_n x` and `v_n bar`; returns the sum of the log likelihoods, and the
+    /// bar of the noise.
     fn likelihood_bars(
         &self,
         x: Option<&[f64]>,
         batch: &Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64>,
         z: &[f64],
-        bars: &mut Bars<'_>,
-    ) -> f64 {
-        let (Batch { at, factor, .. }, Bars { a, b, v, noise }) = (batch, bars);
-        [&mut **a, &mut **b, &mut **v].into_iter().for_each(|bar| bar.fill(0.0));
-        let mut along = [0.0; BLOCK];
-        self.each_block(batch, true, z, |first, averages| {
+        [a, b, v]: [&mut [f64]; 3],
+    ) -> (f64, [f64; 2]) {
+        let Batch { at, factor, .. } = batch;
+        [&mut *a, &mut *b, &mut *v].into_iter().for_each(|bar| bar.fill(0.0));
+        let (mut along, mut noise) = ([0.0; BLOCK], [0.0; 2]);
+        let value = self.each_block(batch, true, z, |first, averages| {
             if let Some(x) = x {
                 self.basis().multiply_at(|b| at(first + b), x, &mut along[..averages.len()]);
             }
@@ -138,7 +136,8 @@ impl SparsePosterior<'_> {
                 v[n] = if self.memory.variances[at(n)] > LEAST { of_variance } else { 0.0 };
                 noise.iter_mut().zip(of_noise).for_each(|(noise, of_one)| *noise += of_one);
             }
-        })
+        });
+        (value, noise)
     }
 
     /// `out <- sum_n v_n A_n A_n'`, a few data at a time, which stay in the fastest memory.
@@ -156,23 +155,23 @@ impl SparsePosterior<'_> {
         }
     }
 
-    /// Completes `K bar` from `sum_n v_n bar A_n A_n'`.
+    /// Completes `K bar` from `sum_n v_n bar A_n A_n'`, of T if `is_along` a direction, else of S.
     fn plain_bar(
         &self,
-        parts: &Parts<'_>,
+        is_along: bool,
         weight: f64,
+        [p, q, sum_a, sum_b]: [&[f64]; 4],
         k_bar: &mut [f64],
         row: &mut [f64],
         column: &mut [f64],
     ) {
-        let Parts { x, p, q, sum_a, sum_b, .. } = *parts;
         let inverse = self.memory.inverse;
         for (i, k_bar) in k_bar.chunks_exact_mut(p.len()).enumerate() {
             for (j, bar) in k_bar.iter_mut().enumerate() {
                 *bar -= 0.5 * (p[i] * sum_a[j] + p[j] * sum_a[i] + q[i] * sum_b[j] + q[j] * sum_b[i]);
-                *bar += 0.5 * weight * if x.is_some() { p[i] * q[j] + p[j] * q[i] } else { p[i] * p[j] };
+                *bar += 0.5 * weight * if is_along { p[i] * q[j] + p[j] * q[i] } else { p[i] * p[j] };
             }
-            if x.is_none() {
+            if !is_along {
                 // Row i of K^-1 is that of L^-T L^-1.
                 column.iter_mut().enumerate().for_each(|(j, c)| *c = inverse.row(j)[i]);
                 row.fill(0.0);
@@ -183,8 +182,15 @@ impl SparsePosterior<'_> {
     }
 
     /// Completes `K bar` from `sum_n v_n bar W_n W_n'`.
-    fn whitened_bar(&self, parts: &Parts<'_>, k_bar: &mut [f64], product: &mut [f64], column: &mut [f64]) {
-        let Parts { z, x, sum_a, sum_b, .. } = *parts;
+    fn whitened_bar(
+        &self,
+        z: &[f64],
+        x: Option<&[f64]>,
+        [sum_a, sum_b]: [&[f64]; 2],
+        k_bar: &mut [f64],
+        product: &mut [f64],
+        column: &mut [f64],
+    ) {
         let (m, inverse) = (z.len(), self.memory.inverse);
         for i in 0..m {
             for j in 0..=i {
@@ -203,22 +209,4 @@ impl SparsePosterior<'_> {
             RowsRef::new(product, m).add_pull_back_at(|j| j, column, k_bar);
         }
     }
-}
-
-/// Bars of means and variances per datum, with `A_n bar = a_n u + b_n x`, and of the noise.
-struct Bars<'a> {
-    a: &'a mut [f64],
-    b: &'a mut [f64],
-    v: &'a mut [f64],
-    noise: [f64; 2],
-}
-
-/// Point, direction, and the sums that enter `K bar`.
-struct Parts<'a> {
-    z: &'a [f64],
-    x: Option<&'a [f64]>,
-    p: &'a [f64],
-    q: &'a [f64],
-    sum_a: &'a [f64],
-    sum_b: &'a [f64],
 }

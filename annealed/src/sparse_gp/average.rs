@@ -70,14 +70,6 @@ pub(super) struct Average {
     pub(super) slope_of_noise: [f64; 2],
 }
 
-/// Derivatives of `log p(y | f)` at one node, in `f`, in the noise, and mixed.
-struct Node {
-    slope: f64,
-    bend: f64,
-    of_noise: [f64; 2],
-    slope_of_noise: [f64; 2],
-}
-
 /// Likelihood with its noise, prepared for many data.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Prepared {
@@ -177,25 +169,23 @@ impl Prepared {
         }
     }
 
-    /// Derivatives at a node, from the argument, the slope and the logarithm there.
+    /// Derivatives of `log p(y | f)` at a node, in `f`, in the noise, and mixed, from the argument, the slope and the logarithm there.
     #[inline(always)]
-    fn node(self, sign: f64, point: f64, slope: f64, log: f64) -> Node {
+    fn node(self, sign: f64, point: f64, slope: f64, log: f64) -> Average {
         match self {
-            Self::Logistic => Node {
-                slope: sign * slope,
-                bend: -slope * (1.0 - slope),
-                of_noise: [0.0; 2],
-                slope_of_noise: [0.0; 2],
-            },
+            Self::Logistic => {
+                Average { slope: sign * slope, bend: -slope * (1.0 - slope), ..Average::default() }
+            }
             Self::Student(errors, excess) => {
                 let term = errors.term(point);
                 let ln_1p = (errors.constant - log) / (0.5 * (errors.freedom + 1.0));
                 let freedom = term.freedom - 0.5 * ln_1p + errors.of_freedom[0];
-                Node {
+                Average {
                     slope: term.t,
                     bend: term.tt,
                     of_noise: [term.scale, excess * freedom],
                     slope_of_noise: [term.t_scale, excess * term.t_freedom],
+                    ..Average::default()
                 }
             }
         }
@@ -206,7 +196,13 @@ impl Average {
     /// Derivatives from unnormalised responsibilities: `dl/dx` is the average of that of `log p`, and a second derivative that of
     /// `log p` plus the covariance of first ones.
     #[inline(always)]
-    fn differentiate(&mut self, shares: &[f64; NODES], total: f64, width: f64, node: impl Fn(usize) -> Node) {
+    fn differentiate(
+        &mut self,
+        shares: &[f64; NODES],
+        total: f64,
+        width: f64,
+        node: impl Fn(usize) -> Average,
+    ) {
         let over = 1.0 / total;
         for (q, share) in shares.iter().enumerate() {
             let (share, node) = (share * over, node(q));

@@ -23,19 +23,13 @@ use mcsa_numeric::vectorised;
 /// [`add_second`](Surrogate::add_second) costs two products alone.
 ///
 /// ```
-/// use mcsa_annealed::surrogate::{LogisticSurrogate, PathPoint, Surrogate};
+/// use mcsa_annealed::surrogate::LogisticSurrogate;
 /// use mcsa_core::Seed;
 /// let x = faer::Mat::from_fn(100, 2, |i, k| if k == 0 { 1.0 } else { i as f64 / 50.0 - 1.0 });
 /// let labels: Vec<f64> = (0..100).map(|i| f64::from(u8::from(i > 40))).collect();
 /// let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 10, 1.0, &mut Seed::new(1).stream(0, 0))?;
 /// let psi = surrogate.initial();
 /// assert!((psi[0].exp() - 10.0).abs() < 1e-12);
-///
-/// let (mut memory, mut tape) = (vec![0.0; surrogate.sizes().memory], vec![0.0; surrogate.sizes().tape]);
-/// let (mut work, mut gradient) = (vec![0.0; surrogate.sizes().work], [0.0; 2]);
-/// surrogate.prepare(&psi, &[], &mut memory);
-/// let at = PathPoint { psi: &psi, memory: &memory, z: &[0.0, 0.0] };
-/// surrogate.gradient_into(at, &mut gradient, &mut tape, &mut work);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
 //! Differentiable annealed chains on Gaussian targets: exact laws, and mistakes that they find.
 
-use faer::Mat;
-use mcsa_annealed::dais::{Base, Dais, Mass, Shape};
+use faer::{Mat, mat};
+use mcsa_annealed::dais::{Dais, Mass, Shape};
 use mcsa_annealed::surrogate::QuadraticSurrogate;
+use mcsa_families::Normal;
 
 /// `a . z - z^T P z / 2` in two dimensions.
 pub(crate) struct Quadratic {
@@ -50,9 +51,9 @@ impl Quadratic {
 }
 
 fn chain(steps: usize, law: Mass) -> Dais {
-    let base = Base::new(vec![0.4, -0.3], Shape::Lower, vec![0.6, 0.0, 0.2, 0.5]).unwrap();
     Dais {
-        base,
+        base: Normal::from_factor(vec![0.4, -0.3], mat![[0.6, 0.0], [0.2, 0.5]]).unwrap(),
+        shape: Shape::Lower,
         step_size: 0.2,
         kappa: 0.1,
         longest: 0.5,
@@ -142,14 +143,12 @@ fn mean_weights_are_the_evidence() {
 
 #[test]
 fn parameters_out_of_range_are_errors() {
-    let base = |shape, scale: &[f64]| Base::new(vec![0.0, 0.0], shape, scale.to_vec());
-    assert!(base(Shape::Diagonal, &[1.0, 0.0]).is_err());
-    assert!(base(Shape::Lower, &[1.0, 0.5, 0.0, 1.0]).is_err());
-    assert!(base(Shape::Lower, &[1.0, 0.0]).is_err());
     let right = chain(2, Mass::Variance);
     assert!(right.check().is_ok());
     assert!(Dais { gamma: 1.0, ..right.clone() }.check().is_err());
     assert!(Dais { mass: vec![1.0, 0.0], ..right.clone() }.check().is_err());
     assert!(Dais { longest: f64::NAN, ..right.clone() }.check().is_err());
+    let empty = Normal::from_factor(vec![], Mat::zeros(0, 0)).unwrap();
+    assert!(Dais { base: empty, mass: vec![], ..right.clone() }.check().is_err());
     assert!(Dais { betas: vec![f64::INFINITY], ..right }.check().is_err());
 }

@@ -7,14 +7,13 @@ use mcsa_annealed::surrogate::{
     LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate, QuadraticSurrogate,
 };
 use mcsa_annealed::{InducingCoordinates, LocalMinibatch, SparseGaussianProcess, SparseSurrogate, Surrogate};
-use mcsa_core::{Family, Gradient, LogDensity, Minibatch, Parametric, Pushforward, Seed, batch, batch_mut};
+use mcsa_core::{Family, Gradient, Parametric, Pushforward, Seed, batch, batch_mut};
 use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};
 use mcsa_models::{LocalRobustRegression, LogisticRegression};
-use mcsa_testing::family::{Case, check_pushforward, push_allocates_nothing, push_gradient_is_gradient};
-use mcsa_testing::law::{ROUNDING, is_slope, slope};
+use mcsa_testing::family::{Case, check_pushforward, push_allocates_nothing};
 
-use crate::altered::{Alteration, Altered, meter};
 use crate::dais::Quadratic;
+use crate::meter;
 
 /// The laws of a pushforward, and no allocation.
 fn conforms<F: Pushforward>(case: &Case<F>) {
@@ -140,54 +139,6 @@ fn paths_along_every_surrogate_conform() {
     along(network, &network.initial(&mut Seed::new(7).stream(0, 0)));
 }
 
-/// Mistake: derivatives times these factors.
-struct Scaled(Vec<f64>);
-
-impl<F> Alteration<F> for Scaled {
-    fn factors(&self, _: &[f64]) -> Option<Vec<f64>> {
-        Some(self.0.clone())
-    }
-}
-
-/// The derivative in gamma is taken for that in its logit.
-#[test]
-fn another_parametrisation_of_gamma_is_caught() {
-    let Case { family, params, .. } = families().swap_remove(0);
-    let (mut factors, gamma) = (vec![1.0; params.len()], 1.0 / (1.0 + (-params[6]).exp()));
-    factors[6] = 1.0 / (gamma * (1.0 - gamma));
-    let mistaken = Case::new(Altered { family, by: Scaled(factors) }, params);
-    assert!(push_gradient_is_gradient(&mistaken).is_err());
-}
-
-/// Averaged over all pairs of minibatches, independent ones for guide and bound give the bound of the whole target; one for both does not.
-/// Exact, at fixed noise.
-#[test]
-fn guide_and_bound_need_independent_minibatches() {
-    let (x, labels) = data();
-    let target = LogisticRegression::new(x.as_ref().subrows(0, 4), &labels[..4], 1.5).unwrap();
-    let subsets: Vec<[usize; 2]> = (0..4).flat_map(|i| (0..i).map(move |j| [i, j])).collect();
-    let bound = |guide: &[usize; 2], end: Option<&[usize; 2]>| {
-        let surrogate = PosteriorSurrogate(Minibatch::new(&target, guide).unwrap());
-        let family = Annealed { longest: 0.6, ..Annealed::new(surrogate, Shape::Diagonal, 2) };
-        let params = family.at(&[0.2, -0.1, -0.3, 0.1], 0.4, &[]).unwrap();
-        let noise = noise_of(&family, 2, 0, 1);
-        let (mut z, mut log_q, mut work) = ([0.0; 2], [0.0], vec![0.0; family.work_len(1) + 1024]);
-        family.push(&params, batch(&noise, 6, 1), batch_mut(&mut z, 2, 1), &mut log_q, &mut work);
-        let log_p = match end {
-            Some(rows) => Minibatch::new(&target, rows).unwrap().log_density(&z, &mut work),
-            None => target.log_density(&z, &mut work),
-        };
-        log_p - log_q[0]
-    };
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-    let whole = mean(subsets.iter().map(|guide| bound(guide, None)).collect());
-    let pairs = subsets.iter().flat_map(|guide| subsets.iter().map(move |end| (guide, end)));
-    let apart = mean(pairs.map(|(guide, end)| bound(guide, Some(end))).collect());
-    let shared = mean(subsets.iter().map(|rows| bound(rows, Some(rows))).collect());
-    assert!((apart - whole).abs() < 1e-12, "{apart} {whole}");
-    assert!(shared - whole > 1e-2, "a shared minibatch flatters the bound: {shared} {whole}");
-}
-
 fn model() -> LocalRobustRegression {
     let x = faer::Mat::from_fn(5, 2, |i, k| if k == 0 { 1.0 } else { (1.9 * i as f64).sin() });
     let y = [0.3, -0.8, 2.9, 0.1, -0.4];
@@ -243,39 +194,6 @@ fn all_rows_are_the_model() {
     assert!(LocalMinibatch::new(&model, &[5]).is_err() && LocalMinibatch::new(&model, &[]).is_err());
 }
 
-/// Mean over paths of `exp(l_n(w) - log q)` at a fixed theta is the Student t density of the datum, by 40 000 paths within 5 standard
-/// errors (false alarms below 1e-6).
-#[test]
-fn mean_weight_of_a_local_path_is_the_marginal() {
-    let (family, mut params) = semi(3, false);
-    let (model, row) = (model(), 2);
-    // Theta next to its mean: scales of e^-18.
-    params[3..6].fill(-18.0);
-    let (rows, count) = ([row], 40_000);
-    let part = family.on(&rows);
-    let noise = noise_of(&part, 6, 1, count);
-    let (mut z, mut log_q) = (vec![0.0; part.dim() * count], vec![0.0; count]);
-    let mut work = vec![0.0; part.work_len(count)];
-    let eps = batch(&noise, part.noise_dim(), count);
-    part.push(&params, eps, batch_mut(&mut z, part.dim(), count), &mut log_q, &mut work);
-    let theta = &params[..3];
-    let term = model.term(row, theta);
-    let weights: Vec<f64> = (0..count)
-        .map(|j| {
-            let eps = &noise[j * part.noise_dim()..][..3];
-            let of_theta: f64 =
-                eps.iter().map(|e| -0.5 * e * e - 0.5 * std::f64::consts::TAU.ln() + 18.0).sum();
-            // The part's log q is log q(theta) + 5 log q_n.
-            let of_path = (log_q[j] - of_theta) / 5.0;
-            (term.log_density(z[j * 4 + 3]) - of_path - term.log_integral()).exp()
-        })
-        .collect();
-    let mean = weights.iter().sum::<f64>() / count as f64;
-    let variance = weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / count as f64;
-    let error = (variance / count as f64).sqrt();
-    assert!((mean - 1.0).abs() < 5.0 * error && error < 0.01, "{mean} +- {error}");
-}
-
 /// Paths along the surrogate of a sparse process, with the theta of the surrogate as the first coordinates.
 fn sparse_paths(coordinates: InducingCoordinates) -> (WithTheta<Annealed<SparseSurrogate>>, Vec<f64>) {
     let mut stream = Seed::new(3).stream(0, 0);
@@ -312,65 +230,45 @@ fn theta_is_within_lambda() {
     assert!(WithTheta::within(family(), usize::MAX, 2).is_err());
 }
 
-/// The derivative of the points in theta is forgotten.
+/// Points, densities and gradients of a push and its sweep backward in one call have the bits of two calls.
 #[test]
-fn forgetting_theta_is_caught() {
-    let family = WithTheta::after(Drawn(MeanField::new(2)), 2);
-    let by = Scaled((0..6).map(|k| f64::from(u8::from(!family.theta().contains(&k)))).collect());
-    let mistaken = Case::new(Altered { family, by }, vec![0.3, -0.2, 0.1, -0.4, 1.0, 0.5]);
-    assert!(push_gradient_is_gradient(&mistaken).is_err());
-}
-
-/// At fixed noise, the derivative of `log p(y, u; theta) - log q` in all parameters against differences: theta moves the target, the
-/// surrogate at every step of the path, and its minibatch.
-#[test]
-fn bound_of_a_sparse_process_has_its_total_derivative() {
-    for coordinates in [InducingCoordinates::Plain, InducingCoordinates::Whitened] {
-        let (family, params) = sparse_paths(coordinates);
-        let process = family.family().surrogate.process();
-        let (rows, dim, columns) = ([1, 4, 8, 2], family.dim(), 3);
-        let target = process.on(&rows).unwrap();
-        let noise = noise_of(&family, 2, 0, columns);
+fn both_sweeps_at_once_are_one_after_the_other() {
+    fn agree<F: Pushforward>(family: &F, params: &[f64], columns: usize) {
+        let (dim, noise) = (family.dim(), noise_of(family, 2, 0, columns));
         let noise = batch(&noise, family.noise_dim(), columns);
-        let mut work = vec![f64::NAN; family.work_len(columns) + target.work_len(columns)];
-        let mut bound = |params: &[f64]| {
-            let (mut z, mut log_q, mut log_p) = (vec![0.0; dim * columns], [0.0; 3], [0.0; 3]);
-            family.push(params, noise, batch_mut(&mut z, dim, columns), &mut log_q, &mut work);
-            target.log_densities(batch(&z, dim, columns), &mut log_p, &mut work);
-            log_p.iter().zip(log_q).map(|(log_p, log_q)| log_p - log_q).sum::<f64>()
-        };
-        let (mut z, mut log_q, mut bars) = (vec![0.0; dim * columns], [0.0; 3], vec![0.0; dim * columns]);
-        let (mut of_family, mut of_target) =
-            (vec![f64::NAN; family.work_len(columns)], vec![f64::NAN; target.work_len(columns)]);
-        let mut gradient = vec![0.0; params.len()];
-        let mut pull = |z: MatRef<'_, f64>, log_q: &mut [f64], bars: MatMut<'_, f64>| {
-            target.gradients_into(z, &mut [0.0; 3], bars, &mut of_target);
-            log_q.fill(-1.0);
-            true
-        };
-        let (z, bars) = (batch_mut(&mut z, dim, columns), batch_mut(&mut bars, dim, columns));
-        family.push_and_add_gradients(
-            &params,
-            noise,
-            z,
-            &mut log_q,
-            bars,
-            &mut pull,
-            &mut gradient,
-            &mut of_family,
-        );
-        let mut compared = |k: usize, found: f64| {
-            let known = slope(ROUNDING, |t| {
-                let mut moved = params.clone();
-                moved[k] += t;
-                bound(&moved)
-            });
-            is_slope("bound", || format!("entry {k}"), found, known)
-        };
-        for (k, &found) in gradient.iter().enumerate() {
-            assert_eq!(compared(k, found), Ok(()), "{coordinates:?}");
+        let mut work = vec![f64::NAN; family.work_len(columns)];
+        let (mut z, mut log_q, mut gradient) =
+            (Mat::zeros(dim, columns), vec![0.0; columns], vec![0.1; params.len()]);
+        family.push(params, noise, z.as_mut(), &mut log_q, &mut work);
+        let weights = vec![-1.0; columns];
+        family.add_push_gradients(params, noise, z.as_ref(), &weights, &mut gradient, &mut work);
+        for is_pulled in [false, true] {
+            let (mut again, mut bars, mut densities) = (z.clone(), z.clone(), vec![0.0; columns]);
+            let mut found = vec![0.1; params.len()];
+            let mut pull = |z: MatRef<'_, f64>, densities: &mut [f64], mut bars: MatMut<'_, f64>| {
+                assert_eq!(densities, log_q);
+                bars.copy_from(z);
+                densities.fill(-1.0);
+                is_pulled
+            };
+            let (points, bars) = (again.as_mut(), bars.as_mut());
+            let (densities, gradient_of, work) = (&mut densities[..], &mut found[..], &mut work[..]);
+            family.push_and_add_gradients(
+                params,
+                noise,
+                points,
+                densities,
+                bars,
+                &mut pull,
+                gradient_of,
+                work,
+            );
+            assert_eq!((again, found == gradient), (z.clone(), is_pulled), "{}", family.config());
         }
-        let log_length = family.theta().start + 1;
-        assert!(compared(log_length, gradient[log_length] * (1.0 + 1e-5)).is_err());
+    }
+    let (family, params) = sparse_paths(InducingCoordinates::Plain);
+    for columns in [1, 3] {
+        agree(&family, &params, columns);
+        families().iter().for_each(|case| agree(&case.family, &case.params, columns));
     }
 }

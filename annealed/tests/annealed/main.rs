@@ -1,7 +1,5 @@
 //! Tests of annealed paths, their surrogates and bounds, and of sparse Gaussian processes.
 
-#[path = "../../../families/tests/families/altered.rs"]
-mod altered;
 mod dais;
 mod families;
 mod fits;
@@ -10,3 +8,8 @@ mod points;
 mod replay;
 mod sparse_gp;
 mod surrogates;
+
+/// Counter of allocations, for the laws of memory.
+fn meter(call: &mut dyn FnMut()) -> u64 {
+    allocation_counter::measure(call).count_total
+}

@@ -10,7 +10,7 @@ use mcsa_testing::model::Case;
 
 use InducingCoordinates::{Plain, Whitened};
 
-use crate::altered::meter;
+use crate::meter;
 
 fn normals(rows: usize, columns: usize, lane: u64, scale: f64) -> Mat<f64> {
     let mut stream = Seed::new(5).stream(lane, 0);

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use faer::Mat;
 use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, QuadraticSurrogate};
 use mcsa_annealed::{Along, InducingCoordinates, PathPoint, Sizes, SparseSurrogate, Surrogate};
-use mcsa_core::{Gradient, LogDensity, Minibatch, Seed, Separable};
-use mcsa_models::{LinearRegression, LogisticRegression};
+use mcsa_core::{LogDensity, Minibatch, Seed, Separable};
+use mcsa_models::LogisticRegression;
 use num_dual::{DualNum, HyperDual64};
 
 use crate::sparse_gp::Fixture;
@@ -321,27 +321,6 @@ fn quadratic_surrogates_have_their_derivatives() {
         prior + dot(&psi[..3], z) - 0.5 * form
     };
     assert_eq!(check(&surrogate, &surrogate.initial(), &formula), Ok(()));
-}
-
-/// Linear regression has a quadratic log likelihood: `a = X^T y / sigma^2`, `B = X^T X / sigma^2`.
-#[test]
-fn a_linear_regression_is_quadratic() {
-    let (x, y, z) = (matrix(9, 3, 1), normals(9, 2), normals(3, 3));
-    let target = LinearRegression::new(x.as_ref(), &y, 0.7, 1.5).unwrap();
-    let mut expected = vec![0.0; 3];
-    target.gradient_into(&z, &mut expected, &mut vec![0.0; target.work_len(1)]);
-    let differs = |noise: f64| {
-        let precision = 1.0 / (noise * noise);
-        let a: Vec<f64> = (0..3).map(|k| precision * dot(x.col_as_slice(k), &y)).collect();
-        let b = x.transpose() * &x * faer::Scale(precision);
-        let surrogate = QuadraticSurrogate::new(&a, b.as_ref(), vec![0.0; 3], 1.5).unwrap();
-        let found = Lent::new(&surrogate).gradient(&surrogate.initial(), &[], &z);
-        found
-            .iter()
-            .zip(&expected)
-            .any(|(found, expected)| (found - expected).abs() > 1e-12 * expected.abs().max(1.0))
-    };
-    assert!(!differs(0.7) && differs(0.71));
 }
 
 /// Network with few units; at points where no pre-activation is 0, where the second derivative jumps.

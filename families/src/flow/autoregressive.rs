@@ -25,12 +25,6 @@ use super::network::check_hidden;
 /// overflows however far a point lies. Layers start exactly as the identity. There is no sigmoid gate and no context from an encoder.
 ///
 /// Parameters are those of the network (Germain et al. 2015): weights and biases of each layer, masked weights left out.
-///
-/// ```
-/// use mcsa_families::Autoregressive;
-/// let config = Autoregressive::default();
-/// assert_eq!((&config.hidden[..], config.bound, config.inverse), (&[32, 32][..], 3.0, false));
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Autoregressive {

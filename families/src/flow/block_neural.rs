@@ -30,11 +30,6 @@ const SPREAD: f64 = 0.1;
 /// are a `ws`, or a `W` of a unit's own coordinate, beyond 100 in absolute value, and any `W` beyond 1e100.
 ///
 /// Parameters: for each layer of the network `[W row by row; ws; b]`, and `p` if there is a gate.
-///
-/// ```
-/// use mcsa_families::BlockNeural;
-/// assert_eq!(BlockNeural::default().hidden, [8, 8]);
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BlockNeural {
@@ -512,28 +507,14 @@ impl Blocks {
     }
 
     /// Reverse-mode derivative of [`forward`](Self::forward): from cotangents of value and log slope, adds the cotangents of the
-    /// inputs and of their log slopes, and the gradient in the order of points.
-    pub(super) fn pull(
-        &self,
-        weights: &Weights<&[f64]>,
-        trace: &Trace<&[f64]>,
-        x: &[f64],
-        d_out: [&[f64]; 2],
-        d_in: [&mut [f64]; 2],
-        gradient: &mut [f64],
-    ) {
-        Arch::new().dispatch(|| self.pull_here(weights, trace, x, d_out, d_in, gradient));
-    }
-
-    /// Body of [`pull`](Self::pull). With `c` the cotangent of a row's value, `s` of its log slope, `F = e^ws / |w|` and
-    /// `P = B x`:
+    /// inputs and of their log slopes, and the gradient in the order of points. With `c` the cotangent of a row's value, `s` of its
+    /// log slope, `F = e^ws / |w|` and `P = B x`:
     ///
     /// ```text
     /// d w_k = F c x_k - (c P + s) w_k / |w|^2,   d ws = c P + s,   d b = c,   d x_k = F c w_k
     /// d W_u = w_u d w_u + s share_u,   d before_u = s share_u      (own coordinate)
     /// ```
-    #[inline(always)]
-    fn pull_here(
+    pub(super) fn pull(
         &self,
         weights: &Weights<&[f64]>,
         trace: &Trace<&[f64]>,
@@ -546,10 +527,11 @@ impl Blocks {
         let (width, columns) = (treads.len() * inputs, d_value.len() / rows);
         let (d_weights, d_rest) = gradient.split_at_mut(self.stairs.num_weights());
         let (d_ws, d_biases) = d_rest.split_at_mut(rows);
-        for tread in treads {
-            let own = tread.width - inputs;
-            for row in tread.rows.clone() {
-                let stored = self.stairs.row(tread, row);
+        Arch::new().dispatch(|| {
+            for (tread, row) in
+                treads.iter().flat_map(|tread| tread.rows.clone().map(move |row| (tread, row)))
+            {
+                let (own, stored) = (tread.width - inputs, self.stairs.row(tread, row));
                 let (w, d_w) = (&weights.raw[stored.clone()], &mut d_weights[stored]);
                 let ((w, own_w), (d_w, d_own)) = (w.split_at(own), d_w.split_at_mut(own));
                 for j in 0..columns {
@@ -571,7 +553,7 @@ impl Blocks {
                     d_biases[row] += c;
                 }
             }
-        }
+        });
     }
 }
 

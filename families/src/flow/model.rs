@@ -68,15 +68,6 @@ pub struct Flow<const INVERTIBLE: bool = true> {
 /// inclusive(Flow::block_neural(2, Gauss, 1, &[8, 8])?);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-/// ```
-/// use mcsa_core::Parametric;
-/// use mcsa_families::{Flow, Gauss};
-/// fn exclusive(_: &impl mcsa_core::Pushforward) {}
-/// let q = Flow::block_neural(2, Gauss, 1, &[8, 8])?;
-/// exclusive(&q);
-/// assert_eq!(q.num_params(), (24 + 2 * 16) + (192 + 2 * 16) + (24 + 2 * 2) + 4);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 pub type Bnaf = Flow<false>;
 
 impl<const INVERTIBLE: bool> PartialEq for Flow<INVERTIBLE> {

@@ -1,7 +1,7 @@
 //! Closed forms compared with quadrature, with each other, and with calculations by hand.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, Family, Parametric, Reparameterised, Seed, batch_mut, one};
+use mcsa_core::{Family, Parametric, Reparameterised};
 use mcsa_families::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal, kl_gaussian};
 use proptest::prelude::*;
 
@@ -142,78 +142,6 @@ fn the_triangle_is_packed_as_documented() {
     assert_eq!([factor[(0, 0)], factor[(1, 1)], factor[(2, 2)]], [0.1, 0.2, 0.3].map(f64::exp));
     assert_eq!(factor[(0, 1)], 0.0);
     assert_eq!(q.mean(&params), [1.0, 2.0, 3.0]);
-}
-
-/// In 5000 dimensions, with covariances that can be inverted by hand: two points at once, and the score of one.
-#[test]
-fn five_thousand_dimensions_work() {
-    let dim = 5000;
-    let z = Mat::from_fn(dim, 2, |i, j| ((i + 7 * j) as f64).sin());
-    let (a, b) = (0.7, 0.02);
-    let constant = -0.5 * dim as f64 * (2.0 * std::f64::consts::PI).ln();
-    let square = |j: usize| z.as_ref().column(j).iter().map(|z| z * z).sum::<f64>();
-    let total = |j: usize| z.as_ref().column(j).iter().sum::<f64>();
-
-    let mean_field = MeanField::new(dim);
-    let params = mean_field.at(&vec![0.0; dim], &vec![a; dim]).unwrap();
-    agree(&mean_field, &params, &z, &|j| constant - dim as f64 * a.ln() - 0.5 * square(j) / (a * a));
-
-    // S = a^2 I + b^2 1 1^T, by one direction.
-    let low_rank = LowRank::new(dim, 1);
-    let params = low_rank.at(&vec![0.0; dim], &vec![a; dim], Mat::full(dim, 1, b).as_ref()).unwrap();
-    let gain = 1.0 + dim as f64 * (b / a).powi(2);
-    let expected = |j: usize| {
-        let quadratic = (square(j) - (b / a).powi(2) * total(j).powi(2) / gain) / (a * a);
-        constant - dim as f64 * a.ln() - 0.5 * gain.ln() - 0.5 * quadratic
-    };
-    agree(&low_rank, &params, &z, &expected);
-
-    // L = a I + b (strictly below the diagonal of the first column).
-    let full_rank = FullRank::new(dim);
-    let mut params = vec![0.0; full_rank.num_params()];
-    params[dim + 1..2 * dim].fill(b);
-    (0..dim).for_each(|k| params[dim + k * (2 * dim + 1 - k) / 2] = full_rank.link.inverse(a).unwrap());
-    let eps = |j: usize, i: usize| (z[(i, j)] - if i > 0 { b * z[(0, j)] / a } else { 0.0 }) / a;
-    let expected = |j: usize| {
-        let quadratic: f64 = (0..dim).map(|i| eps(j, i).powi(2)).sum();
-        constant - dim as f64 * a.ln() - 0.5 * quadratic
-    };
-    agree(&full_rank, &params, &z, &expected);
-    let mut gradient = vec![0.0; params.len()];
-    let mut work = vec![f64::NAN; full_rank.work_len(1)];
-    full_rank.add_score(&params, z.as_ref().column(1), 1.0, &mut gradient, &mut work);
-    // y_i = eps_i / a for i > 0; d/dL_ik = y_i eps_k.
-    for (k, i) in [(0, 1), (0, 4999), (1, 2), (1, 4999)] {
-        let found = gradient[dim + k * (2 * dim + 1 - k) / 2 + i - k];
-        assert!((found - eps(1, i) / a * eps(1, k)).abs() < 1e-11, "{i} {k}: {found}");
-    }
-}
-
-fn agree(q: &impl Family, params: &[f64], z: &Mat<f64>, expected: &dyn Fn(usize) -> f64) {
-    let mut log_q = [f64::NAN; 2];
-    q.log_probs(params, z.as_ref(), &mut log_q, &mut vec![f64::NAN; q.work_len(2)]);
-    for (j, &found) in log_q.iter().enumerate() {
-        assert!((found / expected(j) - 1.0).abs() < 1e-12, "{found} {}", expected(j));
-    }
-}
-
-/// `log q(t(eps)) = log q(m) - |eps|^2 / 2` if the noise has the dimension of the point.
-#[test]
-fn noise_is_whitened() {
-    fn check<F: Reparameterised>(q: &F) {
-        let (dim, params) = (q.dim(), (0..q.num_params()).map(|k| 2.0 * (k as f64 * 1.7).sin()));
-        let (params, mut work) = (params.collect::<Vec<f64>>(), vec![f64::NAN; q.work_len(1)]);
-        let (mut eps, mut z) = (vec![0.0; dim], vec![0.0; dim]);
-        q.sample_noise_into(&mut [Seed::new(7).stream(0, 0)], batch_mut(&mut eps, dim, 1));
-        q.transport(&params, one(&eps), batch_mut(&mut z, dim, 1), &mut work);
-        let expected = log_prob(q, &params, &params[..dim]) - 0.5 * eps.iter().map(|x| x * x).sum::<f64>();
-        let found = log_prob(q, &params, &z);
-        assert!((found - expected).abs() <= 1e-9 * (1.0 + expected.abs()), "{found} {expected}");
-    }
-    for (dim, link) in (0..6).flat_map(|dim| [(dim, Link::Softplus), (dim, Link::Exp)]) {
-        check(&MeanField::new(dim).with_link(link));
-        check(&FullRank::new(dim).with_link(link));
-    }
 }
 
 proptest! {

@@ -1,79 +1,13 @@
 //! Draws with the right margins whose coordinates depend on each other in a wrong way, and scores that are wrong far out.
 
-use faer::{MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Family, Parametric, Reparameterised};
+use mcsa_core::{Family, Parametric, Reparameterised};
 use mcsa_families::{FullRank, LowRank, MeanField, Mixture, MultivariateT, StudentT};
 use mcsa_testing::family::{self as laws, Case, Failure};
 use mcsa_testing::law::Power;
 
-use crate::altered::{Alteration, Altered};
-
-/// Dependence that keeps every margin of symmetric coordinates with equal scales, in some of the columns.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    None,
-    /// One value for all coordinates.
-    Common,
-    /// One value with alternating signs.
-    Alternating,
-    /// One value for the first two coordinates.
-    Shared,
-    /// One sign for all coordinates.
-    CommonSign,
-    /// One size for all coordinates, signs of their own.
-    CommonSize,
-    /// The last sign is the product of the others: every d - 1 coordinates are independent.
-    SignOfProduct,
-}
-use Kind::*;
-
-#[derive(Debug, Clone, Copy)]
-struct Dependence {
-    kind: Kind,
-    /// Every how many columns is altered.
-    every: usize,
-    /// The noise is altered, not the draws.
-    of_noise: bool,
-}
-
-impl Dependence {
-    /// Changes coordinates with this centre and these scales.
-    fn apply(&self, mut z: MatMut<'_, f64>, place: impl Fn(usize) -> (f64, f64)) {
-        for j in (0..z.ncols()).step_by(self.every) {
-            let z = z.column_mut(j);
-            let mut u: Vec<f64> = z.iter().enumerate().map(|(i, z)| (z - place(i).0) / place(i).1).collect();
-            let first = u[0];
-            let (last, others) = u.split_last_mut().expect("a coordinate");
-            match self.kind {
-                SignOfProduct => *last = others.iter().fold(last.abs(), |last, u| last * u.signum()),
-                Shared => u[1] = first,
-                kind => u.iter_mut().enumerate().for_each(|(i, u)| match kind {
-                    Common => *u = first,
-                    Alternating => *u = if i % 2 == 0 { first } else { -first },
-                    CommonSign => *u = u.abs() * first.signum(),
-                    CommonSize => *u = u.signum() * first.abs(),
-                    _ => {}
-                }),
-            }
-            z.iter_mut().zip(&u).enumerate().for_each(|(i, (z, u))| *z = place(i).0 + place(i).1 * u);
-        }
-    }
-}
-
-/// Families with independent coordinates whose lambda begins with their centres, and with equal scales.
-impl<F> Alteration<F> for Dependence {
-    fn draws(&self, params: &[f64], z: MatMut<'_, f64>) -> bool {
-        if !self.of_noise {
-            self.apply(z, |i| (params[i], 1.0));
-        }
-        !self.of_noise
-    }
-    fn noise(&self, noise: MatMut<'_, f64>) {
-        if self.of_noise {
-            self.apply(noise, |_| (0.0, 1.0));
-        }
-    }
-}
+use crate::altered::Altered;
+use crate::altered::Fault::{self, *};
+use crate::altered::Kind::{self, *};
 
 const KINDS: [(Kind, usize); 8] = [
     (Common, 1),
@@ -92,17 +26,12 @@ fn is_detected(result: Result<Option<Power>, Failure>, what: impl Fn() -> String
 }
 
 fn detects_dependence<F: Family + Clone>(family: F, params: Vec<f64>, kinds: &[(Kind, usize)]) {
-    let case = |kind, every| {
-        Case::new(
-            Altered { family: family.clone(), by: Dependence { kind, every, of_noise: false } },
-            params.clone(),
-        )
-    };
-    let power = laws::draws_depend_as_the_density(&case(None, 1)).expect("right").expect("two coordinates");
+    let case = |by: Fault| Case::new(Altered { family: family.clone(), by }, params.clone());
+    let power = laws::draws_depend_as_the_density(&case(Faultless)).expect("right").expect("two coordinates");
     assert!(power.size < 0.07, "{power}");
     for &(kind, every) in kinds {
         let what = || format!("{kind:?} in one of {every} draws, d = {}", family.dim());
-        is_detected(laws::draws_depend_as_the_density(&case(kind, every)), what);
+        is_detected(laws::draws_depend_as_the_density(&case(Dependent(kind, every))), what);
     }
 }
 
@@ -128,15 +57,12 @@ fn dependent_noise_is_caught() {
     fn detects<F: Reparameterised + Clone>(family: F) {
         let size = 1.0 / (family.dim() as f64).sqrt();
         let params: Vec<f64> = (0..family.num_params()).map(|k| size * (k as f64 * 1.3).sin()).collect();
-        let case = |kind, every| {
-            let by = Dependence { kind, every, of_noise: true };
-            Case::new(Altered { family: family.clone(), by }, params.clone())
-        };
-        let right = laws::transport_depends_as_the_density(&case(None, 1));
+        let case = |by: Fault| Case::new(Altered { family: family.clone(), by }, params.clone());
+        let right = laws::transport_depends_as_the_density(&case(Faultless));
         assert!(right.as_ref().is_ok_and(|power| power.is_some()), "{right:?}");
         for kind in [Common, Alternating, Shared, CommonSign, CommonSize] {
             let what = || format!("{kind:?} noise of {} coordinates", family.dim());
-            is_detected(laws::transport_depends_as_the_density(&case(kind, 1)), what);
+            is_detected(laws::transport_depends_as_the_density(&case(DependentNoise(kind))), what);
         }
     }
     [2, 3, 6].into_iter().for_each(|dim| detects(MeanField::new(dim)));
@@ -156,16 +82,6 @@ fn true_dependence_is_no_failure() {
     }
     let mixture = Mixture::new(MeanField::new(2), 2).expect("components");
     let centres: Vec<f64> = (0..mixture.num_params()).map(|k| 2.5 * (k as f64 * 2.1).sin()).collect();
-    struct Mixed;
-    impl<F> Alteration<F> for Mixed {
-        fn draws(&self, _: &[f64], mut z: MatMut<'_, f64>) -> bool {
-            for j in (1..z.ncols()).step_by(2) {
-                let before = z.as_ref().column(j - 1)[1];
-                z.column_mut(j - 1)[1] = std::mem::replace(&mut z.column_mut(j)[1], before);
-            }
-            true
-        }
-    }
     assert!(laws::draws_depend_as_the_density(&Case::new(mixture, centres.clone())).is_ok());
     let mixed = Case::new(Altered { family: mixture, by: Mixed }, centres);
     is_detected(laws::draws_depend_as_the_density(&mixed), || "mixed components".into());
@@ -174,15 +90,6 @@ fn true_dependence_is_no_failure() {
 /// A score that is cut off beyond five scales is right at all usual draws; the law of the tails detects it.
 #[test]
 fn a_score_that_is_wrong_far_out_is_caught() {
-    struct CutOff;
-    impl<F> Alteration<F> for CutOff {
-        fn scores(&self, z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
-            for (j, weight) in weights.iter().enumerate() {
-                let far = z.column(j).iter().filter(|z| z.abs() > 5.0).count();
-                gradient[0] -= 1e-3 * weight * far as f64;
-            }
-        }
-    }
     for dim in [1, 3, 10] {
         let right = Case::new(MeanField::new(dim), vec![0.0; 2 * dim]);
         assert_eq!(laws::score_holds_in_the_tails(&right), Ok(()));

@@ -1,53 +1,11 @@
-//! Mixtures of any family: densities, draws, and running moments (online EM): formula, components without points.
+//! Mixtures of any family: running moments (online EM): formula, components without points.
 
 use faer::{Mat, MatRef, mat};
-use mcsa_core::{Columns, Family, Parametric, Seed};
-use mcsa_families::{FullRank, MeanField, Mixture, MultivariateT};
+use mcsa_core::Columns;
+use mcsa_families::{FullRank, MeanField, Mixture};
 
 use crate::conformance::log_prob;
 use crate::moments::{WEIGHTS, gap, points, step};
-
-#[test]
-fn a_weighted_sum_of_densities() {
-    let (q, params) = mixture(&[1.0, 3.0], &mat![[-1.0, 2.0]], &mat![[0.5, 2.0]]);
-    for z in [-3.0, 0.0, 5.0] {
-        let part = |k: usize| log_prob(q.component(), q.part(&params, k), &[z]).exp();
-        let sum = 0.25 * part(0) + 0.75 * part(1);
-        assert!((log_prob(&q, &params, &[z]) - sum.ln()).abs() < 1e-14);
-    }
-    assert_eq!(log_prob(&q, &params, &[1e300]), f64::NEG_INFINITY);
-}
-
-/// Batches are drawn in groups of one component: their points have the bits of columns that are drawn one by one, from one stream and
-/// from several. The twin picks the next component.
-#[test]
-fn a_batch_has_the_points_of_its_columns() {
-    for (dim, columns, lanes) in [(1, 32, 1), (3, 100, 4), (11, 67, 67), (40, 50, 1), (2, 31, 31)] {
-        groups_are_not_seen(MultivariateT::learned(dim, 3.0).unwrap(), columns, lanes);
-        groups_are_not_seen(FullRank::new(dim), columns, lanes);
-    }
-    fn groups_are_not_seen<F: Family>(component: F, columns: usize, lanes: usize) {
-        let (dim, q) = (component.dim(), Mixture::new(component, 3).unwrap());
-        let params: Vec<f64> = (0..q.num_params()).map(|k| (k as f64 * 1.3).sin()).collect();
-        let mut work = vec![f64::NAN; q.work_len(columns)];
-        let (mut z, mut log_q) = (Mat::zeros(dim, columns), vec![f64::NAN; columns]);
-        q.sample_into(&params, &mut Seed::new(1).streams(lanes, 0), z.as_mut(), &mut log_q, &mut work);
-        let one_by_one = |next: usize| {
-            let (mut alone, mut streams) = (Mat::zeros(dim, columns), Seed::new(1).streams(lanes, 0));
-            let mut work = vec![f64::NAN; q.component().work_len(1)];
-            for j in 0..columns {
-                let lane = &mut streams[j * lanes / columns..][..1];
-                let k = (lane[0].choose(&params[..3]).unwrap() + next) % 3;
-                let column = alone.as_mut().subcols_mut(j, 1);
-                q.component().sample_into(q.part(&params, k), lane, column, &mut [0.0], &mut work);
-            }
-            alone
-        };
-        assert_eq!(z, one_by_one(0), "{dim} {columns}");
-        assert_ne!(z, one_by_one(1));
-        assert!((0..columns).all(|j| log_q[j] == log_prob(&q, &params, z.col_as_slice(j))));
-    }
-}
 
 /// Points at two places, with weights.
 fn two_places() -> (Mat<f64>, [f64; 6]) {
@@ -90,6 +48,7 @@ fn doors() {
     assert!(q.at(&[1.0, 1.0], std::slice::from_ref(&part)).is_err());
     let message = q.at(&[1.0, 1.0], &[part.clone(), vec![f64::NAN; part.len()]]).unwrap_err().to_string();
     assert!(message.contains("component 1"), "{message}");
+    assert_eq!(log_prob(&q, &params, &[1e300, 0.0]), f64::NEG_INFINITY);
 }
 
 const SHARES: [f64; 3] = [0.2, 0.5, 0.3];
