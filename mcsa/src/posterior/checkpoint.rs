@@ -15,19 +15,6 @@ const FORMAT: &str = "mcsa fitting 2";
 impl FitState {
     /// Saves the state to a file, which is replaced as a whole and carries a checksum.
     ///
-    /// ```
-    /// use mcsa::posterior::{FitState, Options, Target};
-    /// # let path = std::env::temp_dir().join(format!("mcsa-doc-{}.fitting", std::process::id()));
-    /// let (model, options) = (mcsa::models::Gaussian::standard(2), Options::seeded(1));
-    /// let target = Target::with_gradient(&model);
-    /// let mut fitting = FitState::new(&options)?;
-    /// fitting.advance(&target)?;
-    /// fitting.save(&path)?;
-    /// assert_eq!(FitState::resume_or(&path, &target, &options)?, fitting);
-    /// # std::fs::remove_file(&path).unwrap();
-    /// # Ok::<(), mcsa::prelude::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// If the file cannot be written; the message names it.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {

@@ -11,7 +11,7 @@ use super::enlargement::{flow_start, learnt};
 use super::moments::covariance;
 use super::refinement::Refinement;
 use super::shape::DENSE;
-use super::state::BeforeLearning;
+use super::state::Earlier;
 use super::verdict::{Evidence, FEWEST};
 use super::witness::{self, Chains, FrozenProposal, LONG_CHAINS};
 use super::{FitState, Objection, Shape, Target};
@@ -63,8 +63,7 @@ impl FitState {
             return Ok(false);
         };
         *chains = long;
-        let FrozenProposal { family, params, map } = *q;
-        let heard = Evidence { target, family, params, draws, map, ascents: &self.ascents, chains };
+        let heard = Evidence { target, q, draws, ascents: &self.ascents, chains };
         found.extend(heard.objections_of_long_chains());
         // These chains, those that are to judge the flow, and its draws.
         let cost = 2 * (target.evaluations().total() - before) + self.options.draws as u64;
@@ -72,14 +71,8 @@ impl FitState {
         if is_done || is_mixing(found) || self.learnt == MOST || cost > self.left() {
             return Ok(false);
         }
-        if !found.is_empty() {
-            self.before.get_or_insert_with(|| BeforeLearning {
-                climbs: self.climbs.len(),
-                drawn: self.drawn.clone(),
-                chains: chains.clone(),
-                log_evidence: draws.log_evidence(),
-                objections: found.clone(),
-            });
+        if !found.is_empty() && self.before.is_none() {
+            self.before = Some(self.judged(self.climbs.len(), draws.clone(), chains.clone(), found));
         }
         // Learning is an attempt, without which the fit goes on.
         Ok(self.learn(target, &points).is_ok())
@@ -92,14 +85,10 @@ impl FitState {
         draws: Draws,
         chains: Chains,
     ) -> Result<(Draws, Chains), Error> {
-        let is_worse = |before: &BeforeLearning| before.log_evidence > draws.log_evidence();
+        let is_worse = |before: &Earlier| before.log_evidence > draws.log_evidence();
         match self.before.take().filter(|before| !self.objections.is_empty() && is_worse(before)) {
             None => Ok((draws, chains)),
-            Some(before) => {
-                self.climbs.truncate(before.climbs);
-                (self.drawn, self.objections) = (before.drawn, before.objections);
-                Ok((self.draws(target)?, before.chains))
-            }
+            Some(before) => self.restore(before, target),
         }
     }
 
@@ -160,7 +149,7 @@ fn follow<P: Gradient>(
 ) -> Result<Option<(Chains, Mat<f64>)>, Error> {
     let plan = Sampling::new(starts.ncols(), 0).warm_up(WARM_UP).acceptance(ACCEPTANCE);
     let kernel = Nuts::with(Nuts::new(0.5)?.leapfrog().clone(), DEPTH)?;
-    let warm = q.tuned(plan, &kernel, white, starts, seed)?;
+    let warm = plan.run_from(&kernel, white, q.map.inverse(starts.as_ref()), seed.named("warm"))?;
     q.observe(&warm.kernel, white, warm.positions, LENGTH, seed, goes_on)
 }
 
@@ -184,11 +173,9 @@ mod tests {
         let q = FrozenProposal { family: &family, params: &params, map: &map };
         let starts = Mat::from_fn(2, LONG_CHAINS, |i, j| ((3 * i + j) % 5) as f64 - 2.0);
         let found = long_chains(&q, target, &starts, Seed::new(2), most).expect("chains");
-        let (ascents, FrozenProposal { family, params, map }) = (ModeSearch::default(), q);
+        let (q, draws, ascents) = (&q, &draws, &ModeSearch::default());
         found.map(|(chains, _)| {
-            let chains = &chains;
-            let heard = Evidence { target, family, params, draws: &draws, map, ascents: &ascents, chains };
-            heard.objections_of_long_chains()
+            Evidence { target, q, draws, ascents, chains: &chains }.objections_of_long_chains()
         })
     }
 
@@ -234,9 +221,8 @@ mod tests {
         let fitted = fitting.finish(&target).expect("an end");
         let (climbs, chains) = (fitting.climbs.len(), fitted.chains.clone());
         let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 };
-        let drawn = fitting.drawn.clone();
-        fitting.before =
-            Some(BeforeLearning { climbs, drawn, chains, log_evidence, objections: vec![missed] });
+        let before = fitting.judged(climbs, fitted.draws.clone(), chains, &[missed]);
+        fitting.before = Some(Earlier { log_evidence, ..before });
         fitting.climbs.push(fitting.climbs[0].clone());
         fitting.objections = objections;
         let (draws, _) = fitting.better(&target, fitted.draws.clone(), fitted.chains).expect("draws");

@@ -11,8 +11,7 @@ use mcsa_core::{Counted, Counts, Error, Gradient, LogDensity, Named};
 use super::call::now;
 use super::refinement::Refinement;
 use super::shape::DENSE;
-use super::wider_proposals::WiderProposals;
-use super::{Chains, FitState, Objection, Shape, Stage, Target, tails};
+use super::{Chains, FitState, Objection, Shape, Stage, Target, tails, wider_proposals};
 
 impl FitState {
     /// True if a limit has been reached: no evaluations are left, or no time.
@@ -57,7 +56,7 @@ impl FitState {
     /// Evaluations that are kept for a verdict: those of its draws, short chains, stretched copies of q and tails; at most half of the budget.
     pub(super) fn for_verdict(&self, target: &Target<'_>, draws: usize) -> u64 {
         let dim = target.dim();
-        let wide = if dim <= DENSE { WiderProposals::MOST } else { 0 };
+        let wide = if dim <= DENSE { wider_proposals::MOST } else { 0 };
         let chains = Chains::cost(dim, target.gradient().is_some());
         let all = draws as u64 + chains + chains / 20 + wide + tails::cost(dim);
         all.min(self.options.evaluations / 2)
@@ -115,6 +114,8 @@ pub(crate) struct Gate {
     deadline: AtomicU64,
     is_armed: AtomicBool,
     is_closed: AtomicBool,
+    /// True while evaluations are made whatever the limits.
+    is_unlimited: AtomicBool,
     /// Points that were evaluated while there was a limit of time, and the nanoseconds that they took.
     points: AtomicU64,
     took: AtomicU64,
@@ -122,11 +123,10 @@ pub(crate) struct Gate {
 
 impl Gate {
     pub(crate) fn new() -> Arc<Self> {
-        let number = || AtomicU64::new(0);
-        let [left, reserved, points, took] = [number(), number(), number(), number()];
-        let (is_armed, is_closed) = (AtomicBool::new(false), AtomicBool::new(false));
-        let deadline = AtomicU64::new(u64::MAX);
-        Arc::new(Self { left, reserved, origin: now(), deadline, is_armed, is_closed, points, took })
+        let [left, reserved, points, took] = Default::default();
+        let [is_armed, is_closed, is_unlimited] = Default::default();
+        let (origin, deadline) = (now(), AtomicU64::new(u64::MAX));
+        Arc::new(Self { left, reserved, origin, deadline, is_armed, is_closed, is_unlimited, points, took })
     }
 
     /// Sets the end of the time of all pieces of work.
@@ -180,24 +180,27 @@ impl Gate {
             return true;
         }
         let (points, left) = (points as u64, self.left());
-        if self.is_closed() || left < self.reserved.load(Relaxed).saturating_add(points) {
+        let is_over = || self.is_closed() || left < self.reserved.load(Relaxed).saturating_add(points);
+        if !self.is_unlimited.load(Relaxed) && is_over() {
             self.is_closed.store(true, Relaxed);
             return false;
         }
-        self.make(points, evaluate);
+        self.left.store(left.saturating_sub(points), Relaxed);
+        let begun = (self.deadline.load(Relaxed) < u64::MAX).then(now);
+        evaluate();
+        if let Some(begun) = begun {
+            self.points.fetch_add(points, Relaxed);
+            self.took.fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
+        }
         true
     }
 
-    /// Makes evaluations whatever the limits, with their time if that has a limit.
-    fn make(&self, points: u64, evaluate: impl FnOnce()) {
-        self.left.store(self.left().saturating_sub(points), Relaxed);
-        if self.deadline.load(Relaxed) == u64::MAX {
-            return evaluate();
-        }
-        let begun = now();
-        evaluate();
-        self.points.fetch_add(points, Relaxed);
-        self.took.fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
+    /// Does work whose evaluations are made whatever the limits.
+    pub(crate) fn unlimited<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.is_unlimited.store(true, Relaxed);
+        let done = work();
+        self.is_unlimited.store(false, Relaxed);
+        done
     }
 }
 
@@ -214,11 +217,6 @@ impl<T> Gated<T> {
     /// The evaluations so far.
     pub fn counts(&self) -> Counts {
         self.counted.counts()
-    }
-
-    /// The target with its counter, whose evaluations no limit ends.
-    pub(crate) fn open(&self) -> Open<'_, T> {
-        Open(self)
     }
 }
 
@@ -269,28 +267,5 @@ impl<T: Gradient> Gradient for Gated<T> {
             out[..z.ncols()].fill(f64::NAN);
             gradients.fill(f64::NAN);
         }
-    }
-}
-
-/// Log density of a gated target whose evaluations are made whatever the limits.
-pub(crate) struct Open<'a, T>(&'a Gated<T>);
-
-impl<T: LogDensity> LogDensity for Open<'_, T> {
-    fn dim(&self) -> usize {
-        self.0.dim()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.0.work_len(columns)
-    }
-
-    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        let mut value = f64::NAN;
-        self.0.gate.make(1, || value = self.0.counted.log_density(z, work));
-        value
-    }
-
-    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
-        self.0.gate.make(z.ncols() as u64, || self.0.counted.log_densities(z, out, work));
     }
 }

@@ -8,13 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::limits::{Gate, Gated};
 
 /// Target of a fit: a log density, and its gradient if there is one. Evaluations are counted.
-///
-/// ```
-/// use mcsa::posterior::Target;
-/// let gaussian = mcsa::models::Gaussian::standard(2);
-/// assert!(Target::with_gradient(&gaussian).gradient().is_some());
-/// assert!(Target::density_only(&gaussian).gradient().is_none());
-/// ```
 pub struct Target<'a> {
     density: Gated<&'a dyn LogDensity>,
     gradient: Option<Gated<&'a dyn Gradient>>,
