@@ -156,11 +156,10 @@ fn follow<P: Gradient>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::posterior::{ModeSearch, Options};
+    use crate::posterior::ModeSearch;
     use mcsa_core::AffineMap;
     use mcsa_families::FullRank;
     use mcsa_models::{Banana, Gaussian};
-    use std::ops::ControlFlow;
 
     /// Objections of long chains on the standard normal to a q with this standard deviation in the first coordinate, whose draws are
     /// weighted for itself, as where mass beyond them has no draw; `None` if `most` evaluations do not suffice.
@@ -215,10 +214,7 @@ mod tests {
     fn after_learning(log_evidence: f64, objections: Vec<Objection>) -> (usize, Vec<Objection>) {
         let model = Gaussian::standard(2);
         let target = Target::with_gradient(&model);
-        let mut fitting =
-            FitState::new(&Options { draws: 500, starts: 5, ..Options::seeded(3) }).expect("options");
-        fitting.run(&target, &mut |_| ControlFlow::Continue(())).expect("a fit");
-        let fitted = fitting.finish(&target).expect("an end");
+        let (mut fitting, fitted) = super::super::mending::tests::fitted();
         let (climbs, chains) = (fitting.climbs.len(), fitted.chains.clone());
         let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 };
         let before = fitting.judged(climbs, fitted.draws.clone(), chains, &[missed]);

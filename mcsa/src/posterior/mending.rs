@@ -5,8 +5,7 @@ use mcsa_core::Error;
 use mcsa_estimators::Draws;
 
 use super::moments::white;
-use super::shape::DENSE;
-use super::shape::{BENT, COMPONENTS};
+use super::shape::{BENT, COMPONENTS, DENSE};
 use super::summary::Evidence;
 use super::verdict::FEWEST;
 use super::{Chains, FitState, Objection, Shape, Target};
@@ -91,14 +90,14 @@ impl FitState {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::posterior::{FitResult, Options, Stage};
     use mcsa_core::{Seed, from_fn};
     use mcsa_models::Gaussian;
 
     /// A fit of a standard normal at its end, with its result.
-    fn fitted() -> (FitState, FitResult) {
+    pub(in crate::posterior) fn fitted() -> (FitState, FitResult) {
         let model = Gaussian::standard(2);
         let target = Target::with_gradient(&model);
         let mut fitting =

@@ -1,6 +1,7 @@
 //! Refinement of a fit: running moments of parallel chains, in rounds that end with a look at the weights.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use mcsa_core::{Error, Estimator, Family, LogDensity, Optimizer, Seed, bits};
 use mcsa_estimators::{
@@ -11,7 +12,6 @@ use mcsa_optim::{AdamState, Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
 use super::enlargement::{White, flow};
-use super::limits::Gate;
 use super::shape::DENSE;
 use super::{Gated, Options, Shape};
 
@@ -251,7 +251,7 @@ impl Refinement {
         if self.fit.is_none() && self.flow.is_none() {
             return Ok(());
         }
-        self.go_on(&Gated::new(target, &Gate::new()), seed, 0, &|| true)
+        self.go_on(&Gated::new(target, &Arc::default()), seed, 0, &|| true)
     }
 
     /// Weighted draws of the [`proposal`](Self::proposal).

@@ -114,7 +114,7 @@ impl FitState {
         target.check()?;
         let mut fitted = FitResult::of(self, target, draws, Chains::none(target.dim()))?;
         fitted.verdict.objections.push(Objection::Interrupted);
-        fitted.evaluations = self.spent + (target.evaluations() - before);
+        fitted.evaluations = self.spent.and(before, target.evaluations());
         Ok(Some(fitted))
     }
 }

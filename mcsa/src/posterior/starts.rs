@@ -4,8 +4,7 @@ use mcsa_core::{Error, Gradient};
 
 use super::gradient_check::gradient_objection;
 use super::mode_search::{Mode, ModeSearch};
-use super::shape::FREEDOM;
-use super::shape::{DENSE, low_rank_start};
+use super::shape::{DENSE, FREEDOM, low_rank_start};
 use super::tempering::{Tempered, tempered};
 use super::verdict::weight_outside;
 use super::{Check, FitState, Gated, Objection, Refinement, Shape, Stage, Target};

@@ -117,7 +117,7 @@ impl FitState {
         };
         self.is_late |= target.gate().is_late();
         target.gate().end();
-        self.spent = self.spent + (target.evaluations() - before);
+        self.spent = self.spent.and(before, target.evaluations());
         target.check()?;
         done
     }
