@@ -39,12 +39,7 @@ impl FitState {
         self.mends += 1;
         let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
         let drawn = draws.resampled(points.ncols(), &mut stream)?;
-        let both =
-            Mat::from_fn(target.dim(), 2 * points.ncols(), |i, j| match j.checked_sub(points.ncols()) {
-                None => points[(i, j)],
-                Some(j) => drawn[(i, j)],
-            });
-        self.enlarge(&both, components)
+        self.enlarge(&faer::concat![[points, drawn]], components)
     }
 
     /// Keeps the fit that was just judged, if no witness objected to it: the current climb is the mixture that is tried.
@@ -82,8 +77,7 @@ impl FitState {
         // A limit that ended the attempt is no objection to what was there before it.
         let (draws, chains) = self.restore(kept, target)?;
         let map = white(&draws, self.current()?)?;
-        let of_tails = self.of_tails(target, &map);
-        self.objections.extend(of_tails);
+        self.look_at_tails(target, &map);
         self.conclude(draws, chains);
         Ok(())
     }

@@ -42,16 +42,15 @@ pub struct ModeSearch {
 
 /// Progress of the starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Starts {
     /// True if no ascents are to follow: all are made, a limit ended them, or tempering took the place of those that ended nowhere.
     pub(crate) are_over: bool,
     /// True if tempering was tried beside the ascents.
-    #[serde(default)]
     pub(crate) are_tempered: bool,
     /// True if the gradient was found to be wrong.
     pub(crate) distrusted: bool,
     /// True if an ascent by the log density alone ended at a mode outside q.
-    #[serde(default)]
     pub(crate) is_outside: bool,
     /// Number of modes at which the first climb began.
     pub(crate) known: usize,

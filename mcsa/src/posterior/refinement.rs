@@ -127,9 +127,8 @@ impl Refinement {
     fn start_draws(&self, dim: usize) -> Result<f64, Error> {
         let draws = START_DRAWS * dim as f64;
         Ok(match self.shape {
-            Shape::LowRank { .. } => draws,
             // Moments are not what a flow is fitted by.
-            Shape::Flow => draws,
+            Shape::LowRank { .. } | Shape::Flow => draws,
             // A covariance with d (d + 1) / 2 entries needs draws in proportion.
             Shape::StudentT => draws * (dim as f64 / DENSE as f64).max(1.0),
             Shape::Mixture { components } => {

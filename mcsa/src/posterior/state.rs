@@ -314,8 +314,7 @@ impl FitState {
         if found.iter().any(is_elsewhere) && self.begin_tempered(target, draws.log_evidence())? {
             return Ok(());
         }
-        let of_tails = self.of_tails(target, &map);
-        self.objections.extend(of_tails);
+        self.look_at_tails(target, &map);
         if self.learns(target, &q, &draws, &mut found, &mut chains)? {
             return Ok(());
         }
@@ -325,13 +324,13 @@ impl FitState {
         Ok(())
     }
 
-    /// The objection to the tails of the density, or to a limit that ended the look at them.
-    pub(super) fn of_tails(&self, target: &Target<'_>, map: &AffineMap) -> Option<Objection> {
+    /// Notes an objection to the tails of the density, or to a limit that ended the look at them.
+    pub(super) fn look_at_tails(&mut self, target: &Target<'_>, map: &AffineMap) {
         let found = tail_objection(target, map, self.seed());
-        match target.gate().is_closed() {
+        self.objections.extend(match target.gate().is_closed() {
             true => Some(Objection::unverified(Check::Tails, &self.limit(target))),
             false => found,
-        }
+        });
     }
 
     /// The last stage ends with these draws and chains.

@@ -152,17 +152,15 @@ impl Evidence<'_> {
             return None;
         }
         let dim = self.target.dim();
-        let weights = self.draws.weights();
-        let (mut sums, mut y) = (vec![[0.0; 2]; 2 * dim], vec![0.0; dim]);
+        let (weights, white) = (self.draws.weights(), self.q.map.inverse(self.draws.points.as_ref()));
+        let mut sums = vec![[0.0; 2]; 2 * dim];
         for (j, weight) in weights.iter().enumerate() {
-            self.q.map.inverse_into(self.draws.points.col_as_slice(j), &mut y);
-            for (sum, value) in sums.iter_mut().zip(functions(&y)) {
+            for (sum, value) in sums.iter_mut().zip(functions(white.col_as_slice(j))) {
                 sum[0] += weight * value;
             }
         }
         for (j, weight) in weights.iter().enumerate() {
-            self.q.map.inverse_into(self.draws.points.col_as_slice(j), &mut y);
-            for (sum, value) in sums.iter_mut().zip(functions(&y)) {
+            for (sum, value) in sums.iter_mut().zip(functions(white.col_as_slice(j))) {
                 sum[1] += (weight * (value - sum[0])).powi(2);
             }
         }
