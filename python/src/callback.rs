@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcsa::core::{Error, Gradient, LogDensity, Named};
+use mcsa::core::{Error, Gradient, LogDensity, Named, batch_mut, one};
 use mcsa::faer::{MatMut, MatRef};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
@@ -214,7 +214,7 @@ impl LogDensity for Density {
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         let mut out = [f64::NAN];
-        self.log_densities(MatRef::from_column_major_slice(z, z.len(), 1), &mut out, work);
+        self.log_densities(one(z), &mut out, work);
         out[0]
     }
 
@@ -236,13 +236,7 @@ impl LogDensity for Density {
 impl Gradient for Density {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let mut out = [f64::NAN];
-        let dim = z.len();
-        self.gradients_into(
-            MatRef::from_column_major_slice(z, dim, 1),
-            &mut out,
-            MatMut::from_column_major_slice_mut(gradient, dim, 1),
-            work,
-        );
+        self.gradients_into(one(z), &mut out, batch_mut(gradient, z.len(), 1), work);
         out[0]
     }
 
