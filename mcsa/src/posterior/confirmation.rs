@@ -4,11 +4,10 @@ use faer::Mat;
 use mcsa_core::{Error, Gradient, Seed, Whitened};
 use mcsa_estimators::Draws;
 use mcsa_kernels::{Nuts, Sampling};
-use mcsa_optim::deterministic::Gaussian;
 
 use super::differences::Differences;
 use super::enlargement::{flow_start, learnt};
-use super::moments::covariance;
+use super::moments::of_points;
 use super::refinement::Refinement;
 use super::shape::DENSE;
 use super::state::Earlier;
@@ -98,11 +97,7 @@ impl FitState {
         let last = self.current()?;
         let start = match last.shape {
             Shape::Flow => last.params().to_vec(),
-            _ => {
-                let even = vec![1.0 / points.ncols() as f64; points.ncols()];
-                let (mean, covariance) = covariance(points.as_ref(), &even);
-                flow_start(&Gaussian { mean, covariance }, &mut stream)?
-            }
+            _ => flow_start(&of_points(points.as_ref()), &mut stream)?,
         };
         let params = learnt(&start, points, &mut stream)?;
         let mut climb = Refinement::new(last.number + 1, Shape::Flow, params);
