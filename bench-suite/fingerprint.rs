@@ -15,7 +15,7 @@ const ROWS: [&str; 7] =
 const ASIDE: [&str; 1] = ["mcsa-plot"];
 
 /// Files that quote results, and examples that are documentation.
-const QUOTES: [&str; 3] = ["mcsa/src/book.rs", "mcsa/src/posterior/measured.rs", "mcsa/src/readme.rs"];
+const QUOTES: [&str; 2] = ["mcsa/src/book.rs", "mcsa/src/posterior/measured.rs"];
 
 /// Names and contents that count, and the paths on which they depend.
 #[derive(Debug, Default)]

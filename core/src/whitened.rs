@@ -2,7 +2,9 @@
 
 use faer::{Mat, MatMut, MatRef};
 
-use crate::{Columns, ColumnsMut, Error, Gradient, LogDensity, Named, batch, borrow, same_length};
+use crate::{
+    Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Proposal, Stream, batch, borrow, same_length,
+};
 
 /// Affine map `z = shift + factor y` with a lower triangular factor.
 ///
@@ -199,6 +201,31 @@ impl<P: Gradient + ?Sized> Gradient for Whitened<'_, P> {
             *log_p += self.map.log_volume;
             self.pull_back(gradients.column_mut(j));
         }
+    }
+}
+
+/// Proposal in the coordinates `y` of a map, `z = map(y)`: its log densities are `log q(map(y)) + log |det factor|`.
+pub struct WhitenedProposal<'a> {
+    /// The proposal of z.
+    pub proposal: &'a mut dyn Proposal,
+    /// The map from y to z.
+    pub map: &'a AffineMap,
+}
+
+impl Proposal for WhitenedProposal<'_> {
+    fn dim(&self) -> usize {
+        self.proposal.dim()
+    }
+
+    fn log_probs(&mut self, y: MatRef<'_, f64>, log_q: &mut [f64]) {
+        self.proposal.log_probs(self.map.forward(y).as_ref(), log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q += self.map.log_volume);
+    }
+
+    fn sample_into(&mut self, lanes: &mut [Stream], mut y: MatMut<'_, f64>, log_q: &mut [f64]) {
+        self.proposal.sample_into(lanes, y.as_mut(), log_q);
+        log_q.iter_mut().for_each(|log_q| *log_q += self.map.log_volume);
+        y.copy_from(self.map.inverse(y.as_ref()));
     }
 }
 

@@ -62,7 +62,6 @@
 mod book;
 pub mod posterior;
 pub mod prelude;
-mod readme;
 
 pub use faer;
 pub use mcsa_annealed as annealed;

@@ -14,9 +14,9 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::errors::value_error;
 use crate::fit_result::FitResult;
 use crate::source::Source;
+use crate::value_error;
 
 /// First words of a file; the number is the version of the format.
 const FORMAT: &str = "mcsa ascent 1";
@@ -72,7 +72,7 @@ impl AscentState {
         path: Option<PathBuf>,
     ) -> PyResult<Self> {
         let source = Source::of(target)?;
-        let dim = source.density().dim();
+        let dim = source.target().dim();
         if mean.len() != dim || scale.len() != dim {
             return Err(PyValueError::new_err(format!(
                 "the start has {} means and {} scales; the target has {dim} coordinates",
@@ -132,13 +132,13 @@ impl AscentState {
         let state = self.lock()?;
         let drawn = py.detach(|| {
             let lane = Seed::new(self.plan.seed).named("draws").stream(0, state.step);
-            Draws::of(self.source.gradient(), &*self.built.family, &state.params, lane, count)
+            Draws::of(self.source.target(), &*self.built.family, &state.params, lane, count)
         });
         self.source.raised()?;
         let drawn = drawn.map_err(value_error)?;
         let evaluations = (state.density + count as u64, state.gradient);
         let family = self.built.family.config();
-        Ok(FitResult::of_draws(py, drawn, self.source.density())?.with_q(
+        Ok(FitResult::of_draws(py, drawn, self.source.target())?.with_q(
             family,
             state.params.clone(),
             evaluations,
@@ -206,7 +206,7 @@ impl AscentState {
 
     /// Runs to step `to`. Returns the new state, and true if Ctrl-C ended the run.
     fn stretch(&self, state: &State, to: u64) -> Result<(State, bool), Error> {
-        let counted = Counted::new(self.source.gradient());
+        let counted = Counted::new(self.source.target());
         let (target, family): (&dyn Gradient, _) = (&counted, &*self.built.family);
         let (optimizer, seed) = (self.plan.optimizer.clone(), Seed::new(self.plan.seed));
         let ascent = Ascent { target, family, estimator: self.estimator()?, optimizer, seed };

@@ -3,15 +3,16 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcsa::core::{Columns, Error, Gradient, LogDensity, Named};
+use mcsa::core::{Error, Gradient, LogDensity, Named, batch_mut, one};
 use mcsa::faer::{MatMut, MatRef};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
-use crate::errors::value_error;
+use crate::fit_result::rows;
+use crate::value_error;
 
 /// Target density from a callable on batches: an array of shape `(N, d)`, one point per row, gives `N` log densities.
 ///
@@ -94,17 +95,27 @@ fn as_floats<'py>(what: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     asarray.call1((array, "float64"))
 }
 
+/// A result as a float64 array of the shape that has one `each` for each row.
+fn shaped<'py>(
+    what: &str,
+    value: Bound<'py, PyAny>,
+    shape: &[usize],
+    each: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let value = as_floats(what, value)?;
+    let found: Vec<usize> = value.getattr("shape")?.extract()?;
+    if found == shape {
+        return Ok(value);
+    }
+    let (found, shape) = (shown(&found), shown(shape));
+    Err(PyValueError::new_err(format!(
+        "{what} returned an array of shape {found}; expected {shape}, one {each} for each row"
+    )))
+}
+
 /// The numbers of a one-dimensional array of length `out`.
 fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
-    let value = as_floats(what, value)?;
-    let shape: Vec<usize> = value.getattr("shape")?.extract()?;
-    if shape != [out.len()] {
-        return Err(PyValueError::new_err(format!(
-            "{what} returned an array of shape {}; expected ({},), one log density for each row",
-            shown(&shape),
-            out.len()
-        )));
-    }
+    let value = shaped(what, value, &[out.len()], "log density")?;
     let array: PyReadonlyArray1<'_, f64> = value.extract()?;
     out.iter_mut().zip(array.as_array()).for_each(|(out, value)| *out = *value);
     Ok(())
@@ -112,16 +123,7 @@ fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult
 
 /// The numbers of an array `(N, d)`, to the columns of `out`.
 fn read_matrix(value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()> {
-    let value = as_floats("gradient", value)?;
-    let shape: Vec<usize> = value.getattr("shape")?.extract()?;
-    if shape != [out.ncols(), out.nrows()] {
-        return Err(PyValueError::new_err(format!(
-            "gradient returned an array of shape {}; expected ({}, {}), one gradient for each row",
-            shown(&shape),
-            out.ncols(),
-            out.nrows()
-        )));
-    }
+    let value = shaped("gradient", value, &[out.ncols(), out.nrows()], "gradient")?;
     let array: PyReadonlyArray2<'_, f64> = value.extract()?;
     let array = array.as_array();
     for j in 0..out.ncols() {
@@ -156,21 +158,17 @@ impl Density {
         self.interrupted.swap(false, Ordering::Relaxed)
     }
 
+    /// Calls with the batch as an array of shape `(N, d)`, which the callable may keep or change.
     fn call<'py>(
         &self,
         py: Python<'py>,
         callable: &Py<PyAny>,
         z: MatRef<'_, f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match callable.bind(py).call1((self.array(py, z)?,)) {
-            Err(error)
-                if error.is_instance_of::<PyKeyboardInterrupt>(py)
-                    && !self.interrupted.swap(true, Ordering::Relaxed) =>
-            {
-                callable.bind(py).call1((self.array(py, z)?,))
-            }
-            found => found,
-        }
+        let call = || callable.bind(py).call1((rows(py, z)?,));
+        let found = call();
+        let is_signal = found.as_ref().is_err_and(|error| error.is_instance_of::<PyKeyboardInterrupt>(py));
+        if is_signal && !self.interrupted.swap(true, Ordering::Relaxed) { call() } else { found }
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -181,13 +179,6 @@ impl Density {
         if let Ok(mut failure) = self.failure.lock() {
             failure.get_or_insert(error);
         }
-    }
-
-    /// The batch as an array of shape `(N, d)`, which the callable may keep or change.
-    fn array<'py>(&self, py: Python<'py>, z: MatRef<'_, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let mut rows = Vec::with_capacity(self.dim * z.ncols());
-        (0..z.ncols()).for_each(|j| rows.extend_from_slice(z.column(j)));
-        PyArray1::from_vec(py, rows).reshape([z.ncols(), self.dim])
     }
 
     fn densities(&self, z: MatRef<'_, f64>, out: &mut [f64]) -> PyResult<()> {
@@ -223,7 +214,7 @@ impl LogDensity for Density {
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         let mut out = [f64::NAN];
-        self.log_densities(MatRef::from_column_major_slice(z, z.len(), 1), &mut out, work);
+        self.log_densities(one(z), &mut out, work);
         out[0]
     }
 
@@ -245,13 +236,7 @@ impl LogDensity for Density {
 impl Gradient for Density {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let mut out = [f64::NAN];
-        let dim = z.len();
-        self.gradients_into(
-            MatRef::from_column_major_slice(z, dim, 1),
-            &mut out,
-            MatMut::from_column_major_slice_mut(gradient, dim, 1),
-            work,
-        );
+        self.gradients_into(one(z), &mut out, batch_mut(gradient, z.len(), 1), work);
         out[0]
     }
 

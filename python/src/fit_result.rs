@@ -3,11 +3,11 @@
 use mcsa::core::{Columns, LogDensity, Named, Seed};
 use mcsa::estimators::Draws;
 use mcsa::faer::{Mat, MatRef};
-use mcsa::posterior::{FitResult as Outcome, Parameter};
+use mcsa::posterior::{Evidence, FitResult as Outcome, Parameter};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 
-use crate::errors::value_error;
+use crate::value_error;
 
 /// Result of a fit.
 #[pyclass(frozen, module = "mcsa._mcsa")]
@@ -102,8 +102,8 @@ impl FitResult {
 
     /// The result of an ascent: weighted draws of q, without a verdict.
     pub(crate) fn of_draws(py: Python<'_>, weighted: Draws, target: &dyn LogDensity) -> PyResult<Self> {
-        let (mut named, count) = (Named::default(), weighted.len());
-        for j in 0..count {
+        let mut named = Named::default();
+        for j in 0..weighted.len() {
             named.next_point();
             target.constrain(weighted.points.as_ref().column(j), &mut named);
         }
@@ -112,19 +112,16 @@ impl FitResult {
 
     /// Weighted draws with the parameters of each.
     fn of_values(py: Python<'_>, weighted: Draws, values: &[f64], names: Vec<String>) -> PyResult<Self> {
-        let count = weighted.len();
-        let ratios = weighted.log_ratios();
-        let lower = ratios.iter().sum::<f64>() / count as f64;
-        let error = (1.0 / weighted.sample_size - 1.0 / count as f64).max(0.0).sqrt();
+        let Evidence { log, error, lower, upper } = Evidence::of(&weighted, &[]);
         Ok(Self {
             draws: rows(py, weighted.points.as_ref())?.unbind(),
-            values: values.to_pyarray(py).reshape([count, names.len()])?.unbind(),
+            values: values.to_pyarray(py).reshape([weighted.len(), names.len()])?.unbind(),
             log_p: PyArray1::from_slice(py, &weighted.log_p).unbind(),
             log_q: PyArray1::from_slice(py, &weighted.log_q).unbind(),
             log_weights: PyArray1::from_slice(py, &weighted.log_weights).unbind(),
             names,
             numbers: None,
-            log_evidence: (weighted.log_evidence(), error, lower, f64::NAN),
+            log_evidence: (log, error, lower, upper),
             verdict: None,
             evaluations: (0, 0),
             family: String::new(),

@@ -9,9 +9,9 @@ use mcsa::posterior::{FitState as State, Options, Stage};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::errors::value_error;
 use crate::fit_result::FitResult;
 use crate::source::Source;
+use crate::value_error;
 
 /// State of a fit between its stages; it can be saved, resumed and interrupted.
 #[pyclass(frozen, module = "mcsa._mcsa")]
@@ -19,13 +19,6 @@ pub(crate) struct FitState {
     source: Source,
     /// `None` after an exception of a callable: the state is not that of any uninterrupted fit.
     state: Mutex<Option<State>>,
-}
-
-/// End of a run.
-enum End {
-    Done,
-    Interrupted,
-    Raised(PyErr),
 }
 
 #[pymethods]
@@ -64,14 +57,14 @@ impl FitState {
     fn run(&self, py: Python<'_>, after: Option<Py<PyAny>>) -> PyResult<bool> {
         let mut guard = self.lock()?;
         let mut state = guard.take().ok_or_else(ended)?;
-        let mut end = End::Done;
+        let mut end = Ok(true);
         let ran = py.detach(|| {
             self.source.with_target(|target| {
                 state.run(target, &mut |state| {
                     end = self.seen(state, after.as_ref());
                     match end {
-                        End::Done => ControlFlow::Continue(()),
-                        End::Interrupted | End::Raised(_) => ControlFlow::Break(()),
+                        Ok(true) => ControlFlow::Continue(()),
+                        _ => ControlFlow::Break(()),
                     }
                 })
             })
@@ -79,11 +72,7 @@ impl FitState {
         self.source.raised()?;
         ran.map_err(value_error)?;
         *guard = Some(state);
-        match end {
-            End::Raised(error) => Err(error),
-            End::Done => Ok(true),
-            End::Interrupted => Ok(false),
-        }
+        end
     }
 
     /// The result; before the end of the fit one without checks, whose verdict is no, or `None` if there is no q yet.
@@ -98,7 +87,7 @@ impl FitState {
         });
         self.source.raised()?;
         match fitted.map_err(value_error)? {
-            Some(fitted) => FitResult::of_fit(py, fitted, self.source.density()).map(Some),
+            Some(fitted) => FitResult::of_fit(py, fitted, self.source.target()).map(Some),
             None => Ok(None),
         }
     }
@@ -157,17 +146,14 @@ impl FitState {
         self.state.try_lock().map_err(|_| PyRuntimeError::new_err("this fit is running in another thread"))
     }
 
-    /// Looks for exceptions of callables, signals, and exceptions of `after`.
-    fn seen(&self, state: &State, after: Option<&Py<PyAny>>) -> End {
+    /// Calls `after`, whose exception is the error; false at a signal.
+    fn seen(&self, state: &State, after: Option<&Py<PyAny>>) -> PyResult<bool> {
         let interrupted = self.source.interrupted();
         Python::attach(|py| {
             if interrupted || py.check_signals().is_err() {
-                return End::Interrupted;
+                return Ok(false);
             }
-            match after.map(|after| after.call1(py, (state.to_string(),))) {
-                Some(Err(error)) => End::Raised(error),
-                _ => End::Done,
-            }
+            after.map_or(Ok(true), |after| after.call1(py, (state.to_string(),)).map(|_| true))
         })
     }
 }

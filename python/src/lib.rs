@@ -2,14 +2,19 @@
 
 mod ascent;
 mod callback;
-mod errors;
 mod fit_result;
 mod fit_state;
 mod model;
 mod source;
 mod sparse;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// A `ValueError` with the message of the library.
+pub(crate) fn value_error(error: mcsa::core::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
 
 /// Native part of the package `mcsa`: the Rust library's fits of a posterior.
 #[pymodule]

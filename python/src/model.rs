@@ -6,17 +6,17 @@ use mcsa::core::{Error, Gradient, Seed, Separable};
 use mcsa::faer::Mat;
 use mcsa::models::{
     Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic,
-    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression,
-    ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student,
-    StudentNoise, StudentRegression,
+    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression, ProbitRegression,
+    Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student, StudentNoise,
+    StudentRegression,
 };
 use mcsa::particles::{FxVolatility, Theta};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::errors::value_error;
 use crate::sparse::SparseProcess;
+use crate::value_error;
 
 /// Posterior of a model of the library.
 #[pyclass(frozen, weakref, module = "mcsa._mcsa")]

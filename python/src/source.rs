@@ -1,6 +1,6 @@
 //! Targets of fits: models of the library, or callables.
 
-use mcsa::core::{Error, Gradient, LogDensity};
+use mcsa::core::{Error, Gradient};
 use mcsa::posterior::Target;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -26,16 +26,16 @@ impl Source {
         }
     }
 
-    /// The log density; its gradient is an error if there is none.
-    pub(crate) fn gradient(&self) -> &dyn Gradient {
+    /// The callables; `None` for a model of the library.
+    fn callables(&self) -> Option<&Density> {
         match self {
-            Self::Density(density) => density.get(),
-            Self::Model(model) => &*model.get().target,
+            Self::Density(density) => Some(density.get()),
+            Self::Model(_) => None,
         }
     }
 
-    /// The log density.
-    pub(crate) fn density(&self) -> &dyn LogDensity {
+    /// The target; its gradient is an error if there is none.
+    pub(crate) fn target(&self) -> &dyn Gradient {
         match self {
             Self::Density(density) => density.get(),
             Self::Model(model) => &*model.get().target,
@@ -44,55 +44,35 @@ impl Source {
 
     /// True if there is a gradient.
     pub(crate) fn has_gradient(&self) -> bool {
-        match self {
-            Self::Density(density) => density.get().has_gradient(),
-            Self::Model(_) => true,
-        }
+        self.callables().is_none_or(Density::has_gradient)
     }
 
     /// True if a callable raised an exception that was not handed on yet.
     pub(crate) fn has_failed(&self) -> bool {
-        match self {
-            Self::Density(density) => density.get().has_failed(),
-            Self::Model(_) => false,
-        }
+        self.callables().is_some_and(Density::has_failed)
     }
 
     /// True if Ctrl-C came during a call of a callable since the last call of this.
     pub(crate) fn interrupted(&self) -> bool {
-        match self {
-            Self::Density(density) => density.get().interrupted(),
-            Self::Model(_) => false,
-        }
+        self.callables().is_some_and(Density::interrupted)
     }
 
     /// The exception of a callable, if there was one.
     pub(crate) fn raised(&self) -> PyResult<()> {
-        match self {
-            Self::Density(density) => density.get().failure().map_or(Ok(()), Err),
-            Self::Model(_) => Ok(()),
-        }
+        self.callables().and_then(Density::failure).map_or(Ok(()), Err)
     }
 
     /// Runs with the target of a fit in one call.
     pub(crate) fn with_target<R>(&self, f: impl FnOnce(&Target<'_>) -> R) -> R {
-        match self {
-            Self::Density(density) => {
-                let density = density.get();
-                let check = || match density.has_failed() {
-                    true => Err(Error::invalid("a callable raised an exception")),
-                    false => Ok(()),
-                };
-                let target = match density.has_gradient() {
-                    true => Target::with_gradient(density),
-                    false => Target::density_only(density),
-                };
-                f(&target.checked(&check))
-            }
-            Self::Model(model) => {
-                let model = &*model.get().target;
-                f(&Target::with_gradient(&model))
-            }
-        }
+        let target = self.target();
+        let check = || match self.has_failed() {
+            true => Err(Error::invalid("a callable raised an exception")),
+            false => Ok(()),
+        };
+        let target = match self.has_gradient() {
+            true => Target::with_gradient(&target),
+            false => Target::density_only(&target),
+        };
+        f(&target.checked(&check))
     }
 }

@@ -57,8 +57,16 @@ impl FitState {
         target: &Target<'_>,
         after: &mut dyn FnMut(&Self) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let mut pace = RunClock::begin(self)?;
-        let deadline = pace.deadline(self);
+        let begun = now();
+        if let Some(path) = &self.options.checkpoint {
+            self.may_overwrite(path)?;
+            self.save(path)?;
+        }
+        let (mut saved, mut took) = (now(), begun.elapsed());
+        let mut progress = self.options.progress.then(|| Progress::new(self));
+        // There is no end where the limit is beyond what a clock can show.
+        let limit = self.options.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let deadline = limit.and_then(|limit| begun.checked_add(limit));
         while self.stage != Stage::Done {
             target.gate().until(deadline);
             self.is_late = deadline.is_some_and(|end| now() >= end);
@@ -66,23 +74,23 @@ impl FitState {
                 self.cut(target, Objection::Time)?;
             }
             self.advance(target)?;
-            pace.after(self);
+            if let Some(progress) = &mut progress {
+                progress.show(self);
+            }
+            let is_due = self.stage != Stage::Done && saved.elapsed() >= SPARSE * took;
+            if let Some(path) = self.options.checkpoint.as_ref().filter(|_| is_due) {
+                let before = now();
+                // A failure is reported by the last save, if that fails as well.
+                let _ = self.save(path);
+                (saved, took) = (now(), before.elapsed());
+            }
             if after(self).is_break() {
                 break;
             }
         }
         target.gate().until(None);
-        pace.end(self)
+        self.options.checkpoint.as_ref().map_or(Ok(()), |path| self.save(path))
     }
-}
-
-/// Clock of a run, with what is due by time: the end, and the next checkpoint. No number of a fit comes from it.
-pub(crate) struct RunClock {
-    begun: Instant,
-    saved: Instant,
-    /// Time that the last save took.
-    took: Duration,
-    progress: Option<Progress>,
 }
 
 /// Time between two saves in units of the time that a save takes.
@@ -96,62 +104,15 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-impl RunClock {
-    /// Starts the clock and writes the first checkpoint.
-    ///
-    /// # Errors
-    /// If the file cannot be written, or holds something that is not an earlier state of this fit.
-    pub(crate) fn begin(fitting: &FitState) -> Result<Self, Error> {
-        let begun = now();
-        if let Some(path) = &fitting.options.checkpoint {
-            fitting.may_overwrite(path)?;
-            fitting.save(path)?;
-        }
-        let progress = fitting.options.progress.then(|| Progress::new(fitting));
-        Ok(Self { begun, saved: now(), took: begun.elapsed(), progress })
-    }
-
-    /// The end of the time; `None` without a limit, or one beyond what a clock can show.
-    pub(crate) fn deadline(&self, fitting: &FitState) -> Option<Instant> {
-        let seconds = Duration::try_from_secs_f64(fitting.options.seconds?).ok()?;
-        self.begun.checked_add(seconds)
-    }
-
-    /// Shows a piece of work, and saves the state if that is due.
-    pub(crate) fn after(&mut self, fitting: &FitState) {
-        if let Some(progress) = &mut self.progress {
-            progress.show(fitting);
-        }
-        let is_due = self.saved.elapsed() >= SPARSE * self.took;
-        if let Some(path) =
-            fitting.options.checkpoint.as_ref().filter(|_| is_due && fitting.stage != Stage::Done)
-        {
-            let before = now();
-            // A failure is reported by the last save, if that fails as well.
-            let _ = fitting.save(path);
-            self.took = before.elapsed();
-            self.saved = now();
-        }
-    }
-
-    /// Writes the last checkpoint.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub(crate) fn end(self, fitting: &FitState) -> Result<(), Error> {
-        fitting.options.checkpoint.as_ref().map_or(Ok(()), |path| fitting.save(path))
-    }
-}
-
 /// Line on standard error with the state of a fit; completed stages stay above it. Silent if standard error is not a terminal.
-pub(crate) struct Progress {
+struct Progress {
     bar: ProgressBar,
     stage: Stage,
     last: String,
 }
 
 impl Progress {
-    pub(crate) fn new(fitting: &FitState) -> Self {
+    fn new(fitting: &FitState) -> Self {
         let style = ProgressStyle::with_template("{spinner} {wide_msg}");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
         let bar = ProgressBar::new_spinner().with_style(style);
@@ -161,7 +122,7 @@ impl Progress {
     }
 
     /// Shows the state after a piece of work.
-    pub(crate) fn show(&mut self, fitting: &FitState) {
+    fn show(&mut self, fitting: &FitState) {
         if fitting.stage != self.stage {
             self.bar.println(&self.last);
             self.stage = fitting.stage;

@@ -6,7 +6,7 @@ use mcsa_core::{Error, LogDensity, Seed, bits, square_fits_in_memory};
 use mcsa_estimators::StateFile;
 use serde::{Deserialize, Serialize};
 
-use super::mode_search::Mode;
+use super::mode_search::{Mode, ModeSearch};
 use super::{FitState, Objection, Options, Stage, Target};
 
 /// First words of the file; the number is the version of the format.
@@ -14,19 +14,6 @@ const FORMAT: &str = "mcsa fitting 2";
 
 impl FitState {
     /// Saves the state to a file, which is replaced as a whole and carries a checksum.
-    ///
-    /// ```
-    /// use mcsa::posterior::{FitState, Options, Target};
-    /// # let path = std::env::temp_dir().join(format!("mcsa-doc-{}.fitting", std::process::id()));
-    /// let (model, options) = (mcsa::models::Gaussian::standard(2), Options::seeded(1));
-    /// let target = Target::with_gradient(&model);
-    /// let mut fitting = FitState::new(&options)?;
-    /// fitting.advance(&target)?;
-    /// fitting.save(&path)?;
-    /// assert_eq!(FitState::resume_or(&path, &target, &options)?, fitting);
-    /// # std::fs::remove_file(&path).unwrap();
-    /// # Ok::<(), mcsa::prelude::Error>(())
-    /// ```
     ///
     /// # Errors
     /// If the file cannot be written; the message names it.
@@ -79,32 +66,26 @@ impl FitState {
             return Err(Error::invalid("the target has no parameters"));
         }
         square_fits_in_memory("dimension", dim)?;
-        let is_square = |side: [usize; 3]| side == [dim; 3];
-        let of_modes = self.ascents.modes.iter();
-        let mut sides =
-            of_modes.map(|mode| [mode.point.len(), mode.covariance.nrows(), mode.covariance.ncols()]);
-        if !sides.all(is_square) {
+        let Self { ascents: ModeSearch { modes, .. }, climbs, .. } = self;
+        if !modes.iter().all(|mode| mode.point.len() == dim && mode.covariance.shape() == (dim, dim)) {
             return Err(Error::invalid(format!("its modes are not points of dimension {dim}")));
         }
-        let begun = self.stage != Stage::Start;
-        if begun && (self.ascents.modes.is_empty() || self.climbs.is_empty()) {
+        if self.stage != Stage::Start && (modes.is_empty() || climbs.is_empty()) {
             return Err(Error::invalid("it has no modes or climbs, which its stage needs"));
         }
-        self.climbs.iter().try_for_each(|climb| climb.shape.build(dim)?.check(climb.params()))
+        climbs.iter().try_for_each(|climb| climb.shape.build(dim)?.check(climb.params()))
     }
 
     /// Checks that the file, if there is one, holds an earlier state of this fit, which may be overwritten.
     pub(crate) fn may_overwrite(&self, path: &Path) -> Result<(), Error> {
         let file = file(path);
         let Some(saved) = file.read::<Self>()? else { return Ok(()) };
-        let is_earlier = saved.spent.total() <= self.spent.total();
-        if saved.options.difference(&self.options).is_none()
-            && saved.landmarks.begin(&self.landmarks)
-            && is_earlier
-        {
-            return Ok(());
-        }
-        let which = if is_earlier { "another fit" } else { "a later state of this fit, or another fit" };
+        let is_same = saved.options.difference(&self.options).is_none();
+        let which = match saved.spent.total() <= self.spent.total() {
+            true if is_same && saved.landmarks.begin(&self.landmarks) => return Ok(()),
+            true => "another fit",
+            false => "a later state of this fit, or another fit",
+        };
         Err(file.refuse(&format!("it holds {which}: continue that one with `resume_or`, or move the file")))
     }
 }

@@ -4,14 +4,13 @@ use faer::Mat;
 use mcsa_core::{Error, Gradient, Seed, Whitened};
 use mcsa_estimators::Draws;
 use mcsa_kernels::{Nuts, Sampling};
-use mcsa_optim::deterministic::Gaussian;
 
 use super::differences::Differences;
 use super::enlargement::{flow_start, learnt};
-use super::moments::covariance;
+use super::moments::of_points;
 use super::refinement::Refinement;
 use super::shape::DENSE;
-use super::state::BeforeLearning;
+use super::state::Earlier;
 use super::verdict::{Evidence, FEWEST};
 use super::witness::{self, Chains, FrozenProposal, LONG_CHAINS};
 use super::{FitState, Objection, Shape, Target};
@@ -63,8 +62,7 @@ impl FitState {
             return Ok(false);
         };
         *chains = long;
-        let FrozenProposal { family, params, map } = *q;
-        let heard = Evidence { target, family, params, draws, map, ascents: &self.ascents, chains };
+        let heard = Evidence { target, q, draws, ascents: &self.ascents, chains };
         found.extend(heard.objections_of_long_chains());
         // These chains, those that are to judge the flow, and its draws.
         let cost = 2 * (target.evaluations().total() - before) + self.options.draws as u64;
@@ -72,14 +70,8 @@ impl FitState {
         if is_done || is_mixing(found) || self.learnt == MOST || cost > self.left() {
             return Ok(false);
         }
-        if !found.is_empty() {
-            self.before.get_or_insert_with(|| BeforeLearning {
-                climbs: self.climbs.len(),
-                drawn: self.drawn.clone(),
-                chains: chains.clone(),
-                log_evidence: draws.log_evidence(),
-                objections: found.clone(),
-            });
+        if !found.is_empty() && self.before.is_none() {
+            self.before = Some(self.judged(self.climbs.len(), draws.clone(), chains.clone(), found));
         }
         // Learning is an attempt, without which the fit goes on.
         Ok(self.learn(target, &points).is_ok())
@@ -92,14 +84,10 @@ impl FitState {
         draws: Draws,
         chains: Chains,
     ) -> Result<(Draws, Chains), Error> {
-        let is_worse = |before: &BeforeLearning| before.log_evidence > draws.log_evidence();
+        let is_worse = |before: &Earlier| before.log_evidence > draws.log_evidence();
         match self.before.take().filter(|before| !self.objections.is_empty() && is_worse(before)) {
             None => Ok((draws, chains)),
-            Some(before) => {
-                self.climbs.truncate(before.climbs);
-                (self.drawn, self.objections) = (before.drawn, before.objections);
-                Ok((self.draws(target)?, before.chains))
-            }
+            Some(before) => self.restore(before, target),
         }
     }
 
@@ -109,11 +97,7 @@ impl FitState {
         let last = self.current()?;
         let start = match last.shape {
             Shape::Flow => last.params().to_vec(),
-            _ => {
-                let even = vec![1.0 / points.ncols() as f64; points.ncols()];
-                let (mean, covariance) = covariance(points.as_ref(), &even);
-                flow_start(&Gaussian { mean, covariance }, &mut stream)?
-            }
+            _ => flow_start(&of_points(points.as_ref()), &mut stream)?,
         };
         let params = learnt(&start, points, &mut stream)?;
         let mut climb = Refinement::new(last.number + 1, Shape::Flow, params);
@@ -160,18 +144,17 @@ fn follow<P: Gradient>(
 ) -> Result<Option<(Chains, Mat<f64>)>, Error> {
     let plan = Sampling::new(starts.ncols(), 0).warm_up(WARM_UP).acceptance(ACCEPTANCE);
     let kernel = Nuts::with(Nuts::new(0.5)?.leapfrog().clone(), DEPTH)?;
-    let warm = q.tuned(plan, &kernel, white, starts, seed)?;
+    let warm = plan.run_from(&kernel, white, q.map.inverse(starts.as_ref()), seed.named("warm"))?;
     q.observe(&warm.kernel, white, warm.positions, LENGTH, seed, goes_on)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::posterior::{ModeSearch, Options};
+    use crate::posterior::ModeSearch;
     use mcsa_core::AffineMap;
     use mcsa_families::FullRank;
     use mcsa_models::{Banana, Gaussian};
-    use std::ops::ControlFlow;
 
     /// Objections of long chains on the standard normal to a q with this standard deviation in the first coordinate, whose draws are
     /// weighted for itself, as where mass beyond them has no draw; `None` if `most` evaluations do not suffice.
@@ -184,11 +167,9 @@ mod tests {
         let q = FrozenProposal { family: &family, params: &params, map: &map };
         let starts = Mat::from_fn(2, LONG_CHAINS, |i, j| ((3 * i + j) % 5) as f64 - 2.0);
         let found = long_chains(&q, target, &starts, Seed::new(2), most).expect("chains");
-        let (ascents, FrozenProposal { family, params, map }) = (ModeSearch::default(), q);
+        let (q, draws, ascents) = (&q, &draws, &ModeSearch::default());
         found.map(|(chains, _)| {
-            let chains = &chains;
-            let heard = Evidence { target, family, params, draws: &draws, map, ascents: &ascents, chains };
-            heard.objections_of_long_chains()
+            Evidence { target, q, draws, ascents, chains: &chains }.objections_of_long_chains()
         })
     }
 
@@ -228,15 +209,11 @@ mod tests {
     fn after_learning(log_evidence: f64, objections: Vec<Objection>) -> (usize, Vec<Objection>) {
         let model = Gaussian::standard(2);
         let target = Target::with_gradient(&model);
-        let mut fitting =
-            FitState::new(&Options { draws: 500, starts: 5, ..Options::seeded(3) }).expect("options");
-        fitting.run(&target, &mut |_| ControlFlow::Continue(())).expect("a fit");
-        let fitted = fitting.finish(&target).expect("an end");
+        let (mut fitting, fitted) = super::super::mending::tests::fitted();
         let (climbs, chains) = (fitting.climbs.len(), fitted.chains.clone());
         let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 };
-        let drawn = fitting.drawn.clone();
-        fitting.before =
-            Some(BeforeLearning { climbs, drawn, chains, log_evidence, objections: vec![missed] });
+        let before = fitting.judged(climbs, fitted.draws.clone(), chains, &[missed]);
+        fitting.before = Some(Earlier { log_evidence, ..before });
         fitting.climbs.push(fitting.climbs[0].clone());
         fitting.objections = objections;
         let (draws, _) = fitting.better(&target, fitted.draws.clone(), fitted.chains).expect("draws");

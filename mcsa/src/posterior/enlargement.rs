@@ -6,7 +6,7 @@ use mcsa_families::{Affine, Coupling, CouplingMap, Flow, Gauss, Layer, Mask, Mom
 use mcsa_optim::deterministic::Gaussian;
 use mcsa_optim::{Adam, AdamState, Schedule};
 
-use super::moments::{covariance, gaussian};
+use super::moments::{gaussian, of_points};
 use super::refinement::Refinement;
 use super::shape::{DENSE, FREEDOM};
 use super::{FitState, Shape, Stage, Target};
@@ -59,9 +59,8 @@ const COMPONENT_FREEDOM: f64 = 8.0;
 pub(crate) fn mixture_start(points: &Mat<f64>, components: usize, seed: Seed) -> Result<Vec<f64>, Error> {
     let (dim, count) = (points.nrows(), points.ncols());
     let mut stream = seed.named("mixture").stream(0, 0);
-    let (mean, covariance) = covariance(points.as_ref(), &vec![1.0 / count as f64; count]);
-    let factor = Gaussian { mean: mean.clone(), covariance: covariance.clone() }.factor()?;
-    let map = AffineMap::new(mean, factor)?;
+    let all = of_points(points.as_ref());
+    let map = AffineMap::new(all.mean.clone(), all.factor()?)?;
     let white = map.inverse(points.as_ref());
     let distance = |a: usize, b: usize| -> f64 {
         white.col(a).iter().zip(white.col(b).iter()).map(|(a, b)| (a - b).powi(2)).sum()
@@ -75,7 +74,7 @@ pub(crate) fn mixture_start(points: &Mat<f64>, components: usize, seed: Seed) ->
     }
     let (t, family) = (Shape::student_t(dim)?, Shape::mixture(dim, components)?);
     let shrink = (components as f64).powf(-2.0 / dim as f64).max(0.25);
-    let narrow = Mat::from_fn(dim, dim, |i, j| shrink * covariance[(i, j)]);
+    let narrow = Mat::from_fn(dim, dim, |i, j| shrink * all.covariance[(i, j)]);
     let factor = Gaussian { mean: vec![0.0; dim], covariance: narrow }.factor()?;
     let part = |&c: &usize| t.at(points.col_as_slice(c), factor.as_ref(), COMPONENT_FREEDOM);
     let parts = centres.iter().map(part).collect::<Result<Vec<_>, _>>()?;

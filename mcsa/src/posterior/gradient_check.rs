@@ -1,6 +1,6 @@
 //! Comparison of a gradient with differences of the log density.
 
-use mcsa_core::{Gradient, LogDensity, Seed, Stream};
+use mcsa_core::{Gradient, LogDensity, Seed};
 
 use super::{Objection, Target};
 
@@ -33,29 +33,19 @@ pub(crate) fn gradient_objection(
     let gradient = target.gradient()?;
     let mut stream = seed.named("gradient").stream(0, 0);
     let (dim, density) = (target.dim(), target.density());
-    let mut work = vec![0.0; density.work_len(1).max(gradient.work_len(1))];
-    let near = |centre: &[f64], scales: &[f64], stream: &mut Stream| -> Vec<f64> {
-        centre.iter().zip(scales).map(|(z, scale)| z + 0.5 * scale * stream.normal()).collect()
-    };
-    let mut slopes = vec![0.0; dim];
+    let (mut work, mut slopes) = (vec![0.0; density.work_len(1).max(gradient.work_len(1))], vec![0.0; dim]);
     let is_degenerate =
         mode.iter().zip(scales).any(|(z, scale)| WIDTH * scale < COARSE * f64::EPSILON * z.abs());
-    let ones = vec![1.0; dim];
-    let (mut z, scales) = match is_degenerate {
-        true => (near(&vec![0.0; dim], &ones, &mut stream), &ones[..]),
-        false => (near(mode, scales, &mut stream), scales),
-    };
-    let mut value = gradient.gradient_into(&z, &mut slopes, &mut work);
-    for _ in 1..if is_degenerate { TRIALS } else { 1 } {
-        if value.is_finite() {
-            break;
-        }
-        z = near(&vec![0.0; dim], &ones, &mut stream);
-        value = gradient.gradient_into(&z, &mut slopes, &mut work);
-    }
-    if !value.is_finite() {
-        return None;
-    }
+    let (origin, ones) = (vec![0.0; dim], vec![1.0; dim]);
+    let (centre, scales, trials) =
+        if is_degenerate { (&origin[..], &ones[..], TRIALS) } else { (mode, scales, 1) };
+    let mut points = (0..trials).map(|_| {
+        let near = |(z, scale): (&f64, &f64)| z + 0.5 * scale * stream.normal();
+        let z: Vec<f64> = centre.iter().zip(scales).map(near).collect();
+        let value = gradient.gradient_into(&z, &mut slopes, &mut work);
+        (z, value)
+    });
+    let (mut z, value) = points.find(|(_, value)| value.is_finite())?;
     let steep = slopes.iter().zip(scales).map(|(slope, scale)| (slope * scale).abs()).fold(1.0, f64::max);
     for k in 0..MOST.min(dim) {
         let i = if dim <= MOST { k } else { stream.index(dim).unwrap_or(0) };

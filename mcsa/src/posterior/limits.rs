@@ -1,18 +1,18 @@
 //! Limits of evaluations and time.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Counted, Counts, Error, Gradient, LogDensity, Named};
+use mcsa_core::{Error, Gradient, LogDensity, Named};
 
 use super::call::now;
 use super::refinement::Refinement;
 use super::shape::DENSE;
-use super::wider_proposals::WiderProposals;
-use super::{Chains, FitState, Objection, Shape, Stage, Target, tails};
+use super::target::Evaluations;
+use super::{Chains, FitState, Objection, Shape, Stage, Target, tails, wider_proposals};
 
 impl FitState {
     /// True if a limit has been reached: no evaluations are left, or no time.
@@ -57,7 +57,7 @@ impl FitState {
     /// Evaluations that are kept for a verdict: those of its draws, short chains, stretched copies of q and tails; at most half of the budget.
     pub(super) fn for_verdict(&self, target: &Target<'_>, draws: usize) -> u64 {
         let dim = target.dim();
-        let wide = if dim <= DENSE { WiderProposals::MOST } else { 0 };
+        let wide = if dim <= DENSE { wider_proposals::MOST } else { 0 };
         let chains = Chains::cost(dim, target.gradient().is_some());
         let all = draws as u64 + chains + chains / 20 + wide + tails::cost(dim);
         all.min(self.options.evaluations / 2)
@@ -100,40 +100,36 @@ impl FitState {
 /// So every piece of work of a fit ends soon after a limit, whatever the work is; the piece then drops what it made. A gate that stays open
 /// changes no number.
 pub struct Gated<T> {
-    counted: Counted<T>,
+    inner: T,
     gate: Arc<Gate>,
 }
 
-/// Evaluations that a piece of work has left, and the end of the time.
-#[derive(Debug)]
+/// Evaluations so far, those that a piece of work has left, and the end of the time.
+#[derive(Debug, Default)]
 pub(crate) struct Gate {
+    densities: AtomicU64,
+    gradients: AtomicU64,
     left: AtomicU64,
     /// Evaluations among those left that the piece has to leave to later ones.
     reserved: AtomicU64,
-    origin: Instant,
-    /// End of the time in nanoseconds from the origin.
-    deadline: AtomicU64,
+    deadline: Mutex<Option<Instant>>,
     is_armed: AtomicBool,
     is_closed: AtomicBool,
+    /// True while evaluations are made whatever the limits.
+    is_unlimited: AtomicBool,
     /// Points that were evaluated while there was a limit of time, and the nanoseconds that they took.
     points: AtomicU64,
     took: AtomicU64,
 }
 
 impl Gate {
-    pub(crate) fn new() -> Arc<Self> {
-        let number = || AtomicU64::new(0);
-        let [left, reserved, points, took] = [number(), number(), number(), number()];
-        let (is_armed, is_closed) = (AtomicBool::new(false), AtomicBool::new(false));
-        let deadline = AtomicU64::new(u64::MAX);
-        Arc::new(Self { left, reserved, origin: now(), deadline, is_armed, is_closed, points, took })
+    fn deadline(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the end of the time of all pieces of work.
     pub(crate) fn until(&self, deadline: Option<Instant>) {
-        let nanoseconds = |end: Instant| end.saturating_duration_since(self.origin).as_nanos();
-        let end = deadline.map(nanoseconds).and_then(|end| u64::try_from(end).ok());
-        self.deadline.store(end.unwrap_or(u64::MAX), Relaxed);
+        *self.deadline() = deadline;
     }
 
     /// Begins a piece of work that may make `left` evaluations but for those `reserved`.
@@ -150,6 +146,11 @@ impl Gate {
         self.is_armed.store(false, Relaxed);
     }
 
+    /// The evaluations so far.
+    pub(crate) fn evaluations(&self) -> Evaluations {
+        Evaluations { density: self.densities.load(Relaxed), gradient: self.gradients.load(Relaxed) }
+    }
+
     /// Evaluations that are left.
     pub(crate) fn left(&self) -> u64 {
         self.left.load(Relaxed)
@@ -157,9 +158,7 @@ impl Gate {
 
     /// True if the time of this piece of work is over.
     pub(crate) fn is_late(&self) -> bool {
-        let deadline = self.deadline.load(Relaxed);
-        let is_limited = self.is_armed.load(Relaxed) && deadline < u64::MAX;
-        is_limited && self.origin.elapsed().as_nanos() >= u128::from(deadline)
+        self.is_armed.load(Relaxed) && self.deadline().is_some_and(|end| now() >= end)
     }
 
     /// True if a limit ended this piece of work, or its time is over.
@@ -173,85 +172,80 @@ impl Gate {
         (took > 0).then(|| (self.points.load(Relaxed) as f64 * 1e9 / took as f64) as u64)
     }
 
-    /// Makes evaluations if they are within the limits.
-    fn pass(&self, points: usize, evaluate: impl FnOnce()) -> bool {
+    /// Makes evaluations, to be added to those `made`, if they are within the limits.
+    fn pass(&self, made: &AtomicU64, points: usize, evaluate: impl FnOnce()) -> bool {
+        let (points, left) = (points as u64, self.left());
         if !self.is_armed.load(Relaxed) {
+            made.fetch_add(points, Relaxed);
             evaluate();
             return true;
         }
-        let (points, left) = (points as u64, self.left());
-        if self.is_closed() || left < self.reserved.load(Relaxed).saturating_add(points) {
+        let is_over = || self.is_closed() || left < self.reserved.load(Relaxed).saturating_add(points);
+        if !self.is_unlimited.load(Relaxed) && is_over() {
             self.is_closed.store(true, Relaxed);
             return false;
         }
-        self.make(points, evaluate);
+        made.fetch_add(points, Relaxed);
+        self.left.store(left.saturating_sub(points), Relaxed);
+        let begun = self.deadline().map(|_| now());
+        evaluate();
+        if let Some(begun) = begun {
+            self.points.fetch_add(points, Relaxed);
+            self.took.fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
+        }
         true
     }
 
-    /// Makes evaluations whatever the limits, with their time if that has a limit.
-    fn make(&self, points: u64, evaluate: impl FnOnce()) {
-        self.left.store(self.left().saturating_sub(points), Relaxed);
-        if self.deadline.load(Relaxed) == u64::MAX {
-            return evaluate();
-        }
-        let begun = now();
-        evaluate();
-        self.points.fetch_add(points, Relaxed);
-        self.took.fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
+    /// Does work whose evaluations are made whatever the limits.
+    pub(crate) fn unlimited<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.is_unlimited.store(true, Relaxed);
+        let done = work();
+        self.is_unlimited.store(false, Relaxed);
+        done
     }
 }
 
 impl<T> Gated<T> {
     pub(crate) fn new(inner: T, gate: &Arc<Gate>) -> Self {
-        Self { counted: Counted::new(inner), gate: Arc::clone(gate) }
+        Self { inner, gate: Arc::clone(gate) }
     }
 
     /// The target without counter and gate.
     pub fn inner(&self) -> &T {
-        self.counted.inner()
-    }
-
-    /// The evaluations so far.
-    pub fn counts(&self) -> Counts {
-        self.counted.counts()
-    }
-
-    /// The target with its counter, whose evaluations no limit ends.
-    pub(crate) fn open(&self) -> Open<'_, T> {
-        Open(self)
+        &self.inner
     }
 }
 
 impl<T: LogDensity> LogDensity for Gated<T> {
     fn dim(&self) -> usize {
-        self.counted.dim()
+        self.inner.dim()
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        self.counted.work_len(columns)
+        self.inner.work_len(columns)
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         let mut value = f64::NAN;
-        self.gate.pass(1, || value = self.counted.log_density(z, work));
+        self.gate.pass(&self.gate.densities, 1, || value = self.inner.log_density(z, work));
         value
     }
 
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
-        if !self.gate.pass(z.ncols(), || self.counted.log_densities(z, out, work)) {
+        if !self.gate.pass(&self.gate.densities, z.ncols(), || self.inner.log_densities(z, out, work)) {
             out[..z.ncols()].fill(f64::NAN);
         }
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
-        self.counted.constrain(z, out);
+        self.inner.constrain(z, out);
     }
 }
 
 impl<T: Gradient> Gradient for Gated<T> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let mut value = f64::NAN;
-        if !self.gate.pass(1, || value = self.counted.gradient_into(z, gradient, work)) {
+        if !self.gate.pass(&self.gate.gradients, 1, || value = self.inner.gradient_into(z, gradient, work)) {
             gradient.fill(f64::NAN);
         }
         value
@@ -265,32 +259,12 @@ impl<T: Gradient> Gradient for Gated<T> {
         work: &mut [f64],
     ) {
         let mut made = gradients.as_mut();
-        if !self.gate.pass(z.ncols(), || self.counted.gradients_into(z, out, made.as_mut(), work)) {
+        if !self
+            .gate
+            .pass(&self.gate.gradients, z.ncols(), || self.inner.gradients_into(z, out, made.as_mut(), work))
+        {
             out[..z.ncols()].fill(f64::NAN);
             gradients.fill(f64::NAN);
         }
-    }
-}
-
-/// Log density of a gated target whose evaluations are made whatever the limits.
-pub(crate) struct Open<'a, T>(&'a Gated<T>);
-
-impl<T: LogDensity> LogDensity for Open<'_, T> {
-    fn dim(&self) -> usize {
-        self.0.dim()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.0.work_len(columns)
-    }
-
-    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        let mut value = f64::NAN;
-        self.0.gate.make(1, || value = self.0.counted.log_density(z, work));
-        value
-    }
-
-    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
-        self.0.gate.make(z.ncols() as u64, || self.0.counted.log_densities(z, out, work));
     }
 }

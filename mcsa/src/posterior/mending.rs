@@ -5,9 +5,7 @@ use mcsa_core::Error;
 use mcsa_estimators::Draws;
 
 use super::moments::white;
-use super::shape::DENSE;
-use super::shape::{BENT, COMPONENTS};
-use super::state::Passed;
+use super::shape::{BENT, COMPONENTS, DENSE};
 use super::summary::Evidence;
 use super::verdict::FEWEST;
 use super::{Chains, FitState, Objection, Shape, Target};
@@ -41,12 +39,7 @@ impl FitState {
         self.mends += 1;
         let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
         let drawn = draws.resampled(points.ncols(), &mut stream)?;
-        let both =
-            Mat::from_fn(target.dim(), 2 * points.ncols(), |i, j| match j.checked_sub(points.ncols()) {
-                None => points[(i, j)],
-                Some(j) => drawn[(i, j)],
-            });
-        self.enlarge(&both, components)
+        self.enlarge(&faer::concat![[points, drawn]], components)
     }
 
     /// Keeps the fit that was just judged, if no witness objected to it: the current climb is the mixture that is tried.
@@ -54,17 +47,7 @@ impl FitState {
         if !found.is_empty() || !self.objections.is_empty() {
             return;
         }
-        let Evidence { log, error, .. } = Evidence::of(&draws, &chains.log_weights);
-        let sample_size = draws.sample_size;
-        let mut drawn = self.drawn.clone();
-        drawn.draws = Some(draws);
-        self.kept = Some(Passed {
-            climbs: self.climbs.len() - 1,
-            drawn,
-            chains,
-            evidence: [log, error],
-            sample_size,
-        });
+        self.kept = Some(self.judged(self.climbs.len() - 1, draws, chains, &[]));
     }
 
     /// True if a limit ended the mixture that was tried before it was as good as the fit before.
@@ -83,37 +66,32 @@ impl FitState {
             _ => false,
         };
         let Evidence { log, error, .. } = Evidence::of(draws, &[]);
-        let [before, error_before] = kept.evidence;
         (draws.sample_size < POORER * kept.sample_size || !self.objections.is_empty())
-            && (log - before).abs() <= AGREE * error.hypot(error_before)
+            && (log - kept.log_evidence).abs() <= AGREE * error.hypot(kept.error)
             && found.iter().all(is_of_weights)
     }
 
     /// Ends with the fit before the mixture was tried.
     pub(super) fn go_back(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let Some(kept) = self.kept.take() else { return Ok(()) };
-        self.climbs.truncate(kept.climbs);
-        self.drawn = kept.drawn;
-        let draws = self.draws(target)?;
-        let map = white(&draws, self.current()?)?;
         // A limit that ended the attempt is no objection to what was there before it.
-        self.objections.clear();
-        let of_tails = self.of_tails(target, &map);
-        self.objections.extend(of_tails);
-        self.conclude(draws, kept.chains);
+        let (draws, chains) = self.restore(kept, target)?;
+        let map = white(&draws, self.current()?)?;
+        self.look_at_tails(target, &map);
+        self.conclude(draws, chains);
         Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::posterior::{FitResult, Options, Stage};
     use mcsa_core::{Seed, from_fn};
     use mcsa_models::Gaussian;
 
     /// A fit of a standard normal at its end, with its result.
-    fn fitted() -> (FitState, FitResult) {
+    pub(in crate::posterior) fn fitted() -> (FitState, FitResult) {
         let model = Gaussian::standard(2);
         let target = Target::with_gradient(&model);
         let mut fitting =
@@ -176,68 +154,39 @@ mod tests {
         assert!(fitting.kept.is_some());
     }
 
-    /// The verdict itself takes the way back from a mixture that is much too wide, and not from one that fits.
+    /// The verdict itself takes the way back from a mixture that is much too wide, and not from one that fits; from one that a limit ended
+    /// whatever its weights; and where a limit came before its first round, so that there is nothing to judge, without any check again. It
+    /// ends with the draws and the chains of before, also by a state from a file, in which there are no draws.
     #[test]
-    fn the_verdict_drops_a_mixture_with_much_worse_weights() {
+    fn the_verdict_drops_a_mixture_that_is_worse_or_was_cut_short() {
         let model = Gaussian::standard(2);
-        for (width, is_dropped) in [(6.0, true), (1.0, false)] {
+        for (width, is_begun, limit, is_dropped) in [
+            (6.0, true, None, true),
+            (1.0, true, None, false),
+            (1.0, true, Some(Objection::Budget), true),
+            (1.0, false, Some(Objection::Budget), true),
+        ] {
             let (mut fitting, before) = after_a_mixture(width);
-            let target = Target::with_gradient(&model);
-            fitting.mends = MENDS;
-            fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
-            let after = fitting.finish(&target).expect("an end");
-            assert_eq!(after.shape == before.shape, is_dropped, "{width}: {:?}", after.shape);
-            assert_eq!(after.draws.points == before.draws.points, is_dropped, "{width}");
-            assert!(after.verdict.is_yes(), "{width}: {}", after.verdict);
-        }
-    }
-
-    /// Also the verdict on a mixture that a limit ended, which is dropped whatever its weights.
-    #[test]
-    fn the_verdict_drops_a_mixture_that_a_limit_ended() {
-        let model = Gaussian::standard(2);
-        let (mut fitting, before) = after_a_mixture(1.0);
-        let target = Target::with_gradient(&model);
-        fitting.mends = MENDS;
-        fitting.objections.push(Objection::Budget);
-        fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
-        let after = fitting.finish(&target).expect("an end");
-        assert_eq!((after.shape, &after.draws.points), (before.shape, &before.draws.points));
-        assert!(after.verdict.is_yes(), "{}", after.verdict);
-    }
-
-    /// A limit before the first round of the mixture: there is nothing to judge, and no check runs again.
-    #[test]
-    fn the_verdict_asks_no_witness_where_a_mixture_was_not_begun() {
-        let model = Gaussian::standard(2);
-        let (mut fitting, before) = after_a_mixture(1.0);
-        let target = Target::with_gradient(&model);
-        fitting.climbs.pop();
-        fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
-        assert!(target.evaluations().total() < 100, "{:?}", target.evaluations());
-        let after = fitting.finish(&target).expect("an end");
-        assert_eq!((after.shape, &after.draws.points), (before.shape, &before.draws.points));
-    }
-
-    /// Also from a file, in which there are no draws.
-    #[test]
-    fn the_way_back_ends_with_the_draws_and_the_chains_of_before() {
-        let model = Gaussian::standard(2);
-        let (fitting, before) = after_a_mixture(1.0);
-        let text = serde_json::to_string(&fitting).expect("JSON");
-        let read: FitState = serde_json::from_str(&text).expect("a state");
-        for mut fitting in [fitting, read] {
-            let target = Target::with_gradient(&model);
             assert!(!fitting.is_back());
-            fitting.objections.push(Objection::Budget);
-            fitting.go_back(&target).expect("a way back");
-            // Of the tails alone: the draws were counted before.
-            assert_eq!(fitting.stage, Stage::Done);
-            assert!(target.evaluations().total() < 100, "{:?}", target.evaluations());
-            let after = fitting.finish(&target).expect("an end");
-            assert!(after.verdict.is_yes());
-            assert_eq!((after.shape, &after.params), (before.shape, &before.params));
-            assert_eq!((&after.draws.points, &after.chains), (&before.draws.points, &before.chains));
+            if is_begun {
+                fitting.mends = MENDS;
+            } else {
+                fitting.climbs.pop();
+            }
+            fitting.objections.extend(limit);
+            let text = serde_json::to_string(&fitting).expect("JSON");
+            let read: FitState = serde_json::from_str(&text).expect("a state");
+            for mut fitting in [fitting, read] {
+                let target = Target::with_gradient(&model);
+                fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
+                // Without checks the evaluations are those of the tails alone: the draws were counted before.
+                assert!(is_begun || target.evaluations().total() < 100, "{:?}", target.evaluations());
+                let after = fitting.finish(&target).expect("an end");
+                assert_eq!(after.params == before.params, is_dropped, "{width}: {:?}", after.shape);
+                assert_eq!(after.draws.points == before.draws.points, is_dropped, "{width}");
+                assert_eq!(after.chains == before.chains, is_dropped, "{width}");
+                assert!(after.verdict.is_yes(), "{width}: {}", after.verdict);
+            }
         }
     }
 }

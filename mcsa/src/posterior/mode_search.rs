@@ -1,4 +1,4 @@
-//! ModeSearch to the modes of a target from spread points.
+//! Ascents to the modes of a target from spread points.
 
 use faer::Mat;
 use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, bits};
@@ -23,7 +23,7 @@ pub struct Mode {
     pub reached: usize,
 }
 
-/// ModeSearch from spread points, and the modes that they reached.
+/// Ascents from spread points, and the modes that they reached.
 ///
 /// The first begins at the origin. A third of the others begin uniformly in `(-2, 2)^d`; the rest at `N(0, s^2)` with s = 2, 5 or 15
 /// in coordinates in which the approximation at the first mode is standard normal. Without a gradient the first mode is the Gaussian of
@@ -42,16 +42,15 @@ pub struct ModeSearch {
 
 /// Progress of the starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Starts {
     /// True if no ascents are to follow: all are made, a limit ended them, or tempering took the place of those that ended nowhere.
     pub(crate) are_over: bool,
     /// True if tempering was tried beside the ascents.
-    #[serde(default)]
     pub(crate) are_tempered: bool,
     /// True if the gradient was found to be wrong.
     pub(crate) distrusted: bool,
     /// True if an ascent by the log density alone ended at a mode outside q.
-    #[serde(default)]
     pub(crate) is_outside: bool,
     /// Number of modes at which the first climb began.
     pub(crate) known: usize,
@@ -73,14 +72,9 @@ const NEAR: f64 = 0.5;
 const MOST: usize = 20;
 
 impl ModeSearch {
-    /// Numbers of ascents: all, and those that ended elsewhere or found no start.
-    pub(crate) const fn counts(&self) -> [usize; 3] {
-        [self.made, self.unfinished, self.outside]
-    }
-
-    /// Restores the numbers from before an ascent that a limit ended.
-    pub(crate) const fn restore(&mut self, counts: [usize; 3]) {
-        [self.made, self.unfinished, self.outside] = counts;
+    /// Restores the numbers of ascents from before one that a limit ended.
+    pub(crate) const fn restore_counts(&mut self, before: &Self) {
+        (self.made, self.unfinished, self.outside) = (before.made, before.unfinished, before.outside);
     }
 
     /// Makes one more ascent.
@@ -138,20 +132,17 @@ impl ModeSearch {
     fn first<P: Gradient>(&mut self, target: &P, start: &[f64], stream: &mut Stream) {
         let peak = Lbfgs::default().mode(target, start).and_then(Maximum::converged);
         let laplace = peak.ok().and_then(|peak| Laplace::by_differences(target, &peak.point).ok());
-        let found = match laplace {
-            Some(Laplace { gaussian, log_evidence }) => Some((gaussian, log_evidence)),
-            None => {
-                let found = Pathfinder::default().run(target, start, stream).ok();
-                found.map(|found| (found.gaussian, found.elbo))
-            }
-        };
-        match found {
-            Some((gaussian, log_evidence)) => self.keep(gaussian, log_evidence),
-            None => self.unfinished += 1,
+        match laplace {
+            Some(Laplace { gaussian, log_evidence }) => self.keep(gaussian, log_evidence),
+            None => match Pathfinder::default().run(target, start, stream) {
+                Ok(found) => self.keep(found.gaussian, found.elbo),
+                Err(_) => self.unfinished += 1,
+            },
         }
     }
 
-    fn keep(&mut self, gaussian: Gaussian, log_evidence: f64) {
+    /// A mode with this Gaussian approximation, which one ascent reached.
+    pub(crate) fn keep(&mut self, gaussian: Gaussian, log_evidence: f64) {
         let Gaussian { mean, covariance } = gaussian;
         self.modes.push(Mode { point: mean, covariance, log_evidence, reached: 1 });
     }

@@ -8,8 +8,13 @@ use mcsa_optim::deterministic::Gaussian;
 use super::Refinement;
 use super::shape::DENSE;
 
-/// Mean and covariance of weighted points, whose weights sum to one.
-pub(crate) fn covariance(points: MatRef<'_, f64>, weights: &[f64]) -> (Vec<f64>, Mat<f64>) {
+/// Gaussian with the mean and the covariance of points with equal weights.
+pub(crate) fn of_points(points: MatRef<'_, f64>) -> Gaussian {
+    of_weighted(points, &vec![1.0 / points.ncols() as f64; points.ncols()])
+}
+
+/// Gaussian with the mean and the covariance of weighted points, whose weights sum to one.
+fn of_weighted(points: MatRef<'_, f64>, weights: &[f64]) -> Gaussian {
     let dim = points.nrows();
     let mut mean = vec![0.0; dim];
     for (j, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
@@ -27,7 +32,7 @@ pub(crate) fn covariance(points: MatRef<'_, f64>, weights: &[f64]) -> (Vec<f64>,
     for b in 0..dim {
         (0..b).for_each(|a| covariance[(a, b)] = covariance[(b, a)]);
     }
-    (mean, covariance)
+    Gaussian { mean, covariance }
 }
 
 /// Gaussian with the mean and the covariance of weighted draws, or of the draws without weights if the weighted covariance is singular:
@@ -39,14 +44,12 @@ pub(crate) fn covariance(points: MatRef<'_, f64>, weights: &[f64]) -> (Vec<f64>,
 pub(crate) fn gaussian(draws: &Draws) -> Result<Gaussian, Error> {
     let points = draws.points.as_ref();
     if draws.sample_size > points.nrows() as f64 {
-        let (mean, covariance) = covariance(points, &draws.weights());
-        let gaussian = Gaussian { mean, covariance };
+        let gaussian = of_weighted(points, &draws.weights());
         if gaussian.factor().is_ok() {
             return Ok(gaussian);
         }
     }
-    let (mean, covariance) = covariance(points, &vec![1.0 / draws.len() as f64; draws.len()]);
-    let gaussian = Gaussian { mean, covariance };
+    let gaussian = of_points(points);
     if gaussian.factor().is_ok() {
         return Ok(gaussian);
     }

@@ -7,12 +7,6 @@ use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 /// Options of [`fit`](crate::fit()). The defaults suit posteriors of up to some hundred dimensions whose density takes microseconds.
-///
-/// ```
-/// use mcsa::Options;
-/// let options = Options { draws: 1_000, ..Options::seeded(7) };
-/// assert!(options.check().is_ok());
-/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -73,26 +67,20 @@ impl Options {
     /// # Errors
     /// If there are fewer than 100 draws or more than 2^40, no starts, no evaluations, a time that is not positive, or a share outside `(0, 1]`.
     pub fn check(&self) -> Result<(), Error> {
-        let refuse = |name, value, expected| Err(Error::parameter(name, value, expected).within("Options"));
-        if self.draws < 100 {
-            return refuse("draws", self.draws as f64, "at least 100");
-        }
-        if self.draws as f64 > MOST_DRAWS {
-            return refuse("draws", self.draws as f64, "at most 2^40: more do not fit into memory");
-        }
-        if self.starts == 0 {
-            return refuse("starts", 0.0, "at least 1");
-        }
-        if self.evaluations == 0 {
-            return refuse("evaluations", 0.0, "at least 1");
-        }
-        if let Some(seconds) = self.seconds.filter(|seconds| !(*seconds > 0.0)) {
-            return refuse("seconds", seconds, "positive");
-        }
-        if !(self.share > 0.0 && self.share <= 1.0) {
-            return refuse("share", self.share, "positive and at most 1");
-        }
-        Ok(())
+        let (draws, starts, share) = (self.draws as f64, self.starts as f64, self.share);
+        let (evaluations, seconds) = (self.evaluations as f64, self.seconds.unwrap_or(f64::INFINITY));
+        let rules = [
+            ("draws", draws, draws >= 100.0, "at least 100"),
+            ("draws", draws, draws <= MOST_DRAWS, "at most 2^40: more do not fit into memory"),
+            ("starts", starts, starts >= 1.0, "at least 1"),
+            ("evaluations", evaluations, evaluations >= 1.0, "at least 1"),
+            ("seconds", seconds, seconds > 0.0, "positive"),
+            ("share", share, share > 0.0 && share <= 1.0, "positive and at most 1"),
+        ];
+        rules.into_iter().try_for_each(|(name, value, holds, expected)| match holds {
+            true => Ok(()),
+            false => Err(Error::parameter(name, value, expected).within("Options")),
+        })
     }
 
     /// The first difference between these options and others that changes a result.
@@ -104,7 +92,7 @@ impl Options {
             ("evaluations", [&self.evaluations, &other.evaluations]),
             ("share", [&self.share, &other.share]),
         ];
-        let mut told = named.iter().map(|(name, pair)| (name, pair.map(ToString::to_string)));
-        told.find(|(_, [a, b])| a != b).map(|(name, [a, b])| format!("{name} is {a} there and {b} here"))
+        let mut pairs = named.iter().map(|(name, pair)| (name, pair.map(ToString::to_string)));
+        pairs.find(|(_, [a, b])| a != b).map(|(name, [a, b])| format!("{name} is {a} there and {b} here"))
     }
 }

@@ -1,6 +1,7 @@
 //! Refinement of a fit: running moments of parallel chains, in rounds that end with a look at the weights.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use mcsa_core::{Error, Estimator, Family, LogDensity, Optimizer, Seed, bits};
 use mcsa_estimators::{
@@ -10,8 +11,7 @@ use mcsa_kernels::ImhState;
 use mcsa_optim::{AdamState, Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
-use super::enlargement::White;
-use super::limits::Gate;
+use super::enlargement::{White, flow};
 use super::shape::DENSE;
 use super::{Gated, Options, Shape};
 
@@ -127,9 +127,8 @@ impl Refinement {
     fn start_draws(&self, dim: usize) -> Result<f64, Error> {
         let draws = START_DRAWS * dim as f64;
         Ok(match self.shape {
-            Shape::LowRank { .. } => draws,
             // Moments are not what a flow is fitted by.
-            Shape::Flow => draws,
+            Shape::LowRank { .. } | Shape::Flow => draws,
             // A covariance with d (d + 1) / 2 entries needs draws in proportion.
             Shape::StudentT => draws * (dim as f64 / DENSE as f64).max(1.0),
             Shape::Mixture { components } => {
@@ -179,27 +178,42 @@ impl Refinement {
         if dim > DENSE && self.rounds.is_empty() {
             return self.look(target, seed, goes_on);
         }
-        let seed = seed.named("climb").child(self.number);
-        let (steps, chains) = (self.next_steps(dim), pmcsa(self.chains(dim)));
-        let family = self.shape.build(dim)?;
-        let (ran, step) = match self.shape.matched(dim)? {
-            Some(family) => {
-                let estimator = Moments::new(chains, self.start_draws(dim)?);
-                let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
-                go_on(&ascent, &mut self.fit, &self.start, steps, goes_on)?
-            }
-            None => {
-                let optimizer = White::new(dim)?;
-                let ascent = Ascent { target, family: &*family, estimator: chains, optimizer, seed };
-                go_on(&ascent, &mut self.flow, &self.start, steps, goes_on)?
-            }
-        };
-        ran?;
-        let draws = self.draws(target, &*family, seed.named("look").child(step), LOOK, goes_on)?;
+        self.go_on(target, seed, self.next_steps(dim), goes_on)?;
+        let (step, family) = (self.steps(), self.shape.build(dim)?);
+        let draws = self.draws(target, &*family, self.look_seed(seed, step), LOOK, goes_on)?;
         if goes_on() {
             self.rounds.push(Round::of(step, &draws));
         }
         Ok(goes_on())
+    }
+
+    /// Seed of the draws of a look after so many steps.
+    fn look_seed(&self, seed: Seed, step: u64) -> Seed {
+        seed.named("climb").child(self.number).named("look").child(step)
+    }
+
+    /// Makes `steps` more steps, or fewer if `goes_on` is false after one.
+    fn go_on(
+        &mut self,
+        target: &Gated<&dyn LogDensity>,
+        seed: Seed,
+        steps: u64,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
+        let (dim, seed) = (target.dim(), seed.named("climb").child(self.number));
+        let (chains, draws) = (pmcsa(self.chains(dim)), self.start_draws(dim)?);
+        match self.shape.matched(dim)? {
+            Some(family) => {
+                let estimator = Moments::new(chains, draws);
+                let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+                go_on(&ascent, &mut self.fit, &self.start, steps, goes_on)
+            }
+            None => {
+                let (family, optimizer) = (&flow(dim)?, White::new(dim)?);
+                let ascent = Ascent { target, family, estimator: chains, optimizer, seed };
+                go_on(&ascent, &mut self.flow, &self.start, steps, goes_on)
+            }
+        }
     }
 
     /// Round without steps: in many dimensions the start may be as good as what chains can reach. Of a Student t it is the better one of the
@@ -210,7 +224,7 @@ impl Refinement {
         seed: Seed,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<bool, Error> {
-        let (dim, seed) = (target.dim(), seed.named("climb").child(self.number).named("look").child(0));
+        let (dim, seed) = (target.dim(), self.look_seed(seed, 0));
         let family = self.shape.build(dim)?;
         let mut round = Round::of(0, &self.draws(target, &*family, seed, LOOK, goes_on)?);
         if self.shape == Shape::StudentT {
@@ -236,23 +250,7 @@ impl Refinement {
         if self.fit.is_none() && self.flow.is_none() {
             return Ok(());
         }
-        let seed = seed.named("climb").child(self.number);
-        let (dim, target) = (target.dim(), Gated::new(target, &Gate::new()));
-        let (family, chains) = (self.shape.build(dim)?, pmcsa(self.chains(dim)));
-        let (target, start) = (&target, &self.start);
-        let (verified, _) = match self.shape.matched(dim)? {
-            Some(family) => {
-                let estimator = Moments::new(chains, self.start_draws(dim)?);
-                let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
-                go_on(&ascent, &mut self.fit, start, 0, &|| true)?
-            }
-            None => {
-                let optimizer = White::new(dim)?;
-                let ascent = Ascent { target, family: &*family, estimator: chains, optimizer, seed };
-                go_on(&ascent, &mut self.flow, start, 0, &|| true)?
-            }
-        };
-        verified
+        self.go_on(&Gated::new(target, &Arc::default()), seed, 0, &|| true)
     }
 
     /// Weighted draws of the [`proposal`](Self::proposal).
@@ -289,15 +287,14 @@ impl Refinement {
     }
 }
 
-/// Makes `steps` more steps of a fit, which begins at `start` if there is none, or fewer if `goes_on` is false after one; returns the end of
-/// the run, and all steps so far.
+/// Makes `steps` more steps of a fit, which begins at `start` if there is none, or fewer if `goes_on` is false after one.
 fn go_on<P, F, E, O>(
     ascent: &Ascent<'_, P, F, E, O>,
     fit: &mut Option<AscentState<E::State, O::State>>,
     start: &[f64],
     steps: u64,
     goes_on: &dyn Fn() -> bool,
-) -> Result<(Result<(), Error>, u64), Error>
+) -> Result<(), Error>
 where
     P: LogDensity + ?Sized,
     F: Family + ?Sized,
@@ -313,9 +310,8 @@ where
         false => ControlFlow::Break(Stop::because("a limit was reached")),
     };
     let ran = ascent.run(&mut begun, Run::of(steps).observe(&mut watch)).map(drop);
-    let step = begun.step();
     *fit = Some(begun);
-    Ok((ran, step))
+    ran
 }
 
 #[cfg(test)]

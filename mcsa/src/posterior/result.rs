@@ -112,20 +112,10 @@ impl FitState {
         let before = target.evaluations();
         let draws = self.draw(target.density(), None, &|| true)?;
         target.check()?;
-        let climb = self.current()?;
-        let chains = Chains::none(target.dim());
-        let mut objections = self.objections.clone();
-        objections.push(Objection::Interrupted);
-        Ok(Some(FitResult {
-            shape: climb.shape,
-            params: climb.proposal(target.dim())?,
-            parameters: summary::parameters(*target.density().inner(), &draws),
-            evidence: summary::Evidence::of(&draws, &chains.log_weights),
-            verdict: Verdict { objections, has_gradient: self.has_gradient(target) },
-            evaluations: self.spent + (target.evaluations() - before),
-            draws,
-            chains,
-        }))
+        let mut fitted = FitResult::of(self, target, draws, Chains::none(target.dim()))?;
+        fitted.verdict.objections.push(Objection::Interrupted);
+        fitted.evaluations = self.spent.and(before, target.evaluations());
+        Ok(Some(fitted))
     }
 }
 
@@ -139,7 +129,7 @@ impl FitState {
 /// let target = mcsa::models::Banana::new(2.0, 0.5)?;
 /// let fitted = mcsa::fit(&target, &Options { draws: 100, starts: 10, ..Options::seeded(1) })?;
 /// let handover = fitted.sampler_start()?;
-/// assert!(!handover.objections.is_empty());
+/// assert_eq!(handover.objections, fitted.verdict.objections);
 /// // NUTS goes on from the witness chains, in coordinates in which the weighted draws have covariance I.
 /// let white = Whitened::new(&target, handover.map()?)?;
 /// let starts = white.map().inverse(handover.starts.as_ref());
@@ -164,6 +154,26 @@ pub struct SamplerStart {
 }
 
 impl FitResult {
+    /// The result with these draws and chains, and the objections and evaluations of the state.
+    pub(super) fn of(
+        state: &FitState,
+        target: &Target<'_>,
+        draws: Draws,
+        chains: Chains,
+    ) -> Result<Self, Error> {
+        let (climb, objections) = (state.current()?, state.objections.clone());
+        Ok(Self {
+            shape: climb.shape,
+            params: climb.proposal(target.dim())?,
+            parameters: summary::parameters(*target.density().inner(), &draws),
+            evidence: Evidence::of(&draws, &chains.log_weights),
+            verdict: Verdict { objections, has_gradient: state.has_gradient(target) },
+            evaluations: state.spent,
+            draws,
+            chains,
+        })
+    }
+
     /// Starting points, metric and objections for a sampler.
     ///
     /// # Errors

@@ -1,13 +1,12 @@
 //! Starts of a fit: ascents before the first climb, and those that the verdict adds as witnesses.
 
-use mcsa_core::{Error, Gradient, LogDensity};
+use mcsa_core::{Error, Gradient};
 
 use super::gradient_check::gradient_objection;
 use super::mode_search::{Mode, ModeSearch};
-use super::shape::FREEDOM;
-use super::shape::{DENSE, low_rank_start};
+use super::shape::{DENSE, FREEDOM, low_rank_start};
 use super::tempering::{Tempered, tempered};
-use super::verdict::TOP;
+use super::verdict::weight_outside;
 use super::{Check, FitState, Gated, Objection, Refinement, Shape, Stage, Target};
 
 /// Number of ascents before the first climb. The verdict makes the others.
@@ -39,10 +38,10 @@ impl FitState {
             self.temper(target)?;
             return self.begin_climb(target);
         };
-        let (is_first, before) = (self.ascents.modes.is_empty(), self.ascents.counts());
+        let (is_first, before) = (self.ascents.modes.is_empty(), self.ascents.clone());
         self.ascents.advance(gradient, seed)?;
         if target.gate().is_closed() {
-            self.ascents.restore(before);
+            self.ascents.restore_counts(&before);
             if is_first {
                 self.objections.push(Objection::unverified(Check::Gradient, &self.limit(target)));
             }
@@ -80,8 +79,7 @@ impl FitState {
         if exponent < 1.0 {
             self.objections.push(Objection::Tempering { exponent });
         }
-        let (point, covariance) = (gaussian.mean, gaussian.covariance);
-        self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
+        self.ascents.keep(gaussian, log_evidence);
         // Tempering is the first of the starts by the log density alone, and the end of ascents that led nowhere.
         match self.has_gradient(target) {
             true => self.starts.are_over = true,
@@ -136,13 +134,13 @@ impl FitState {
             return Ok(false);
         }
         if self.has_more_starts() && self.left() > self.held_back(target) {
-            let before = self.ascents.counts();
+            let before = self.ascents.clone();
             match self.trusted_gradient(target) {
                 Some(gradient) => self.ascents.advance(gradient, self.seed())?,
                 None => self.start_by_density(target)?,
             }
             if target.gate().is_closed() {
-                self.ascents.restore(before);
+                self.ascents.restore_counts(&before);
                 self.end_starts(target)?;
             }
             return Ok(true);
@@ -154,15 +152,11 @@ impl FitState {
     /// One more ascent by the log density alone. Its end is outside q if its weight is far above that of every draw.
     fn start_by_density(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let draws = self.draws(target)?;
-        let (seed, density) = (self.seed(), target.density());
-        let (family, params) =
-            (self.current()?.shape.build(target.dim())?, self.current()?.proposal(target.dim())?);
-        if let Some(mode) = self.ascents.advance_by_density(density, seed)? {
-            let mut work = vec![0.0; family.work_len(1).max(density.work_len(1))];
-            let log_q = family.log_prob(&params, &mode.point, &mut work);
-            let log_weight = density.inner().log_density(&mode.point, &mut work) - log_q;
-            let most = draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
-            self.starts.is_outside |= !(log_weight <= most + TOP);
+        let (seed, climb) = (self.seed(), self.current()?);
+        let (family, params) = (climb.shape.build(target.dim())?, climb.proposal(target.dim())?);
+        if let Some(mode) = self.ascents.advance_by_density(target.density(), seed)? {
+            let outside = weight_outside(target, &*family, &params, &draws, mode);
+            self.starts.is_outside |= outside.is_some();
         }
         self.drawn.draws = Some(draws);
         Ok(())
@@ -214,9 +208,7 @@ impl FitState {
         if !found.replaces(log_evidence) || !is_left {
             return Ok(false);
         }
-        let Tempered { gaussian, log_evidence, .. } = found;
-        let (point, covariance) = (gaussian.mean, gaussian.covariance);
-        self.ascents.modes.push(Mode { point, covariance, log_evidence, reached: 1 });
+        self.ascents.keep(found.gaussian, found.log_evidence);
         self.forget_climbs();
         self.mends = 0;
         self.begin_climb(target)?;

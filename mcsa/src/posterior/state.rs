@@ -12,17 +12,18 @@ use super::moments::white;
 use super::refinement::Refinement;
 use super::result::FitResult;
 use super::shape::DENSE;
+use super::summary::Evidence;
 use super::tails::tail_objection;
 use super::target::Evaluations;
-use super::wider_proposals::WiderProposals;
 use super::witness::{self, CHAINS, Chains, FrozenProposal};
-use super::{Check, Objection, Options, Shape, Target, Verdict, summary, verdict};
+use super::{Check, Objection, Options, Shape, Target, verdict, wider_proposals};
 
 /// Stage of a fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// ModeSearch to modes, or tempering.
+    /// Ascents to modes, or tempering.
+    #[default]
     Start,
     /// Rounds of the climb.
     Climb,
@@ -33,7 +34,8 @@ pub enum Stage {
 }
 
 /// State of a fit between its stages: plain data, which can be [saved](Self::save) and continued with the same bits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FitState {
     /// The options.
     pub options: Options,
@@ -52,14 +54,12 @@ pub struct FitState {
     pub(super) chains: Option<Chains>,
     again: usize,
     pub(super) mends: usize,
-    #[serde(default)]
     pub(super) learnt: usize,
-    #[serde(default)]
-    pub(super) before: Option<BeforeLearning>,
-    #[serde(default)]
+    /// The fit before a flow learnt from long chains, to which a witness may have objected.
+    pub(super) before: Option<Earlier>,
     pub(super) is_late: bool,
-    #[serde(default)]
-    pub(super) kept: Option<Passed>,
+    /// The fit whose checks passed, while a mixture is tried because its weights are uneven.
+    pub(super) kept: Option<Earlier>,
 }
 
 /// Ratio of effective shares from which on a larger family has helped.
@@ -86,24 +86,7 @@ impl FitState {
     /// If the options are invalid.
     pub fn new(options: &Options) -> Result<Self, Error> {
         options.check()?;
-        Ok(Self {
-            options: options.clone(),
-            stage: Stage::Start,
-            ascents: ModeSearch::default(),
-            climbs: Vec::new(),
-            spent: Evaluations::default(),
-            landmarks: TargetFingerprint::default(),
-            objections: Vec::new(),
-            starts: Starts::default(),
-            drawn: CachedDraws::default(),
-            chains: None,
-            again: 0,
-            mends: 0,
-            learnt: 0,
-            before: None,
-            is_late: false,
-            kept: None,
-        })
+        Ok(Self { options: options.clone(), ..Self::default() })
     }
 
     pub(super) fn seed(&self) -> Seed {
@@ -134,7 +117,7 @@ impl FitState {
         };
         self.is_late |= target.gate().is_late();
         target.gate().end();
-        self.spent = self.spent + (target.evaluations() - before);
+        self.spent = self.spent.and(before, target.evaluations());
         target.check()?;
         done
     }
@@ -238,7 +221,8 @@ impl FitState {
             return self.draw(*target.density().inner(), self.drawn.count, &|| true);
         }
         let count = self.affordable_draws(target);
-        let draws = self.draw(&target.density().open(), count, &|| !target.gate().is_late())?;
+        let goes_on = || !target.gate().is_late();
+        let draws = target.gate().unlimited(|| self.draw(target.density(), count, &goes_on))?;
         (self.drawn.of, self.drawn.count) = (Some(of), Some(draws.len()));
         Ok(draws)
     }
@@ -293,7 +277,7 @@ impl FitState {
         };
         let none = || (Chains::none(target.dim()), Mat::zeros(target.dim(), 0));
         let cost = Chains::cost(target.dim(), target.gradient().is_some());
-        let (mut chains, points) = match verified(Check::Chains, cost <= target.gate().left()) {
+        let (mut chains, mut points) = match verified(Check::Chains, cost <= target.gate().left()) {
             false => none(),
             true => {
                 let starts = witness::starts(target, &self.ascents.modes, CHAINS, seed, self.mends as u64)?;
@@ -302,26 +286,17 @@ impl FitState {
                 run.filter(|_| is_whole).unwrap_or_else(none)
             }
         };
-        let evidence = verdict::Evidence {
-            target,
-            family: &*family,
-            params: &params,
-            draws: &draws,
-            map: &map,
-            ascents: &self.ascents,
-            chains: &chains,
-        };
+        let evidence =
+            verdict::Evidence { target, q: &q, draws: &draws, ascents: &self.ascents, chains: &chains };
         let mut found = evidence.objections();
-        let mut points = points;
         if target.dim() <= DENSE
-            && verified(Check::WiderProposals, WiderProposals::LEAST <= target.gate().left())
+            && verified(Check::WiderProposals, wider_proposals::LEAST <= target.gate().left())
         {
-            let shape = self.current()?.shape;
             let around = seed.named("verdict").child(self.mends as u64);
-            let far = WiderProposals::of(target, shape, &*family, &params, &draws, &map, around)?;
-            if let Some(far) = far.filter(|_| verified(Check::WiderProposals, true)) {
-                found.extend(far.objection(target));
-                points = faer::concat![[points, far.points]];
+            let far = wider_proposals::look(target, self.current()?.shape, &q, &draws, around)?;
+            if let Some((objection, far)) = far.filter(|_| verified(Check::WiderProposals, true)) {
+                found.extend(objection);
+                points = faer::concat![[points, far]];
             }
         }
         let by = self.limit(target);
@@ -339,8 +314,7 @@ impl FitState {
         if found.iter().any(is_elsewhere) && self.begin_tempered(target, draws.log_evidence())? {
             return Ok(());
         }
-        let of_tails = self.of_tails(target, &map);
-        self.objections.extend(of_tails);
+        self.look_at_tails(target, &map);
         if self.learns(target, &q, &draws, &mut found, &mut chains)? {
             return Ok(());
         }
@@ -350,13 +324,13 @@ impl FitState {
         Ok(())
     }
 
-    /// The objection to the tails of the density, or to a limit that ended the look at them.
-    pub(super) fn of_tails(&self, target: &Target<'_>, map: &AffineMap) -> Option<Objection> {
+    /// Notes an objection to the tails of the density, or to a limit that ended the look at them.
+    pub(super) fn look_at_tails(&mut self, target: &Target<'_>, map: &AffineMap) {
         let found = tail_objection(target, map, self.seed());
-        match target.gate().is_closed() {
+        self.objections.extend(match target.gate().is_closed() {
             true => Some(Objection::unverified(Check::Tails, &self.limit(target))),
             false => found,
-        }
+        });
     }
 
     /// The last stage ends with these draws and chains.
@@ -383,17 +357,7 @@ impl FitState {
             Some(draws) => draws.clone(),
             None => self.draw(*target.density().inner(), self.drawn.count, &|| true)?,
         };
-        let climb = self.current()?;
-        Ok(FitResult {
-            shape: climb.shape,
-            params: climb.proposal(target.dim())?,
-            parameters: summary::parameters(*target.density().inner(), &draws),
-            evidence: summary::Evidence::of(&draws, &chains.log_weights),
-            verdict: Verdict { objections: self.objections.clone(), has_gradient: self.has_gradient(target) },
-            evaluations: self.spent,
-            draws,
-            chains,
-        })
+        FitResult::of(self, target, draws, chains)
     }
 }
 
@@ -416,27 +380,46 @@ impl PartialEq for CachedDraws {
     }
 }
 
-/// Fit whose checks passed, while a mixture is tried because its weights are uneven.
+/// Fit to which the state can return from an attempt to improve it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Passed {
+pub(super) struct Earlier {
     /// Number of climbs, of which it is the last.
     pub(super) climbs: usize,
-    /// Its draws, and the witness chains.
     pub(super) drawn: CachedDraws,
     pub(super) chains: Chains,
-    /// Log evidence and its standard error.
-    pub(super) evidence: [f64; 2],
-    /// Effective sample size.
+    pub(super) objections: Vec<Objection>,
+    #[serde(with = "bits::scalar")]
+    pub(super) log_evidence: f64,
+    /// Standard error of the log evidence.
+    #[serde(with = "bits::scalar")]
+    pub(super) error: f64,
+    #[serde(with = "bits::scalar")]
     pub(super) sample_size: f64,
 }
 
-/// Fit before a flow learnt from long chains, to which a witness may have objected.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct BeforeLearning {
-    pub(super) climbs: usize,
-    pub(super) drawn: CachedDraws,
-    pub(super) chains: Chains,
-    #[serde(with = "bits::scalar")]
-    pub(super) log_evidence: f64,
-    pub(super) objections: Vec<Objection>,
+impl FitState {
+    /// The fit of the climb with this number, which has been judged.
+    pub(super) fn judged(
+        &self,
+        climbs: usize,
+        draws: Draws,
+        chains: Chains,
+        objections: &[Objection],
+    ) -> Earlier {
+        let Evidence { log: log_evidence, error, .. } = Evidence::of(&draws, &[]);
+        let (sample_size, objections) = (draws.sample_size, objections.to_vec());
+        let drawn = CachedDraws { draws: Some(draws), ..self.drawn };
+        Earlier { climbs, drawn, chains, objections, log_evidence, error, sample_size }
+    }
+
+    /// Returns to an earlier fit; its draws and its chains.
+    pub(super) fn restore(
+        &mut self,
+        earlier: Earlier,
+        target: &Target<'_>,
+    ) -> Result<(Draws, Chains), Error> {
+        self.climbs.truncate(earlier.climbs);
+        (self.drawn, self.objections) = (earlier.drawn, earlier.objections);
+        Ok((self.draws(target)?, earlier.chains))
+    }
 }

@@ -97,7 +97,8 @@ fn quantiles_into(weighted: &mut [(f64, f64)], below: f64, probabilities: &[f64]
 }
 
 impl Evidence {
-    pub(crate) fn of(draws: &Draws, at_chains: &[f64]) -> Self {
+    /// Of draws of q, and of the mean log weights of chains.
+    pub fn of(draws: &Draws, at_chains: &[f64]) -> Self {
         let ratios = draws.log_ratios();
         let count = ratios.len() as f64;
         Self {

@@ -85,10 +85,15 @@ mod tests {
     use faer::Mat;
     use mcsa_core::from_fn;
 
-    fn objection(log_density: impl Fn(f64) -> f64 + Send + Sync) -> Option<Objection> {
-        let density = from_fn(2, move |z: &[f64]| log_density(z[0].hypot(z[1])));
-        let map = AffineMap::new(vec![0.0; 2], Mat::identity(2, 2)).expect("a factor");
+    fn objection_in(dim: usize, log_density: impl Fn(f64) -> f64 + Send + Sync) -> Option<Objection> {
+        let radius = |z: &[f64]| z.iter().map(|z| z * z).sum::<f64>().sqrt();
+        let density = from_fn(dim, move |z: &[f64]| log_density(radius(z)));
+        let map = AffineMap::new(vec![0.0; dim], Mat::identity(dim, dim)).expect("a factor");
         tail_objection(&Target::density_only(&density), &map, Seed::new(1))
+    }
+
+    fn objection(log_density: impl Fn(f64) -> f64 + Send + Sync) -> Option<Objection> {
+        objection_in(2, log_density)
     }
 
     /// A wall of 10^12 nats where the density is looked at first.
@@ -108,12 +113,14 @@ mod tests {
         assert_eq!(rises, "the density does not fall along z[0]: the posterior is improper");
     }
 
-    /// In two dimensions a density that falls like `r^-4` leaves `r^-3` over cones, less than along its axes.
+    /// In two dimensions a density that falls like `r^-4` leaves `r^-3` over cones, less than along its axes; in five one like `r^-7`.
     #[test]
     fn the_volume_counts_along_random_directions() {
-        let falls_like = |power: f64| objection(move |r| -0.5 * power * (r * r).ln_1p());
-        let words = falls_like(4.0).expect("an objection").to_string();
-        assert!(words.contains("r^-3.00 along random directions (less the volume"), "{words}");
-        assert_eq!(falls_like(4.5), None);
+        for (dim, power) in [(2, 4.0), (5, 7.0)] {
+            let falls_like = |power: f64| objection_in(dim, move |r| -0.5 * power * (r * r).ln_1p());
+            let words = falls_like(power).expect("an objection").to_string();
+            assert!(words.contains("r^-3.00 along random directions (less the volume"), "{words}");
+            assert_eq!(falls_like(power + 0.5), None);
+        }
     }
 }

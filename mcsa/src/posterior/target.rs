@@ -8,13 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::limits::{Gate, Gated};
 
 /// Target of a fit: a log density, and its gradient if there is one. Evaluations are counted.
-///
-/// ```
-/// use mcsa::posterior::Target;
-/// let gaussian = mcsa::models::Gaussian::standard(2);
-/// assert!(Target::with_gradient(&gaussian).gradient().is_some());
-/// assert!(Target::density_only(&gaussian).gradient().is_none());
-/// ```
 pub struct Target<'a> {
     density: Gated<&'a dyn LogDensity>,
     gradient: Option<Gated<&'a dyn Gradient>>,
@@ -37,14 +30,14 @@ pub struct Evaluations {
 impl<'a> Target<'a> {
     /// A target whose gradient is used.
     pub fn with_gradient<P: Gradient>(target: &'a P) -> Self {
-        let gate = Gate::new();
+        let gate = Arc::default();
         let gradient: Gated<&'a dyn Gradient> = Gated::new(target, &gate);
         Self { gradient: Some(gradient), ..Self::of(target, gate) }
     }
 
     /// A target whose gradient, if it has one, is not used.
     pub fn density_only<P: LogDensity>(target: &'a P) -> Self {
-        Self::of(target, Gate::new())
+        Self::of(target, Arc::default())
     }
 
     fn of<P: LogDensity>(target: &'a P, gate: Arc<Gate>) -> Self {
@@ -90,11 +83,7 @@ impl<'a> Target<'a> {
 
     /// The evaluations so far.
     pub fn evaluations(&self) -> Evaluations {
-        let gradient = self.gradient.as_ref().map(Gated::counts).unwrap_or_default();
-        Evaluations {
-            density: self.density.counts().log_density + gradient.log_density,
-            gradient: gradient.gradient,
-        }
+        self.gate.evaluations()
     }
 
     /// The dimension.
@@ -125,20 +114,10 @@ impl Evaluations {
     pub const fn total(self) -> u64 {
         self.density + self.gradient
     }
-}
 
-impl std::ops::Add for Evaluations {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { density: self.density + other.density, gradient: self.gradient + other.gradient }
-    }
-}
-
-impl std::ops::Sub for Evaluations {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self { density: self.density - other.density, gradient: self.gradient - other.gradient }
+    /// These, and those from `before` to `now`.
+    pub(crate) const fn and(self, before: Self, now: Self) -> Self {
+        let density = self.density + now.density - before.density;
+        Self { density, gradient: self.gradient + now.gradient - before.gradient }
     }
 }

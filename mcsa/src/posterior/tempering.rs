@@ -88,18 +88,14 @@ pub(crate) fn tempered<P: LogDensity>(
         let ratios = draws.log_ratios();
         let beta = exponent(&ratios);
         let top = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !top.is_finite() {
-            if last.is_none() {
-                return Err(outside(0, more));
-            }
-            break;
-        }
         let mut weights: Vec<f64> = ratios.iter().map(|ratio| (beta * (ratio - top)).exp()).collect();
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);
         let (mut matched, mut work) = (vec![0.0; params.len()], vec![0.0; family.work_len(more)]);
         let gain = if beta < 1.0 { 1.0 } else { 0.9 };
-        if !family.match_moments(&params, gain, draws.points.as_ref(), &weights, &mut matched, &mut work) {
+        let points = draws.points.as_ref();
+        if !top.is_finite() || !family.match_moments(&params, gain, points, &weights, &mut matched, &mut work)
+        {
             if last.is_none() {
                 return Err(outside(within(&draws), more));
             }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use mcsa_core::{AffineMap, Family, LogDensity};
+use mcsa_core::{Family, LogDensity};
 use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use super::witness::{CHAINS, LONG_CHAINS, functions};
-use super::{Chains, MEASURED, MEASURED_BY_DENSITY, ModeSearch, Objection, Target};
+use super::witness::{CHAINS, FrozenProposal, LONG_CHAINS, functions};
+use super::{Chains, MEASURED, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
 /// Verdict on a fit by witnesses that q did not make: yes if none objects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Verdict {
 /// Smallest effective sample size of the draws.
 pub(super) const FEWEST: f64 = 400.0;
 /// Excess over the largest log weight of the draws from which on an ascent's end lies outside q.
-pub(super) const TOP: f64 = 4.0;
+const TOP: f64 = 4.0;
 /// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
 const NEGLIGIBLE: f64 = 1e-3;
 /// Largest mean log weight of the chain with the second largest, less the log evidence.
@@ -64,10 +64,8 @@ impl Verdict {
 /// A fit as the witnesses see it.
 pub(crate) struct Evidence<'a> {
     pub(crate) target: &'a Target<'a>,
-    pub(crate) family: &'a dyn Family,
-    pub(crate) params: &'a [f64],
+    pub(crate) q: &'a FrozenProposal<'a>,
     pub(crate) draws: &'a Draws,
-    pub(crate) map: &'a AffineMap,
     pub(crate) ascents: &'a ModeSearch,
     pub(crate) chains: &'a Chains,
 }
@@ -103,14 +101,10 @@ impl Evidence<'_> {
     }
 
     fn starts(&self) -> Option<Objection> {
-        let density = self.target.density();
-        let mut work = vec![0.0; self.family.work_len(1).max(density.work_len(1))];
         let log_z = self.draws.log_evidence();
-        let most = self.draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
         let outside = self.ascents.modes.iter().filter_map(|mode| {
-            let log_q = self.family.log_prob(self.params, &mode.point, &mut work);
-            let log_weight = density.inner().log_density(&mode.point, &mut work) - log_q;
-            let is_outside = !(log_weight <= most + TOP) && !(mode.log_evidence <= log_z + NEGLIGIBLE.ln());
+            let log_weight = weight_outside(self.target, self.q.family, self.q.params, self.draws, mode)?;
+            let is_outside = !(mode.log_evidence <= log_z + NEGLIGIBLE.ln());
             is_outside.then_some((log_weight - log_z, mode.reached))
         });
         let (log_weight, reached) = outside.max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -158,17 +152,15 @@ impl Evidence<'_> {
             return None;
         }
         let dim = self.target.dim();
-        let weights = self.draws.weights();
-        let (mut sums, mut y) = (vec![[0.0; 2]; 2 * dim], vec![0.0; dim]);
+        let (weights, white) = (self.draws.weights(), self.q.map.inverse(self.draws.points.as_ref()));
+        let mut sums = vec![[0.0; 2]; 2 * dim];
         for (j, weight) in weights.iter().enumerate() {
-            self.map.inverse_into(self.draws.points.col_as_slice(j), &mut y);
-            for (sum, value) in sums.iter_mut().zip(functions(&y)) {
+            for (sum, value) in sums.iter_mut().zip(functions(white.col_as_slice(j))) {
                 sum[0] += weight * value;
             }
         }
         for (j, weight) in weights.iter().enumerate() {
-            self.map.inverse_into(self.draws.points.col_as_slice(j), &mut y);
-            for (sum, value) in sums.iter_mut().zip(functions(&y)) {
+            for (sum, value) in sums.iter_mut().zip(functions(white.col_as_slice(j))) {
                 sum[1] += (weight * (value - sum[0])).powi(2);
             }
         }
@@ -186,6 +178,22 @@ impl Evidence<'_> {
         let name = self.target.name(k % dim);
         Some(Objection::Moments { name, difference, z, of_variance: k >= dim })
     }
+}
+
+/// Log weight of a mode that lies outside q: its excess over that of every draw is large.
+pub(super) fn weight_outside(
+    target: &Target<'_>,
+    family: &dyn Family,
+    params: &[f64],
+    draws: &Draws,
+    mode: &Mode,
+) -> Option<f64> {
+    let density = target.density().inner();
+    let mut work = vec![0.0; family.work_len(1).max(density.work_len(1))];
+    let log_q = family.log_prob(params, &mode.point, &mut work);
+    let log_weight = density.log_density(&mode.point, &mut work) - log_q;
+    let most = draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
+    (!(log_weight <= most + TOP)).then_some(log_weight)
 }
 
 /// The parameter whose squared deviations have the heaviest tail under the weights, and the k-hat of the estimate of its variance

@@ -1,10 +1,11 @@
 //! Second moments of p seen by proposals that are wider than q.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{AffineMap, Error, Family, LogDensity, Seed, batch, batch_mut, numeric};
+use mcsa_core::{Error, LogDensity, Seed, batch, batch_mut, numeric};
 use mcsa_estimators::Draws;
 
 use super::shape::Shape;
+use super::witness::FrozenProposal;
 use super::{Objection, Target};
 
 /// Factors by which q is stretched, about its centre and, for a mixture, component by component.
@@ -16,6 +17,10 @@ const RATIO: f64 = 1.2;
 /// Points of p that are handed on.
 const POINTS: usize = 200;
 
+/// Number of evaluations at least, and for a mixture.
+pub(crate) const LEAST: u64 = (STRETCHES.len() * EACH) as u64;
+pub(crate) const MOST: u64 = 2 * LEAST;
+
 /// Draws of q and of wider proposals `q_k`, weighted for p as those of one mixture (Veach & Guibas 1995, balance heuristic):
 ///
 /// ```text
@@ -24,88 +29,72 @@ const POINTS: usize = 200;
 /// The wider proposals are q stretched about its centre, `s^-d q(m + (z - m)/s)` for s = 2 and 4, which reaches long tails and the mouth
 /// of a funnel in few dimensions; and, if q is a mixture, the mixture of the same components with equal weights, each stretched about its
 /// own centre, which reaches the ends of a bent ridge. Where p lies within q, the variances by the draws of q and by all are one.
-pub(crate) struct WiderProposals {
-    /// The parameter whose variance by all draws exceeds that by the draws of q most, and the factor.
-    worst: (usize, f64),
-    /// Points from all draws by their weights, one per column.
-    pub(crate) points: Mat<f64>,
-}
-
-impl WiderProposals {
-    /// Number of evaluations at least, and for a mixture.
-    pub(crate) const LEAST: u64 = (STRETCHES.len() * EACH) as u64;
-    pub(crate) const MOST: u64 = 2 * Self::LEAST;
-
-    /// Looks around q; `map` has its centre. `None` without any weight.
-    ///
-    /// # Errors
-    /// If the parameters do not suit the family.
-    pub(crate) fn of(
-        target: &Target<'_>,
-        shape: Shape,
-        family: &dyn Family,
-        params: &[f64],
-        draws: &Draws,
-        map: &AffineMap,
-        seed: Seed,
-    ) -> Result<Option<Self>, Error> {
-        let (dim, density) = (target.dim(), target.density());
-        let mut centre = vec![0.0; dim];
-        map.forward_into(&vec![0.0; dim], &mut centre);
-        let stretched = |z: MatRef<'_, f64>, s: f64| {
-            Mat::from_fn(dim, z.ncols(), |i, j| centre[i] + s * (z[(i, j)] - centre[i]))
-        };
-        let mut wide: Vec<(Vec<f64>, f64)> = STRETCHES.map(|s| (params.to_vec(), s)).to_vec();
-        if let Shape::Mixture { components } = shape {
-            for s in STRETCHES {
-                wide.push((each_stretched(dim, components, params, s)?, 1.0));
-            }
+///
+/// Returns the objection, if the variance of a parameter by all draws exceeds that by the draws of q by too large a factor, and points from
+/// all draws by their weights, one per column. `None` without any weight.
+///
+/// # Errors
+/// If the parameters do not suit the family.
+pub(crate) fn look(
+    target: &Target<'_>,
+    shape: Shape,
+    q: &FrozenProposal<'_>,
+    draws: &Draws,
+    seed: Seed,
+) -> Result<Option<(Option<Objection>, Mat<f64>)>, Error> {
+    let FrozenProposal { family, params, map } = *q;
+    let (dim, density) = (target.dim(), target.density());
+    let mut centre = vec![0.0; dim];
+    map.forward_into(&vec![0.0; dim], &mut centre);
+    let stretched = |z: MatRef<'_, f64>, s: f64| {
+        Mat::from_fn(dim, z.ncols(), |i, j| centre[i] + s * (z[(i, j)] - centre[i]))
+    };
+    let mut wide: Vec<(Vec<f64>, f64)> = STRETCHES.map(|s| (params.to_vec(), s)).to_vec();
+    if let Shape::Mixture { components } = shape {
+        for s in STRETCHES {
+            wide.push((each_stretched(dim, components, params, s)?, 1.0));
         }
-        let count = draws.len() + wide.len() * EACH;
-        let (mut points, mut log_p) = (Mat::zeros(dim, count), draws.log_p.clone());
-        points.as_mut().subcols_mut(0, draws.len()).copy_from(&draws.points);
-        let mut work = vec![0.0; family.work_len(count).max(density.work_len(EACH))];
-        for (k, (params, s)) in wide.iter().enumerate() {
-            let (mut z, mut values) = (vec![0.0; dim * EACH], vec![0.0; EACH]);
-            let lane = &mut [seed.named("outskirts").stream(0, k as u64)];
-            family.sample_into(params, lane, batch_mut(&mut z, dim, EACH), &mut values, &mut work);
-            let far = stretched(batch(&z, dim, EACH), *s);
-            density.log_densities(far.as_ref(), &mut values, &mut work);
-            log_p.extend_from_slice(&values);
-            points.as_mut().subcols_mut(draws.len() + k * EACH, EACH).copy_from(&far);
-        }
-        let mut log_proposals = vec![Vec::with_capacity(1 + wide.len()); count];
-        let mut log_q = vec![0.0; count];
-        let of_q = std::iter::once((params, 1.0, draws.len()));
-        for (params, s, number) in of_q.chain(wide.iter().map(|(params, s)| (&**params, *s, EACH))) {
-            let shrunk = stretched(points.as_ref(), 1.0 / s);
-            family.log_probs(params, shrunk.as_ref(), &mut log_q, &mut work);
-            let volume = dim as f64 * s.ln() - (number as f64).ln();
-            log_proposals.iter_mut().zip(&log_q).for_each(|(all, log_q)| all.push(log_q - volume));
-        }
-        let log_weights: Vec<f64> = (log_p.iter().zip(&log_proposals))
-            .map(|(log_p, all)| log_p - numeric::log_sum_exp(all))
-            .map(|log_weight| if log_weight < f64::INFINITY { log_weight } else { f64::NEG_INFINITY })
-            .collect();
-        let total = numeric::log_sum_exp(&log_weights);
-        if !total.is_finite() {
-            return Ok(None);
-        }
-        let weights: Vec<f64> = log_weights.iter().map(|log_weight| (log_weight - total).exp()).collect();
-        let (mean, variance) = draws.moments();
-        let ratio = |i: usize| {
-            let weighed = weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
-            weighed.map(|(j, weight)| weight * (points[(i, j)] - mean[i]).powi(2)).sum::<f64>() / variance[i]
-        };
-        let worst = (0..dim).map(|i| (i, ratio(i))).max_by(|a, b| a.1.total_cmp(&b.1));
-        Ok(worst.map(|worst| Self { worst, points: resampled(&points, &weights) }))
     }
-
-    /// The objection, if the factor is above its limit.
-    pub(crate) fn objection(&self, target: &Target<'_>) -> Option<Objection> {
-        let (i, ratio) = self.worst;
-        (!(ratio <= RATIO)).then(|| Objection::WiderProposals { name: target.name(i), ratio })
+    let count = draws.len() + wide.len() * EACH;
+    let (mut points, mut log_p) = (Mat::zeros(dim, count), draws.log_p.clone());
+    points.as_mut().subcols_mut(0, draws.len()).copy_from(&draws.points);
+    let mut work = vec![0.0; family.work_len(count).max(density.work_len(EACH))];
+    for (k, (params, s)) in wide.iter().enumerate() {
+        let (mut z, mut values) = (vec![0.0; dim * EACH], vec![0.0; EACH]);
+        let lane = &mut [seed.named("outskirts").stream(0, k as u64)];
+        family.sample_into(params, lane, batch_mut(&mut z, dim, EACH), &mut values, &mut work);
+        let far = stretched(batch(&z, dim, EACH), *s);
+        density.log_densities(far.as_ref(), &mut values, &mut work);
+        log_p.extend_from_slice(&values);
+        points.as_mut().subcols_mut(draws.len() + k * EACH, EACH).copy_from(&far);
     }
+    let mut log_proposals = vec![Vec::with_capacity(1 + wide.len()); count];
+    let mut log_q = vec![0.0; count];
+    let of_q = std::iter::once((params, 1.0, draws.len()));
+    for (params, s, number) in of_q.chain(wide.iter().map(|(params, s)| (&**params, *s, EACH))) {
+        let shrunk = stretched(points.as_ref(), 1.0 / s);
+        family.log_probs(params, shrunk.as_ref(), &mut log_q, &mut work);
+        let volume = dim as f64 * s.ln() - (number as f64).ln();
+        log_proposals.iter_mut().zip(&log_q).for_each(|(all, log_q)| all.push(log_q - volume));
+    }
+    let log_weights: Vec<f64> = (log_p.iter().zip(&log_proposals))
+        .map(|(log_p, all)| log_p - numeric::log_sum_exp(all))
+        .map(|log_weight| if log_weight < f64::INFINITY { log_weight } else { f64::NEG_INFINITY })
+        .collect();
+    let total = numeric::log_sum_exp(&log_weights);
+    if !total.is_finite() {
+        return Ok(None);
+    }
+    let weights: Vec<f64> = log_weights.iter().map(|log_weight| (log_weight - total).exp()).collect();
+    let (mean, variance) = draws.moments();
+    let ratio = |i: usize| {
+        let weighed = weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
+        weighed.map(|(j, weight)| weight * (points[(i, j)] - mean[i]).powi(2)).sum::<f64>() / variance[i]
+    };
+    let worst = (0..dim).map(|i| (i, ratio(i))).max_by(|a, b| a.1.total_cmp(&b.1));
+    let objection = worst.filter(|(_, ratio)| !(*ratio <= RATIO));
+    let objection = objection.map(|(i, ratio)| Objection::WiderProposals { name: target.name(i), ratio });
+    Ok(Some((objection, resampled(&points, &weights))))
 }
 
 /// The mixture with equal weights whose components are `s` times as wide.
@@ -137,8 +126,24 @@ fn resampled(points: &Mat<f64>, weights: &[f64]) -> Mat<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa_core::from_fn;
+    use mcsa_core::{AffineMap, Family, from_fn};
     use mcsa_families::MultivariateT;
+
+    /// The objection to this q with these standard deviations, by 4000 draws.
+    fn objection_to(
+        model: &dyn LogDensity,
+        shape: Shape,
+        family: &dyn Family,
+        params: &[f64],
+        sds: [f64; 2],
+    ) -> Option<Objection> {
+        let draws = Draws::of(model, family, params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
+        let factor = faer::mat![[sds[0], 0.0], [0.0, sds[1]]];
+        let map = AffineMap::new(vec![0.0; 2], factor).expect("a map");
+        let q = FrozenProposal { family, params, map: &map };
+        let found = look(&Target::density_only(&model), shape, &q, &draws, Seed::new(2)).expect("densities");
+        found.expect("weights").0
+    }
 
     /// The objection to a q that is nearly standard normal, for p with this share of a normal six times as wide.
     fn objection(share: f64) -> Option<Objection> {
@@ -147,25 +152,9 @@ mod tests {
             let square = z[0] * z[0] + z[1] * z[1];
             ((1.0 - share) * normal(square, 1.0) + share * normal(square, 6.0)).ln()
         });
-        let (family, identity) =
-            (MultivariateT::fixed(2, 30.0).expect("degrees of freedom"), Mat::identity(2, 2));
-        let params = family.at(&[0.0; 2], identity.as_ref()).expect("a factor");
-        let draws = Draws::of(&model, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
-        let map = AffineMap::new(vec![0.0; 2], identity).expect("a map");
-        let target = Target::density_only(&model);
-        let around =
-            WiderProposals::of(&target, Shape::StudentT, &family, &params, &draws, &map, Seed::new(2))
-                .expect("densities");
-        around.expect("weights").objection(&target)
-    }
-
-    /// A 30th of the mass, six times as wide, makes the variance 2.2; few draws of q reach it, and 2000 stretched ones do.
-    #[test]
-    fn a_wide_halo_is_seen_that_draws_of_q_do_not_reach() {
-        let found = objection(1.0 / 30.0);
-        assert!(matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RATIO), "{found:?}");
-        // Counterexample: no halo.
-        assert_eq!(objection(0.0), None);
+        let family = MultivariateT::fixed(2, 30.0).expect("degrees of freedom");
+        let params = family.at(&[0.0; 2], Mat::identity(2, 2).as_ref()).expect("a factor");
+        objection_to(&model, Shape::StudentT, &family, &params, [1.0; 2])
     }
 
     /// Two narrow modes at distance 40, of whose mass a share lies in halos six times as wide, across the line between them.
@@ -179,20 +168,19 @@ mod tests {
         let factor = faer::mat![[0.5, 0.0], [0.0, 0.5]];
         let part = |x: f64| student.at(&[x, 0.0], factor.as_ref(), 30.0).expect("a factor");
         let params = family.at(&[1.0; 2], &[part(-20.0), part(20.0)]).expect("parts");
-        let draws = Draws::of(&model, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
-        let map = AffineMap::new(vec![0.0; 2], faer::mat![[20.0, 0.0], [0.0, 0.5]]).expect("a map");
-        let (target, shape) = (Target::density_only(&model), Shape::Mixture { components: 2 });
-        let around = WiderProposals::of(&target, shape, &family, &params, &draws, &map, Seed::new(2));
-        around.expect("densities").expect("weights").objection(&target)
+        objection_to(&model, Shape::Mixture { components: 2 }, &family, &params, [20.0, 0.5])
     }
 
-    /// Copies stretched about the common centre lie between or beyond the modes; components stretched about their own meet the halos.
+    /// A 30th of the mass, six times as wide, makes the variance 2.2; few draws of q reach it, and 2000 stretched ones do. Copies stretched
+    /// about the common centre of modes lie between or beyond them; components stretched about their own meet the halos.
     #[test]
-    fn halos_of_separate_modes_are_seen() {
-        let found = objection_of_modes(1.0 / 15.0);
-        assert!(matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RATIO), "{found:?}");
+    fn wide_halos_are_seen_that_draws_of_q_do_not_reach() {
+        for found in [objection(1.0 / 30.0), objection_of_modes(1.0 / 15.0)] {
+            let is_seen = matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RATIO);
+            assert!(is_seen, "{found:?}");
+        }
         // Counterexample: no halos.
-        assert_eq!(objection_of_modes(0.0), None);
+        assert_eq!([objection(0.0), objection_of_modes(0.0)], [None, None]);
     }
 
     /// The covariance of a component that lies almost on a line has no factor in doubles, but the component has one.

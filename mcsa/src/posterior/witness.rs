@@ -1,12 +1,12 @@
 //! Witness chains.
 
-use faer::{Mat, MatMut, MatRef};
+use faer::Mat;
 use mcsa_core::{
-    AffineMap, ChainState, Columns, ColumnsMut, Ensemble, Error, Family, FamilyProposal, Kernel, LogDensity,
-    Proposal, Seed, Stream, Whitened, batch, bits,
+    AffineMap, ChainState, Ensemble, Error, Family, FamilyProposal, Kernel, LogDensity, Proposal, Seed,
+    Stream, Whitened, WhitenedProposal, bits,
 };
 use mcsa_diagnostics::{r_hat, standard_error};
-use mcsa_kernels::{Acceptance, Cycle, Hmc, Imh, Repeat, Rwm, Sample, Sampling, Tunable};
+use mcsa_kernels::{Acceptance, Cycle, Hmc, Imh, Repeat, Rwm, Sampling};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
@@ -123,18 +123,19 @@ impl Chains {
         seed: Seed,
     ) -> Result<Option<(Self, Mat<f64>)>, Error> {
         let plan = Sampling::new(starts.ncols(), 0).warm_up(WARM_UP);
+        let (starts, of_warm_up) = (q.map.inverse(starts.as_ref()), seed.named("warm"));
         let goes_on = || !target.gate().is_closed();
         let found = match target.gradient() {
             Some(gradient) => {
                 let white = Whitened::new(gradient, q.map.clone())?;
-                let warm = q.tuned(plan, &Hmc::new(0.5, LEAPFROGS)?, &white, starts, seed)?;
+                let warm = plan.run_from(&Hmc::new(0.5, LEAPFROGS)?, &white, starts, of_warm_up)?;
                 q.observe(&with_proposals(warm.kernel, 1), &white, warm.positions, LENGTH, seed, &goes_on)
             }
             None => {
                 let white = Whitened::new(target.density(), q.map.clone())?;
                 let dim = target.dim();
                 let kernel = Rwm::new(2.4 / (dim as f64).sqrt())?;
-                let warm = q.tuned(plan, &kernel, &white, starts, seed)?;
+                let warm = plan.run_from(&kernel, &white, starts, of_warm_up)?;
                 let kernel = with_proposals(warm.kernel, MOVES * dim);
                 q.observe(&kernel, &white, warm.positions, LENGTH, seed, &goes_on)
             }
@@ -151,24 +152,8 @@ pub(crate) struct FrozenProposal<'a> {
 }
 
 impl FrozenProposal<'_> {
-    /// Chains after a warm-up from `starts`.
-    pub(crate) fn tuned<P, K>(
-        &self,
-        plan: Sampling,
-        kernel: &K,
-        white: &P,
-        starts: &Mat<f64>,
-        seed: Seed,
-    ) -> Result<Sample<K>, Error>
-    where
-        P: LogDensity,
-        K: Kernel<P> + Tunable,
-    {
-        plan.run_from(kernel, white, self.map.inverse(starts.as_ref()), seed.named("warm"))
-    }
-
     /// Chains of `length` steps from `positions`, with all their points; `None` if `goes_on` ended them.
-    pub(crate) fn observe<P, K>(
+    pub(crate) fn observe<P: LogDensity, K: Kernel<P>>(
         &self,
         kernel: &K,
         white: &P,
@@ -176,16 +161,11 @@ impl FrozenProposal<'_> {
         length: usize,
         seed: Seed,
         goes_on: &dyn Fn() -> bool,
-    ) -> Result<Option<(Chains, Mat<f64>)>, Error>
-    where
-        P: LogDensity,
-        K: Kernel<P>,
-    {
+    ) -> Result<Option<(Chains, Mat<f64>)>, Error> {
         let (dim, chains) = (white.dim(), positions.ncols());
         let mut memory = vec![0.0; self.family.work_len(chains)];
         let mut at = FamilyProposal::new(self.family, self.params, chains, &mut memory)?;
-        let mut images = vec![0.0; dim * chains];
-        let mut proposal = WhiteProposal { proposal: &mut at, map: self.map, memory: &mut images };
+        let mut proposal = WhitenedProposal { proposal: &mut at, map: self.map };
         let mut state = kernel.init(white, positions)?;
         let mut work = vec![0.0; kernel.work_len(white, chains)];
         let mut points = Mat::zeros(dim, chains * length);
@@ -235,39 +215,5 @@ impl FrozenProposal<'_> {
             log_weights: near.iter().map(|&j| log_weights[j]).collect(),
         };
         Ok(Some((found, self.map.forward(kept.as_ref()))))
-    }
-}
-
-/// Proposal `q` in the coordinates `y` of an affine map `z = map(y)`: `log q(map(y)) + log |det factor|`.
-pub(crate) struct WhiteProposal<'a> {
-    pub(crate) proposal: &'a mut dyn Proposal,
-    pub(crate) map: &'a AffineMap,
-    /// Memory for the largest batch: a number per coordinate and column.
-    pub(crate) memory: &'a mut [f64],
-}
-
-impl Proposal for WhiteProposal<'_> {
-    fn dim(&self) -> usize {
-        self.proposal.dim()
-    }
-
-    fn log_probs(&mut self, y: MatRef<'_, f64>, log_q: &mut [f64]) {
-        let (dim, columns) = (y.nrows(), y.ncols());
-        let images = &mut self.memory[..dim * columns];
-        for (j, image) in images.chunks_exact_mut(dim).enumerate() {
-            self.map.forward_into(y.column(j), image);
-        }
-        self.proposal.log_probs(batch(images, dim, columns), log_q);
-        log_q.iter_mut().for_each(|log_q| *log_q += self.map.log_volume());
-    }
-
-    fn sample_into(&mut self, lanes: &mut [Stream], mut y: MatMut<'_, f64>, log_q: &mut [f64]) {
-        self.proposal.sample_into(lanes, y.as_mut(), log_q);
-        log_q.iter_mut().for_each(|log_q| *log_q += self.map.log_volume());
-        let white = &mut self.memory[..y.nrows()];
-        for j in 0..y.ncols() {
-            self.map.inverse_into(y.as_ref().column(j), white);
-            y.column_mut(j).copy_from_slice(white);
-        }
     }
 }

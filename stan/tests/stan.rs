@@ -1,12 +1,43 @@
-//! Laws of compiled programs: density, gradient and names are those of the models of the library.
+//! Stan programs against models of the library. Skipped, with a message, where no library can be compiled.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
 
 use mcsa::Options;
 use mcsa::models::{EightSchools, LogisticRegression};
-use mcsa::testing::model;
 use mcsa::prelude::*;
+use mcsa::testing::model;
 use mcsa_stan::StanProgram;
 
-use crate::compiled::library;
+/// The library of a program: from the folder that `MCSA_STAN` names, else compiled by the Python that `MCSA_STAN_PYTHON` names, which
+/// has the package httpstan. `None`, with a message, if there is neither.
+fn library(program: &str) -> Option<PathBuf> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if let Some(folder) = std::env::var_os("MCSA_STAN") {
+        return Some(Path::new(&folder).join(program).with_extension("so"));
+    }
+    let python = std::env::var_os("MCSA_STAN_PYTHON").unwrap_or_else(|| "python3".into());
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program).with_extension("so");
+    let mut compile = Command::new(python);
+    compile
+        .arg(root.join("../python/mcsa/stan/compile.py"))
+        .arg(root.join("programs").join(program).with_extension("stan"));
+    match compile.arg(&library).output() {
+        Ok(done) if done.status.success() => Some(library),
+        // The tools are missing.
+        Ok(done) if done.status.code() == Some(2) => skipped(&String::from_utf8_lossy(&done.stderr)),
+        Ok(done) => panic!("{}", String::from_utf8_lossy(&done.stderr)),
+        Err(error) => skipped(&error.to_string()),
+    }
+}
+
+fn skipped(reason: &str) -> Option<PathBuf> {
+    eprintln!("skipped, because no Stan program can be compiled: {}", reason.trim());
+    None
+}
 
 const SCHOOLS: &str = r#"{"schools": 8, "effects": [28, 8, -3, 7, -1, 1, 18, 12],
     "errors": [15, 10, 16, 11, 9, 11, 10, 18]}"#;
@@ -93,7 +124,7 @@ fn threads_share_a_program() {
 
 #[test]
 fn wrong_libraries_and_data_are_refused() {
-    let open = |path: &std::path::Path, data: &str| match StanProgram::open(path, data, 1) {
+    let open = |path: &Path, data: &str| match StanProgram::open(path, data, 1) {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     };
