@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use mcsa_core::Error;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Case, Entrant, Method, Moment, Target};
-use crate::grid::{Entry, Placed, check_on, expand};
+use crate::grid::{Placed, check_on, grid};
 
 /// The cases of a section as targets.
-fn targets(section: &str, entries: &[Entry]) -> Result<impl Iterator<Item = Target>, Error> {
-    let cases = expand::<Case>(section, entries)?.into_iter();
-    Ok(cases.map(|placed| Target::Case { case: placed.value }))
+fn cases<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Placed<Target>>, D::Error> {
+    Ok(grid(from)?.into_iter().map(|placed| placed.map(|case| Target::Case { case })).collect())
+}
+
+fn entrants<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Placed<Method>>, D::Error> {
+    Ok(grid(from)?.into_iter().map(|placed| placed.map(|entrant| Method::Inference { entrant })).collect())
 }
 
 /// The section `[benchmarks]`: every case by every method, within each budget.
@@ -24,10 +27,10 @@ pub struct Benchmarks {
     /// Half the width of the cube from which starts are drawn, by kind of case; 2 if absent.
     #[serde(default)]
     pub reach: BTreeMap<String, f64>,
-    #[serde(rename = "case", default)]
-    cases: Vec<Entry>,
-    #[serde(rename = "method", default)]
-    methods: Vec<Entry>,
+    #[serde(rename = "case", deserialize_with = "cases")]
+    cases: Vec<Placed<Target>>,
+    #[serde(rename = "method", deserialize_with = "entrants")]
+    methods: Vec<Placed<Method>>,
 }
 
 /// Runs of one method on one case, a row for each budget.
@@ -53,8 +56,7 @@ impl Section for Benchmarks {
             let reason = format!("benchmarks.budgets: increasing numbers, at least {LEAST}, are expected");
             return Err(Error::invalid(reason));
         }
-        let cases = expand::<Case>("benchmarks.case", &self.cases)?;
-        let labels: Vec<&str> = cases.iter().map(|case| case.value.kind()).collect();
+        let labels: Vec<&str> = self.cases.iter().map(|case| case.value.label()).collect();
         for (label, reach) in &self.reach {
             let is_right = labels.contains(&label.as_str()) && *reach > 0.0 && reach.is_finite();
             if !is_right {
@@ -64,22 +66,18 @@ impl Section for Benchmarks {
                 return Err(Error::invalid(reason));
             }
         }
-        check_on("benchmarks.case", &labels, &expand::<Entrant>("benchmarks.method", &self.methods)?)
+        check_on("benchmarks.case", &labels, &self.methods)
     }
 
-    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
-        let methods = expand::<Entrant>("benchmarks.method", &self.methods)?.into_iter();
-        let method = |placed: Placed<Entrant>| placed.map(|entrant| Method::Inference { entrant });
-        let labels = Labels::of_cases(expand("benchmarks.case", &self.cases)?);
-        Ok(labels.with("method", &methods.map(method).collect::<Vec<_>>()))
+    fn labels(&self, _: &[&Preset]) -> Labels {
+        Labels::default().with("target", &self.cases).with("method", &self.methods)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
-        let methods = expand::<Entrant>("benchmarks.method", &self.methods)?;
         let mut tasks = Vec::new();
-        for target in targets("benchmarks.case", &self.cases)? {
-            for placed in methods.iter().filter(|placed| placed.is_on(target.label())) {
-                let method = Method::Inference { entrant: placed.value.clone() };
+        for target in self.cases.iter().map(|placed| &placed.value) {
+            for placed in self.methods.iter().filter(|placed| placed.is_on(target.label())) {
+                let method = placed.value.clone();
                 if preset.admits(target.label(), &method) {
                     let budgets = preset.steps.min(self.budgets.len() as u64);
                     let ladder = self.budgets.clone();
@@ -128,8 +126,8 @@ pub struct Judgements {
     /// False for fits by the log density alone.
     #[serde(default = "with_gradient")]
     pub gradient: bool,
-    #[serde(rename = "case", default)]
-    cases: Vec<Entry>,
+    #[serde(rename = "case", deserialize_with = "cases")]
+    cases: Vec<Placed<Target>>,
 }
 
 /// Fits of one case, a row for each: error of the answer, and the verdict.
@@ -161,17 +159,17 @@ impl Section for Judgements {
         Ok(())
     }
 
-    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
-        Ok(Labels::of_cases(expand("judgements.case", &self.cases)?))
+    fn labels(&self, _: &[&Preset]) -> Labels {
+        Labels::default().with("target", &self.cases)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
         let method = Method::Pmcsa { chains: 10 };
-        let admitted = targets("judgements.case", &self.cases)?
-            .filter(|target| preset.admits(target.label(), &method))
-            .map(|target| Judgement {
+        let targets = self.cases.iter().map(|placed| &placed.value);
+        let admitted =
+            targets.filter(|target| preset.admits(target.label(), &method)).map(|target| Judgement {
                 runs: preset.steps * if target.case().is_some_and(Case::is_planted) { 1 } else { self.good },
-                target,
+                target: target.clone(),
                 method: method.clone(),
                 evaluations: self.evaluations,
                 gradient: self.gradient,
@@ -186,8 +184,8 @@ impl Section for Judgements {
 pub struct Rungs {
     /// Evaluations of a fit per dimension.
     pub evaluations: u64,
-    #[serde(rename = "case", default)]
-    cases: Vec<Entry>,
+    #[serde(rename = "case", deserialize_with = "cases")]
+    cases: Vec<Placed<Target>>,
     /// Further fits, each with its own number of evaluations.
     #[serde(rename = "goal", default)]
     goals: Vec<Rung>,
@@ -227,13 +225,13 @@ impl Section for Rungs {
         Ok(())
     }
 
-    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
-        Ok(Labels::of_cases(expand("rungs.case", &self.cases)?))
+    fn labels(&self, _: &[&Preset]) -> Labels {
+        Labels::default().with("target", &self.cases)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
         let mut tasks = Vec::new();
-        for target in targets("rungs.case", &self.cases)? {
+        for target in self.cases.iter().map(|placed| &placed.value) {
             let Some(dim) = target.case().and_then(Case::dim) else {
                 return Err(Error::invalid(format!("rungs.case: {} has no dimension", target.title())));
             };

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Labels, Preset, Section, Task, at_most};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target, is_default};
-use crate::grid::{Entry, Placed, check_on, check_with, expand};
+use crate::grid::{Placed, check_on, check_with, grid};
 
 /// The section `[fits]`: every combination of target, family, optimiser, start, schedule and method.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -37,14 +37,14 @@ pub struct Fits {
     /// Training schedules; each gives its own fits. Without one a fit has a single stage.
     #[serde(rename = "schedule", default)]
     schedules: Vec<Schedule>,
-    #[serde(rename = "target", default)]
-    targets: Vec<Entry>,
-    #[serde(rename = "family", default)]
-    families: Vec<Entry>,
-    #[serde(rename = "method", default)]
-    methods: Vec<Entry>,
-    #[serde(rename = "optimizer", default)]
-    optimizers: Vec<Entry>,
+    #[serde(rename = "target", deserialize_with = "grid")]
+    targets: Vec<Placed<Target>>,
+    #[serde(rename = "family", deserialize_with = "grid")]
+    families: Vec<Placed<FamilyConfig>>,
+    #[serde(rename = "method", deserialize_with = "grid")]
+    methods: Vec<Placed<Method>>,
+    #[serde(rename = "optimizer", deserialize_with = "grid")]
+    optimizers: Vec<Placed<OptimizerConfig>>,
 }
 
 /// Metrics of the rows of a fit.
@@ -110,32 +110,7 @@ pub struct Fit {
     pub averaged: u64,
 }
 
-/// Expanded targets, families, methods and optimisers of a section.
-struct Axes {
-    targets: Vec<Placed<Target>>,
-    families: Vec<Placed<FamilyConfig>>,
-    methods: Vec<Placed<Method>>,
-    optimizers: Vec<Placed<OptimizerConfig>>,
-}
-
 impl Fits {
-    fn axes(&self) -> Result<Axes, Error> {
-        let axes = Axes {
-            targets: expand("fits.target", &self.targets)?,
-            families: expand("fits.family", &self.families)?,
-            methods: expand("fits.method", &self.methods)?,
-            optimizers: expand("fits.optimizer", &self.optimizers)?,
-        };
-        let labels: Vec<&str> = axes.targets.iter().map(|target| target.value.label()).collect();
-        check_on("fits.target", &labels, &axes.families)?;
-        check_on("fits.target", &labels, &axes.methods)?;
-        check_on("fits.target", &labels, &axes.optimizers)?;
-        let kinds: Vec<&str> = axes.methods.iter().map(|method| method.value.kind()).collect();
-        check_with(&kinds, &axes.families)?;
-        check_with(&kinds, &axes.optimizers)?;
-        Ok(axes)
-    }
-
     /// Initial parameters of fits by a method.
     pub fn start_of(&self, method: &Method) -> Start {
         self.start_of.get(method.kind()).unwrap_or(&self.start).value
@@ -145,9 +120,14 @@ impl Fits {
 impl Section for Fits {
     fn check(&self) -> Result<(), Error> {
         self.schedules.iter().try_for_each(Schedule::check)?;
-        let methods = self.axes()?.methods;
-        let is_compared = |kind: &&String| methods.iter().any(|method| method.value.kind() == *kind);
-        match self.start_of.keys().find(|kind| !is_compared(kind)) {
+        let labels: Vec<&str> = self.targets.iter().map(|target| target.value.label()).collect();
+        check_on("fits.target", &labels, &self.families)?;
+        check_on("fits.target", &labels, &self.methods)?;
+        check_on("fits.target", &labels, &self.optimizers)?;
+        let kinds: Vec<&str> = self.methods.iter().map(|method| method.value.kind()).collect();
+        check_with(&kinds, &self.families)?;
+        check_with(&kinds, &self.optimizers)?;
+        match self.start_of.keys().find(|kind| !kinds.contains(&kind.as_str())) {
             Some(kind) => {
                 Err(Error::invalid(format!("fits.start-of.{kind}: no [[fits.method]] is of this kind")))
             }
@@ -155,37 +135,35 @@ impl Section for Fits {
         }
     }
 
-    fn labels(&self, presets: &[&Preset]) -> Result<Labels, Error> {
-        let axes = self.axes()?;
+    fn labels(&self, presets: &[&Preset]) -> Labels {
         let starts = std::iter::once(&self.start).chain(self.start_of.values()).chain(&self.also_from);
-        Ok(Labels::default()
-            .with("target", &axes.targets)
-            .with("family", &axes.families)
-            .with("method", &axes.methods)
-            .with("optimizer", &axes.optimizers)
-            .with("start", starts.chain(presets.iter().flat_map(|preset| &preset.also_from))))
+        Labels::default()
+            .with("target", &self.targets)
+            .with("family", &self.families)
+            .with("method", &self.methods)
+            .with("optimizer", &self.optimizers)
+            .with("start", starts.chain(presets.iter().flat_map(|preset| &preset.also_from)))
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
-        let Axes { targets, families, methods, optimizers } = self.axes()?;
         let others = self.also_from.iter().chain(&preset.also_from).map(|start| start.value);
         let starts: Vec<Option<Start>> = std::iter::once(None).chain(others.map(Some)).collect();
         let schedules = self.schedules.iter().cloned().map(Some);
         let schedules: Vec<_> = schedules.chain(self.schedules.is_empty().then_some(None)).collect();
         let varied = starts.iter().flat_map(|start| schedules.iter().map(move |each| (start, each)));
         let varied: Vec<_> = varied.collect();
-        let optimizers = || optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
+        let optimizers = || self.optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
         let (mut fits, mut chains) = (Vec::new(), Vec::new());
-        for Placed { value: target, .. } in &targets {
+        for Placed { value: target, .. } in &self.targets {
             let label = target.label();
-            let admitted = methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
+            let admitted = self.methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
             let (samplers, methods): (Vec<&Method>, Vec<&Method>) =
                 admitted.map(|placed| &placed.value).partition(|method| method.sampling().is_some());
             for &method in &samplers {
                 let (target, method) = (target.clone(), method.clone());
                 chains.push(Chains { target, method, draws: preset.draws });
             }
-            for family in families.iter().filter(|family| family.is_on(label)) {
+            for family in self.families.iter().filter(|family| family.is_on(label)) {
                 for optimizer in optimizers().filter(|optimizer| optimizer.is_on(label)) {
                     let is_fitted = |kind: &str| family.is_with(kind) && optimizer.is_with(kind);
                     for &(start, schedule) in &varied {

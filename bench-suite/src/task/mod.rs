@@ -14,7 +14,7 @@ use mcsa_core::{Error, Seed};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
-use crate::catalog::{Case, FamilyConfig, Method, Start, Target};
+use crate::catalog::{FamilyConfig, Method, Start, Target};
 use crate::grid::{Placed, is_among};
 
 /// Task of one job.
@@ -61,7 +61,7 @@ pub(crate) trait Section {
     }
 
     /// Labels of its settings and of those of presets.
-    fn labels(&self, presets: &[&Preset]) -> Result<Labels, Error>;
+    fn labels(&self, presets: &[&Preset]) -> Labels;
 
     /// Tasks at a preset, each to be replicated.
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error>;
@@ -283,12 +283,6 @@ impl Preset {
 pub struct Labels(Vec<(&'static str, Json, String)>);
 
 impl Labels {
-    /// Labels of the cases of a section.
-    fn of_cases(cases: Vec<Placed<Case>>) -> Self {
-        let targets = cases.into_iter().map(|placed| placed.map(|case| Target::Case { case }));
-        Self::default().with("target", &targets.collect::<Vec<_>>())
-    }
-
     /// Adds the labels of values of one setting, such as `method`.
     #[must_use]
     fn with<'p, T: Serialize + 'p>(
@@ -364,7 +358,7 @@ mod tests {
         let preset = plain.preset(PresetName::Quick).unwrap();
         let tasks = found.tasks(preset).unwrap();
         assert_eq!(tasks, plain.tasks(preset).unwrap());
-        let labels = found.labels().unwrap();
+        let labels = found.labels();
         let of = |key: &str, value: serde_json::Value| labels.of(key, &value).map(str::to_owned);
         assert_eq!(of("start", serde_json::json!({ "kind": "standard" })).as_deref(), Some("near"));
         for task in &tasks {

@@ -13,7 +13,7 @@ use super::{Exit, check_outputs};
 use crate::catalog::{Case, HEAD, LongRun, Truth};
 use crate::experiment::{Experiment, PresetName};
 use crate::experiments::{Rates, rates};
-use crate::grid::{self, expand};
+use crate::grid::{Placed, grid};
 use crate::interval::binomial;
 use crate::registry::REGISTRY;
 use crate::results::Results;
@@ -161,7 +161,8 @@ pub struct Anchors {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Cases {
-    case: Vec<grid::Entry>,
+    #[serde(deserialize_with = "grid")]
+    case: Vec<Placed<Case>>,
 }
 
 impl Anchors {
@@ -172,12 +173,12 @@ impl Anchors {
             toml::from_str(&text::read(&self.cases)?).map_err(|error| place(error.to_string()))?;
         let catalogue = Catalogue::found(self.data.clone());
         check_folder(&self.out)?;
-        let all = expand::<Case>("case", &listed.case)?;
-        if let Some(title) = self.only.iter().find(|title| all.iter().all(|it| it.value.title() != **title)) {
+        if let Some(title) =
+            self.only.iter().find(|title| listed.case.iter().all(|it| it.value.title() != **title))
+        {
             return Err(place(format!("no case is called {title:?}")).into());
         }
-        for (number, placed) in all.into_iter().enumerate() {
-            let case = placed.value;
+        for (number, Placed { value: case, .. }) in listed.case.into_iter().enumerate() {
             if !self.only.is_empty() && !self.only.contains(&case.title()) {
                 continue;
             }
