@@ -86,9 +86,6 @@ impl BuiltFamily {
     /// Parameters that give the family these means and standard deviations and independent coordinates. `stream` initialises
     /// hidden weights of networks, which do not change the initial distribution, and a low-rank factor, which is small and not
     /// zero, because zero is a saddle point.
-    ///
-    /// # Errors
-    /// If a number is invalid.
     pub fn around(&self, mean: &[f64], deviations: &[f64], stream: &mut Stream) -> Result<Vec<f64>, Error> {
         (self.start)(mean, deviations, stream)
     }
@@ -140,9 +137,6 @@ impl FamilyConfig {
     }
 
     /// The family in `dim` dimensions.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
     pub fn build(&self, dim: usize) -> Result<BuiltFamily, Error> {
         let diagonal = |d: &[f64]| Mat::from_fn(d.len(), d.len(), |i, j| if i == j { d[i] } else { 0.0 });
         match *self {
@@ -182,9 +176,6 @@ impl FamilyConfig {
 
     /// The family as a pushforward for this regression, at means and standard deviations that all coordinates share. `seed` draws
     /// the points of a surrogate, and hidden weights.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
     pub fn pushed<'a>(
         &self,
         rows: &'a LogisticRows,
@@ -350,9 +341,6 @@ impl AnnealedConfig {
     }
 
     /// Refuses settings that do not fit together.
-    ///
-    /// # Errors
-    /// If so; the message names them.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |reason: String| Err(Error::invalid(reason).within("annealed"));
         let has_points = !matches!(self.surrogate, Ansatz::Posterior | Ansatz::Nn);

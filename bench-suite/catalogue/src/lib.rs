@@ -7,6 +7,8 @@
 //! | optimiser | [`OptimizerConfig`] | a variant, an arm of each verb |
 //! | family | [`FamilyConfig`] | a variant, an arm of `build`, a line of `FamilyConfig::ALL` |
 //! | initial parameters | [`Start`] | a variant, an arm of `draw` |
+//!
+//! An error names what is wrong: a setting, data that are absent, or a target of another kind than a function is for.
 
 mod case;
 mod family;

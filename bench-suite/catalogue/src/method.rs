@@ -141,9 +141,6 @@ pub enum KernelConfig {
 
 impl KernelConfig {
     /// The estimator with this number of chains.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
     pub fn build<'a>(&self, chains: usize) -> Result<AnyEstimator<'a>, Error> {
         fn score<'a, K: Kernel<dyn Gradient + 'a> + 'a>(kernel: K, chains: usize) -> AnyEstimator<'a> {
             DynEstimator::new(ChainScore::new(kernel, chains, Average::Chains))
@@ -255,9 +252,6 @@ impl Method {
     }
 
     /// The estimator of the method. With a guard its chains move by guarded proposals.
-    ///
-    /// # Errors
-    /// If a setting is invalid, the family lacks a view that the method requires, or the method takes no guard.
     pub fn build<'a>(
         &self,
         Views { family: _, closed, pushforward }: Views<'a>,

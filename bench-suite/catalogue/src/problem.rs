@@ -191,9 +191,6 @@ fn evidence(target: &dyn Posterior, points: &Mat<f64>, seed: Seed) -> Result<f64
 
 impl Target {
     /// Reference draws of the target with the data split of the replicate; they do not depend on method and family.
-    ///
-    /// # Errors
-    /// If the target can be sampled neither exactly nor by chains.
     pub fn reference(&self, catalogue: &Catalogue, seed: Seed) -> Result<Reference, Error> {
         let draws = seed.named("reference");
         match self {

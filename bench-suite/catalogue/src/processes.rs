@@ -57,9 +57,6 @@ const PASSES: usize = 100;
 impl Target {
     /// The process on rows of the replicate: training rows and held-out rows drawn by `seed`, standardised by the former; inducing
     /// points at the centres of clusters; all lengths of the kernel equal.
-    ///
-    /// # Errors
-    /// If the target is another, a setting is invalid, or data cannot be loaded.
     pub fn sparse_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<SparseRows, Error> {
         let Self::SparseProcess(config) = self else {
             return Err(Error::invalid(format!("{} is no sparse process", self.kind())));
@@ -165,9 +162,6 @@ impl SemiConfig {
 
 impl Target {
     /// The regression on rows that are drawn by `seed` and standardised, with an intercept. One further row is held out and not used.
-    ///
-    /// # Errors
-    /// If the target is another, a setting is invalid, or data cannot be loaded.
     pub fn local_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<LocalRobustRegression, Error> {
         let Self::LocalRegression(config) = self else {
             return Err(Error::invalid(format!("{} has no local latents", self.kind())));
@@ -190,9 +184,6 @@ impl Target {
 
 impl Target {
     /// Volatility model of the currency, with all parameters 0.
-    ///
-    /// # Errors
-    /// If the target is not such a model, or data cannot be loaded.
     pub fn volatility(&self, catalogue: &Catalogue) -> Result<FxVolatility, Error> {
         let Self::FxVolatility { data, series, first } = self else {
             return Err(Error::invalid(format!("{} is no volatility of a currency", self.kind())));

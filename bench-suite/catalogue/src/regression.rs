@@ -35,9 +35,6 @@ impl Target {
     }
 
     /// Logistic regression with a normal prior, and its rows.
-    ///
-    /// # Errors
-    /// If the target is no such regression, a setting is invalid, or data cannot be loaded.
     pub fn logistic_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<LogisticRows, Error> {
         let ([train, test], prior_scale) = match self {
             Self::Logistic { data, standardised, prior_scale } => (
@@ -60,9 +57,6 @@ impl Target {
     }
 
     /// Training rows and held-out rows of a probit regression; `None` in place of the latter if it is complete.
-    ///
-    /// # Errors
-    /// If the target is not a probit regression, or data cannot be loaded.
     pub fn probit_rows(
         &self,
         catalogue: &Catalogue,
@@ -214,9 +208,6 @@ impl Target {
     /// `replicate` is the seed of the job, from which the subset is drawn if each replicate has its own. Rows without any measurement are
     /// left out. Held-out rows are drawn first: subsets that differ in the ratio alone have the same,
     /// and of two of them the training rows with the rarer label are among those of the other.
-    ///
-    /// # Errors
-    /// If the target is another, a setting is invalid, data cannot be loaded, or there are too few rows with a label.
     pub(super) fn subset_rows(&self, catalogue: &Catalogue, replicate: Seed) -> Result<[Dataset; 2], Error> {
         let Self::SubsetLogistic { data, rows, held_out, ratio, seed, splits, .. } = self else {
             return Err(Error::invalid(format!("{} is no subset", self.kind())));
@@ -253,9 +244,6 @@ pub(super) fn whole(
 
 impl Target {
     /// Training rows and held-out rows of a synthetic logistic regression.
-    ///
-    /// # Errors
-    /// If the target is another, or a setting is invalid.
     pub(super) fn synthetic_rows(&self) -> Result<[Dataset; 2], Error> {
         let Self::SyntheticLogistic { name, rows, held_out, dim, rate, correlation, seed, .. } = self else {
             return Err(Error::invalid(format!("{} has no synthetic rows", self.kind())));
@@ -332,9 +320,6 @@ pub fn correlated_gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Err
 }
 
 /// Gaussian around 0 with the covariance `I + B B'`, where B has `factors` columns of standard normal numbers.
-///
-/// # Errors
-/// If `dim` is 0.
 pub(super) fn of_factors(dim: usize, factors: usize, stream: &mut Stream) -> Result<Gaussian, Error> {
     let loadings = Mat::from_fn(dim, factors, |_, _| stream.normal());
     let mut covariance = &loadings * loadings.transpose();

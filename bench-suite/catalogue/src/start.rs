@@ -65,9 +65,6 @@ impl Start {
     }
 
     /// Initial parameters lambda, before the steps of a warm fit.
-    ///
-    /// # Errors
-    /// If the family refuses the parameters.
     pub fn draw(&self, family: &dyn GaussianFamily, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let with = |mean_spread, scale| Drawn { mean_spread, rho: Rho::Scale(scale), factor_spread: 0.1 };
         let start = match *self {

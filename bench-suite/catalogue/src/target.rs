@@ -147,9 +147,6 @@ const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Builds the target. Data are split by `seed`, so that each replicate has its own split, which all methods share.
-    ///
-    /// # Errors
-    /// If a setting is invalid or the data cannot be loaded.
     pub fn build(&self, catalogue: &Catalogue, seed: Seed) -> Result<Problem, Error> {
         self.check_size()?;
         let mut fixed = FIXED.named(self.kind()).stream(0, 0);
@@ -369,9 +366,6 @@ impl Target {
     }
 
     /// SHA-256 of the data set; `None` if there is none, or if a synthetic stand-in is used.
-    ///
-    /// # Errors
-    /// If the data set is absent and has no stand-in here, or is unknown or unusable.
     pub fn digest(&self, catalogue: &Catalogue) -> Result<Option<String>, DataError> {
         let Some(name) = self.data() else { return Ok(None) };
         match catalogue.digest(name) {

@@ -152,14 +152,8 @@ impl<'s> Bounded<'s> {
         Ok(Self { fit, job, running, run, from: 0 })
     }
 
-    /// Parameters at the end of a first part of as many steps; those at its start if there are none. `None` if it was interrupted.
-    ///
-    /// ```text
-    /// Adam, rate 0.01, dropped to a tenth after a half and again after five sixths of the part
-    /// ```
-    ///
-    /// # Errors
-    /// If the part cannot start, or diverges.
+    /// Parameters at the end of a first part of as many steps by Adam; those at its start if there are none. The rate 0.01 drops to a
+    /// tenth after a half and again after five sixths. `None` if it was interrupted; one that diverges is an error.
     fn first<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
         (target, family, estimator): (&P, &F, E),
@@ -188,10 +182,8 @@ impl<'s> Bounded<'s> {
         Ok(Some(fit.params().to_vec()))
     }
 
-    /// Makes the remaining steps from these parameters, and measures their end. `None` if it was interrupted.
-    ///
-    /// # Errors
-    /// If the fit cannot start; one that diverges is a result.
+    /// Makes the remaining steps from these parameters, and measures their end. `None` if it was interrupted; a fit that diverges is a
+    /// result.
     fn finish<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         mut self,
         (target, family, estimator): (&P, &F, E),

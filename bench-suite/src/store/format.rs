@@ -175,9 +175,6 @@ pub(super) fn result(
 }
 
 /// Parses the result of a job from code with a given fingerprint.
-///
-/// # Errors
-/// If it is incomplete, or of another job or code.
 pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome, Reason> {
     let text = text_of(bytes)?;
     let body = text.strip_suffix('\n').ok_or("its last line is cut short")?;
@@ -241,9 +238,6 @@ pub(super) fn write_checkpoint<T: Serialize>(
 }
 
 /// State and vector unit of a job; `None` if there is no file.
-///
-/// # Errors
-/// If the file is damaged, of other code or of another job; the message names the first difference.
 pub(super) fn read_checkpoint<T: DeserializeOwned>(
     path: &Path,
     code: &str,

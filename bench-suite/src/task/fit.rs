@@ -204,9 +204,6 @@ fn faultless<const N: usize>(faults: [(bool, String); N]) -> Result<(), Error> {
 
 impl Fit {
     /// An error for settings that do not fit together.
-    ///
-    /// # Errors
-    /// If so; the message names them.
     pub fn check(&self) -> Result<(), Error> {
         let (family, method, target) = (self.family.kind(), self.method.kind(), self.target.kind());
         let (is_staged, is_gaussian) = (self.is_staged(), self.family.is_gaussian());
@@ -376,9 +373,6 @@ impl Chains {
     }
 
     /// An error for chains that cannot be run.
-    ///
-    /// # Errors
-    /// If so; the message names the setting.
     fn check(&self) -> Result<(), Error> {
         let (kind, target) = (self.method.kind(), self.target.kind());
         faultless([

@@ -118,9 +118,6 @@ fn forty_gaussians(stream: &mut Stream) -> Result<Mixture, Error> {
 
 impl Case {
     /// Builds the case. Moments without a closed form come from stored long runs.
-    ///
-    /// # Errors
-    /// If a setting is invalid, the data cannot be loaded, or there is no stored run of a case whose chains move well.
     pub fn build(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let built = self.posterior(catalogue)?;
         if built.truth != Truth::None || self.is_planted() {
@@ -131,9 +128,6 @@ impl Case {
     }
 
     /// Builds the case with those moments alone that have a closed form.
-    ///
-    /// # Errors
-    /// If a setting is invalid, or the data cannot be loaded.
     pub fn posterior(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let mut stream = FIXED.named(self.kind()).stream(0, 0);
         // A mode at `x` on the first axis.
@@ -322,9 +316,6 @@ impl Case {
     /// quantiles of each coordinate.
     ///
     /// The points test a second implementation of the density: they are scattered around the mean, at 1.5 standard deviations.
-    ///
-    /// # Errors
-    /// If the case cannot be built, has no moments or no quantiles, or there is no export of its kind.
     pub fn exported(&self, catalogue: &Catalogue) -> Result<Value, Error> {
         let built = self.build(catalogue)?;
         let Truth::Moments { means, sds } = &built.truth else {

@@ -235,9 +235,6 @@ const UNIT: f64 = 1e-4;
 
 impl LongRun {
     /// Stored moments and margins of a case by its title.
-    ///
-    /// # Errors
-    /// If there are none, or the file is malformed.
     pub(super) fn of(title: &str) -> Result<(Truth, Margins), Error> {
         let rows: Vec<Self> =
             records()?.into_iter().filter(|(case, _)| *case == title).map(|(_, row)| row).collect();
@@ -257,9 +254,6 @@ impl LongRun {
 
     /// Lines of the file for a case, by a long run. Chains move effects in units of their scales, and as they are if that run is too
     /// short.
-    ///
-    /// # Errors
-    /// If a chain cannot start, or the runs are still too short at the end.
     pub fn lines(case: &Case, posterior: &dyn Posterior) -> Result<Vec<String>, Error> {
         let run = |effects: &[Effects]| {
             Self::of_target(&case.title(), Seed::new(11).named(case.kind()), (posterior, effects))
