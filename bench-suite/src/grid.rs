@@ -74,40 +74,24 @@ impl<T> Placed<T> {
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
     }
-
-    /// The labels of `on`; empty if there are none.
-    pub fn names(&self) -> &[String] {
-        self.on.as_deref().unwrap_or_default()
-    }
 }
 
-/// Refuses an entry whose `with` names a kind of method that is not in the experiment.
-///
-/// # Errors
-/// If there is one; the message names it.
-pub fn check_with<'p, T: 'p>(
-    kinds: &[&str],
-    placed: impl IntoIterator<Item = &'p Placed<T>>,
+/// An error for an entry whose `on` names a target, or whose `with` a kind of method, that is not in the experiment: it would silently
+/// run fewer jobs. `targets` are the labels of `[[section]]`.
+pub fn check_names<T>(
+    placed: &[Placed<T>],
+    (section, targets): (&str, &[&str]),
+    methods: &[&str],
 ) -> Result<(), Error> {
-    let mut named = placed.into_iter().flat_map(|placed| placed.with.as_deref().unwrap_or_default());
-    match named.find(|kind| !kinds.contains(&kind.as_str())) {
+    let unknown = |of: fn(&Placed<T>) -> &Option<Vec<String>>, known: &[&str]| {
+        let mut named = placed.iter().flat_map(of).flatten();
+        named.find(|name| !known.contains(&name.as_str())).cloned()
+    };
+    if let Some(label) = unknown(|placed| &placed.on, targets) {
+        return Err(Error::invalid(format!("on = {label:?}: no [[{section}]] is called so")));
+    }
+    match unknown(|placed| &placed.with, methods) {
         Some(kind) => Err(Error::invalid(format!("with = {kind:?}: no [[fits.method]] is of this kind"))),
-        None => Ok(()),
-    }
-}
-
-/// Refuses an entry whose `on` names a target that is not in the experiment: it would silently run fewer jobs.
-///
-/// # Errors
-/// If such a label exists; the message names the label and the section.
-pub fn check_on<'p, T: 'p>(
-    section: &str,
-    labels: &[&str],
-    placed: impl IntoIterator<Item = &'p Placed<T>>,
-) -> Result<(), Error> {
-    let mut named = placed.into_iter().flat_map(Placed::names);
-    match named.find(|name| !labels.contains(&name.as_str())) {
-        Some(name) => Err(Error::invalid(format!("on = {name:?}: no [[{section}]] is called so"))),
         None => Ok(()),
     }
 }

@@ -92,16 +92,6 @@ impl BuiltFamily {
 }
 
 impl FamilyConfig {
-    /// Every name with its settings and a description, but for those of paths and of flows without a density at arbitrary points.
-    pub const ALL: [(&'static str, &'static str, &'static str); 6] = [
-        ("mean-field", "", "independent Gaussians"),
-        ("full-rank", "", "a Gaussian"),
-        ("low-rank", "rank = 1", "a Gaussian with a diagonal plus low-rank covariance"),
-        ("student-t", "freedom = 5.0", "a Student t"),
-        ("affine-flow", "couplings = 4, width = 16", "affine couplings and a matrix"),
-        ("spline-flow", "couplings = 2, width = 16, freedom = 5.0", "spline couplings and a matrix"),
-    ];
-
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
         self.into()
@@ -420,9 +410,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_listing_says_begins_where_it_should() {
-        for (name, settings, _) in FamilyConfig::ALL {
-            let settings = settings.split(", ").collect::<Vec<_>>().join("\n");
+    fn a_family_begins_around_a_point() {
+        for (name, settings) in [
+            ("mean-field", ""),
+            ("full-rank", ""),
+            ("low-rank", "rank = 1"),
+            ("student-t", "freedom = 5.0"),
+            ("affine-flow", "couplings = 4\nwidth = 16"),
+            ("spline-flow", "couplings = 2\nwidth = 16\nfreedom = 5.0"),
+        ] {
             let shape: FamilyConfig = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
             assert_eq!(shape.kind(), name);
             let mut stream = mcsa_core::Seed::new(1).stream(0, 0);

@@ -93,22 +93,13 @@ pub enum Method {
     Inference { entrant: Entrant },
 }
 
-/// Views of one family with one lambda. A method takes the view that it requires.
+/// Views of one family with one lambda, beside its densities at arbitrary points. A method takes the view that it requires.
 #[derive(Clone, Copy)]
 pub struct Views<'a> {
-    /// The family with densities at arbitrary points.
-    pub family: &'a (dyn Family + 'a),
     /// The family with an entropy in closed form, if it has one.
     pub closed: Option<&'a (dyn Reparameterised + 'a)>,
     /// The family as a pushforward of its base distribution.
     pub pushforward: Option<&'a (dyn Pushforward + 'a)>,
-}
-
-impl<'a> Views<'a> {
-    /// Views of a family that has an entropy in closed form.
-    pub fn closed<F: Reparameterised>(family: &'a F) -> Self {
-        Self { family, closed: Some(family), pushforward: None }
-    }
 }
 
 /// Estimator of a method, for any target and any family.
@@ -254,7 +245,7 @@ impl Method {
     /// The estimator of the method. With a guard its chains move by guarded proposals.
     pub fn build<'a>(
         &self,
-        Views { family: _, closed, pushforward }: Views<'a>,
+        Views { closed, pushforward }: Views<'a>,
         guard: Option<Defence>,
     ) -> Result<AnyEstimator<'a>, Error> {
         if guard.is_some() && !self.fits_any_family() {
@@ -361,8 +352,9 @@ pub enum Entrant {
 }
 
 /// Family of running moments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Moment {
     /// Independent Gaussian coordinates.
     MeanField,
@@ -380,25 +372,9 @@ impl Moment {
     /// The families of one part, from the smallest.
     pub const OF_ONE_PART: [Self; 4] = [Self::MeanField, Self::LowRank, Self::FullRank, Self::StudentT];
 
-    /// Name of the method with this family in files, and name of the family in figures.
-    const fn names(self) -> [&'static str; 2] {
-        match self {
-            Self::MeanField => ["moments-mean-field", "mean field"],
-            Self::LowRank => ["moments-low-rank", "low rank"],
-            Self::FullRank => ["moments-full-rank", "Gaussian"],
-            Self::StudentT => ["moments-student-t", "Student t"],
-            Self::Mixture => ["moments-mixture", "mixture of Student t"],
-        }
-    }
-
-    /// Name of the family in figures.
-    pub const fn name(self) -> &'static str {
-        self.names()[1]
-    }
-
     /// Name of the family in files.
     pub fn kind(self) -> &'static str {
-        self.names()[0].trim_start_matches("moments-")
+        self.into()
     }
 }
 
@@ -407,7 +383,11 @@ impl Entrant {
     pub fn kind(&self) -> &'static str {
         let is_flow = |family: &FamilyConfig| !family.is_gaussian();
         match self {
-            Self::Moments { family } => family.names()[0],
+            Self::Moments { family: Moment::MeanField } => "moments-mean-field",
+            Self::Moments { family: Moment::LowRank } => "moments-low-rank",
+            Self::Moments { family: Moment::FullRank } => "moments-full-rank",
+            Self::Moments { family: Moment::StudentT } => "moments-student-t",
+            Self::Moments { family: Moment::Mixture } => "moments-mixture",
             Self::Pmcsa { .. } => "pmcsa-adam",
             Self::Flow { .. } => "pmcsa-flow",
             Self::Elbo { family, .. } if is_flow(family) => "elbo-flow",

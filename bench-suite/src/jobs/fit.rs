@@ -13,7 +13,7 @@ use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 use serde::{Deserialize, Serialize};
 
 use super::running::{Checkpoint, Iterate, JobRun, Log, StageEnd, StageSpan, Work};
-use super::{JobEnd, Running, now, totals};
+use super::{JobEnd, Running, Sums, now, totals};
 use crate::catalog::{
     Method, OptimizerConfig, Posterior, Problem, Reference, Start, Target, Views, of_labels,
 };
@@ -109,7 +109,6 @@ impl Fit {
             }
         }
         let views = Views {
-            family: &family,
             closed: closed.as_ref().map(|family| family as &dyn Reparameterised),
             pushforward: Some(&pushforward),
         };
@@ -132,7 +131,7 @@ impl Fit {
                 (&tempered, Some(Defence::new(stage.defence, tail.clone())?))
             };
             let (estimator, optimizer) = (self.method.build(views, guard)?, self.optimizer.clone());
-            let ascent = Ascent { target, family: views.family, estimator, optimizer, seed };
+            let ascent = Ascent { target, family: &family as &dyn Family, estimator, optimizer, seed };
             let Some(end) = run.ascend(&ascent, stage, &log, params)? else { return Ok(None) };
             if closed.is_some() {
                 let draws = (job.experiment != SINGLE).then_some(HEALTH_DRAWS);
@@ -279,7 +278,8 @@ impl Log<Records> for Recorder<'_> {
                 let mut row = Row::new(step, at.kernel.iter().copied());
                 let average = records.average.as_ref().filter(|_| is_last);
                 let averaged = average.map(|average| average.params(*family)).transpose()?;
-                row.vectors.extend(average.into_iter().flat_map(|of| vectors(&of.mean, &of.variance)));
+                row.vectors
+                    .extend(average.into_iter().flat_map(|of| vectors(&of.means.mean, &of.variances.mean)));
                 let params = averaged.as_deref().unwrap_or(at.params);
                 let stream = self.seed.named("measure").stream(0, step);
                 row.values.extend((problem.evaluator)(*family, params, stream)?);
@@ -358,35 +358,26 @@ impl Recorder<'_> {
 /// MSC predicts with this average (MSC, Tab. 1).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Average {
-    count: u64,
-    #[serde(with = "bits::vector")]
-    mean: Vec<f64>,
-    #[serde(with = "bits::vector")]
-    variance: Vec<f64>,
+    means: Sums,
+    variances: Sums,
 }
 
 impl Average {
     fn new(dim: usize) -> Self {
-        Self { count: 0, mean: vec![0.0; dim], variance: vec![0.0; dim] }
+        Self { means: Sums::new(dim), variances: Sums::new(dim) }
     }
 
     /// Adds one iterate.
     fn add(&mut self, family: &dyn GaussianFamily, params: &[f64]) -> Result<(), Error> {
-        self.count += 1;
-        let towards = |average: &mut Vec<f64>, values: &[f64]| {
-            for (average, value) in average.iter_mut().zip(values) {
-                *average += (value - *average) / self.count as f64;
-            }
-        };
-        towards(&mut self.mean, family.mean(params));
-        towards(&mut self.variance, &family.variances(params)?);
+        self.means.add(family.mean(params));
+        self.variances.add(&family.variances(params)?);
         Ok(())
     }
 
     /// Parameters with these moments; in a family that is not mean field, those without correlation.
     fn params(&self, family: &dyn GaussianFamily) -> Result<Vec<f64>, Error> {
-        let scales: Vec<f64> = self.variance.iter().map(|variance| variance.sqrt()).collect();
-        params(family, &self.mean, &scales)
+        let scales: Vec<f64> = self.variances.mean.iter().map(|variance| variance.sqrt()).collect();
+        params(family, &self.means.mean, &scales)
     }
 }
 
@@ -527,7 +518,7 @@ mod tests {
         average.add(&family, &[2.0, 3.0_f64.ln()]).unwrap();
         let params = average.params(&family).unwrap();
         assert!((params[0] - 1.5).abs() < 1e-15 && (params[1] - 0.5 * 5.0_f64.ln()).abs() < 1e-15);
-        let [means, log_scales] = vectors(&average.mean, &average.variance);
+        let [means, log_scales] = vectors(&average.means.mean, &average.variances.mean);
         assert_eq!(means, (Vector::Means, vec![params[0]]));
         assert!((log_scales.1[0] - params[1]).abs() < 1e-15);
     }

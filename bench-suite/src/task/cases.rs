@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Case, Entrant, Method, Moment, Target};
-use crate::grid::{Placed, check_on, grid};
+use crate::grid::{Placed, check_names, grid};
 
 /// The cases of a section as targets.
 fn cases<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Placed<Target>>, D::Error> {
@@ -66,7 +66,7 @@ impl Section for Benchmarks {
                 return Err(Error::invalid(reason));
             }
         }
-        check_on("benchmarks.case", &labels, &self.methods)
+        check_names(&self.methods, ("benchmarks.case", &labels), &[])
     }
 
     fn labels(&self, _: &[&Preset]) -> Labels {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Labels, Preset, Section, Task, at_most};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target, is_default};
-use crate::grid::{Placed, check_on, check_with, grid};
+use crate::grid::{Placed, check_names, grid};
 
 /// The section `[fits]`: every combination of target, family, optimiser, start, schedule and method.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -121,12 +121,11 @@ impl Section for Fits {
     fn check(&self) -> Result<(), Error> {
         self.schedules.iter().try_for_each(Schedule::check)?;
         let labels: Vec<&str> = self.targets.iter().map(|target| target.value.label()).collect();
-        check_on("fits.target", &labels, &self.families)?;
-        check_on("fits.target", &labels, &self.methods)?;
-        check_on("fits.target", &labels, &self.optimizers)?;
         let kinds: Vec<&str> = self.methods.iter().map(|method| method.value.kind()).collect();
-        check_with(&kinds, &self.families)?;
-        check_with(&kinds, &self.optimizers)?;
+        let targets = ("fits.target", &labels[..]);
+        check_names(&self.families, targets, &kinds)?;
+        check_names(&self.methods, targets, &kinds)?;
+        check_names(&self.optimizers, targets, &kinds)?;
         match self.start_of.keys().find(|kind| !kinds.contains(&kind.as_str())) {
             Some(kind) => {
                 Err(Error::invalid(format!("fits.start-of.{kind}: no [[fits.method]] is of this kind")))

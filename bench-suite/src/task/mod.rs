@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 
 use crate::catalog::{FamilyConfig, Method, Start, Target};
 use crate::grid::{Placed, is_among};
+use crate::look;
 
 /// Task of one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,7 +99,10 @@ impl Task {
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
             Self::Scatter(_) | Self::Benchmark(_) | Self::Chains(_) => String::new(),
             Self::Judgement(judgement) => format!(" within {} evaluations", judgement.evaluations),
-            Self::Rung(rung) => format!(", {}, within {} evaluations", rung.family.name(), rung.evaluations),
+            Self::Rung(rung) => {
+                let (family, _) = look::family(rung.family.kind());
+                format!(", {family}, within {} evaluations", rung.evaluations)
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalog::{Posterior, Target};
+use crate::jobs::Sums;
 use crate::store::{Ended, Number, Row};
 use crate::task::Fit;
 
@@ -86,23 +87,22 @@ pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambd
     let Some(family) = fit.family.gaussian(dim) else { return Vec::new() };
     let (mut z, mut log_q, mut work) = (vec![0.0; dim], [0.0], vec![0.0; family.work_len(1)]);
     let mut lane = [seed.named("parameters").stream(0, 0)];
-    let mut all: Vec<Parameter> = Vec::new();
-    for draw in 1..=DRAWS {
+    let (mut named, mut sums) = (Named::default(), Sums::new(0));
+    for draw in 0..DRAWS {
         family.sample_into(lambda, &mut lane, batch_mut(&mut z, dim, 1), &mut log_q, &mut work);
-        let mut named = Named::default();
+        named.next_point();
         posterior.constrain(&z, &mut named);
-        if all.is_empty() {
-            let zero = |name: &str| Parameter { name: name.to_owned(), mean: Number(0.0), sd: Number(0.0) };
-            all = named.iter().map(|(name, _)| zero(name)).collect();
+        if draw == 0 {
+            sums = Sums::new(named.row().len());
         }
-        for (Parameter { mean, sd, .. }, value) in all.iter_mut().zip(named.row()) {
-            let off = value - mean.0;
-            mean.0 += off / draw as f64;
-            sd.0 += off * (value - mean.0);
-        }
+        sums.add(named.row());
     }
-    all.iter_mut().for_each(|parameter| parameter.sd.0 = (parameter.sd.0 / (DRAWS - 1) as f64).sqrt());
-    all
+    let moments = sums.mean.iter().zip(&sums.square);
+    let parameter = |(name, (mean, square)): (&String, (&f64, &f64))| {
+        let sd = Number((square / (DRAWS - 1) as f64).sqrt());
+        Parameter { name: name.clone(), mean: Number(*mean), sd }
+    };
+    named.names().iter().zip(moments).map(parameter).collect()
 }
 
 /// Report of `fit --auto`: the verdict with its objections, as numbers and in words; the posterior of each parameter on its own scale;
