@@ -11,7 +11,7 @@ use mcsa_optim::{Adam, Schedule};
 use serde::{Deserialize, Serialize};
 
 use super::path::mean_and_error;
-use super::running::{Iterate, JobRun, Log, StageEnd, StageSpan, Work};
+use super::running::{Iterate, JobRun, Log, StageEnd, StageSpan};
 use super::{JobEnd, Running, Tally, terms};
 use crate::catalog::{
     AnnealedConfig, Ansatz, FamilyConfig, LogisticRows, Method, OptimizerConfig, Pushed, SparseRows, Target,
@@ -39,8 +39,7 @@ impl Fit {
         let counts = || terms(&model, others());
         let lane = || job.seed.named("measure").stream(0, self.steps);
         let measure = |params: &[f64]| measured(&rows, family, params, lane(), draws);
-        let of = |units| self.work_of(units);
-        let run = Bounded::new((self, &of), job, running, &counts)?;
+        let run = Bounded::new(self, job, running, &counts)?;
         match self.method {
             Method::Minibatched { samples, batch } => {
                 let estimator = Minibatched::new(batch, FlowElbo::new(samples));
@@ -142,13 +141,12 @@ struct Bounded<'s> {
 impl<'s> Bounded<'s> {
     /// The fit of a job from its start, or from its checkpoint. The sum of its evaluations is the metric `terms` of its row.
     fn new(
-        (fit, of): (&'s Fit, &'s dyn Fn(u64) -> u64),
+        fit: &'s Fit,
         job: &'s Job,
         running: &'s Running<'s>,
         counts: &'s dyn Fn() -> Tally,
     ) -> Result<Self, Error> {
-        let work = Work { units: fit.units(), of, counts };
-        let run = JobRun::resume(job, running, Records::default(), work)?;
+        let run = JobRun::resume(job, running, Records::default(), counts)?;
         Ok(Self { fit, job, running, run, from: 0 })
     }
 
@@ -217,8 +215,7 @@ impl Fit {
         let model = self.target.local_rows(running.catalogue, job.seed)?;
         let (globals, (mean, scale)) = (model.num_globals(), self.start.place().unwrap_or((0.0, 1.0)));
         let (means, scales) = (vec![mean; globals], vec![scale; globals]);
-        let of = |units| self.work_of(units);
-        let (run, seed) = (Bounded::new((self, &of), job, running, &Tally::new)?, job.seed.named("measure"));
+        let (run, seed) = (Bounded::new(self, job, running, &Tally::new)?, job.seed.named("measure"));
         match (&self.family, &self.method) {
             (FamilyConfig::SemiAnnealed(config), &Method::Minibatched { samples, batch }) => {
                 let family = config.family(model.clone());
@@ -313,8 +310,7 @@ impl Fit {
         let mut start = full_rank_at(dim, scale)?;
         start[..dim].fill(mean);
         start.extend_from_slice(&rows.theta);
-        let of = |units| self.work_of(units);
-        let mut run = Bounded::new((self, &of), job, running, &Tally::new)?;
+        let mut run = Bounded::new(self, job, running, &Tally::new)?;
         let first_steps = (settings.warm * self.steps as f64) as u64;
         let found = run.first((process, &plain, bound()), first_steps, start)?;
         let Some(params) = found else { return Ok(None) };

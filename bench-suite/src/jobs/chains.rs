@@ -10,7 +10,7 @@ use mcsa_optim::deterministic::Lbfgs;
 use serde::{Deserialize, Serialize};
 
 use super::bound::PREDICTING;
-use super::running::{JobRun, Work};
+use super::running::JobRun;
 use super::{JobEnd, Running, terms};
 use crate::catalog::{LogisticRows, Method};
 use crate::store::Row;
@@ -38,9 +38,8 @@ impl Chains {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let rows = self.target.logistic_rows(running.catalogue, job.seed)?;
         let model = &Counted::new(&rows.model);
-        let (of, counts) = (|chains| chains * self.work_of_chain(), || terms(model, 0));
-        let work = Work { units: self.count(), of: &of, counts: &counts };
-        let mut run = JobRun::resume(job, running, Drawn::default(), work)?;
+        let counts = || terms(model, 0);
+        let mut run = JobRun::resume(job, running, Drawn::default(), &counts)?;
         let is_over = match self.method {
             Method::NutsCs { points, .. } => {
                 let mut stream = job.seed.named("coreset").stream(0, 0);

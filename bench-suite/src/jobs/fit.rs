@@ -12,7 +12,7 @@ use mcsa_optim::Adam;
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 use serde::{Deserialize, Serialize};
 
-use super::running::{Checkpoint, Iterate, JobRun, Log, StageEnd, StageSpan, Work};
+use super::running::{Checkpoint, Iterate, JobRun, Log, StageEnd, StageSpan};
 use super::{JobEnd, Running, Sums, now, totals};
 use crate::catalog::{
     Method, OptimizerConfig, Posterior, Problem, Reference, Start, Target, Views, of_labels,
@@ -39,7 +39,7 @@ impl Fit {
         match (self.metrics, &self.method, &self.target) {
             (_, &Method::Ep { sweeps }, _) => {
                 let done = propagate(self, sweeps, job, running)?;
-                (running.progress)(self.work_of(self.units()));
+                (running.progress)(job.task.work());
                 Ok(Some(done))
             }
             (Metrics::Filters { particles, filters }, ..) => self.run_path(particles, filters, job, running),
@@ -71,8 +71,7 @@ impl Fit {
         let counts = || totals(target.counts(), &[family.counts(), pushforward.counts(), plain()]);
         let records =
             Records { average: (self.averaged > 0).then(|| Average::new(dim)), ..Records::default() };
-        let work = Work { units: self.units(), of: &|units| self.work_of(units), counts: &counts };
-        let mut run = JobRun::resume(job, running, records, work)?;
+        let mut run = JobRun::resume(job, running, records, &counts)?;
         let reached = run.reached;
         let start = match (self.start, &gaussian) {
             (Start::Warm { .. }, _) => match self.warm(&target, &mut run, job)? {

@@ -4,7 +4,7 @@ use mcsa_core::{Address, Counted, Error, Estimator, Family, Gradient, Stream, bi
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 
-use super::running::{JobRun, Work};
+use super::running::JobRun;
 use super::{JobEnd, Running, totals};
 use crate::catalog::Views;
 use crate::store::Row;
@@ -24,9 +24,7 @@ impl Variance {
         let views = Views { closed: Some(&counted), pushforward: None };
         let estimator = self.method.build(views, None)?;
         let counts = || totals(target.counts(), &[counted.counts()]);
-        let of = |transitions| transitions * self.method.effort();
-        let work = Work { units: self.transitions, of: &of, counts: &counts };
-        let mut run = JobRun::resume(job, running, Sums::new(params.len()), work)?;
+        let mut run = JobRun::resume(job, running, Sums::new(params.len()), &counts)?;
         run.records.check(params.len()).map_err(|error| run.checkpoints.named(error))?;
         let mut lanes = job.seed.named("states").streams(estimator.lanes(), 0);
         let mut drawn = job.seed.named("transitions").streams(estimator.lanes(), 0);
@@ -58,12 +56,11 @@ impl Scatter {
         let (family, plain): (&dyn Family, &dyn Gradient) = (&counted, &target);
         let views = Views { closed: Some(&counted), pushforward: None };
         let estimator = self.method.build(views, None)?;
-        let Self { setting, lambdas, .. } = self;
+        let setting = &self.setting;
         // Rows of completed parameters, and the sums over chains at the current one.
         let counts = || totals(target.counts(), &[counted.counts()]);
-        let of = |chains| chains * self.work_of_chain();
-        let work = Work { units: lambdas * setting.chains, of: &of, counts: &counts };
-        let mut run = JobRun::resume(job, running, (Vec::<Row>::new(), Sums::new(setting.dim)), work)?;
+        let start = (Vec::<Row>::new(), Sums::new(setting.dim));
+        let mut run = JobRun::resume(job, running, start, &counts)?;
         let (rows, sums) = &run.records;
         sums.check(setting.dim).map_err(|error| run.checkpoints.named(error))?;
         let mut direction = vec![0.0; 2 * setting.dim];

@@ -13,7 +13,7 @@ use mcsa_particles::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::running::{JobRun, StageEnd, StageSpan, Work};
+use super::running::{JobRun, StageEnd, StageSpan};
 use super::{JobEnd, Running};
 use crate::catalog::Method;
 use crate::store::{Ended, Row};
@@ -54,8 +54,7 @@ impl Fit {
         let names = ["p_evaluations", "p_transitions", "q_steps"].map(str::to_owned);
         let counts = || names.iter().cloned().zip(target.counters.iter().map(|n| n.load(Relaxed))).collect();
         let lambdas = 2 * target.inner.num_states();
-        let work = Work { units: self.units(), of: &|units| self.work_of(units), counts: &counts };
-        let mut run = JobRun::resume(job, running, Filters::default(), work)?;
+        let mut run = JobRun::resume(job, running, Filters::default(), &counts)?;
         if run.records.end.is_none() {
             let (estimator, optimizer) = (JointPaths { climb }, self.optimizer.clone());
             let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: seed.named("fit") };

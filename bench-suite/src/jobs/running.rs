@@ -67,17 +67,6 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Units of progress of a job, such as steps, chains or whole fits, and its evaluations.
-#[derive(Clone, Copy)]
-pub(super) struct Work<'s> {
-    /// Number of units.
-    pub(super) units: u64,
-    /// Work of the first units.
-    pub(super) of: &'s dyn Fn(u64) -> u64,
-    /// Evaluations of this run so far.
-    pub(super) counts: &'s dyn Fn() -> Tally,
-}
-
 /// Steps in sequence with one estimator: a warm fit, or a stage of a schedule.
 #[derive(Clone, Copy, Default)]
 pub(super) struct StageSpan<'s> {
@@ -134,7 +123,6 @@ pub(super) struct JobRun<'s, R> {
     /// Number of the stage of the checkpoint, and the state within it.
     pub(super) reached: usize,
     state: Option<Value>,
-    work: Work<'s>,
     /// True once the work of earlier runs was reported.
     is_reported: bool,
 }
@@ -163,21 +151,21 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
         job: &'s Job,
         running: &'s Running<'s>,
         start: R,
-        work: Work<'s>,
+        counts: &'s dyn Fn() -> Tally,
     ) -> Result<Self, Error> {
         let checkpoints = Checkpoints::new(job, running);
         let (reached, state, records, before) = match checkpoints.last()? {
             Some(Checkpoint { stage, state, log, cost }) => (stage, Some(state), log, cost),
             None => (0, None, start, Ended::default()),
         };
-        let meter = Meter::after(before, work.counts);
-        Ok(Self { checkpoints, meter, records, reached, state, work, is_reported: false })
+        let meter = Meter::after(before, counts);
+        Ok(Self { checkpoints, meter, records, reached, state, is_reported: false })
     }
 
     /// Reports the work of earlier runs, once.
     fn report(&mut self, units: u64) {
         if !std::mem::replace(&mut self.is_reported, true) {
-            (self.checkpoints.running.progress)((self.work.of)(units));
+            (self.checkpoints.running.progress)(self.checkpoints.job.task.work_of(units));
         }
     }
 
@@ -195,8 +183,9 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
         mut unit: impl FnMut(&mut Meter<'s>, &mut R, u64) -> Result<(), Error>,
     ) -> Result<bool, Error> {
         self.report(from);
-        let Work { units, of, .. } = self.work;
         let Self { checkpoints, meter, records, .. } = self;
+        let task = &checkpoints.job.task;
+        let (units, of) = (task.units(), |units| task.work_of(units));
         (checkpoints.steps, checkpoints.left) = (1, 0);
         let mut at = from;
         while at < units {
@@ -221,8 +210,9 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
         log: &dyn Log<R>,
         params: Vec<f64>,
     ) -> Result<Option<StageEnd<E::State>>, Error> {
-        let (StageSpan { number, from, to, before, rows, auxiliary }, Work { units, of, .. }) =
-            (stage, self.work);
+        let StageSpan { number, from, to, before, rows, auxiliary } = stage;
+        let task = &self.checkpoints.job.task;
+        let (units, of) = (task.units(), |units| task.work_of(units));
         let variance = |meter: &mut Meter<'_>, auxiliary: &mut Option<Auxiliary<_>>, params: &[f64], step| {
             meter.aside(|| auxiliary.as_mut().map(|sets| sets.variance(ascent, params, step)).transpose())
         };
@@ -422,16 +412,15 @@ impl<'s> Checkpoints<'s> {
     }
 }
 
-/// Rows of whole fits, whose evaluations are among their metrics: row `k` of `units`, from 0, by `row`. `None` if it was interrupted.
+/// Rows of whole fits, whose evaluations are among their metrics: row `k`, from 0, by `row`. `None` if it was interrupted.
 pub(super) fn rows_of_fits(
     job: &Job,
     running: &Running<'_>,
-    (units, of): (u64, &dyn Fn(u64) -> u64),
     mut row: impl FnMut(u64) -> Result<Row, Error>,
 ) -> Result<Option<JobEnd>, Error> {
     let tally = RefCell::new(Tally::new());
-    let work = Work { units, of, counts: &|| tally.borrow().clone() };
-    let mut run = JobRun::resume(job, running, Vec::<Row>::new(), work)?;
+    let counts = || tally.borrow().clone();
+    let mut run = JobRun::resume(job, running, Vec::<Row>::new(), &counts)?;
     let is_over = run.make(run.records.len() as u64, |_, rows, number| {
         let row = row(number)?;
         for (name, value) in row.values.iter().filter(|(name, _)| name.starts_with("p_")) {

@@ -109,9 +109,9 @@ impl Benchmark {
         &self.ladder[..self.ladder.len().min(self.budgets as usize)]
     }
 
-    /// Evaluations of all budgets that are run, weighted by the cost of the method.
-    pub(super) fn work(&self) -> u64 {
-        self.reached().iter().sum::<u64>() * self.entrant().map_or(1, Entrant::effort)
+    /// Evaluations of the first budgets, weighted by the cost of the method.
+    pub(super) fn work_of(&self, budgets: u64) -> u64 {
+        self.ladder[..budgets as usize].iter().sum::<u64>() * self.entrant().map_or(1, Entrant::effort)
     }
 }
 

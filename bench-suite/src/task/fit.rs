@@ -318,15 +318,15 @@ impl Fit {
         }
     }
 
-    /// Number of units of progress: steps of a warm fit, steps, filters.
-    pub(crate) fn units(&self) -> u64 {
+    /// Units of progress: steps of a warm fit, steps, filters.
+    pub(super) fn units(&self) -> u64 {
         let filters = if let Metrics::Filters { filters, .. } = self.metrics { 2 * filters } else { 0 };
         self.start.warm_steps() + self.steps + filters
     }
 
     /// Work of the first units of progress. Steps of flows are longer than those of a warm fit; a step along a path moves as many
     /// states as there are particles, and so does a filter with its own particles.
-    pub(crate) fn work_of(&self, units: u64) -> u64 {
+    pub(super) fn work_of(&self, units: u64) -> u64 {
         match self.metrics {
             Metrics::Filters { particles, .. } => {
                 let (steps, filters) = (units.min(self.steps), units.saturating_sub(self.steps));
@@ -364,11 +364,6 @@ impl Chains {
     /// Number of chains.
     pub(crate) fn count(&self) -> u64 {
         self.method.sampling().unwrap_or(0) as u64
-    }
-
-    /// Work of one chain.
-    pub(crate) fn work_of_chain(&self) -> u64 {
-        (self.warm_up() + self.draws) * self.method.effort()
     }
 
     /// An error for chains that cannot be run.

@@ -137,14 +137,3 @@ impl Section for Scatters {
         Ok(methods.filter(|method| preset.admits(target.label(), method)).map(task).collect())
     }
 }
-
-impl Scatter {
-    pub(crate) fn work(&self) -> u64 {
-        self.lambdas * self.setting.chains * self.work_of_chain()
-    }
-
-    /// Work of one chain at one parameter.
-    pub(crate) fn work_of_chain(&self) -> u64 {
-        self.setting.length * self.method.effort()
-    }
-}

@@ -108,14 +108,31 @@ impl Task {
 
     /// Amount of work in units of about equal cost: for progress and estimates of time.
     pub fn work(&self) -> u64 {
+        self.work_of(self.units())
+    }
+
+    /// Number of units of progress: steps, transitions, chains, whole fits.
+    pub(crate) fn units(&self) -> u64 {
         match self {
-            Self::Fit(fit) => fit.work_of(fit.units()),
-            Self::Variance(variance) => variance.transitions * variance.method.effort(),
-            Self::Scatter(scatter) => scatter.work(),
-            Self::Judgement(judgement) => judgement.runs * judgement.evaluations,
-            Self::Rung(rung) => rung.runs * rung.evaluations,
-            Self::Benchmark(benchmark) => benchmark.work(),
-            Self::Chains(chains) => chains.count() * chains.work_of_chain(),
+            Self::Fit(fit) => fit.units(),
+            Self::Scatter(Scatter { lambdas, setting, .. }) => lambdas * setting.chains,
+            Self::Benchmark(benchmark) => benchmark.reached().len() as u64,
+            Self::Chains(chains) => chains.count(),
+            Self::Variance(_) | Self::Judgement(_) | Self::Rung(_) => self.length(),
+        }
+    }
+
+    /// Work of the first units of progress.
+    pub(crate) fn work_of(&self, units: u64) -> u64 {
+        match self {
+            Self::Fit(fit) => fit.work_of(units),
+            Self::Variance(variance) => units * variance.method.effort(),
+            Self::Scatter(Scatter { setting, method, .. }) => units * setting.length * method.effort(),
+            Self::Judgement(Judgement { evaluations, .. }) | Self::Rung(Rung { evaluations, .. }) => {
+                units * evaluations
+            }
+            Self::Benchmark(benchmark) => benchmark.work_of(units),
+            Self::Chains(chains) => units * (chains.warm_up() + chains.draws) * chains.method.effort(),
         }
     }
 

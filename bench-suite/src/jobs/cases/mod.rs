@@ -30,7 +30,7 @@ impl Judgement {
         // Runs of different cases are independent: rates are over all of them.
         let seed = job.seed.named(&title);
         let row = |number| Ok(Row::new(number + 1, self.fit(&built, seed.child(number + 1))?));
-        rows_of_fits(job, running, (self.runs, &|runs| runs * self.evaluations), row)
+        rows_of_fits(job, running, row)
     }
 
     fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
@@ -132,7 +132,7 @@ impl Rung {
         let (_, built) = built(&self.target, running)?;
         let seed = job.seed.named("climb");
         let row = |number| Ok(Row::new(number + 1, self.fit(&built, seed.child(number + 1))?));
-        rows_of_fits(job, running, (self.runs, &|runs| runs * self.evaluations), row)
+        rows_of_fits(job, running, row)
     }
 
     fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
@@ -268,12 +268,11 @@ impl Benchmark {
         };
         let known = Known::of(built(&self.target, running)?.1);
         let ladder = self.reached();
-        let work = |count: u64| ladder[..count as usize].iter().sum::<u64>() * entrant.effort();
         let row = |number: u64| {
             let budget = ladder[number as usize];
             Ok(Row::new(budget, row(entrant, &known, (budget, self.reach), job.seed)))
         };
-        rows_of_fits(job, running, (ladder.len() as u64, &work), row)
+        rows_of_fits(job, running, row)
     }
 }
 
