@@ -58,9 +58,7 @@ impl Target {
     /// The process on rows of the replicate: training rows and held-out rows drawn by `seed`, standardised by the former; inducing
     /// points at the centres of clusters; all lengths of the kernel equal.
     pub fn sparse_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<SparseRows, Error> {
-        let Self::SparseProcess(config) = self else {
-            return Err(Error::invalid(format!("{} is no sparse process", self.kind())));
-        };
+        let Self::SparseProcess(config) = self else { return Err(self.is_no("sparse process")) };
         let SparseConfig { data, rows, held_out, inducing, length, whitened, seed: stand_in, .. } = config;
         if !(0.0..1.0).contains(&config.warm) {
             return Err(Error::parameter("warm", config.warm, "at least 0 and less than 1"));
@@ -163,9 +161,7 @@ impl SemiConfig {
 impl Target {
     /// The regression on rows that are drawn by `seed` and standardised, with an intercept. One further row is held out and not used.
     pub fn local_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<LocalRobustRegression, Error> {
-        let Self::LocalRegression(config) = self else {
-            return Err(Error::invalid(format!("{} has no local latents", self.kind())));
-        };
+        let Self::LocalRegression(config) = self else { return Err(self.is_no("model with local latents")) };
         let LocalConfig { data, rows, freedom, prior_scale, seed: stand_in, .. } = config;
         let set = whole(catalogue, data, *rows, Seed::new(*stand_in))?;
         let train = match rows.cmp(&set.rows()) {
@@ -186,7 +182,7 @@ impl Target {
     /// Volatility model of the currency, with all parameters 0.
     pub fn volatility(&self, catalogue: &Catalogue) -> Result<FxVolatility, Error> {
         let Self::FxVolatility { data, series, first } = self else {
-            return Err(Error::invalid(format!("{} is no volatility of a currency", self.kind())));
+            return Err(self.is_no("volatility of a currency"));
         };
         let levels = catalogue.series(data)?;
         let place = levels.columns.iter().position(|name| name == series);

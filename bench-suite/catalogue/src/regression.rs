@@ -45,12 +45,7 @@ impl Target {
             Self::SubsetLogistic { prior_scale, .. } => {
                 (self.subset_rows(catalogue, seed)?.map(|rows| rows.with_ones_last()), *prior_scale)
             }
-            _ => {
-                return Err(Error::invalid(format!(
-                    "{} is no logistic regression with a normal prior",
-                    self.kind()
-                )));
-            }
+            _ => return Err(self.is_no("logistic regression with a normal prior")),
         };
         let model = LogisticRegression::new(train.x.as_ref(), &train.y, prior_scale)?;
         Ok(LogisticRows { model, train, test, prior_scale })
@@ -68,7 +63,7 @@ impl Target {
                 let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
                 Ok((split.train.with_ones_first(), Some(split.test.with_ones_first())))
             }
-            _ => Err(Error::invalid(format!("{} is no probit regression", self.kind()))),
+            _ => Err(self.is_no("probit regression")),
         }
     }
 }
@@ -210,7 +205,7 @@ impl Target {
     /// and of two of them the training rows with the rarer label are among those of the other.
     pub(super) fn subset_rows(&self, catalogue: &Catalogue, replicate: Seed) -> Result<[Dataset; 2], Error> {
         let Self::SubsetLogistic { data, rows, held_out, ratio, seed, splits, .. } = self else {
-            return Err(Error::invalid(format!("{} is no subset", self.kind())));
+            return Err(self.is_no("subset"));
         };
         self.check_size()?;
         let seed = Seed::new(*seed).named(self.kind());
@@ -246,7 +241,7 @@ impl Target {
     /// Training rows and held-out rows of a synthetic logistic regression.
     pub(super) fn synthetic_rows(&self) -> Result<[Dataset; 2], Error> {
         let Self::SyntheticLogistic { name, rows, held_out, dim, rate, correlation, seed, .. } = self else {
-            return Err(Error::invalid(format!("{} has no synthetic rows", self.kind())));
+            return Err(self.is_no("regression on synthetic rows"));
         };
         let refuse = |name, value, expected| Err(Error::parameter(name, value, expected).within(self.kind()));
         if !name.starts_with("synthetic") {
@@ -333,7 +328,7 @@ impl Target {
         match self {
             Self::Moons { per_moon, noise } => Mixture::moons(*per_moon, *noise),
             Self::Modes { dim, distance, share } => Mixture::modes(*dim, *distance, *share),
-            _ => Err(Error::invalid(format!("{} is no mixture", self.kind()))),
+            _ => Err(self.is_no("mixture")),
         }
     }
 }

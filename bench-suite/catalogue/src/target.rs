@@ -267,6 +267,11 @@ impl Target {
         self.into()
     }
 
+    /// The error that the target is of another kind than a function is for.
+    pub(super) fn is_no(&self, what: &str) -> Error {
+        Error::invalid(format!("{} is no {what}", self.kind()))
+    }
+
     /// Label and all numerical settings: `correlated-gaussian, correlation 0.2, dim 10`.
     pub fn title(&self) -> String {
         match self {

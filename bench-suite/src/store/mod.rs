@@ -7,7 +7,7 @@
 mod format;
 mod row;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -35,8 +35,6 @@ pub const CODE: &str = env!("MCSA_CODE");
 pub struct Store {
     folder: PathBuf,
     code: String,
-    /// Folders that have been swept, and files for which a write error has been reported.
-    done: Arc<Mutex<HashSet<PathBuf>>>,
     /// Vector units by which jobs were computed before, by job id: those of their checkpoints.
     units: Arc<Mutex<HashMap<String, String>>>,
 }
@@ -56,7 +54,7 @@ impl Store {
 
     /// Store of results of code with another fingerprint.
     pub fn of_code(folder: impl Into<PathBuf>, code: &str) -> Self {
-        Self { folder: folder.into(), code: code.to_owned(), done: Arc::default(), units: Arc::default() }
+        Self { folder: folder.into(), code: code.to_owned(), units: Arc::default() }
     }
 
     /// Folder of an experiment.
@@ -109,10 +107,6 @@ impl Store {
         write_whole(&path, text.as_bytes()).map_err(place)?;
         // A checkpoint that cannot be removed only costs space: the result is found first.
         let _ = fs::remove_file(self.checkpoint_path(job));
-        let folder = self.folder(&job.experiment);
-        if self.is_first(&folder) {
-            file::sweep(&folder);
-        }
         Ok(())
     }
 
@@ -200,10 +194,6 @@ impl Store {
         let all: BTreeSet<&str> =
             before.split('+').filter(|unit| !unit.is_empty()).chain([vector_unit()]).collect();
         all.into_iter().collect::<Vec<_>>().join("+")
-    }
-
-    fn is_first(&self, path: &Path) -> bool {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned())
     }
 }
 

@@ -115,11 +115,6 @@ pub(super) fn margins(distinct: Vec<Normals>, dim: usize) -> Margins {
     })
 }
 
-/// Margins by their quantiles.
-pub(super) fn stored(quantiles: Vec<[f64; LEVELS]>) -> Margins {
-    Box::new(move || quantiles.clone())
-}
-
 /// Margins of a mixture of Gaussians.
 pub(super) fn of_mixture(target: &Mixture) -> Margins {
     let node = |i: usize| {
@@ -242,8 +237,9 @@ impl LongRun {
             return Err(Error::invalid(format!("no stored moments of {title}: run `mcsa-bench references`")));
         }
         let quantiles = |row: &Self| row.quantiles[0].map(|distance| row.mean + row.sd * distance);
+        let quantiles: Vec<_> = rows.iter().map(quantiles).collect();
         let (means, sds) = rows.iter().map(|row| (row.mean, row.sd)).unzip();
-        Ok((Truth::Moments { means, sds }, stored(rows.iter().map(quantiles).collect())))
+        Ok((Truth::Moments { means, sds }, Box::new(move || quantiles.clone())))
     }
 
     /// Stored lines of a case.

@@ -108,9 +108,7 @@ impl Bounded<'_, '_> {
         adam: Adam,
         start: &Gaussian,
     ) -> Result<Answer, Error> {
-        let built = family.build(self.target.dim())?;
-        let mut hidden = self.seed.named("hidden").stream(0, 0);
-        let params = built.around(&start.mean, &start.scales(), &mut hidden)?;
+        let (built, params) = self.around(family, start)?;
         let steps = self.steps(chains).saturating_sub(1);
         let params = self.ascend(&*built.family, pmcsa(chains), adam, params, steps)?;
         self.weighted(&*built.family, &params)
@@ -124,17 +122,23 @@ impl Bounded<'_, '_> {
         rate: f64,
         laplace: bool,
     ) -> Result<Answer, Error> {
-        let (dim, start) = (self.target.dim(), self.begin(laplace));
-        let built = family.build(dim)?;
-        let mut hidden = self.seed.named("hidden").stream(0, 0);
-        let params = match family {
-            FamilyConfig::FullRank => FullRank::new(dim).at(&start.mean, start.factor()?.as_ref())?,
-            _ => built.around(&start.mean, &start.scales(), &mut hidden)?,
-        };
+        let start = self.begin(laplace);
+        let (built, mut params) = self.around(family, &start)?;
+        if let FamilyConfig::FullRank = family {
+            params = FullRank::new(start.mean.len()).at(&start.mean, start.factor()?.as_ref())?;
+        }
         let BuiltFamily { family: density, pushforward, .. } = &built;
         let (estimator, adam) = (FlowElbo::new(samples), Adam::new(rate)?);
         let params = self.ascend(&**pushforward, estimator, adam, params, self.steps(samples))?;
         self.weighted(&**density, &params)
+    }
+
+    /// A family with independent coordinates around a Gaussian.
+    fn around(&self, family: &FamilyConfig, start: &Gaussian) -> Result<(BuiltFamily, Vec<f64>), Error> {
+        let built = family.build(self.target.dim())?;
+        let mut hidden = self.seed.named("hidden").stream(0, 0);
+        let params = built.around(&start.mean, &start.scales(), &mut hidden)?;
+        Ok((built, params))
     }
 
     /// Batch and match of a Gaussian.
