@@ -26,7 +26,6 @@ use crate::is_default;
 pub enum FamilyConfig {
     /// Gaussian with independent coordinates, the family of the papers.
     MeanField {
-        /// Map from parameters to scales.
         #[serde(default = "softplus")]
         link: Link,
     },
@@ -79,7 +78,6 @@ pub struct BuiltFamily {
     start: Box<Start>,
 }
 
-/// Parameters at given means and standard deviations.
 type Start = dyn Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error> + Send + Sync;
 
 impl BuiltFamily {
@@ -316,7 +314,6 @@ pub struct Pushed<'a> {
 }
 
 impl<'a> Pushed<'a> {
-    /// A family without a surrogate.
     fn alone(family: Arc<dyn Pushforward + 'a>, params: Vec<f64>) -> Self {
         Self { family, params, terms: Box::new(|| 0) }
     }

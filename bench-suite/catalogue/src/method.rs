@@ -41,12 +41,7 @@ pub enum Method {
     Elbo { samples: usize },
     /// As `Elbo`, from a fresh minibatch of the data in every step, and for pushforwards such as annealed paths. Only for metrics
     /// `bound`.
-    Minibatched {
-        /// Draws per step, which share the minibatch.
-        samples: usize,
-        /// Rows of a minibatch.
-        batch: usize,
-    },
+    Minibatched { samples: usize, batch: usize },
     /// Exclusive divergence, with path-derivative gradients.
     Stl { samples: usize },
     /// Self-normalised importance sampling, combined at times with a Hamiltonian chain.
@@ -56,10 +51,7 @@ pub enum Method {
     /// Chi-square divergence, by squared weights divided by the largest.
     ChiviMax { samples: usize },
     /// Expectation propagation: sweeps over the data instead of gradient steps. Only for probit regression.
-    Ep {
-        /// Number of passes over the data.
-        sweeps: usize,
-    },
+    Ep { sweeps: usize },
     /// A path drawn in every step by a particle filter without a retained path. Only for targets with paths.
     Smc { particles: usize },
     /// As `Pmcsa`, with a control variate: a regression on the scores of fresh draws.
@@ -76,7 +68,6 @@ pub enum Method {
     NutsCs {
         /// Number of draws of a row; rows that are drawn several times are listed once.
         points: usize,
-        /// Number of chains, each with its own warm-up.
         chains: usize,
     },
     /// Markov chains of NUTS that conserve an energy estimated from some rows, with second-order Taylor control variates at the
@@ -323,12 +314,7 @@ pub enum Entrant {
         laplace: bool,
     },
     /// Score ascent of a flow with parallel chains, from Laplace's approximation, with a rate that falls like `t^(-1/2)`.
-    Flow {
-        family: FamilyConfig,
-        chains: usize,
-        /// Rate of Adam in the first step.
-        rate: f64,
-    },
+    Flow { family: FamilyConfig, chains: usize, rate: f64 },
     /// Exclusive divergence with Adam.
     Elbo {
         family: FamilyConfig,

@@ -35,7 +35,6 @@ pub type Evaluator =
     Box<dyn Fn(&dyn GaussianFamily, &[f64], Stream) -> Result<Measures, Error> + Send + Sync>;
 
 impl Problem {
-    /// A target with its evaluator.
     pub(super) fn new(
         posterior: Arc<dyn Posterior>,
         evaluator: impl Fn(&dyn GaussianFamily, &[f64], Stream) -> Result<Measures, Error> + Send + Sync + 'static,
@@ -121,7 +120,6 @@ pub struct Reference {
     region: Option<Region>,
 }
 
-/// Membership in the region.
 type Region = Arc<dyn Fn(&[f64]) -> bool + Send + Sync>;
 
 /// Number of draws: gives a standard error of 0.02 if `log p - log q` has standard deviation one.

@@ -51,7 +51,6 @@ pub struct SparseRows {
 /// the paper states none; both are learned.
 const ERRORS: [f64; 2] = [0.5, 5.0];
 
-/// Most iterations of k-means for the inducing points.
 const PASSES: usize = 100;
 
 impl Target {

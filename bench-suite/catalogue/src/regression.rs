@@ -323,7 +323,6 @@ pub(super) fn of_factors(dim: usize, factors: usize, stream: &mut Stream) -> Res
 }
 
 impl Target {
-    /// The target, if it is a mixture.
     pub(super) fn mixture(&self) -> Result<Mixture, Error> {
         match self {
             Self::Moons { per_moon, noise } => Mixture::moons(*per_moon, *noise),
@@ -352,7 +351,6 @@ pub(super) fn of_weights(means: &[f64]) -> Measures {
     vec![("weights_below_0.1", near / count), ("weights_deviation", moments(means).1)]
 }
 
-/// Mean and standard deviation of all values.
 fn moments(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -487,7 +485,6 @@ mod tests {
         }
     }
 
-    /// Integral of the density by the trapezoidal rule.
     fn mass(density: &[f64]) -> f64 {
         let pairs = PLACES.windows(2).zip(density.windows(2));
         pairs.map(|(x, y)| 0.5 * (x[1] - x[0]) * (y[0] + y[1])).sum()

@@ -38,7 +38,6 @@ pub enum Target {
     Banana {
         /// Standard deviation along the ridge.
         width: f64,
-        /// Curvature of the ridge.
         bend: f64,
     },
     /// Neal's funnel.
@@ -51,17 +50,10 @@ pub enum Target {
     Moons {
         /// Gaussians per half circle.
         per_moon: usize,
-        /// Standard deviation of each Gaussian.
         noise: f64,
     },
     /// Mixture of two standard normals at a distance.
-    Modes {
-        dim: usize,
-        /// Distance between the two means.
-        distance: f64,
-        /// Weight of the second component.
-        share: f64,
-    },
+    Modes { dim: usize, distance: f64, share: f64 },
     /// Eight schools, with standardised effects as coordinates.
     EightSchools,
     /// Radon levels in homes, by county.
@@ -73,7 +65,6 @@ pub enum Target {
     FxVolatility {
         /// Data set with the exchange rates.
         data: String,
-        /// Column of the currency.
         series: String,
         first: FirstState,
     },
@@ -87,13 +78,9 @@ pub enum Target {
         /// Label of the target, which begins with `synthetic`.
         name: String,
         rows: usize,
-        /// Number of further rows that are held out.
         held_out: usize,
-        /// The dimension, with the intercept.
         dim: usize,
-        /// Mean probability of the label 1.
         rate: f64,
-        /// Correlation of each pair of features.
         correlation: f64,
         prior_scale: f64,
         seed: u64,

@@ -40,21 +40,13 @@ pub enum Case {
         share: f64,
     },
     /// Neal's funnel, centred.
-    NealFunnel {
-        dim: usize,
-        /// Standard deviation of the log variance.
-        scale: f64,
-    },
+    NealFunnel { dim: usize, scale: f64 },
     /// Student t in all coordinates together.
     Student { dim: usize, freedom: f64 },
     /// Student t in one coordinate, normal in the others.
     HeavyCoordinate { dim: usize, freedom: f64 },
     /// Standard normal that is `exp(height)` times as high where the first coordinate exceeds 1.
-    Step {
-        dim: usize,
-        /// Log of the ratio at the step.
-        height: f64,
-    },
+    Step { dim: usize, height: f64 },
     /// Flat in one coordinate: improper.
     Flat { dim: usize },
     /// Logistic regression with separated classes and a flat prior: improper.
@@ -109,7 +101,6 @@ pub enum Case {
 
 /// Seed of targets that are drawn once.
 const FIXED: Seed = Seed::new(1703);
-/// Noise of the linear regression.
 const NOISE: f64 = 0.5;
 
 fn forty_gaussians(stream: &mut Stream) -> Result<Mixture, Error> {
@@ -308,7 +299,6 @@ impl Case {
     }
 }
 
-/// Number of test points.
 const POINTS: usize = 20;
 
 impl Case {

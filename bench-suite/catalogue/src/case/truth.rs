@@ -34,7 +34,6 @@ impl Truth {
     }
 }
 
-/// Density on the line.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Line {
     /// `N(0, 1)` that is `exp(height)` times as high beyond 1.
@@ -104,7 +103,6 @@ pub type Margins = Box<dyn Fn() -> Vec<[f64; LEVELS]> + Send + Sync>;
 /// Mixture of normal distributions: weight, mean and standard deviation of each. The weights need not add up to one.
 pub(super) type Normals = Vec<[f64; 3]>;
 
-/// `N(0, 1)`.
 pub(super) const STANDARD: [[f64; 3]; 1] = [[1.0, 0.0, 1.0]];
 
 /// Margins of `dim` coordinates, of which the last is that of all further ones.
@@ -115,7 +113,6 @@ pub(super) fn margins(distinct: Vec<Normals>, dim: usize) -> Margins {
     })
 }
 
-/// Margins of a mixture of Gaussians.
 pub(super) fn of_mixture(target: &Mixture) -> Margins {
     let node = |i: usize| {
         move |(k, part): (usize, &Gaussian)| [target.weight(k), part.mean()[i], part.variance(i).sqrt()]
@@ -223,7 +220,6 @@ const STRETCHES: usize = 40;
 /// Least effective sample size of a long run, and greatest R-hat.
 const SIZE: f64 = 10_000.0;
 const R_HAT: f64 = 1.01;
-/// Number of fields of a line.
 const FIELDS: usize = 10;
 /// Unit of stored quantiles, in standard deviations.
 const UNIT: f64 = 1e-4;
@@ -387,7 +383,6 @@ mod tests {
 
     use super::*;
 
-    /// Moments by the trapezoidal rule.
     #[test]
     fn moments_are_those_of_the_density() {
         for line in [Line::Step { height: 0.0 }, Line::Step { height: 3.0 }, Line::Student { freedom: 9.0 }] {
