@@ -39,14 +39,15 @@ impl Fit {
         let counts = || terms(&model, others());
         let lane = || job.seed.named("measure").stream(0, self.steps);
         let measure = |params: &[f64]| measured(&rows, family, params, lane(), draws);
-        let run = Bounded::new(self, job, running, &counts)?;
+        let run = JobRun::resume(job, running, Records::default(), &counts)?;
+        let whole = (self, 0);
         match self.method {
             Method::Minibatched { samples, batch } => {
                 let estimator = Minibatched::new(batch, FlowElbo::new(samples));
-                run.finish((&model, family, estimator), params, &measure)
+                run.finish(whole, (&model, family, estimator), params, &measure)
             }
             Method::Elbo { samples } => {
-                run.finish((&model, family, FlowElbo::new(samples)), params, &measure)
+                run.finish(whole, (&model, family, FlowElbo::new(samples)), params, &measure)
             }
             ref other => Err(Error::invalid(format!("{} is not fitted to the bound", other.kind()))),
         }
@@ -128,75 +129,55 @@ impl Log<Records> for &Measure<'_> {
     }
 }
 
-/// A running fit to a bound.
-struct Bounded<'s> {
-    fit: &'s Fit,
-    job: &'s Job,
-    running: &'s Running<'s>,
-    run: JobRun<'s, Records>,
-    /// Steps of the first part.
-    from: u64,
-}
-
-impl<'s> Bounded<'s> {
-    /// The fit of a job from its start, or from its checkpoint. The sum of its evaluations is the metric `terms` of its row.
-    fn new(
-        fit: &'s Fit,
-        job: &'s Job,
-        running: &'s Running<'s>,
-        counts: &'s dyn Fn() -> Tally,
-    ) -> Result<Self, Error> {
-        let run = JobRun::resume(job, running, Records::default(), counts)?;
-        Ok(Self { fit, job, running, run, from: 0 })
-    }
-
+impl JobRun<'_, Records> {
     /// Parameters at the end of a first part of as many steps by Adam; those at its start if there are none. The rate 0.01 drops to a
     /// tenth after a half and again after five sixths. `None` if it was interrupted; one that diverges is an error.
     fn first<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
+        before: u64,
         (target, family, estimator): (&P, &F, E),
         steps: u64,
         start: Vec<f64>,
     ) -> Result<Option<Vec<f64>>, Error> {
-        self.from = steps;
         if steps == 0 {
             return Ok(Some(start));
         }
-        if self.run.reached > 0 {
-            return Ok(Some(self.run.records.first.clone()));
+        if self.reached > 0 {
+            return Ok(Some(self.records.first.clone()));
         }
         let rate = Schedule::drops(0.01, 0.1, vec![steps / 2, steps - steps / 6])?;
-        let (optimizer, seed) = (OptimizerConfig::Adam(Adam::new(rate)?), self.job.seed.named("first"));
+        let optimizer = OptimizerConfig::Adam(Adam::new(rate)?);
+        let seed = self.checkpoints.job.seed.named("first");
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let before = self.fit.start.warm_steps();
         let stage = StageSpan { to: steps, before, ..StageSpan::default() };
-        let Some(StageEnd { fit, failure, .. }) = self.run.ascend(&ascent, stage, &(), start)? else {
+        let Some(StageEnd { fit, failure, .. }) = self.ascend(&ascent, stage, &(), start)? else {
             return Ok(None);
         };
         if let Some(failure) = failure {
             return Err(Error::invalid(format!("first part: {failure}")));
         }
-        self.run.records.first = fit.params().to_vec();
+        self.records.first = fit.params().to_vec();
         Ok(Some(fit.params().to_vec()))
     }
 
-    /// Makes the remaining steps from these parameters, and measures their end. `None` if it was interrupted; a fit that diverges is a
-    /// result.
+    /// Makes the steps of a fit after `from` from these parameters, and measures their end; the sum of its evaluations is the metric
+    /// `terms`. `None` if it was interrupted; a fit that diverges is a result.
     fn finish<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         mut self,
+        (fit, from): (&Fit, u64),
         (target, family, estimator): (&P, &F, E),
         params: Vec<f64>,
         measure: &Measure<'_>,
     ) -> Result<Option<JobEnd>, Error> {
-        let (optimizer, seed) = (self.fit.optimizer.clone(), self.job.seed.named("fit"));
+        let (optimizer, seed) = (fit.optimizer.clone(), self.checkpoints.job.seed.named("fit"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let (from, to, before) = (self.from, self.fit.steps, self.fit.start.warm_steps());
+        let (to, before) = (fit.steps, fit.start.warm_steps());
         let stage = StageSpan { number: 1, from, to, before, rows: &[to], auxiliary: None };
-        let end = self.run.ascend(&ascent, stage, &measure, params)?;
+        let end = self.ascend(&ascent, stage, &measure, params)?;
         let Some(StageEnd { fit, outcome, failure }) = end else { return Ok(None) };
-        (self.running.last)(fit.params());
-        let ended = Ended { failure, outcome, ..self.run.meter.cost() };
-        Ok(Some((self.run.records.rows, ended)))
+        (self.checkpoints.running.last)(fit.params());
+        let ended = Ended { failure, outcome, ..self.meter.cost() };
+        Ok(Some((self.records.rows, ended)))
     }
 }
 
@@ -215,7 +196,8 @@ impl Fit {
         let model = self.target.local_rows(running.catalogue, job.seed)?;
         let (globals, (mean, scale)) = (model.num_globals(), self.start.place().unwrap_or((0.0, 1.0)));
         let (means, scales) = (vec![mean; globals], vec![scale; globals]);
-        let (run, seed) = (Bounded::new(self, job, running, &Tally::new)?, job.seed.named("measure"));
+        let run = JobRun::resume(job, running, Records::default(), &Tally::new)?;
+        let (whole, seed) = ((self, 0), job.seed.named("measure"));
         match (&self.family, &self.method) {
             (FamilyConfig::SemiAnnealed(config), &Method::Minibatched { samples, batch }) => {
                 let family = config.family(model.clone());
@@ -230,7 +212,7 @@ impl Fit {
                     values.extend(of_steps(&part, params));
                     Ok(values)
                 };
-                run.finish((&model, &family, estimator), params, &measure)
+                run.finish(whole, (&model, &family, estimator), params, &measure)
             }
             (
                 FamilyConfig::MeanField { .. },
@@ -248,7 +230,7 @@ impl Fit {
                         Ok(Draws::pushed(&target, &family, params, seed.stream(lane, 0), count)?.log_ratios())
                     })
                 };
-                run.finish((&target, &family, FlowElbo::new(*samples)), params, &measure)
+                run.finish(whole, (&target, &family, FlowElbo::new(*samples)), params, &measure)
             }
             (family, method) => {
                 Err(Error::invalid(format!("{} in {} has no local points", method.kind(), family.kind())))
@@ -310,10 +292,11 @@ impl Fit {
         let mut start = full_rank_at(dim, scale)?;
         start[..dim].fill(mean);
         start.extend_from_slice(&rows.theta);
-        let mut run = Bounded::new(self, job, running, &Tally::new)?;
+        let mut run = JobRun::resume(job, running, Records::default(), &Tally::new)?;
         let first_steps = (settings.warm * self.steps as f64) as u64;
-        let found = run.first((process, &plain, bound()), first_steps, start)?;
+        let found = run.first(self.start.warm_steps(), (process, &plain, bound()), first_steps, start)?;
         let Some(params) = found else { return Ok(None) };
+        let rest = (self, first_steps);
         let (base, theta) = (plain.lambda(&params), &params[plain.theta()]);
         let measured = Measured { rows: &rows, draws, seed: job.seed.named("measure") };
         let surrogate = match &self.family {
@@ -336,24 +319,24 @@ impl Fit {
             let Some((config, surrogate)) = surrogate else {
                 let measure =
                     |params: &[f64]| measured.of(&gaussian, plain.lambda(params), &params[plain.theta()]);
-                return run.finish((process, &plain, bound()), params.clone(), &measure);
+                return run.finish(rest, (process, &plain, bound()), params.clone(), &measure);
             };
             let psi = surrogate.initial(theta);
             let annealed = config.family(surrogate);
             let params = start(config, annealed.at(base, config.step_size, &psi)?);
             let family = WithTheta::within(annealed, params.len() - psi.len(), theta.len())?;
             let measure = |params: &[f64]| measured.of(family.family(), params, &params[family.theta()]);
-            return run.finish((process, &family, bound()), params, &measure);
+            return run.finish(rest, (process, &family, bound()), params, &measure);
         }
         let Some((config, surrogate)) = surrogate else {
             let measure = |params: &[f64]| measured.of(&gaussian, params, theta);
-            return run.finish((&posterior, &gaussian, bound()), base.to_vec(), &measure);
+            return run.finish(rest, (&posterior, &gaussian, bound()), base.to_vec(), &measure);
         };
         let psi = surrogate.clone().at(theta)?.initial(theta);
         let family = config.family(surrogate.at(theta)?);
         let measure = |params: &[f64]| measured.of(&family, params, theta);
         let params = start(config, family.at(base, config.step_size, &psi)?);
-        run.finish((&posterior, &family, bound()), params, &measure)
+        run.finish(rest, (&posterior, &family, bound()), params, &measure)
     }
 }
 
@@ -403,10 +386,8 @@ fn surrogate(
     }
 }
 
-/// Draws behind the mean error of the quadrature.
 const QUADRATURE: usize = 16;
 
-/// Measurement of the end of a fit.
 struct Measured<'r> {
     rows: &'r SparseRows,
     draws: usize,

@@ -28,9 +28,7 @@ const AROUND: f64 = 0.1;
 /// Contents of a checkpoint: chains that are complete.
 #[derive(Default, Serialize, Deserialize)]
 struct Drawn {
-    /// Kept draws of each chain, draw by draw.
     chains: Vec<Vec<f64>>,
-    /// Divergent trajectories of all chains.
     divergences: u64,
 }
 

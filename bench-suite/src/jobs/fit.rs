@@ -30,7 +30,6 @@ const HEALTH_DRAWS: usize = 1_000;
 /// Most draws in a piece of a health.
 const MOST_DRAWS: u64 = 1_000;
 
-/// Number of chains of a warm fit.
 const WARM_CHAINS: usize = 10;
 
 impl Fit {
@@ -231,14 +230,12 @@ const DRAWS: usize = 2_000;
 /// Draws from q stored at the end of a fit in two dimensions, for figures.
 const SEEN: usize = 400;
 
-/// Measurement of a fit.
 struct Recorder<'s> {
     fit: &'s Fit,
     seed: Seed,
     measured: Measured<'s>,
 }
 
-/// Records of a fit.
 #[derive(Default, Serialize, Deserialize)]
 struct Records {
     rows: Vec<Row>,
@@ -252,7 +249,6 @@ struct Records {
     judged: Vec<f64>,
 }
 
-/// Evaluators of rows.
 enum Measured<'s> {
     /// The evaluator of the target, and the Gaussian family.
     Target(&'s Problem, &'s dyn GaussianFamily),
@@ -366,7 +362,6 @@ impl Average {
         Self { means: Sums::new(dim), variances: Sums::new(dim) }
     }
 
-    /// Adds one iterate.
     fn add(&mut self, family: &dyn GaussianFamily, params: &[f64]) -> Result<(), Error> {
         self.means.add(family.mean(params));
         self.variances.add(&family.variances(params)?);

@@ -96,7 +96,6 @@ impl Scatter {
     }
 }
 
-/// Draws a mean of `q`.
 fn mean_of(setting: &Setting, stream: &mut Stream) -> Vec<f64> {
     let square: f64 = (0..setting.freedom).map(|_| stream.normal().powi(2)).sum();
     let scale = setting.spread / (square / setting.freedom as f64).sqrt();

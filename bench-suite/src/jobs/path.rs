@@ -104,7 +104,6 @@ struct Filters {
     found: Vec<f64>,
 }
 
-/// End of the steps of a fit.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct End {
     #[serde(with = "bits::vector")]

@@ -70,21 +70,16 @@ impl<'a> Running<'a> {
 /// Steps in sequence with one estimator: a warm fit, or a stage of a schedule.
 #[derive(Clone, Copy, Default)]
 pub(super) struct StageSpan<'s> {
-    /// Number of the stage within its fit.
     pub(super) number: usize,
-    /// Steps made before it.
     pub(super) from: u64,
-    /// Steps made at its end.
     pub(super) to: u64,
     /// Units of progress before the first step of the fit: those of its warm fit.
     pub(super) before: u64,
-    /// Steps at which rows are recorded.
     pub(super) rows: &'s [u64],
     /// Auxiliary sets of chains, if there are any: their number, seed, and parameters of `N(0, I)`.
     pub(super) auxiliary: Option<&'s (u64, Seed, Vec<f64>)>,
 }
 
-/// Step at which a row is recorded.
 #[derive(Default)]
 pub(super) struct Iterate<'v> {
     pub(super) step: u64,
@@ -99,7 +94,6 @@ pub(super) struct Iterate<'v> {
 
 /// Measurement of a fit; what it finds is added to the records `R`, which are part of the checkpoint.
 pub(super) trait Log<R> {
-    /// Called with every iterate.
     fn iterate(&self, _records: &mut R, _step: u64, _params: &[f64]) -> Result<(), Error> {
         Ok(())
     }
@@ -136,12 +130,10 @@ pub(super) struct Checkpoint<S, R> {
     pub(super) cost: Ended,
 }
 
-/// The end of a stage.
 pub(super) struct StageEnd<S> {
     pub(super) fit: State<S, <OptimizerConfig as mcsa_core::Optimizer>::State>,
     /// Reason of its end; `None` if it has no steps.
     pub(super) outcome: Option<Outcome>,
-    /// Reason of an early end.
     pub(super) failure: Option<String>,
 }
 
@@ -290,7 +282,6 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
     }
 }
 
-/// Metrics of a kernel's step.
 fn metrics(info: &dyn Record) -> Vec<(&'static str, f64)> {
     let mut metrics = Vec::new();
     info.record(&mut |metric, value| metrics.push((metric.name, value)));
@@ -305,8 +296,8 @@ fn metrics(info: &dyn Record) -> Vec<(&'static str, f64)> {
 /// A stretch takes about [`LOOK`] seconds, so that a request to stop is obeyed soon, and a checkpoint is late by at most one
 /// step. A checkpoint that cannot be written gives a warning; the job continues.
 pub(super) struct Checkpoints<'s> {
-    job: &'s Job,
-    running: &'s Running<'s>,
+    pub(super) job: &'s Job,
+    pub(super) running: &'s Running<'s>,
     /// Steps of the next stretch, if checkpoints are due by time.
     steps: u64,
     /// Number of steps left when the last stretch began, and the time of its beginning.
@@ -315,7 +306,6 @@ pub(super) struct Checkpoints<'s> {
     /// Steps since the last checkpoint, and the time at which the saved state was reached.
     since: u64,
     saved: Instant,
-    /// Work that was not yet reported.
     unreported: u64,
     is_warned: bool,
 }

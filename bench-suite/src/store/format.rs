@@ -24,14 +24,12 @@ use super::row::{Ended, Number, Outcome, Row};
 use crate::metric::{Metric, Vector};
 use crate::task::Job;
 
-/// First line of a result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub(crate) id: String,
     pub(crate) code: String,
     /// Vector unit; several, joined by `+`, if a checkpoint went from one machine to another.
     pub(crate) unit: String,
-    /// Day on which an archived result was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) date: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +38,6 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The result of a job with this head.
     pub(crate) fn outcome(self, job: Job, rows: Vec<Row>) -> Outcome {
         let Self { code, unit, date, ended, .. } = self;
         Outcome { job, rows, ended, unit: Some(unit).filter(|unit| unit != "-"), code, date }

@@ -77,7 +77,6 @@ pub enum Metrics {
     /// All estimate `log p_theta(x)` at the fit's own theta. Theta differs between methods, so the estimated quantity differs
     /// too.
     Filters {
-        /// Number of particles.
         particles: usize,
         /// Number of filters of each kind; the error of the estimate comes from their spread.
         filters: u64,
@@ -361,12 +360,10 @@ impl Chains {
         self.draws / 2
     }
 
-    /// Number of chains.
     pub(crate) fn count(&self) -> u64 {
         self.method.sampling().unwrap_or(0) as u64
     }
 
-    /// An error for chains that cannot be run.
     fn check(&self) -> Result<(), Error> {
         let (kind, target) = (self.method.kind(), self.target.kind());
         faultless([

@@ -54,7 +54,6 @@ macro_rules! of_each {
 }
 pub(crate) use of_each;
 
-/// Section of an experiment that plans tasks.
 pub(crate) trait Section {
     /// An error for settings that [`labels`](Self::labels) and [`tasks`](Self::tasks) take.
     fn check(&self) -> Result<(), Error> {
@@ -286,7 +285,6 @@ impl Preset {
         keys
     }
 
-    /// Number of replicates of a task.
     pub(crate) fn replicates_of(&self, task: &Task) -> u64 {
         let fewer = Self::keys_of(task).iter().find_map(|key| self.fewer.get(key)).copied();
         fewer.map_or(self.replicates, |fewer| fewer.min(self.replicates))

@@ -179,7 +179,6 @@ pub(super) fn of_posterior(
     }))
 }
 
-/// The stages in words.
 pub(super) fn stages(fitting: &FitState) -> String {
     let of = &fitting.ascents;
     let mut text = format!(

@@ -107,7 +107,6 @@ impl WriteRates {
         Ok(())
     }
 
-    /// The rates of one experiment.
     fn measured(&self, id: &str) -> Result<Rates, Error> {
         let known = REGISTRY.iter().find(|entry| entry.file.ends_with(&format!("{id}.toml")));
         let entry = known.ok_or_else(|| Error::invalid(format!("no experiment {id}")))?;

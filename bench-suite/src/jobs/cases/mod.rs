@@ -65,7 +65,6 @@ impl Judgement {
     }
 }
 
-/// Errors and verdict of a fit.
 fn seen(fitted: &FitResult, truth: &Truth) -> Vec<(&'static str, f64)> {
     let mut values = vec![
         ("yes", if fitted.verdict.is_yes() { 1.0 } else { 0.0 }),
@@ -118,7 +117,6 @@ fn witness(objection: &Objection) -> &'static str {
 
 /// Error of the start in standard deviations, and factor of its scales, where there is no Laplace approximation.
 const OFF: (f64, f64) = (0.3, 1.14);
-/// Number of factors of the low-rank family.
 const RANK: usize = 10;
 /// Degrees of freedom of a Student t at the start, and their lower bound: with it the covariance is finite.
 const FREEDOM: (f64, f64) = (8.0, 2.0);
@@ -232,7 +230,6 @@ fn built(target: &catalog::Target, running: &Running<'_>) -> Result<(String, Bui
 /// Metrics that are infinite if a run fails, on targets with moments.
 const ERRORS: [&str; 5] = ["answer_error", "answer_median", "spread_error", "spread_median", "wasserstein"];
 
-/// A run within one budget.
 #[derive(Clone, Copy)]
 struct Bounded<'r, 'a> {
     target: &'r Counted<&'a dyn Posterior>,
