@@ -249,11 +249,6 @@ pub enum Vector {
 }
 
 impl Vector {
-    /// The vector with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
-
     /// Name in files.
     pub fn name(self) -> &'static str {
         self.into()

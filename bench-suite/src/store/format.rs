@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::row::{Ended, Number, Outcome, Row};
+use super::row::{Ended, Number, Outcome, Row, numbers};
 use crate::metric::{Metric, Vector};
 use crate::task::Job;
 
@@ -77,8 +77,7 @@ pub(crate) fn lines(results: &[(Head, Vec<Row>)]) -> Result<String, Reason> {
         push(&mut text, &Column { name: name.to_owned(), values })?;
     }
     for vector in rows().flat_map(|row| row.vectors.keys().copied()).collect::<BTreeSet<_>>() {
-        let numbers = |values: &Vec<f64>| values.iter().copied().map(Number).collect::<Vec<_>>();
-        let values = column(results, |row| row.vectors.get(&vector).map(numbers));
+        let values = column(results, |row| row.vectors.get(&vector).map(|values| numbers(values)));
         let mut line = String::new();
         push(&mut line, &Column { name: vector.name().to_owned(), values })?;
         text += &line.replacen("{\"name\":", "{\"vector\":", 1);
@@ -112,7 +111,7 @@ pub(crate) fn read_lines(text: &str) -> Result<Vec<(Head, Vec<Row>)>, Reason> {
             }
         } else if line.starts_with("{\"vector\":") {
             let Column::<Vec<Number>> { name, values } = serde_json::from_str(line).map_err(malformed)?;
-            let Some(vector) = Vector::named(&name) else { continue };
+            let Ok(vector) = name.parse::<Vector>() else { continue };
             let put = |row: &mut Row, value: Vec<Number>| {
                 row.vectors.insert(vector, value.into_iter().map(|Number(value)| value).collect());
             };

@@ -24,8 +24,8 @@ use crate::interrupt::warn;
 use crate::task::Job;
 
 pub(crate) use format::{Head, Reason, lines, read_lines};
-pub(crate) use row::Number;
 pub use row::{Ended, Outcome, Row};
+pub(crate) use row::{Number, numbers};
 
 /// Fingerprint of this program's code, which its results carry; see `build.rs`.
 pub const CODE: &str = env!("MCSA_CODE");

@@ -8,22 +8,17 @@ use faer::Mat;
 use mcsa::posterior::{self, FitResult, FitState, Objection, Refinement, SamplerStart};
 use mcsa_core::{Error, Named, Record, Seed, batch_mut, counted};
 use mcsa_estimators::{Draws, Outcome};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalog::{Posterior, Target};
 use crate::jobs::Sums;
-use crate::store::{Ended, Number, Row};
+use crate::store::{Ended, Number, Row, numbers};
 use crate::task::Fit;
 
 fn text(report: &Value) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(report);
     let text = text.map_err(|error| Error::invalid(format!("cannot be written as JSON: {error}")))?;
     Ok(text + "\n")
-}
-
-fn numbers(values: &[f64]) -> Vec<Number> {
-    values.iter().copied().map(Number).collect()
 }
 
 fn columns(matrix: &Mat<f64>) -> Vec<Vec<Number>> {
@@ -37,7 +32,7 @@ pub(super) fn of_fit(
     seed: u64,
     rows: &[Row],
     ended: &Ended,
-    parameters: &[Parameter],
+    parameters: &[Value],
 ) -> Result<String, Error> {
     let outcome = match ended.outcome {
         // An outcome itself stores its numbers bit for bit.
@@ -70,19 +65,11 @@ pub(super) fn of_fit(
     }))
 }
 
-/// A parameter on its own scale: mean and standard deviation under q.
-#[derive(Debug, Serialize)]
-pub(super) struct Parameter {
-    name: String,
-    mean: Number,
-    sd: Number,
-}
-
 /// Number of draws from q for moments of constrained parameters.
 const DRAWS: usize = 4096;
 
 /// Mean and standard deviation of every constrained parameter under q.
-pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambda: &[f64]) -> Vec<Parameter> {
+pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambda: &[f64]) -> Vec<Value> {
     let dim = posterior.dim();
     let Some(family) = fit.family.gaussian(dim) else { return Vec::new() };
     let (mut z, mut log_q, mut work) = (vec![0.0; dim], [0.0], vec![0.0; family.work_len(1)]);
@@ -98,10 +85,7 @@ pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambd
         sums.add(named.row());
     }
     let moments = sums.mean.iter().zip(&sums.square);
-    let parameter = |(name, (mean, square)): (&String, (&f64, &f64))| {
-        let sd = Number((square / (DRAWS - 1) as f64).sqrt());
-        Parameter { name: name.clone(), mean: Number(*mean), sd }
-    };
+    let parameter = |(name, (mean, square)): (&String, (&f64, &f64))| json!({ "name": name, "mean": Number(*mean), "sd": Number((square / (DRAWS - 1) as f64).sqrt()) });
     named.names().iter().zip(moments).map(parameter).collect()
 }
 

@@ -349,24 +349,16 @@ fn size(chains: &[Vec<f64>]) -> f64 {
 /// A line of the file: the title of a case and a row. Titles contain commas: the last nine fields are numbers.
 fn record(line: &str) -> Option<(&str, LongRun)> {
     let fields: Vec<&str> = line.rsplitn(FIELDS, ',').collect();
-    let [errors, quantiles, size, r_hat, sd_error, sd, mean_error, mean, _, title] = fields[..] else {
-        return None;
-    };
-    let number = |text: &str| text.parse::<f64>().ok();
+    let [errors, quantiles, ref numbers @ .., _, title] = fields[..] else { return None };
+    let number = |text: &&str| text.parse::<f64>().ok();
+    let numbers: Vec<f64> = numbers.iter().rev().map(number).collect::<Option<_>>()?;
+    let [mean, mean_error, sd, sd_error, r_hat, size] = numbers[..] else { return None };
     let list = |text: &str| {
-        let numbers: Vec<f64> = text.split(' ').map(number).collect::<Option<_>>()?;
+        let numbers: Vec<f64> = text.split(' ').map(|text| number(&text)).collect::<Option<_>>()?;
         Some(<[f64; LEVELS]>::try_from(numbers).ok()?.map(|number| UNIT * number))
     };
-    let known = LongRun {
-        mean: number(mean)?,
-        mean_error: number(mean_error)?,
-        sd: number(sd)?,
-        sd_error: number(sd_error)?,
-        r_hat: number(r_hat)?,
-        size: number(size)?,
-        quantiles: [list(quantiles)?, list(errors)?],
-    };
-    Some((title, known))
+    let quantiles = [list(quantiles)?, list(errors)?];
+    Some((title, LongRun { mean, mean_error, sd, sd_error, r_hat, size, quantiles }))
 }
 
 /// Rows of the file with the titles of their cases.
