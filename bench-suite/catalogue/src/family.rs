@@ -172,19 +172,20 @@ impl FamilyConfig {
     ) -> Result<Pushed<'a>, Error> {
         let dim = rows.model.dim();
         let (mean, deviations, mut stream) = (vec![place.0; dim], vec![place.1; dim], seed.stream(0, 0));
-        match *self {
-            Self::Annealed(ref annealed) => annealed.build(rows, place, seed),
+        let (family, params): (Arc<dyn Pushforward + 'a>, _) = match *self {
+            Self::Annealed(ref annealed) => return annealed.build(rows, place, seed),
             Self::BlockNeural { networks, depth, width } => {
                 let family = Bnaf::block_neural(dim, Gauss, networks, &vec![width; depth])?;
                 let params = family.start_at(&mean, &deviations, &mut stream)?;
-                Ok(Pushed::alone(Arc::new(family), params))
+                (Arc::new(family), params)
             }
             _ => {
                 let built = self.build(dim)?;
                 let params = built.around(&mean, &deviations, &mut stream)?;
-                Ok(Pushed::alone(built.pushforward.into(), params))
+                (built.pushforward.into(), params)
             }
-        }
+        };
+        Ok(Pushed { family, params, terms: Box::new(|| 0) })
     }
 }
 
@@ -206,17 +207,14 @@ fn flow(
     let coupling = |mask| Layer::Coupling(Coupling { mask, hidden: vec![width], map });
     let masks = Mask::alternating(dim).take(couplings);
     let layers: Vec<Layer> = masks.map(coupling).chain([Layer::Linear]).collect();
-    match freedom {
-        None => Ok(of_flow(Flow::new(dim, Gauss, layers)?)),
-        Some(freedom) => Ok(of_flow(Flow::new(dim, Fixed::new(freedom)?, layers)?)),
-    }
-}
-
-fn of_flow(flow: Flow) -> BuiltFamily {
+    let flow = match freedom {
+        None => Flow::new(dim, Gauss, layers)?,
+        Some(freedom) => Flow::new(dim, Fixed::new(freedom)?, layers)?,
+    };
     let (family, pushforward) = (Box::new(flow.clone()), Box::new(flow.clone()));
     let start =
         move |mean: &[f64], deviations: &[f64], stream: &mut Stream| flow.start_at(mean, deviations, stream);
-    BuiltFamily { family, pushforward, start: Box::new(start) }
+    Ok(BuiltFamily { family, pushforward, start: Box::new(start) })
 }
 
 /// Annealed paths with their settings: DAIS, NS-DAIS or SL-DAIS by the surrogate (see [`Annealed`]).
@@ -274,11 +272,6 @@ pub enum Ansatz {
 }
 
 impl Ansatz {
-    /// Name in files.
-    pub fn key(self) -> &'static str {
-        self.into()
-    }
-
     /// Name in figures and tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -296,11 +289,11 @@ impl Ansatz {
     }
 }
 
-/// Lambda of a full-rank Gaussian with the exponential link, mean 0 and independent coordinates of this scale.
-pub fn full_rank_at(dim: usize, scale: f64) -> Result<Vec<f64>, Error> {
+/// Lambda of a full-rank Gaussian with the exponential link and independent coordinates, all of this mean and scale.
+pub fn full_rank_at(dim: usize, (mean, scale): (f64, f64)) -> Result<Vec<f64>, Error> {
     let diagonal = |i, j| if i == j { scale } else { 0.0 };
     let factor = faer::Mat::from_fn(dim, dim, diagonal);
-    FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())
+    FullRank::new(dim).with_link(Link::Exp).at(&vec![mean; dim], factor.as_ref())
 }
 
 /// A family as a pushforward, with its parameters at the start of a fit.
@@ -311,12 +304,6 @@ pub struct Pushed<'a> {
     pub params: Vec<f64>,
     /// Terms of the likelihood of a surrogate that were evaluated.
     pub terms: Box<dyn Fn() -> u64 + 'a>,
-}
-
-impl<'a> Pushed<'a> {
-    fn alone(family: Arc<dyn Pushforward + 'a>, params: Vec<f64>) -> Self {
-        Self { family, params, terms: Box::new(|| 0) }
-    }
 }
 
 impl AnnealedConfig {
@@ -351,15 +338,14 @@ impl AnnealedConfig {
         surrogate: S,
         rows: usize,
         psi: &[f64],
-        (mean, scale): (f64, f64),
+        place: (f64, f64),
     ) -> Result<Pushed<'a>, Error> {
         let dim = surrogate.sizes().dim;
         let family = Arc::new(self.family(Counted::new(surrogate)));
-        let mut base = match self.full_rank {
-            true => full_rank_at(dim, scale)?,
-            false => MeanField::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], &vec![scale; dim])?,
+        let base = match self.full_rank {
+            true => full_rank_at(dim, place)?,
+            false => MeanField::new(dim).with_link(Link::Exp).at(&vec![place.0; dim], &vec![place.1; dim])?,
         };
-        base[..dim].fill(mean);
         let params = family.at(&base, self.step_size, psi)?;
         let counted = family.clone();
         // Gradients of the surrogate, and products with its second derivatives.

@@ -216,13 +216,7 @@ impl Target {
             | Self::SubsetLogistic { .. } => {
                 Reference::by_chains(&*self.build(catalogue, seed)?.posterior, draws, None)
             }
-            _ => {
-                let reason = format!(
-                    "there are no reference draws of {}, so no fit of it is measured by them",
-                    self.kind()
-                );
-                Err(Error::invalid(reason))
-            }
+            _ => Err(self.is_no("target with reference draws")),
         }
     }
 }

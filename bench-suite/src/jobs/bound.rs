@@ -286,11 +286,9 @@ impl Fit {
         };
         let bound = || Minibatched::new(*batch, FlowElbo::new(*samples));
         let (process, dim) = (&rows.process, rows.process.num_inducing());
-        let (mean, scale) = self.start.place().unwrap_or((0.0, 1.0));
         let gaussian = Drawn(FullRank::new(dim).with_link(Link::Exp));
         let plain = WithTheta::after(gaussian, rows.theta.len());
-        let mut start = full_rank_at(dim, scale)?;
-        start[..dim].fill(mean);
+        let mut start = full_rank_at(dim, self.start.place().unwrap_or((0.0, 1.0)))?;
         start.extend_from_slice(&rows.theta);
         let mut run = JobRun::resume(job, running, Records::default(), &Tally::new)?;
         let first_steps = (settings.warm * self.steps as f64) as u64;
@@ -298,7 +296,10 @@ impl Fit {
         let Some(params) = found else { return Ok(None) };
         let rest = (self, first_steps);
         let (base, theta) = (plain.lambda(&params), &params[plain.theta()]);
-        let measured = Measured { rows: &rows, draws, seed: job.seed.named("measure") };
+        let by = (&rows, draws, job.seed.named("measure"));
+        let measured = |family: &dyn Pushforward, lambda: &[f64], theta: &[f64]| {
+            measured_sparse(by, family, lambda, theta)
+        };
         let surrogate = match &self.family {
             FamilyConfig::Annealed(config) => {
                 Some((config, surrogate(config, process, job.seed.named("surrogate"))?))
@@ -318,23 +319,23 @@ impl Fit {
         if settings.joint {
             let Some((config, surrogate)) = surrogate else {
                 let measure =
-                    |params: &[f64]| measured.of(&gaussian, plain.lambda(params), &params[plain.theta()]);
+                    |params: &[f64]| measured(&gaussian, plain.lambda(params), &params[plain.theta()]);
                 return run.finish(rest, (process, &plain, bound()), params.clone(), &measure);
             };
             let psi = surrogate.initial(theta);
             let annealed = config.family(surrogate);
             let params = start(config, annealed.at(base, config.step_size, &psi)?);
             let family = WithTheta::within(annealed, params.len() - psi.len(), theta.len())?;
-            let measure = |params: &[f64]| measured.of(family.family(), params, &params[family.theta()]);
+            let measure = |params: &[f64]| measured(family.family(), params, &params[family.theta()]);
             return run.finish(rest, (process, &family, bound()), params, &measure);
         }
         let Some((config, surrogate)) = surrogate else {
-            let measure = |params: &[f64]| measured.of(&gaussian, params, theta);
+            let measure = |params: &[f64]| measured(&gaussian, params, theta);
             return run.finish(rest, (&posterior, &gaussian, bound()), base.to_vec(), &measure);
         };
         let psi = surrogate.clone().at(theta)?.initial(theta);
         let family = config.family(surrogate.at(theta)?);
-        let measure = |params: &[f64]| measured.of(&family, params, theta);
+        let measure = |params: &[f64]| measured(&family, params, theta);
         let params = start(config, family.at(base, config.step_size, &psi)?);
         run.finish(rest, (&posterior, &family, bound()), params, &measure)
     }
@@ -388,50 +389,40 @@ fn surrogate(
 
 const QUADRATURE: usize = 16;
 
-struct Measured<'r> {
-    rows: &'r SparseRows,
-    draws: usize,
-    seed: Seed,
-}
-
-impl Measured<'_> {
-    /// Bound on all training rows, and predictions of the held-out rows.
-    fn of<F: Pushforward>(
-        &self,
-        family: &F,
-        lambda: &[f64],
-        theta: &[f64],
-    ) -> Result<Vec<(&'static str, f64)>, Error> {
-        let &Self { rows, draws, seed } = self;
-        let (all, memory) = prepared(&rows.process, theta)?;
-        let posterior = rows.process.posterior(theta, &all, &memory);
-        let draws = Draws::pushed(&posterior, family, lambda, seed.stream(0, 0), draws)?;
-        let quadrature = (0..QUADRATURE.min(draws.len()))
-            .map(|s| posterior.quadrature_error(draws.points.as_ref().column(s)))
-            .sum::<f64>()
-            / QUADRATURE.min(draws.len()) as f64;
-        let (held_out, memory) = prepared(&rows.test, theta)?;
-        let mut log_p = vec![0.0; held_out.len()];
-        let points = draws.points.get(.., ..PREDICTED.min(draws.len()));
-        rows.test.posterior(theta, &held_out, &memory).log_predictive_into(points, &mut log_p);
-        let mean = |of: &dyn Fn(f64) -> f64| log_p.iter().map(|p| of(*p)).sum::<f64>() / log_p.len() as f64;
-        let mut values = of_draws(&draws, family, lambda);
-        values.push(("quadrature_error", quadrature));
-        match rows.scaling {
-            // A label is predicted if its probability is above one half.
-            None => values.extend([
-                ("lpd", mean(&|log_p| log_p)),
-                ("accuracy", mean(&|log_p| f64::from(u8::from(log_p > -std::f64::consts::LN_2)))),
-            ]),
-            Some(scaling) => values.extend([
-                ("lpd", mean(&|log_p| log_p - scaling.log_deviation())),
-                ("freedom", 2.0 + theta[rows.process.first_inducing() - 1].exp()),
-            ]),
-        }
-        Ok(values)
+/// Bound on all training rows, and predictions of the held-out rows.
+fn measured_sparse(
+    (rows, draws, seed): (&SparseRows, usize, Seed),
+    family: &dyn Pushforward,
+    lambda: &[f64],
+    theta: &[f64],
+) -> Result<Vec<(&'static str, f64)>, Error> {
+    let (all, memory) = prepared(&rows.process, theta)?;
+    let posterior = rows.process.posterior(theta, &all, &memory);
+    let draws = Draws::pushed(&posterior, family, lambda, seed.stream(0, 0), draws)?;
+    let quadrature = (0..QUADRATURE.min(draws.len()))
+        .map(|s| posterior.quadrature_error(draws.points.as_ref().column(s)))
+        .sum::<f64>()
+        / QUADRATURE.min(draws.len()) as f64;
+    let (held_out, memory) = prepared(&rows.test, theta)?;
+    let mut log_p = vec![0.0; held_out.len()];
+    let points = draws.points.get(.., ..PREDICTED.min(draws.len()));
+    rows.test.posterior(theta, &held_out, &memory).log_predictive_into(points, &mut log_p);
+    let mean = |of: &dyn Fn(f64) -> f64| log_p.iter().map(|p| of(*p)).sum::<f64>() / log_p.len() as f64;
+    let mut values = of_draws(&draws, family, lambda);
+    values.push(("quadrature_error", quadrature));
+    match rows.scaling {
+        // A label is predicted if its probability is above one half.
+        None => values.extend([
+            ("lpd", mean(&|log_p| log_p)),
+            ("accuracy", mean(&|log_p| f64::from(u8::from(log_p > -std::f64::consts::LN_2)))),
+        ]),
+        Some(scaling) => values.extend([
+            ("lpd", mean(&|log_p| log_p - scaling.log_deviation())),
+            ("freedom", 2.0 + theta[rows.process.first_inducing() - 1].exp()),
+        ]),
     }
+    Ok(values)
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -91,7 +91,6 @@ pub struct Fit {
     pub target: Target,
     pub family: FamilyConfig,
     pub start: Start,
-    /// Training schedule; if absent, a single stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
     pub method: Method,
@@ -101,10 +100,8 @@ pub struct Fit {
     pub trace: Trace,
     #[serde(default, skip_serializing_if = "is_default")]
     pub metrics: Metrics,
-    /// Number of auxiliary sets of chains, from which the variance of the direction is estimated.
     #[serde(default, skip_serializing_if = "is_default")]
     pub auxiliary: u64,
-    /// Number of last iterates that are averaged; the average is measured in place of the last iterate.
     #[serde(default, skip_serializing_if = "is_default")]
     pub averaged: u64,
 }

@@ -280,7 +280,7 @@ impl Preset {
             keys.splice(..0, [format!("{kind} on {title}"), title]);
         }
         if let Some(FamilyConfig::Annealed(annealed)) = task.fit().map(|fit| &fit.family) {
-            keys.push(annealed.surrogate.key().to_owned());
+            keys.push(<&str>::from(annealed.surrogate).to_owned());
         }
         keys
     }
