@@ -17,7 +17,7 @@ use mcsa_core::Error;
 use mcsa_estimators::StateFile;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::row::{Ended, Number, Outcome, Row, numbers};
@@ -54,12 +54,6 @@ struct Column<T> {
     #[serde(alias = "vector")]
     name: String,
     values: Vec<Vec<Option<T>>>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Seal {
-    sha256: String,
 }
 
 /// Reason why a file cannot be used, phrased to follow its name.
@@ -165,8 +159,8 @@ pub(super) fn result(
     let [code, unit] = [code, unit].map(String::from);
     let head = Head { id: job.id(), code, unit, date: None, job: Some(job.clone()), ended: ended.clone() };
     let mut text = lines(&[(head, rows.to_vec())])?;
-    let sha256 = checksum(text.as_bytes());
-    push(&mut text, &Seal { sha256 })?;
+    let seal = json!({ "sha256": checksum(text.as_bytes()) });
+    push(&mut text, &seal)?;
     Ok(text)
 }
 
@@ -175,8 +169,10 @@ pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome
     let text = text_of(bytes)?;
     let body = text.strip_suffix('\n').ok_or("its last line is cut short")?;
     let (body, seal) = body.rsplit_once('\n').ok_or("it is cut short after its first line")?;
-    let Seal { sha256 } = serde_json::from_str(seal)
-        .map_err(|_| "its last line is no checksum: it was cut short, or written by an earlier version")?;
+    let seal =
+        serde_json::from_str(seal).ok().and_then(|seal: Value| seal["sha256"].as_str().map(String::from));
+    let sha256 =
+        seal.ok_or("its last line is no checksum: it was cut short, or written by an earlier version")?;
     let body = &text[..=body.len()];
     if checksum(body.as_bytes()) != sha256 {
         return Err("its checksum is that of other lines: it was changed after it was written".into());
@@ -273,7 +269,6 @@ fn difference(place: &str, there: &Value, here: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
 
     fn results() -> Vec<(Head, Vec<Row>)> {
         let head = |id: &str| Head {

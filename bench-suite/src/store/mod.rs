@@ -272,11 +272,9 @@ pub(crate) fn writer() -> String {
 /// Renames an unusable file and returns the new name: the file is kept, and does not block a new one.
 fn set_aside(path: &Path) -> Result<PathBuf, Error> {
     let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
-    let other = |k: u32| match k {
-        1 => path.with_file_name(format!("{name}.bad")),
-        k => path.with_file_name(format!("{name}.bad{k}")),
-    };
-    let free = (1..).map(other).find(|other| !other.exists()).unwrap_or_else(|| other(1));
+    let others = [String::new()].into_iter().chain((2_u32..).map(|k| k.to_string()));
+    let mut others = others.map(|k| path.with_file_name(format!("{name}.bad{k}")));
+    let free = others.find(|other| !other.exists()).unwrap_or_else(|| path.with_extension("bad"));
     match fs::rename(path, &free) {
         // Another process has renamed it already.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(free),

@@ -34,14 +34,12 @@ pub struct Benchmarks {
 }
 
 /// Runs of one method on one case, a row for each budget.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Benchmark {
-    /// The target: a case.
     pub target: Target,
-    /// The method: [`Method::Inference`].
     pub method: Method,
-    /// Half the width of the cube from which starts are drawn.
     pub reach: f64,
     /// Budgets in evaluations, increasing.
     pub ladder: Vec<u64>,
@@ -131,18 +129,15 @@ pub struct Judgements {
 }
 
 /// Fits of one case, a row for each: error of the answer, and the verdict.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
-    /// The target: a case.
     pub target: Target,
     /// Chains of the fit: their number follows from the dimension, this one is that in up to ten.
     pub method: Method,
-    /// Largest number of evaluations of a fit before its draws.
     pub evaluations: u64,
-    /// Number of fits.
     pub runs: u64,
-    /// False for fits by the log density alone.
     #[serde(default = "with_gradient", skip_serializing_if = "Clone::clone")]
     pub gradient: bool,
 }
@@ -191,19 +186,16 @@ pub struct Rungs {
     goals: Vec<Rung>,
 }
 
-/// Fits of one family to one target by running moments, a row for each.
+/// Fits of one family to one target by running moments with parallel chains, a row for each.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rung {
-    /// The target: a case.
     pub target: Target,
-    /// Parallel chains.
     pub method: Method,
-    /// The family.
     pub family: Moment,
     /// Evaluations of the target, the start included.
     pub evaluations: u64,
-    /// Number of fits.
     pub runs: u64,
     /// Number of final draws, if they count among the evaluations; else 4,000 that do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

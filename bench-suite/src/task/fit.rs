@@ -77,6 +77,7 @@ pub enum Metrics {
     /// All estimate `log p_theta(x)` at the fit's own theta. Theta differs between methods, so the estimated quantity differs
     /// too.
     Filters {
+        /// Number of particles.
         particles: usize,
         /// Number of filters of each kind; the error of the estimate comes from their spread.
         filters: u64,

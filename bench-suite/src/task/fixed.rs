@@ -31,9 +31,7 @@ pub struct Variances {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variance {
-    /// Target: a standard normal.
     pub target: Target,
-    /// Standard deviation of `q`.
     pub scale: f64,
     /// Mean of `q` in each coordinate.
     pub gap: f64,

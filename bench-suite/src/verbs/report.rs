@@ -6,7 +6,7 @@ use std::path::Path;
 
 use faer::Mat;
 use mcsa::posterior::{self, FitResult, FitState, Objection, Refinement, SamplerStart};
-use mcsa_core::{Error, Named, Record, Seed, batch_mut, counted};
+use mcsa_core::{Named, Record, Seed, batch_mut, counted};
 use mcsa_estimators::{Draws, Outcome};
 use serde_json::{Value, json};
 
@@ -15,25 +15,13 @@ use crate::jobs::Sums;
 use crate::store::{Ended, Number, Row, numbers};
 use crate::task::Fit;
 
-fn text(report: &Value) -> Result<String, Error> {
-    let text = serde_json::to_string_pretty(report);
-    let text = text.map_err(|error| Error::invalid(format!("cannot be written as JSON: {error}")))?;
-    Ok(text + "\n")
-}
-
 fn columns(matrix: &Mat<f64>) -> Vec<Vec<Number>> {
     (0..matrix.ncols()).map(|j| numbers(matrix.col_as_slice(j))).collect()
 }
 
 /// Report of a fit by one method. Diagnostics and measures are there as far as they are known; the measures, on held-out data if there
 /// are any, and the vectors are those of the end.
-pub(super) fn of_fit(
-    fit: &Fit,
-    seed: u64,
-    rows: &[Row],
-    ended: &Ended,
-    parameters: &[Value],
-) -> Result<String, Error> {
+pub(super) fn of_fit(fit: &Fit, seed: u64, rows: &[Row], ended: &Ended, parameters: &[Value]) -> String {
     let outcome = match ended.outcome {
         // An outcome itself stores its numbers bit for bit.
         Some(Outcome::NonFinite { step, parameter, value }) => {
@@ -50,7 +38,7 @@ pub(super) fn of_fit(
     let last = rows.last().cloned().unwrap_or_default();
     let measures: BTreeMap<_, _> = last.values.iter().map(|(name, value)| (name, Number(*value))).collect();
     let vectors: BTreeMap<_, _> = last.vectors.iter().map(|(name, values)| (name, numbers(values))).collect();
-    text(&json!({
+    let report = json!({
         "outcome": outcome,
         "failure": ended.failure,
         "health": health,
@@ -62,7 +50,8 @@ pub(super) fn of_fit(
         "counts": ended.counts,
         "seconds": ended.seconds,
         "trace": rows,
-    }))
+    });
+    format!("{report:#}\n")
 }
 
 /// Number of draws from q for moments of constrained parameters.
@@ -97,7 +86,7 @@ pub(super) fn of_posterior(
     fitted: &FitResult,
     file: Option<&Path>,
     gradient: bool,
-) -> Result<String, Error> {
+) -> String {
     let (evidence, draws) = (fitted.evidence, &fitted.draws);
     let objection = |objection: &Objection| {
         let mut said = json!(objection);
@@ -123,7 +112,7 @@ pub(super) fn of_posterior(
         json!({ "family": climb.shape.to_string(), "rounds": rounds })
     };
     let start = |SamplerStart { starts, mean, covariance, .. }: SamplerStart| json!({ "starts": columns(&starts), "mean": numbers(&mean), "covariance": columns(&covariance) });
-    text(&json!({
+    let report = json!({
         "model": model,
         "gradient": gradient,
         "options": fitting.options,
@@ -160,7 +149,8 @@ pub(super) fn of_posterior(
             },
         },
         "handover": fitted.sampler_start().ok().map(start),
-    }))
+    });
+    format!("{report:#}\n")
 }
 
 pub(super) fn stages(fitting: &FitState) -> String {

@@ -183,8 +183,7 @@ impl Anchors {
             }
             let written = case.exported(&catalogue)?;
             let file = self.out.join(format!("{number:02}-{}.json", case.kind()));
-            let text = serde_json::to_string(&written).map_err(|error| Error::invalid(error.to_string()))?;
-            write_whole(&file, text.as_bytes())?;
+            write_whole(&file, written.to_string().as_bytes())?;
             writeln!(out, "{}: {}", file.display(), case.title())?;
         }
         Ok(())

@@ -308,11 +308,8 @@ impl Case {
     /// The points test a second implementation of the density: they are scattered around the mean, at 1.5 standard deviations.
     pub fn exported(&self, catalogue: &Catalogue) -> Result<Value, Error> {
         let built = self.build(catalogue)?;
-        let Truth::Moments { means, sds } = &built.truth else {
-            return Err(Error::invalid(format!("{}: no moments to compare with", self.title())));
-        };
-        let Some(margins) = &built.margins else {
-            return Err(Error::invalid(format!("{}: no quantiles to compare with", self.title())));
+        let (Truth::Moments { means, sds }, Some(margins)) = (&built.truth, &built.margins) else {
+            return Err(Error::invalid(format!("{}: no moments or quantiles to compare with", self.title())));
         };
         let target = &*built.posterior;
         let (mut stream, mut work) = (FIXED.named("points").stream(0, 0), vec![0.0; target.work_len(1)]);
