@@ -150,9 +150,9 @@ impl Experiment {
     }
 
     /// Labels of settings.
-    pub fn labels(&self) -> Result<Labels, Error> {
+    pub fn labels(&self) -> Labels {
         let presets: Vec<&Preset> = self.presets.values().collect();
-        self.sections().first().map_or_else(|| Ok(Labels::default()), |section| section.labels(&presets))
+        self.sections().first().map_or_else(Labels::default, |section| section.labels(&presets))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -196,7 +196,7 @@ impl Experiment {
                 return Err(Error::invalid(reason));
             }
         }
-        let labels = self.labels()?;
+        let labels = self.labels();
         labels.check()?;
         let tasks = self.presets.values().map(|preset| self.tasks(preset));
         let tasks =
@@ -244,29 +244,17 @@ impl Experiment {
     }
 }
 
-/// Adds the line of the section that an error names: `[[fits.method]] number 2` or `preset.quick.targets`.
+/// Adds the line of the setting that an error names: `preset.quick.targets`, or `shows`.
 fn at_line(error: Error, text: &str) -> Error {
     let reason = error.to_string();
     let header = |line: &str| line.split('#').next().unwrap_or_default().trim().to_owned();
-    let lines = |section: &str| {
-        let is_it = |(_, line): &(usize, &str)| header(line) == section;
-        text.lines().enumerate().filter(is_it).map(|(at, _)| at + 1).collect::<Vec<_>>()
+    let line = match reason.strip_prefix("preset.") {
+        Some(rest) => {
+            let section = format!("[preset.{}]", rest.split(['.', ':']).next().unwrap_or_default());
+            text.lines().position(|line| header(line) == section)
+        }
+        None if reason.starts_with("shows: ") => text.lines().position(|line| line.starts_with("shows")),
+        None => None,
     };
-    let entry = reason.strip_prefix("[[").and_then(|rest| rest.split_once("]] number "));
-    let line = match (entry, reason.strip_prefix("preset.")) {
-        (Some((section, rest)), _) => {
-            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-            let number = digits.parse::<usize>().unwrap_or(0);
-            lines(&format!("[[{section}]]")).get(number.wrapping_sub(1)).copied()
-        }
-        (None, Some(rest)) => {
-            let name = rest.split(['.', ':']).next().unwrap_or_default();
-            lines(&format!("[preset.{name}]")).first().copied()
-        }
-        _ if reason.starts_with("shows: ") => {
-            text.lines().position(|line| line.starts_with("shows")).map(|at| at + 1)
-        }
-        _ => None,
-    };
-    line.map_or(error, |line| Error::invalid(reason).within(format!("line {line}")))
+    line.map_or(error, |at| Error::invalid(reason).within(format!("line {}", at + 1)))
 }

@@ -1,43 +1,53 @@
-//! Grids of settings: expansion of lists in a file to all combinations of their values.
+//! Grids of settings: lists in a file stand for all combinations of their values.
 
 use mcsa_core::Error;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use toml::Value;
 
-/// A table of settings. Settings that are lists of plain values expand to all combinations; later keys vary fastest. The keys
-/// `on`, `with` and `label` are not settings: they list the labels of the targets and the kinds of methods that the entry applies
-/// to, and name the entry for claims, figures and tables.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub struct Entry {
+/// A value with the labels of the targets and the kinds of methods it applies to; without names it applies to all. Outside a grid
+/// it has a label alone: `{ kind = "standard", label = "near" }`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Placed<T> {
+    /// The value.
+    #[serde(flatten)]
+    pub value: T,
+    #[serde(skip)]
+    on: Option<Vec<String>>,
+    #[serde(skip)]
+    with: Option<Vec<String>>,
+    label: Option<String>,
+}
+
+/// A table of settings. The keys `on`, `with` and `label` are not settings: they list the labels of the targets and the kinds of
+/// methods that the entry applies to, and name the entry for claims, figures and tables.
+#[derive(Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
+struct Entry<T> {
     on: Option<Vec<String>>,
     with: Option<Vec<String>>,
     label: Option<String>,
-    #[serde(flatten)]
-    settings: toml::Table,
+    #[serde(flatten, deserialize_with = "combined")]
+    values: Vec<T>,
 }
 
-/// A value with the labels of the targets and the kinds of methods it applies to; without names it applies to all.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Placed<T> {
-    /// The value.
-    pub value: T,
-    entry: Entry,
+/// Reads the tables of a section. Settings that are lists of plain values expand to all combinations; later keys vary fastest.
+///
+/// # Errors
+/// If a key or a value is unknown; the message names its table and what would have been accepted.
+pub fn grid<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Vec<Placed<T>>, D::Error> {
+    let of_entry = |Entry { on, with, label, values }: Entry<T>| {
+        let (on, with, label) = (move || on.clone(), move || with.clone(), move || label.clone());
+        values.into_iter().map(move |value| Placed { value, on: on(), with: with(), label: label() })
+    };
+    let all: Vec<_> = Vec::deserialize(from)?.into_iter().flat_map(of_entry).collect();
+    if all.is_empty() { Err(D::Error::custom("at least one entry is needed")) } else { Ok(all) }
 }
 
-/// Reads a setting outside a grid, `{ kind = "standard", label = "near" }`.
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Placed<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut settings = toml::Table::deserialize(deserializer)?;
-        let label = match settings.remove("label") {
-            Some(Value::String(label)) => Some(label),
-            Some(other) => return Err(D::Error::custom(format!("label = {other}: a word is needed"))),
-            None => None,
-        };
-        let value = T::deserialize(Value::Table(settings));
-        let value = value.map_err(|error| D::Error::custom(error.message()))?;
-        Ok(Self { value, entry: Entry { label, ..Entry::default() } })
-    }
+fn combined<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    let tables = combinations(&toml::Table::deserialize(from)?, &plain_values).into_iter();
+    let read = |table| T::deserialize(Value::Table(table)).map_err(|error| D::Error::custom(error.message()));
+    tables.map(read).collect()
 }
 
 pub(crate) fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
@@ -47,57 +57,41 @@ pub(crate) fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
 impl<T> Placed<T> {
     /// The entry with another value.
     pub fn map<U>(self, value: impl FnOnce(T) -> U) -> Placed<U> {
-        Placed { value: value(self.value), entry: self.entry }
+        Placed { value: value(self.value), on: self.on, with: self.with, label: self.label }
     }
 
     /// Returns true if the value applies to the target with this label.
     pub fn is_on(&self, label: &str) -> bool {
-        is_among(&self.entry.on, label)
+        is_among(&self.on, label)
     }
 
     /// Returns true if the value applies to methods of this kind.
     pub fn is_with(&self, kind: &str) -> bool {
-        is_among(&self.entry.with, kind)
+        is_among(&self.with, kind)
     }
 
     /// The name of the entry for claims, figures and tables.
     pub fn label(&self) -> Option<&str> {
-        self.entry.label.as_deref()
-    }
-
-    /// The labels of `on`; empty if there are none.
-    pub fn names(&self) -> &[String] {
-        self.entry.on.as_deref().unwrap_or_default()
+        self.label.as_deref()
     }
 }
 
-/// Refuses an entry whose `with` names a kind of method that is not in the experiment.
-///
-/// # Errors
-/// If there is one; the message names it.
-pub fn check_with<'p, T: 'p>(
-    kinds: &[&str],
-    placed: impl IntoIterator<Item = &'p Placed<T>>,
+/// An error for an entry whose `on` names a target, or whose `with` a kind of method, that is not in the experiment: it would silently
+/// run fewer jobs. `targets` are the labels of `[[section]]`.
+pub fn check_names<T>(
+    placed: &[Placed<T>],
+    (section, targets): (&str, &[&str]),
+    methods: &[&str],
 ) -> Result<(), Error> {
-    let mut named = placed.into_iter().flat_map(|placed| placed.entry.with.as_deref().unwrap_or_default());
-    match named.find(|kind| !kinds.contains(&kind.as_str())) {
+    let unknown = |of: fn(&Placed<T>) -> &Option<Vec<String>>, known: &[&str]| {
+        let mut named = placed.iter().flat_map(of).flatten();
+        named.find(|name| !known.contains(&name.as_str())).cloned()
+    };
+    if let Some(label) = unknown(|placed| &placed.on, targets) {
+        return Err(Error::invalid(format!("on = {label:?}: no [[{section}]] is called so")));
+    }
+    match unknown(|placed| &placed.with, methods) {
         Some(kind) => Err(Error::invalid(format!("with = {kind:?}: no [[fits.method]] is of this kind"))),
-        None => Ok(()),
-    }
-}
-
-/// Refuses an entry whose `on` names a target that is not in the experiment: it would silently run fewer jobs.
-///
-/// # Errors
-/// If such a label exists; the message names the label and the section.
-pub fn check_on<'p, T: 'p>(
-    section: &str,
-    labels: &[&str],
-    placed: impl IntoIterator<Item = &'p Placed<T>>,
-) -> Result<(), Error> {
-    let mut named = placed.into_iter().flat_map(Placed::names);
-    match named.find(|name| !labels.contains(&name.as_str())) {
-        Some(name) => Err(Error::invalid(format!("on = {name:?}: no [[{section}]] is called so"))),
         None => Ok(()),
     }
 }
@@ -126,34 +120,6 @@ fn plain_values(value: &Value) -> Vec<Value> {
     }
 }
 
-/// All combinations of all entries, deserialised.
-///
-/// # Errors
-/// If a key or a value is unknown; the message names the entry of `section` and what would have been accepted.
-pub fn expand<T: DeserializeOwned>(section: &str, entries: &[Entry]) -> Result<Vec<Placed<T>>, Error> {
-    let mut values = Vec::new();
-    for (number, entry) in (1..).zip(entries) {
-        for table in combinations(&entry.settings, &plain_values) {
-            let place = |error: toml::de::Error| {
-                let reason = error.message().to_owned();
-                Error::invalid(reason)
-                    .within(format!("[[{section}]] number {number} ({})", inline(&entry.settings)))
-            };
-            let value = T::deserialize(Value::Table(table)).map_err(place)?;
-            values.push(Placed { value, entry: entry.clone() });
-        }
-    }
-    match values.is_empty() {
-        true => Err(Error::invalid(format!("no [[{section}]]: at least one is needed"))),
-        false => Ok(values),
-    }
-}
-
-fn inline(table: &toml::Table) -> String {
-    let pairs: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    pairs.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,13 +131,18 @@ mod tests {
         b: String,
     }
 
-    fn entries(text: &str) -> Vec<Entry> {
-        vec![toml::from_str(text).unwrap()]
+    fn pairs(text: &str) -> Result<Vec<Placed<Pair>>, toml::de::Error> {
+        #[derive(Deserialize)]
+        struct Section {
+            #[serde(deserialize_with = "grid")]
+            pair: Vec<Placed<Pair>>,
+        }
+        toml::from_str::<Section>(text).map(|section| section.pair)
     }
 
     #[test]
     fn a_list_stands_for_each_of_its_values() {
-        let pairs = expand::<Pair>("x", &entries("a = [1, 2]\nb = ['u', 'v']")).unwrap();
+        let pairs = pairs("[[pair]]\na = [1, 2]\nb = ['u', 'v']").unwrap();
         let found: Vec<String> = pairs.iter().map(|p| format!("{}{}", p.value.a, p.value.b)).collect();
         assert_eq!(found, ["1u", "1v", "2u", "2v"]);
         assert!(pairs[0].is_on("anything"));
@@ -179,14 +150,18 @@ mod tests {
 
     #[test]
     fn an_entry_can_be_for_some_targets_alone() {
-        let pairs = expand::<Pair>("x", &entries("a = 1\nb = 'u'\non = ['pima']")).unwrap();
+        let pairs = pairs("[[pair]]\na = 1\nb = 'u'\non = ['pima']").unwrap();
         assert!(pairs.len() == 1 && pairs[0].is_on("pima") && !pairs[0].is_on("sonar"));
     }
 
     #[test]
     fn an_unknown_key_is_named_with_its_entry() {
-        let error = expand::<Pair>("fits.method", &entries("a = 1\nb = 'u'\nc = 3")).unwrap_err().to_string();
-        assert!(error.contains("[[fits.method]] number 1") && error.contains("unknown field `c`"), "{error}");
-        assert!(expand::<Pair>("x", &[]).is_err());
+        let error =
+            pairs("[[pair]]\na = 1\nb = 'u'\n[[pair]]\na = 1\nb = 'u'\nc = 3").unwrap_err().to_string();
+        assert!(error.contains("line 4") && error.contains("[[pair]]"), "{error}");
+        assert!(error.contains("unknown field `c`") && pairs("pair = []").is_err(), "{error}");
+        // A value outside a grid applies to everything.
+        assert!(toml::from_str::<Placed<Pair>>("a = 1\nb = 'u'\non = ['pima']").is_err());
+        assert_eq!(toml::from_str::<Placed<Pair>>("a = 1\nb = 'u'\nlabel = 'x'").unwrap().label(), Some("x"));
     }
 }

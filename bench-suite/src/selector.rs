@@ -30,7 +30,7 @@ pub(crate) type Row<'r> = (Settings, Series<'r>);
 /// All series of results, in the order of the plan.
 pub(crate) fn rows(results: &Results) -> Vec<Row<'_>> {
     // Experiments are checked when they are read.
-    let labels = results.experiment.labels().unwrap_or_default();
+    let labels = results.experiment.labels();
     results.series().into_iter().map(|series| (Settings::of(series.task, &labels), series)).collect()
 }
 

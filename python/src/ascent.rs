@@ -194,7 +194,7 @@ impl AscentState {
     fn estimator<'a>(&'a self) -> Result<AnyEstimator<'a>, Error> {
         let Self { plan, built, gaussian, .. } = self;
         let closed = gaussian.as_deref().map(|family| family as _);
-        let views = Views { family: &*built.family, closed, pushforward: Some(&*built.pushforward) };
+        let views = Views { closed, pushforward: Some(&*built.pushforward) };
         match (&plan.kernel, &plan.method) {
             (None, method) => method.build(views, None),
             (Some(kernel), Method::Pmcsa { chains }) => kernel.build(*chains),

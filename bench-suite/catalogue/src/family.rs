@@ -26,7 +26,6 @@ use crate::is_default;
 pub enum FamilyConfig {
     /// Gaussian with independent coordinates, the family of the papers.
     MeanField {
-        /// Map from parameters to scales.
         #[serde(default = "softplus")]
         link: Link,
     },
@@ -79,32 +78,18 @@ pub struct BuiltFamily {
     start: Box<Start>,
 }
 
-/// Parameters at given means and standard deviations.
 type Start = dyn Fn(&[f64], &[f64], &mut Stream) -> Result<Vec<f64>, Error> + Send + Sync;
 
 impl BuiltFamily {
     /// Parameters that give the family these means and standard deviations and independent coordinates. `stream` initialises
     /// hidden weights of networks, which do not change the initial distribution, and a low-rank factor, which is small and not
     /// zero, because zero is a saddle point.
-    ///
-    /// # Errors
-    /// If a number is invalid.
     pub fn around(&self, mean: &[f64], deviations: &[f64], stream: &mut Stream) -> Result<Vec<f64>, Error> {
         (self.start)(mean, deviations, stream)
     }
 }
 
 impl FamilyConfig {
-    /// Every name with its settings and a description, but for those of paths and of flows without a density at arbitrary points.
-    pub const ALL: [(&'static str, &'static str, &'static str); 6] = [
-        ("mean-field", "", "independent Gaussians"),
-        ("full-rank", "", "a Gaussian"),
-        ("low-rank", "rank = 1", "a Gaussian with a diagonal plus low-rank covariance"),
-        ("student-t", "freedom = 5.0", "a Student t"),
-        ("affine-flow", "couplings = 4, width = 16", "affine couplings and a matrix"),
-        ("spline-flow", "couplings = 2, width = 16, freedom = 5.0", "spline couplings and a matrix"),
-    ];
-
     /// Name used in files.
     pub fn kind(&self) -> &'static str {
         self.into()
@@ -140,9 +125,6 @@ impl FamilyConfig {
     }
 
     /// The family in `dim` dimensions.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
     pub fn build(&self, dim: usize) -> Result<BuiltFamily, Error> {
         let diagonal = |d: &[f64]| Mat::from_fn(d.len(), d.len(), |i, j| if i == j { d[i] } else { 0.0 });
         match *self {
@@ -182,9 +164,6 @@ impl FamilyConfig {
 
     /// The family as a pushforward for this regression, at means and standard deviations that all coordinates share. `seed` draws
     /// the points of a surrogate, and hidden weights.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
     pub fn pushed<'a>(
         &self,
         rows: &'a LogisticRows,
@@ -193,19 +172,20 @@ impl FamilyConfig {
     ) -> Result<Pushed<'a>, Error> {
         let dim = rows.model.dim();
         let (mean, deviations, mut stream) = (vec![place.0; dim], vec![place.1; dim], seed.stream(0, 0));
-        match *self {
-            Self::Annealed(ref annealed) => annealed.build(rows, place, seed),
+        let (family, params): (Arc<dyn Pushforward + 'a>, _) = match *self {
+            Self::Annealed(ref annealed) => return annealed.build(rows, place, seed),
             Self::BlockNeural { networks, depth, width } => {
                 let family = Bnaf::block_neural(dim, Gauss, networks, &vec![width; depth])?;
                 let params = family.start_at(&mean, &deviations, &mut stream)?;
-                Ok(Pushed::alone(Arc::new(family), params))
+                (Arc::new(family), params)
             }
             _ => {
                 let built = self.build(dim)?;
                 let params = built.around(&mean, &deviations, &mut stream)?;
-                Ok(Pushed::alone(built.pushforward.into(), params))
+                (built.pushforward.into(), params)
             }
-        }
+        };
+        Ok(Pushed { family, params, terms: Box::new(|| 0) })
     }
 }
 
@@ -227,17 +207,14 @@ fn flow(
     let coupling = |mask| Layer::Coupling(Coupling { mask, hidden: vec![width], map });
     let masks = Mask::alternating(dim).take(couplings);
     let layers: Vec<Layer> = masks.map(coupling).chain([Layer::Linear]).collect();
-    match freedom {
-        None => Ok(of_flow(Flow::new(dim, Gauss, layers)?)),
-        Some(freedom) => Ok(of_flow(Flow::new(dim, Fixed::new(freedom)?, layers)?)),
-    }
-}
-
-fn of_flow(flow: Flow) -> BuiltFamily {
+    let flow = match freedom {
+        None => Flow::new(dim, Gauss, layers)?,
+        Some(freedom) => Flow::new(dim, Fixed::new(freedom)?, layers)?,
+    };
     let (family, pushforward) = (Box::new(flow.clone()), Box::new(flow.clone()));
     let start =
         move |mean: &[f64], deviations: &[f64], stream: &mut Stream| flow.start_at(mean, deviations, stream);
-    BuiltFamily { family, pushforward, start: Box::new(start) }
+    Ok(BuiltFamily { family, pushforward, start: Box::new(start) })
 }
 
 /// Annealed paths with their settings: DAIS, NS-DAIS or SL-DAIS by the surrogate (see [`Annealed`]).
@@ -295,11 +272,6 @@ pub enum Ansatz {
 }
 
 impl Ansatz {
-    /// Name in files.
-    pub fn key(self) -> &'static str {
-        self.into()
-    }
-
     /// Name in figures and tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -317,11 +289,11 @@ impl Ansatz {
     }
 }
 
-/// Lambda of a full-rank Gaussian with the exponential link, mean 0 and independent coordinates of this scale.
-pub fn full_rank_at(dim: usize, scale: f64) -> Result<Vec<f64>, Error> {
+/// Lambda of a full-rank Gaussian with the exponential link and independent coordinates, all of this mean and scale.
+pub fn full_rank_at(dim: usize, (mean, scale): (f64, f64)) -> Result<Vec<f64>, Error> {
     let diagonal = |i, j| if i == j { scale } else { 0.0 };
     let factor = faer::Mat::from_fn(dim, dim, diagonal);
-    FullRank::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], factor.as_ref())
+    FullRank::new(dim).with_link(Link::Exp).at(&vec![mean; dim], factor.as_ref())
 }
 
 /// A family as a pushforward, with its parameters at the start of a fit.
@@ -334,13 +306,6 @@ pub struct Pushed<'a> {
     pub terms: Box<dyn Fn() -> u64 + 'a>,
 }
 
-impl<'a> Pushed<'a> {
-    /// A family without a surrogate.
-    fn alone(family: Arc<dyn Pushforward + 'a>, params: Vec<f64>) -> Self {
-        Self { family, params, terms: Box::new(|| 0) }
-    }
-}
-
 impl AnnealedConfig {
     /// Name of the ansatz, steps and points.
     pub fn title(&self) -> String {
@@ -350,9 +315,6 @@ impl AnnealedConfig {
     }
 
     /// Refuses settings that do not fit together.
-    ///
-    /// # Errors
-    /// If so; the message names them.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |reason: String| Err(Error::invalid(reason).within("annealed"));
         let has_points = !matches!(self.surrogate, Ansatz::Posterior | Ansatz::Nn);
@@ -376,15 +338,14 @@ impl AnnealedConfig {
         surrogate: S,
         rows: usize,
         psi: &[f64],
-        (mean, scale): (f64, f64),
+        place: (f64, f64),
     ) -> Result<Pushed<'a>, Error> {
         let dim = surrogate.sizes().dim;
         let family = Arc::new(self.family(Counted::new(surrogate)));
-        let mut base = match self.full_rank {
-            true => full_rank_at(dim, scale)?,
-            false => MeanField::new(dim).with_link(Link::Exp).at(&vec![0.0; dim], &vec![scale; dim])?,
+        let base = match self.full_rank {
+            true => full_rank_at(dim, place)?,
+            false => MeanField::new(dim).with_link(Link::Exp).at(&vec![place.0; dim], &vec![place.1; dim])?,
         };
-        base[..dim].fill(mean);
         let params = family.at(&base, self.step_size, psi)?;
         let counted = family.clone();
         // Gradients of the surrogate, and products with its second derivatives.
@@ -432,9 +393,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_listing_says_begins_where_it_should() {
-        for (name, settings, _) in FamilyConfig::ALL {
-            let settings = settings.split(", ").collect::<Vec<_>>().join("\n");
+    fn a_family_begins_around_a_point() {
+        for (name, settings) in [
+            ("mean-field", ""),
+            ("full-rank", ""),
+            ("low-rank", "rank = 1"),
+            ("student-t", "freedom = 5.0"),
+            ("affine-flow", "couplings = 4\nwidth = 16"),
+            ("spline-flow", "couplings = 2\nwidth = 16\nfreedom = 5.0"),
+        ] {
             let shape: FamilyConfig = toml::from_str(&format!("kind = {name:?}\n{settings}")).unwrap();
             assert_eq!(shape.kind(), name);
             let mut stream = mcsa_core::Seed::new(1).stream(0, 0);

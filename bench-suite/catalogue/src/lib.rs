@@ -5,8 +5,10 @@
 //! | target | [`target`](Target) | a variant, an arm of `build`, a line of `Target::ALL` |
 //! | method | [`method`](Method) | a variant, an arm of `build`, a line of `Method::ALL`, a line in `look.rs` |
 //! | optimiser | [`OptimizerConfig`] | a variant, an arm of each verb |
-//! | family | [`FamilyConfig`] | a variant, an arm of `build`, a line of `FamilyConfig::ALL` |
+//! | family | [`FamilyConfig`] | a variant, an arm of `build` |
 //! | initial parameters | [`Start`] | a variant, an arm of `draw` |
+//!
+//! An error names what is wrong: a setting, data that are absent, or a target of another kind than a function is for.
 
 mod case;
 mod family;

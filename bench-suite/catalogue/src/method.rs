@@ -41,12 +41,7 @@ pub enum Method {
     Elbo { samples: usize },
     /// As `Elbo`, from a fresh minibatch of the data in every step, and for pushforwards such as annealed paths. Only for metrics
     /// `bound`.
-    Minibatched {
-        /// Draws per step, which share the minibatch.
-        samples: usize,
-        /// Rows of a minibatch.
-        batch: usize,
-    },
+    Minibatched { samples: usize, batch: usize },
     /// Exclusive divergence, with path-derivative gradients.
     Stl { samples: usize },
     /// Self-normalised importance sampling, combined at times with a Hamiltonian chain.
@@ -56,10 +51,7 @@ pub enum Method {
     /// Chi-square divergence, by squared weights divided by the largest.
     ChiviMax { samples: usize },
     /// Expectation propagation: sweeps over the data instead of gradient steps. Only for probit regression.
-    Ep {
-        /// Number of passes over the data.
-        sweeps: usize,
-    },
+    Ep { sweeps: usize },
     /// A path drawn in every step by a particle filter without a retained path. Only for targets with paths.
     Smc { particles: usize },
     /// As `Pmcsa`, with a control variate: a regression on the scores of fresh draws.
@@ -76,7 +68,6 @@ pub enum Method {
     NutsCs {
         /// Number of draws of a row; rows that are drawn several times are listed once.
         points: usize,
-        /// Number of chains, each with its own warm-up.
         chains: usize,
     },
     /// Markov chains of NUTS that conserve an energy estimated from some rows, with second-order Taylor control variates at the
@@ -93,22 +84,13 @@ pub enum Method {
     Inference { entrant: Entrant },
 }
 
-/// Views of one family with one lambda. A method takes the view that it requires.
+/// Views of one family with one lambda, beside its densities at arbitrary points. A method takes the view that it requires.
 #[derive(Clone, Copy)]
 pub struct Views<'a> {
-    /// The family with densities at arbitrary points.
-    pub family: &'a (dyn Family + 'a),
     /// The family with an entropy in closed form, if it has one.
     pub closed: Option<&'a (dyn Reparameterised + 'a)>,
     /// The family as a pushforward of its base distribution.
     pub pushforward: Option<&'a (dyn Pushforward + 'a)>,
-}
-
-impl<'a> Views<'a> {
-    /// Views of a family that has an entropy in closed form.
-    pub fn closed<F: Reparameterised>(family: &'a F) -> Self {
-        Self { family, closed: Some(family), pushforward: None }
-    }
 }
 
 /// Estimator of a method, for any target and any family.
@@ -141,9 +123,6 @@ pub enum KernelConfig {
 
 impl KernelConfig {
     /// The estimator with this number of chains.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
     pub fn build<'a>(&self, chains: usize) -> Result<AnyEstimator<'a>, Error> {
         fn score<'a, K: Kernel<dyn Gradient + 'a> + 'a>(kernel: K, chains: usize) -> AnyEstimator<'a> {
             DynEstimator::new(ChainScore::new(kernel, chains, Average::Chains))
@@ -255,12 +234,9 @@ impl Method {
     }
 
     /// The estimator of the method. With a guard its chains move by guarded proposals.
-    ///
-    /// # Errors
-    /// If a setting is invalid, the family lacks a view that the method requires, or the method takes no guard.
     pub fn build<'a>(
         &self,
-        Views { family: _, closed, pushforward }: Views<'a>,
+        Views { closed, pushforward }: Views<'a>,
         guard: Option<Defence>,
     ) -> Result<AnyEstimator<'a>, Error> {
         if guard.is_some() && !self.fits_any_family() {
@@ -338,12 +314,7 @@ pub enum Entrant {
         laplace: bool,
     },
     /// Score ascent of a flow with parallel chains, from Laplace's approximation, with a rate that falls like `t^(-1/2)`.
-    Flow {
-        family: FamilyConfig,
-        chains: usize,
-        /// Rate of Adam in the first step.
-        rate: f64,
-    },
+    Flow { family: FamilyConfig, chains: usize, rate: f64 },
     /// Exclusive divergence with Adam.
     Elbo {
         family: FamilyConfig,
@@ -367,8 +338,9 @@ pub enum Entrant {
 }
 
 /// Family of running moments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Moment {
     /// Independent Gaussian coordinates.
     MeanField,
@@ -386,25 +358,9 @@ impl Moment {
     /// The families of one part, from the smallest.
     pub const OF_ONE_PART: [Self; 4] = [Self::MeanField, Self::LowRank, Self::FullRank, Self::StudentT];
 
-    /// Name of the method with this family in files, and name of the family in figures.
-    const fn names(self) -> [&'static str; 2] {
-        match self {
-            Self::MeanField => ["moments-mean-field", "mean field"],
-            Self::LowRank => ["moments-low-rank", "low rank"],
-            Self::FullRank => ["moments-full-rank", "Gaussian"],
-            Self::StudentT => ["moments-student-t", "Student t"],
-            Self::Mixture => ["moments-mixture", "mixture of Student t"],
-        }
-    }
-
-    /// Name of the family in figures.
-    pub const fn name(self) -> &'static str {
-        self.names()[1]
-    }
-
     /// Name of the family in files.
     pub fn kind(self) -> &'static str {
-        self.names()[0].trim_start_matches("moments-")
+        self.into()
     }
 }
 
@@ -413,7 +369,11 @@ impl Entrant {
     pub fn kind(&self) -> &'static str {
         let is_flow = |family: &FamilyConfig| !family.is_gaussian();
         match self {
-            Self::Moments { family } => family.names()[0],
+            Self::Moments { family: Moment::MeanField } => "moments-mean-field",
+            Self::Moments { family: Moment::LowRank } => "moments-low-rank",
+            Self::Moments { family: Moment::FullRank } => "moments-full-rank",
+            Self::Moments { family: Moment::StudentT } => "moments-student-t",
+            Self::Moments { family: Moment::Mixture } => "moments-mixture",
             Self::Pmcsa { .. } => "pmcsa-adam",
             Self::Flow { .. } => "pmcsa-flow",
             Self::Elbo { family, .. } if is_flow(family) => "elbo-flow",

@@ -35,7 +35,6 @@ pub type Evaluator =
     Box<dyn Fn(&dyn GaussianFamily, &[f64], Stream) -> Result<Measures, Error> + Send + Sync>;
 
 impl Problem {
-    /// A target with its evaluator.
     pub(super) fn new(
         posterior: Arc<dyn Posterior>,
         evaluator: impl Fn(&dyn GaussianFamily, &[f64], Stream) -> Result<Measures, Error> + Send + Sync + 'static,
@@ -121,7 +120,6 @@ pub struct Reference {
     region: Option<Region>,
 }
 
-/// Membership in the region.
 type Region = Arc<dyn Fn(&[f64]) -> bool + Send + Sync>;
 
 /// Number of draws: gives a standard error of 0.02 if `log p - log q` has standard deviation one.
@@ -191,9 +189,6 @@ fn evidence(target: &dyn Posterior, points: &Mat<f64>, seed: Seed) -> Result<f64
 
 impl Target {
     /// Reference draws of the target with the data split of the replicate; they do not depend on method and family.
-    ///
-    /// # Errors
-    /// If the target can be sampled neither exactly nor by chains.
     pub fn reference(&self, catalogue: &Catalogue, seed: Seed) -> Result<Reference, Error> {
         let draws = seed.named("reference");
         match self {
@@ -221,13 +216,7 @@ impl Target {
             | Self::SubsetLogistic { .. } => {
                 Reference::by_chains(&*self.build(catalogue, seed)?.posterior, draws, None)
             }
-            _ => {
-                let reason = format!(
-                    "there are no reference draws of {}, so no fit of it is measured by them",
-                    self.kind()
-                );
-                Err(Error::invalid(reason))
-            }
+            _ => Err(self.is_no("target with reference draws")),
         }
     }
 }
@@ -254,11 +243,6 @@ pub enum Vector {
 }
 
 impl Vector {
-    /// The vector with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
-
     /// Name in files.
     pub fn name(self) -> &'static str {
         self.into()

@@ -51,19 +51,13 @@ pub struct SparseRows {
 /// the paper states none; both are learned.
 const ERRORS: [f64; 2] = [0.5, 5.0];
 
-/// Most iterations of k-means for the inducing points.
 const PASSES: usize = 100;
 
 impl Target {
     /// The process on rows of the replicate: training rows and held-out rows drawn by `seed`, standardised by the former; inducing
     /// points at the centres of clusters; all lengths of the kernel equal.
-    ///
-    /// # Errors
-    /// If the target is another, a setting is invalid, or data cannot be loaded.
     pub fn sparse_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<SparseRows, Error> {
-        let Self::SparseProcess(config) = self else {
-            return Err(Error::invalid(format!("{} is no sparse process", self.kind())));
-        };
+        let Self::SparseProcess(config) = self else { return Err(self.is_no("sparse process")) };
         let SparseConfig { data, rows, held_out, inducing, length, whitened, seed: stand_in, .. } = config;
         if !(0.0..1.0).contains(&config.warm) {
             return Err(Error::parameter("warm", config.warm, "at least 0 and less than 1"));
@@ -165,13 +159,8 @@ impl SemiConfig {
 
 impl Target {
     /// The regression on rows that are drawn by `seed` and standardised, with an intercept. One further row is held out and not used.
-    ///
-    /// # Errors
-    /// If the target is another, a setting is invalid, or data cannot be loaded.
     pub fn local_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<LocalRobustRegression, Error> {
-        let Self::LocalRegression(config) = self else {
-            return Err(Error::invalid(format!("{} has no local latents", self.kind())));
-        };
+        let Self::LocalRegression(config) = self else { return Err(self.is_no("model with local latents")) };
         let LocalConfig { data, rows, freedom, prior_scale, seed: stand_in, .. } = config;
         let set = whole(catalogue, data, *rows, Seed::new(*stand_in))?;
         let train = match rows.cmp(&set.rows()) {
@@ -190,12 +179,9 @@ impl Target {
 
 impl Target {
     /// Volatility model of the currency, with all parameters 0.
-    ///
-    /// # Errors
-    /// If the target is not such a model, or data cannot be loaded.
     pub fn volatility(&self, catalogue: &Catalogue) -> Result<FxVolatility, Error> {
         let Self::FxVolatility { data, series, first } = self else {
-            return Err(Error::invalid(format!("{} is no volatility of a currency", self.kind())));
+            return Err(self.is_no("volatility of a currency"));
         };
         let levels = catalogue.series(data)?;
         let place = levels.columns.iter().position(|name| name == series);

@@ -35,9 +35,6 @@ impl Target {
     }
 
     /// Logistic regression with a normal prior, and its rows.
-    ///
-    /// # Errors
-    /// If the target is no such regression, a setting is invalid, or data cannot be loaded.
     pub fn logistic_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<LogisticRows, Error> {
         let ([train, test], prior_scale) = match self {
             Self::Logistic { data, standardised, prior_scale } => (
@@ -48,21 +45,13 @@ impl Target {
             Self::SubsetLogistic { prior_scale, .. } => {
                 (self.subset_rows(catalogue, seed)?.map(|rows| rows.with_ones_last()), *prior_scale)
             }
-            _ => {
-                return Err(Error::invalid(format!(
-                    "{} is no logistic regression with a normal prior",
-                    self.kind()
-                )));
-            }
+            _ => return Err(self.is_no("logistic regression with a normal prior")),
         };
         let model = LogisticRegression::new(train.x.as_ref(), &train.y, prior_scale)?;
         Ok(LogisticRows { model, train, test, prior_scale })
     }
 
     /// Training rows and held-out rows of a probit regression; `None` in place of the latter if it is complete.
-    ///
-    /// # Errors
-    /// If the target is not a probit regression, or data cannot be loaded.
     pub fn probit_rows(
         &self,
         catalogue: &Catalogue,
@@ -74,7 +63,7 @@ impl Target {
                 let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
                 Ok((split.train.with_ones_first(), Some(split.test.with_ones_first())))
             }
-            _ => Err(Error::invalid(format!("{} is no probit regression", self.kind()))),
+            _ => Err(self.is_no("probit regression")),
         }
     }
 }
@@ -214,12 +203,9 @@ impl Target {
     /// `replicate` is the seed of the job, from which the subset is drawn if each replicate has its own. Rows without any measurement are
     /// left out. Held-out rows are drawn first: subsets that differ in the ratio alone have the same,
     /// and of two of them the training rows with the rarer label are among those of the other.
-    ///
-    /// # Errors
-    /// If the target is another, a setting is invalid, data cannot be loaded, or there are too few rows with a label.
     pub(super) fn subset_rows(&self, catalogue: &Catalogue, replicate: Seed) -> Result<[Dataset; 2], Error> {
         let Self::SubsetLogistic { data, rows, held_out, ratio, seed, splits, .. } = self else {
-            return Err(Error::invalid(format!("{} is no subset", self.kind())));
+            return Err(self.is_no("subset"));
         };
         self.check_size()?;
         let seed = Seed::new(*seed).named(self.kind());
@@ -253,12 +239,9 @@ pub(super) fn whole(
 
 impl Target {
     /// Training rows and held-out rows of a synthetic logistic regression.
-    ///
-    /// # Errors
-    /// If the target is another, or a setting is invalid.
     pub(super) fn synthetic_rows(&self) -> Result<[Dataset; 2], Error> {
         let Self::SyntheticLogistic { name, rows, held_out, dim, rate, correlation, seed, .. } = self else {
-            return Err(Error::invalid(format!("{} has no synthetic rows", self.kind())));
+            return Err(self.is_no("regression on synthetic rows"));
         };
         let refuse = |name, value, expected| Err(Error::parameter(name, value, expected).within(self.kind()));
         if !name.starts_with("synthetic") {
@@ -332,9 +315,6 @@ pub fn correlated_gaussian(dim: usize, correlation: f64) -> Result<Gaussian, Err
 }
 
 /// Gaussian around 0 with the covariance `I + B B'`, where B has `factors` columns of standard normal numbers.
-///
-/// # Errors
-/// If `dim` is 0.
 pub(super) fn of_factors(dim: usize, factors: usize, stream: &mut Stream) -> Result<Gaussian, Error> {
     let loadings = Mat::from_fn(dim, factors, |_, _| stream.normal());
     let mut covariance = &loadings * loadings.transpose();
@@ -343,12 +323,11 @@ pub(super) fn of_factors(dim: usize, factors: usize, stream: &mut Stream) -> Res
 }
 
 impl Target {
-    /// The target, if it is a mixture.
     pub(super) fn mixture(&self) -> Result<Mixture, Error> {
         match self {
             Self::Moons { per_moon, noise } => Mixture::moons(*per_moon, *noise),
             Self::Modes { dim, distance, share } => Mixture::modes(*dim, *distance, *share),
-            _ => Err(Error::invalid(format!("{} is no mixture", self.kind()))),
+            _ => Err(self.is_no("mixture")),
         }
     }
 }
@@ -372,7 +351,6 @@ pub(super) fn of_weights(means: &[f64]) -> Measures {
     vec![("weights_below_0.1", near / count), ("weights_deviation", moments(means).1)]
 }
 
-/// Mean and standard deviation of all values.
 fn moments(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -507,7 +485,6 @@ mod tests {
         }
     }
 
-    /// Integral of the density by the trapezoidal rule.
     fn mass(density: &[f64]) -> f64 {
         let pairs = PLACES.windows(2).zip(density.windows(2));
         pairs.map(|(x, y)| 0.5 * (x[1] - x[0]) * (y[0] + y[1])).sum()

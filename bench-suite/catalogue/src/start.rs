@@ -5,6 +5,7 @@ use mcsa_families::{GaussianFamily, Rho, Start as Drawn};
 use serde::{Deserialize, Serialize};
 
 /// Initial parameters of a fit. Names refer to the published experiments that use them.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Start {
@@ -15,35 +16,16 @@ pub enum Start {
     /// Means from a standard normal, scales about 1.1: see [`mcsa_families::Start::twice_softplus`].
     TwiceSoftplus,
     /// Means from a standard normal, all rho equal.
-    FixedRho {
-        /// Value of rho.
-        rho: f64,
-    },
+    FixedRho { rho: f64 },
     /// Near mean 0 and rho 0.5.
     Probit,
-    /// Random means, given scale.
-    At {
-        /// Scale of every coordinate.
-        scale: f64,
-        /// The standard deviation of the means.
-        spread: f64,
-    },
+    /// Random means with the standard deviation `spread`, given scale.
+    At { scale: f64, spread: f64 },
     /// Equal means and equal scales, not random.
-    Placed {
-        /// Mean of every coordinate.
-        mean: f64,
-        /// Scale of every coordinate.
-        scale: f64,
-    },
-    /// The end of a warm fit, common to all families: a mean-field Gaussian fitted by ten parallel chains, by Adam at rate 0.01.
-    Warm {
-        /// Initial mean of every coordinate.
-        mean: f64,
-        /// Initial standard deviation of every coordinate.
-        scale: f64,
-        /// Number of steps.
-        steps: u64,
-    },
+    Placed { mean: f64, scale: f64 },
+    /// The end of a warm fit from there, common to all families: a mean-field Gaussian fitted by ten parallel chains, by Adam at rate
+    /// 0.01.
+    Warm { mean: f64, scale: f64, steps: u64 },
 }
 
 impl Start {
@@ -65,9 +47,6 @@ impl Start {
     }
 
     /// Initial parameters lambda, before the steps of a warm fit.
-    ///
-    /// # Errors
-    /// If the family refuses the parameters.
     pub fn draw(&self, family: &dyn GaussianFamily, stream: &mut Stream) -> Result<Vec<f64>, Error> {
         let with = |mean_spread, scale| Drawn { mean_spread, rho: Rho::Scale(scale), factor_spread: 0.1 };
         let start = match *self {

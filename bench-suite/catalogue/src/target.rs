@@ -38,7 +38,6 @@ pub enum Target {
     Banana {
         /// Standard deviation along the ridge.
         width: f64,
-        /// Curvature of the ridge.
         bend: f64,
     },
     /// Neal's funnel.
@@ -51,17 +50,10 @@ pub enum Target {
     Moons {
         /// Gaussians per half circle.
         per_moon: usize,
-        /// Standard deviation of each Gaussian.
         noise: f64,
     },
     /// Mixture of two standard normals at a distance.
-    Modes {
-        dim: usize,
-        /// Distance between the two means.
-        distance: f64,
-        /// Weight of the second component.
-        share: f64,
-    },
+    Modes { dim: usize, distance: f64, share: f64 },
     /// Eight schools, with standardised effects as coordinates.
     EightSchools,
     /// Radon levels in homes, by county.
@@ -73,7 +65,6 @@ pub enum Target {
     FxVolatility {
         /// Data set with the exchange rates.
         data: String,
-        /// Column of the currency.
         series: String,
         first: FirstState,
     },
@@ -87,13 +78,9 @@ pub enum Target {
         /// Label of the target, which begins with `synthetic`.
         name: String,
         rows: usize,
-        /// Number of further rows that are held out.
         held_out: usize,
-        /// The dimension, with the intercept.
         dim: usize,
-        /// Mean probability of the label 1.
         rate: f64,
-        /// Correlation of each pair of features.
         correlation: f64,
         prior_scale: f64,
         seed: u64,
@@ -147,9 +134,6 @@ const FIXED: Seed = Seed::new(2022);
 
 impl Target {
     /// Builds the target. Data are split by `seed`, so that each replicate has its own split, which all methods share.
-    ///
-    /// # Errors
-    /// If a setting is invalid or the data cannot be loaded.
     pub fn build(&self, catalogue: &Catalogue, seed: Seed) -> Result<Problem, Error> {
         self.check_size()?;
         let mut fixed = FIXED.named(self.kind()).stream(0, 0);
@@ -270,6 +254,11 @@ impl Target {
         self.into()
     }
 
+    /// The error that the target is of another kind than a function is for.
+    pub(super) fn is_no(&self, what: &str) -> Error {
+        Error::invalid(format!("{} is no {what}", self.kind()))
+    }
+
     /// Label and all numerical settings: `correlated-gaussian, correlation 0.2, dim 10`.
     pub fn title(&self) -> String {
         match self {
@@ -369,9 +358,6 @@ impl Target {
     }
 
     /// SHA-256 of the data set; `None` if there is none, or if a synthetic stand-in is used.
-    ///
-    /// # Errors
-    /// If the data set is absent and has no stand-in here, or is unknown or unusable.
     pub fn digest(&self, catalogue: &Catalogue) -> Result<Option<String>, DataError> {
         let Some(name) = self.data() else { return Ok(None) };
         match catalogue.digest(name) {

@@ -104,7 +104,7 @@ pub fn claims(
     // Faults of single keys are named with their lines; then claims are completed, and read again.
     toml::from_str::<Section<Row>>(text).map_err(place)?;
     let section: Section<Table> = toml::from_str(text).map_err(place)?;
-    let (mut planned, labels) = (Vec::new(), experiment.labels()?);
+    let (mut planned, labels) = (Vec::new(), experiment.labels());
     for preset in experiment.presets.values().filter(|_| !section.claims.is_empty()) {
         let tasks = experiment.tasks(preset)?.into_iter();
         planned.push(tasks.map(|task| (Settings::of(&task, &labels), task)).collect());

@@ -58,7 +58,7 @@ struct Scene<'c> {
 impl<'c> Scene<'c> {
     fn of(experiment: &'c Experiment, contrast: &'c Contrast) -> Self {
         let found = |preset: &Preset| {
-            let labels = experiment.labels().unwrap();
+            let labels = experiment.labels();
             let all = experiment.tasks(preset).unwrap();
             let is_long = |task: &&Task| task.length() >= contrast.steps;
             let task = |side: &Side| {
@@ -127,7 +127,7 @@ impl<'c> Scene<'c> {
     fn selected(&self, selector: &toml::Table, length: u64) -> Task {
         let presets = self.experiment.presets.values();
         let mut all = presets.flat_map(|preset| self.experiment.tasks(preset).unwrap());
-        let labels = self.experiment.labels().unwrap();
+        let labels = self.experiment.labels();
         let is_it = |task: &Task| Settings::of(task, &labels).admits(selector) && task.length() == length;
         all.find(is_it).unwrap()
     }

@@ -11,7 +11,7 @@ use mcsa_optim::{Adam, Schedule};
 use serde::{Deserialize, Serialize};
 
 use super::path::mean_and_error;
-use super::running::{Iterate, JobRun, Log, StageEnd, StageSpan, Work};
+use super::running::{Iterate, JobRun, Log, StageEnd, StageSpan};
 use super::{JobEnd, Running, Tally, terms};
 use crate::catalog::{
     AnnealedConfig, Ansatz, FamilyConfig, LogisticRows, Method, OptimizerConfig, Pushed, SparseRows, Target,
@@ -39,15 +39,15 @@ impl Fit {
         let counts = || terms(&model, others());
         let lane = || job.seed.named("measure").stream(0, self.steps);
         let measure = |params: &[f64]| measured(&rows, family, params, lane(), draws);
-        let of = |units| self.work_of(units);
-        let run = Bounded::new((self, &of), job, running, &counts)?;
+        let run = JobRun::resume(job, running, Records::default(), &counts)?;
+        let whole = (self, 0);
         match self.method {
             Method::Minibatched { samples, batch } => {
                 let estimator = Minibatched::new(batch, FlowElbo::new(samples));
-                run.finish((&model, family, estimator), params, &measure)
+                run.finish(whole, (&model, family, estimator), params, &measure)
             }
             Method::Elbo { samples } => {
-                run.finish((&model, family, FlowElbo::new(samples)), params, &measure)
+                run.finish(whole, (&model, family, FlowElbo::new(samples)), params, &measure)
             }
             ref other => Err(Error::invalid(format!("{} is not fitted to the bound", other.kind()))),
         }
@@ -129,84 +129,55 @@ impl Log<Records> for &Measure<'_> {
     }
 }
 
-/// A running fit to a bound.
-struct Bounded<'s> {
-    fit: &'s Fit,
-    job: &'s Job,
-    running: &'s Running<'s>,
-    run: JobRun<'s, Records>,
-    /// Steps of the first part.
-    from: u64,
-}
-
-impl<'s> Bounded<'s> {
-    /// The fit of a job from its start, or from its checkpoint. The sum of its evaluations is the metric `terms` of its row.
-    fn new(
-        (fit, of): (&'s Fit, &'s dyn Fn(u64) -> u64),
-        job: &'s Job,
-        running: &'s Running<'s>,
-        counts: &'s dyn Fn() -> Tally,
-    ) -> Result<Self, Error> {
-        let work = Work { units: fit.units(), of, counts };
-        let run = JobRun::resume(job, running, Records::default(), work)?;
-        Ok(Self { fit, job, running, run, from: 0 })
-    }
-
-    /// Parameters at the end of a first part of as many steps; those at its start if there are none. `None` if it was interrupted.
-    ///
-    /// ```text
-    /// Adam, rate 0.01, dropped to a tenth after a half and again after five sixths of the part
-    /// ```
-    ///
-    /// # Errors
-    /// If the part cannot start, or diverges.
+impl JobRun<'_, Records> {
+    /// Parameters at the end of a first part of as many steps by Adam; those at its start if there are none. The rate 0.01 drops to a
+    /// tenth after a half and again after five sixths. `None` if it was interrupted; one that diverges is an error.
     fn first<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         &mut self,
+        before: u64,
         (target, family, estimator): (&P, &F, E),
         steps: u64,
         start: Vec<f64>,
     ) -> Result<Option<Vec<f64>>, Error> {
-        self.from = steps;
         if steps == 0 {
             return Ok(Some(start));
         }
-        if self.run.reached > 0 {
-            return Ok(Some(self.run.records.first.clone()));
+        if self.reached > 0 {
+            return Ok(Some(self.records.first.clone()));
         }
         let rate = Schedule::drops(0.01, 0.1, vec![steps / 2, steps - steps / 6])?;
-        let (optimizer, seed) = (OptimizerConfig::Adam(Adam::new(rate)?), self.job.seed.named("first"));
+        let optimizer = OptimizerConfig::Adam(Adam::new(rate)?);
+        let seed = self.checkpoints.job.seed.named("first");
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let before = self.fit.start.warm_steps();
         let stage = StageSpan { to: steps, before, ..StageSpan::default() };
-        let Some(StageEnd { fit, failure, .. }) = self.run.ascend(&ascent, stage, &(), start)? else {
+        let Some(StageEnd { fit, failure, .. }) = self.ascend(&ascent, stage, &(), start)? else {
             return Ok(None);
         };
         if let Some(failure) = failure {
             return Err(Error::invalid(format!("first part: {failure}")));
         }
-        self.run.records.first = fit.params().to_vec();
+        self.records.first = fit.params().to_vec();
         Ok(Some(fit.params().to_vec()))
     }
 
-    /// Makes the remaining steps from these parameters, and measures their end. `None` if it was interrupted.
-    ///
-    /// # Errors
-    /// If the fit cannot start; one that diverges is a result.
+    /// Makes the steps of a fit after `from` from these parameters, and measures their end; the sum of its evaluations is the metric
+    /// `terms`. `None` if it was interrupted; a fit that diverges is a result.
     fn finish<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
         mut self,
+        (fit, from): (&Fit, u64),
         (target, family, estimator): (&P, &F, E),
         params: Vec<f64>,
         measure: &Measure<'_>,
     ) -> Result<Option<JobEnd>, Error> {
-        let (optimizer, seed) = (self.fit.optimizer.clone(), self.job.seed.named("fit"));
+        let (optimizer, seed) = (fit.optimizer.clone(), self.checkpoints.job.seed.named("fit"));
         let ascent = Ascent { target, family, estimator, optimizer, seed };
-        let (from, to, before) = (self.from, self.fit.steps, self.fit.start.warm_steps());
+        let (to, before) = (fit.steps, fit.start.warm_steps());
         let stage = StageSpan { number: 1, from, to, before, rows: &[to], auxiliary: None };
-        let end = self.run.ascend(&ascent, stage, &measure, params)?;
+        let end = self.ascend(&ascent, stage, &measure, params)?;
         let Some(StageEnd { fit, outcome, failure }) = end else { return Ok(None) };
-        (self.running.last)(fit.params());
-        let ended = Ended { failure, outcome, ..self.run.meter.cost() };
-        Ok(Some((self.run.records.rows, ended)))
+        (self.checkpoints.running.last)(fit.params());
+        let ended = Ended { failure, outcome, ..self.meter.cost() };
+        Ok(Some((self.records.rows, ended)))
     }
 }
 
@@ -225,8 +196,8 @@ impl Fit {
         let model = self.target.local_rows(running.catalogue, job.seed)?;
         let (globals, (mean, scale)) = (model.num_globals(), self.start.place().unwrap_or((0.0, 1.0)));
         let (means, scales) = (vec![mean; globals], vec![scale; globals]);
-        let of = |units| self.work_of(units);
-        let (run, seed) = (Bounded::new((self, &of), job, running, &Tally::new)?, job.seed.named("measure"));
+        let run = JobRun::resume(job, running, Records::default(), &Tally::new)?;
+        let (whole, seed) = ((self, 0), job.seed.named("measure"));
         match (&self.family, &self.method) {
             (FamilyConfig::SemiAnnealed(config), &Method::Minibatched { samples, batch }) => {
                 let family = config.family(model.clone());
@@ -241,7 +212,7 @@ impl Fit {
                     values.extend(of_steps(&part, params));
                     Ok(values)
                 };
-                run.finish((&model, &family, estimator), params, &measure)
+                run.finish(whole, (&model, &family, estimator), params, &measure)
             }
             (
                 FamilyConfig::MeanField { .. },
@@ -259,7 +230,7 @@ impl Fit {
                         Ok(Draws::pushed(&target, &family, params, seed.stream(lane, 0), count)?.log_ratios())
                     })
                 };
-                run.finish((&target, &family, FlowElbo::new(*samples)), params, &measure)
+                run.finish(whole, (&target, &family, FlowElbo::new(*samples)), params, &measure)
             }
             (family, method) => {
                 Err(Error::invalid(format!("{} in {} has no local points", method.kind(), family.kind())))
@@ -315,19 +286,20 @@ impl Fit {
         };
         let bound = || Minibatched::new(*batch, FlowElbo::new(*samples));
         let (process, dim) = (&rows.process, rows.process.num_inducing());
-        let (mean, scale) = self.start.place().unwrap_or((0.0, 1.0));
         let gaussian = Drawn(FullRank::new(dim).with_link(Link::Exp));
         let plain = WithTheta::after(gaussian, rows.theta.len());
-        let mut start = full_rank_at(dim, scale)?;
-        start[..dim].fill(mean);
+        let mut start = full_rank_at(dim, self.start.place().unwrap_or((0.0, 1.0)))?;
         start.extend_from_slice(&rows.theta);
-        let of = |units| self.work_of(units);
-        let mut run = Bounded::new((self, &of), job, running, &Tally::new)?;
+        let mut run = JobRun::resume(job, running, Records::default(), &Tally::new)?;
         let first_steps = (settings.warm * self.steps as f64) as u64;
-        let found = run.first((process, &plain, bound()), first_steps, start)?;
+        let found = run.first(self.start.warm_steps(), (process, &plain, bound()), first_steps, start)?;
         let Some(params) = found else { return Ok(None) };
+        let rest = (self, first_steps);
         let (base, theta) = (plain.lambda(&params), &params[plain.theta()]);
-        let measured = Measured { rows: &rows, draws, seed: job.seed.named("measure") };
+        let by = (&rows, draws, job.seed.named("measure"));
+        let measured = |family: &dyn Pushforward, lambda: &[f64], theta: &[f64]| {
+            measured_sparse(by, family, lambda, theta)
+        };
         let surrogate = match &self.family {
             FamilyConfig::Annealed(config) => {
                 Some((config, surrogate(config, process, job.seed.named("surrogate"))?))
@@ -347,25 +319,25 @@ impl Fit {
         if settings.joint {
             let Some((config, surrogate)) = surrogate else {
                 let measure =
-                    |params: &[f64]| measured.of(&gaussian, plain.lambda(params), &params[plain.theta()]);
-                return run.finish((process, &plain, bound()), params.clone(), &measure);
+                    |params: &[f64]| measured(&gaussian, plain.lambda(params), &params[plain.theta()]);
+                return run.finish(rest, (process, &plain, bound()), params.clone(), &measure);
             };
             let psi = surrogate.initial(theta);
             let annealed = config.family(surrogate);
             let params = start(config, annealed.at(base, config.step_size, &psi)?);
             let family = WithTheta::within(annealed, params.len() - psi.len(), theta.len())?;
-            let measure = |params: &[f64]| measured.of(family.family(), params, &params[family.theta()]);
-            return run.finish((process, &family, bound()), params, &measure);
+            let measure = |params: &[f64]| measured(family.family(), params, &params[family.theta()]);
+            return run.finish(rest, (process, &family, bound()), params, &measure);
         }
         let Some((config, surrogate)) = surrogate else {
-            let measure = |params: &[f64]| measured.of(&gaussian, params, theta);
-            return run.finish((&posterior, &gaussian, bound()), base.to_vec(), &measure);
+            let measure = |params: &[f64]| measured(&gaussian, params, theta);
+            return run.finish(rest, (&posterior, &gaussian, bound()), base.to_vec(), &measure);
         };
         let psi = surrogate.clone().at(theta)?.initial(theta);
         let family = config.family(surrogate.at(theta)?);
-        let measure = |params: &[f64]| measured.of(&family, params, theta);
+        let measure = |params: &[f64]| measured(&family, params, theta);
         let params = start(config, family.at(base, config.step_size, &psi)?);
-        run.finish((&posterior, &family, bound()), params, &measure)
+        run.finish(rest, (&posterior, &family, bound()), params, &measure)
     }
 }
 
@@ -415,54 +387,42 @@ fn surrogate(
     }
 }
 
-/// Draws behind the mean error of the quadrature.
 const QUADRATURE: usize = 16;
 
-/// Measurement of the end of a fit.
-struct Measured<'r> {
-    rows: &'r SparseRows,
-    draws: usize,
-    seed: Seed,
-}
-
-impl Measured<'_> {
-    /// Bound on all training rows, and predictions of the held-out rows.
-    fn of<F: Pushforward>(
-        &self,
-        family: &F,
-        lambda: &[f64],
-        theta: &[f64],
-    ) -> Result<Vec<(&'static str, f64)>, Error> {
-        let &Self { rows, draws, seed } = self;
-        let (all, memory) = prepared(&rows.process, theta)?;
-        let posterior = rows.process.posterior(theta, &all, &memory);
-        let draws = Draws::pushed(&posterior, family, lambda, seed.stream(0, 0), draws)?;
-        let quadrature = (0..QUADRATURE.min(draws.len()))
-            .map(|s| posterior.quadrature_error(draws.points.as_ref().column(s)))
-            .sum::<f64>()
-            / QUADRATURE.min(draws.len()) as f64;
-        let (held_out, memory) = prepared(&rows.test, theta)?;
-        let mut log_p = vec![0.0; held_out.len()];
-        let points = draws.points.get(.., ..PREDICTED.min(draws.len()));
-        rows.test.posterior(theta, &held_out, &memory).log_predictive_into(points, &mut log_p);
-        let mean = |of: &dyn Fn(f64) -> f64| log_p.iter().map(|p| of(*p)).sum::<f64>() / log_p.len() as f64;
-        let mut values = of_draws(&draws, family, lambda);
-        values.push(("quadrature_error", quadrature));
-        match rows.scaling {
-            // A label is predicted if its probability is above one half.
-            None => values.extend([
-                ("lpd", mean(&|log_p| log_p)),
-                ("accuracy", mean(&|log_p| f64::from(u8::from(log_p > -std::f64::consts::LN_2)))),
-            ]),
-            Some(scaling) => values.extend([
-                ("lpd", mean(&|log_p| log_p - scaling.log_deviation())),
-                ("freedom", 2.0 + theta[rows.process.first_inducing() - 1].exp()),
-            ]),
-        }
-        Ok(values)
+/// Bound on all training rows, and predictions of the held-out rows.
+fn measured_sparse(
+    (rows, draws, seed): (&SparseRows, usize, Seed),
+    family: &dyn Pushforward,
+    lambda: &[f64],
+    theta: &[f64],
+) -> Result<Vec<(&'static str, f64)>, Error> {
+    let (all, memory) = prepared(&rows.process, theta)?;
+    let posterior = rows.process.posterior(theta, &all, &memory);
+    let draws = Draws::pushed(&posterior, family, lambda, seed.stream(0, 0), draws)?;
+    let quadrature = (0..QUADRATURE.min(draws.len()))
+        .map(|s| posterior.quadrature_error(draws.points.as_ref().column(s)))
+        .sum::<f64>()
+        / QUADRATURE.min(draws.len()) as f64;
+    let (held_out, memory) = prepared(&rows.test, theta)?;
+    let mut log_p = vec![0.0; held_out.len()];
+    let points = draws.points.get(.., ..PREDICTED.min(draws.len()));
+    rows.test.posterior(theta, &held_out, &memory).log_predictive_into(points, &mut log_p);
+    let mean = |of: &dyn Fn(f64) -> f64| log_p.iter().map(|p| of(*p)).sum::<f64>() / log_p.len() as f64;
+    let mut values = of_draws(&draws, family, lambda);
+    values.push(("quadrature_error", quadrature));
+    match rows.scaling {
+        // A label is predicted if its probability is above one half.
+        None => values.extend([
+            ("lpd", mean(&|log_p| log_p)),
+            ("accuracy", mean(&|log_p| f64::from(u8::from(log_p > -std::f64::consts::LN_2)))),
+        ]),
+        Some(scaling) => values.extend([
+            ("lpd", mean(&|log_p| log_p - scaling.log_deviation())),
+            ("freedom", 2.0 + theta[rows.process.first_inducing() - 1].exp()),
+        ]),
     }
+    Ok(values)
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use mcsa_optim::deterministic::Lbfgs;
 use serde::{Deserialize, Serialize};
 
 use super::bound::PREDICTING;
-use super::running::{JobRun, Work};
+use super::running::JobRun;
 use super::{JobEnd, Running, terms};
 use crate::catalog::{LogisticRows, Method};
 use crate::store::Row;
@@ -28,9 +28,7 @@ const AROUND: f64 = 0.1;
 /// Contents of a checkpoint: chains that are complete.
 #[derive(Default, Serialize, Deserialize)]
 struct Drawn {
-    /// Kept draws of each chain, draw by draw.
     chains: Vec<Vec<f64>>,
-    /// Divergent trajectories of all chains.
     divergences: u64,
 }
 
@@ -38,9 +36,8 @@ impl Chains {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let rows = self.target.logistic_rows(running.catalogue, job.seed)?;
         let model = &Counted::new(&rows.model);
-        let (of, counts) = (|chains| chains * self.work_of_chain(), || terms(model, 0));
-        let work = Work { units: self.count(), of: &of, counts: &counts };
-        let mut run = JobRun::resume(job, running, Drawn::default(), work)?;
+        let counts = || terms(model, 0);
+        let mut run = JobRun::resume(job, running, Drawn::default(), &counts)?;
         let is_over = match self.method {
             Method::NutsCs { points, .. } => {
                 let mut stream = job.seed.named("coreset").stream(0, 0);
@@ -133,14 +130,14 @@ fn measures(chains: &[Vec<f64>], rows: &LogisticRows) -> Vec<(&'static str, f64)
 mod tests {
     use super::*;
     use crate::catalog::Target;
-    use crate::store::{CODE, Outcome, Store};
+    use crate::store::{Ended, Store};
     use crate::task::Task;
     use mcsa_data::Catalogue;
 
     const TARGET: &str = "kind = 'synthetic-logistic'\nname = 'synthetic-few'\nrows = 60\nheld_out = 40\ndim = 2\nrate = 0.3\ncorrelation = 0.5\n\
                           prior_scale = 1.0\nseed = 1";
 
-    fn outcome(target: &str, method: &str) -> Outcome {
+    fn end(target: &str, method: &str) -> (Row, Ended) {
         let (target, method) = (toml::from_str(target).unwrap(), toml::from_str(method).unwrap());
         let task = Task::Chains(Chains { target, method, draws: 1_000 });
         let job = Job {
@@ -152,8 +149,8 @@ mod tests {
             seed: Seed::new(1),
         };
         let store = Store::new(std::env::temp_dir().join(format!("mcsa-chains-{}", std::process::id())));
-        let (rows, ended) = job.rows(&Running::new(&store, &Catalogue::new(None))).unwrap().unwrap();
-        Outcome { job, rows, ended, unit: None, code: CODE.to_owned(), date: None }
+        let (mut rows, ended) = job.rows(&Running::new(&store, &Catalogue::new(None))).unwrap().unwrap();
+        (rows.remove(0), ended)
     }
 
     /// Log predictive density of the held-out labels under the posterior, by the trapezoidal rule.
@@ -180,17 +177,17 @@ mod tests {
     /// deviation of 0.0006: the border is eight of them.
     #[test]
     fn draws_predict_as_their_target_does() {
-        let (few, exact) = (outcome(TARGET, "kind = 'nuts-cs'\npoints = 6\nchains = 4"), exact());
+        let (few, exact) = (end(TARGET, "kind = 'nuts-cs'\npoints = 6\nchains = 4"), exact());
         let kind = "kind = 'hmcecs'\nrows = 30\nblocks = 5\nchains = 4";
-        let all = outcome(TARGET, kind);
-        let twin = outcome(&TARGET.replace("prior_scale = 1.0", "prior_scale = 0.1"), kind);
-        let value = |outcome: &Outcome, name: &str| outcome.rows[0].values[name];
-        let off = |outcome: &Outcome| (value(outcome, "lpd") - exact).abs();
+        let all = end(TARGET, kind);
+        let twin = end(&TARGET.replace("prior_scale = 1.0", "prior_scale = 0.1"), kind);
+        let value = |end: &(Row, Ended), name: &str| end.0.values[name];
+        let off = |end: &(Row, Ended)| (value(end, "lpd") - exact).abs();
         assert!(off(&all) < 0.005 && off(&twin) > 0.02, "{} {} {exact}", off(&all), off(&twin));
-        for outcome in [&few, &all] {
-            assert!(value(outcome, "r_hat") < 1.02 && value(outcome, "bulk_ess") > 400.0, "{outcome:?}");
-            assert!((0.0..=1.0).contains(&value(outcome, "accuracy")));
-            assert_eq!(value(outcome, "terms"), outcome.ended.counts["terms"] as f64);
+        for end in [&few, &all] {
+            assert!(value(end, "r_hat") < 1.02 && value(end, "bulk_ess") > 400.0, "{end:?}");
+            assert!((0.0..=1.0).contains(&value(end, "accuracy")));
+            assert_eq!(value(end, "terms"), end.1.counts["terms"] as f64);
         }
         // A trajectory has at least one leapfrog step; a gradient of HMCECS has three terms for each row.
         assert!(

@@ -12,8 +12,8 @@ use mcsa_optim::Adam;
 use mcsa_optim::deterministic::{ExpectationPropagation, Propagated};
 use serde::{Deserialize, Serialize};
 
-use super::running::{Checkpoint, Iterate, JobRun, Log, StageEnd, StageSpan, Work};
-use super::{JobEnd, Running, now, totals};
+use super::running::{Checkpoint, Iterate, JobRun, Log, StageEnd, StageSpan};
+use super::{JobEnd, Running, Sums, now, totals};
 use crate::catalog::{
     Method, OptimizerConfig, Posterior, Problem, Reference, Start, Target, Views, of_labels,
 };
@@ -30,7 +30,6 @@ const HEALTH_DRAWS: usize = 1_000;
 /// Most draws in a piece of a health.
 const MOST_DRAWS: u64 = 1_000;
 
-/// Number of chains of a warm fit.
 const WARM_CHAINS: usize = 10;
 
 impl Fit {
@@ -39,7 +38,7 @@ impl Fit {
         match (self.metrics, &self.method, &self.target) {
             (_, &Method::Ep { sweeps }, _) => {
                 let done = propagate(self, sweeps, job, running)?;
-                (running.progress)(self.work_of(self.units()));
+                (running.progress)(job.task.work());
                 Ok(Some(done))
             }
             (Metrics::Filters { particles, filters }, ..) => self.run_path(particles, filters, job, running),
@@ -71,8 +70,7 @@ impl Fit {
         let counts = || totals(target.counts(), &[family.counts(), pushforward.counts(), plain()]);
         let records =
             Records { average: (self.averaged > 0).then(|| Average::new(dim)), ..Records::default() };
-        let work = Work { units: self.units(), of: &|units| self.work_of(units), counts: &counts };
-        let mut run = JobRun::resume(job, running, records, work)?;
+        let mut run = JobRun::resume(job, running, records, &counts)?;
         let reached = run.reached;
         let start = match (self.start, &gaussian) {
             (Start::Warm { .. }, _) => match self.warm(&target, &mut run, job)? {
@@ -109,7 +107,6 @@ impl Fit {
             }
         }
         let views = Views {
-            family: &family,
             closed: closed.as_ref().map(|family| family as &dyn Reparameterised),
             pushforward: Some(&pushforward),
         };
@@ -132,7 +129,7 @@ impl Fit {
                 (&tempered, Some(Defence::new(stage.defence, tail.clone())?))
             };
             let (estimator, optimizer) = (self.method.build(views, guard)?, self.optimizer.clone());
-            let ascent = Ascent { target, family: views.family, estimator, optimizer, seed };
+            let ascent = Ascent { target, family: &family as &dyn Family, estimator, optimizer, seed };
             let Some(end) = run.ascend(&ascent, stage, &log, params)? else { return Ok(None) };
             if closed.is_some() {
                 let draws = (job.experiment != SINGLE).then_some(HEALTH_DRAWS);
@@ -233,14 +230,12 @@ const DRAWS: usize = 2_000;
 /// Draws from q stored at the end of a fit in two dimensions, for figures.
 const SEEN: usize = 400;
 
-/// Measurement of a fit.
 struct Recorder<'s> {
     fit: &'s Fit,
     seed: Seed,
     measured: Measured<'s>,
 }
 
-/// Records of a fit.
 #[derive(Default, Serialize, Deserialize)]
 struct Records {
     rows: Vec<Row>,
@@ -254,7 +249,6 @@ struct Records {
     judged: Vec<f64>,
 }
 
-/// Evaluators of rows.
 enum Measured<'s> {
     /// The evaluator of the target, and the Gaussian family.
     Target(&'s Problem, &'s dyn GaussianFamily),
@@ -279,7 +273,8 @@ impl Log<Records> for Recorder<'_> {
                 let mut row = Row::new(step, at.kernel.iter().copied());
                 let average = records.average.as_ref().filter(|_| is_last);
                 let averaged = average.map(|average| average.params(*family)).transpose()?;
-                row.vectors.extend(average.into_iter().flat_map(|of| vectors(&of.mean, &of.variance)));
+                row.vectors
+                    .extend(average.into_iter().flat_map(|of| vectors(&of.means.mean, &of.variances.mean)));
                 let params = averaged.as_deref().unwrap_or(at.params);
                 let stream = self.seed.named("measure").stream(0, step);
                 row.values.extend((problem.evaluator)(*family, params, stream)?);
@@ -358,35 +353,25 @@ impl Recorder<'_> {
 /// MSC predicts with this average (MSC, Tab. 1).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Average {
-    count: u64,
-    #[serde(with = "bits::vector")]
-    mean: Vec<f64>,
-    #[serde(with = "bits::vector")]
-    variance: Vec<f64>,
+    means: Sums,
+    variances: Sums,
 }
 
 impl Average {
     fn new(dim: usize) -> Self {
-        Self { count: 0, mean: vec![0.0; dim], variance: vec![0.0; dim] }
+        Self { means: Sums::new(dim), variances: Sums::new(dim) }
     }
 
-    /// Adds one iterate.
     fn add(&mut self, family: &dyn GaussianFamily, params: &[f64]) -> Result<(), Error> {
-        self.count += 1;
-        let towards = |average: &mut Vec<f64>, values: &[f64]| {
-            for (average, value) in average.iter_mut().zip(values) {
-                *average += (value - *average) / self.count as f64;
-            }
-        };
-        towards(&mut self.mean, family.mean(params));
-        towards(&mut self.variance, &family.variances(params)?);
+        self.means.add(family.mean(params));
+        self.variances.add(&family.variances(params)?);
         Ok(())
     }
 
     /// Parameters with these moments; in a family that is not mean field, those without correlation.
     fn params(&self, family: &dyn GaussianFamily) -> Result<Vec<f64>, Error> {
-        let scales: Vec<f64> = self.variance.iter().map(|variance| variance.sqrt()).collect();
-        params(family, &self.mean, &scales)
+        let scales: Vec<f64> = self.variances.mean.iter().map(|variance| variance.sqrt()).collect();
+        params(family, &self.means.mean, &scales)
     }
 }
 
@@ -527,7 +512,7 @@ mod tests {
         average.add(&family, &[2.0, 3.0_f64.ln()]).unwrap();
         let params = average.params(&family).unwrap();
         assert!((params[0] - 1.5).abs() < 1e-15 && (params[1] - 0.5 * 5.0_f64.ln()).abs() < 1e-15);
-        let [means, log_scales] = vectors(&average.mean, &average.variance);
+        let [means, log_scales] = vectors(&average.means.mean, &average.variances.mean);
         assert_eq!(means, (Vector::Means, vec![params[0]]));
         assert!((log_scales.1[0] - params[1]).abs() < 1e-15);
     }

@@ -1,10 +1,10 @@
 //! Variances and biases of estimators at fixed lambda.
 
-use mcsa_core::{Address, Counted, Error, Estimator, Gradient, Stream, bits, same_length};
+use mcsa_core::{Address, Counted, Error, Estimator, Family, Gradient, Stream, bits, same_length};
 use mcsa_families::MeanField;
 use serde::{Deserialize, Serialize};
 
-use super::running::{JobRun, Work};
+use super::running::JobRun;
 use super::{JobEnd, Running, totals};
 use crate::catalog::Views;
 use crate::store::Row;
@@ -16,28 +16,27 @@ impl Variance {
         let dim = problem.posterior.dim();
         let target = Counted::new(&*problem.posterior);
         let built = MeanField::new(dim);
-        let family = Counted::new(&built);
+        let counted = Counted::new(&built);
         // Parameters at which the family equals the target.
         let at_target = built.at(&vec![0.0; dim], &vec![1.0; dim])?;
         let params = built.at(&vec![self.gap; dim], &vec![self.scale; dim])?;
-        let (views, plain): (_, &dyn Gradient) = (Views::closed(&family), &target);
+        let (family, plain): (&dyn Family, &dyn Gradient) = (&counted, &target);
+        let views = Views { closed: Some(&counted), pushforward: None };
         let estimator = self.method.build(views, None)?;
-        let counts = || totals(target.counts(), &[family.counts()]);
-        let of = |transitions| transitions * self.method.effort();
-        let work = Work { units: self.transitions, of: &of, counts: &counts };
-        let mut run = JobRun::resume(job, running, Sums::new(params.len()), work)?;
+        let counts = || totals(target.counts(), &[counted.counts()]);
+        let mut run = JobRun::resume(job, running, Sums::new(params.len()), &counts)?;
         run.records.check(params.len()).map_err(|error| run.checkpoints.named(error))?;
         let mut lanes = job.seed.named("states").streams(estimator.lanes(), 0);
         let mut drawn = job.seed.named("transitions").streams(estimator.lanes(), 0);
         let mut direction = vec![0.0; params.len()];
-        let mut work = vec![0.0; estimator.work_len(plain, views.family)];
+        let mut work = vec![0.0; estimator.work_len(plain, family)];
         let is_over = run.make(run.records.count, |_, sums, number| {
             // Equal addresses give equal states: chains drawn from the target itself, by the `q` that equals it.
             lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, 0)));
             drawn.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, number + 1)));
-            let mut state = estimator.init(plain, views.family, &at_target, &mut lanes)?;
+            let mut state = estimator.init(plain, family, &at_target, &mut lanes)?;
             let (lanes, out, work) = (&mut drawn, &mut direction, &mut work);
-            estimator.ascent_direction(plain, views.family, &params, &mut state, lanes, out, work)?;
+            estimator.ascent_direction(plain, family, &params, &mut state, lanes, out, work)?;
             sums.add(&direction);
             Ok(())
         })?;
@@ -53,19 +52,19 @@ impl Scatter {
         let problem = self.target.build(running.catalogue, job.seed)?;
         let target = Counted::new(&*problem.posterior);
         let built = MeanField::new(self.setting.dim);
-        let family = Counted::new(&built);
-        let (views, plain): (_, &dyn Gradient) = (Views::closed(&family), &target);
+        let counted = Counted::new(&built);
+        let (family, plain): (&dyn Family, &dyn Gradient) = (&counted, &target);
+        let views = Views { closed: Some(&counted), pushforward: None };
         let estimator = self.method.build(views, None)?;
-        let Self { setting, lambdas, .. } = self;
+        let setting = &self.setting;
         // Rows of completed parameters, and the sums over chains at the current one.
-        let counts = || totals(target.counts(), &[family.counts()]);
-        let of = |chains| chains * self.work_of_chain();
-        let work = Work { units: lambdas * setting.chains, of: &of, counts: &counts };
-        let mut run = JobRun::resume(job, running, (Vec::<Row>::new(), Sums::new(setting.dim)), work)?;
+        let counts = || totals(target.counts(), &[counted.counts()]);
+        let start = (Vec::<Row>::new(), Sums::new(setting.dim));
+        let mut run = JobRun::resume(job, running, start, &counts)?;
         let (rows, sums) = &run.records;
         sums.check(setting.dim).map_err(|error| run.checkpoints.named(error))?;
         let mut direction = vec![0.0; 2 * setting.dim];
-        let mut work = vec![0.0; estimator.work_len(plain, views.family)];
+        let mut work = vec![0.0; estimator.work_len(plain, family)];
         let made = rows.len() as u64 * setting.chains + sums.count;
         let is_over = run.make(made, |_, (rows, sums), number| {
             let (lambda, chain) = (number / setting.chains + 1, number % setting.chains);
@@ -76,11 +75,11 @@ impl Scatter {
             let centre: Vec<f64> = (0..setting.dim).map(|_| around.normal()).collect();
             let start = built.at(&centre, &vec![setting.start; setting.dim])?;
             let mut lanes = seed.streams(estimator.lanes(), 0);
-            let mut state = estimator.init(plain, views.family, &start, &mut lanes)?;
+            let mut state = estimator.init(plain, family, &start, &mut lanes)?;
             for step in 1..=setting.length {
                 lanes.iter_mut().zip(0..).for_each(|(lane, k)| lane.go_to(Address::of(k, step)));
                 let (lanes, out, work) = (&mut lanes, &mut direction, &mut work);
-                estimator.ascent_direction(plain, views.family, &params, &mut state, lanes, out, work)?;
+                estimator.ascent_direction(plain, family, &params, &mut state, lanes, out, work)?;
             }
             sums.add(&direction[..setting.dim]);
             if sums.count == setting.chains {
@@ -97,7 +96,6 @@ impl Scatter {
     }
 }
 
-/// Draws a mean of `q`.
 fn mean_of(setting: &Setting, stream: &mut Stream) -> Vec<f64> {
     let square: f64 = (0..setting.freedom).map(|_| stream.normal().powi(2)).sum();
     let scale = setting.spread / (square / setting.freedom as f64).sqrt();
@@ -125,16 +123,16 @@ fn spread(sums: &Sums, expected: &[f64]) -> [(&'static str, f64); 4] {
 /// mean_n = mean_{n-1} + (g - mean_{n-1}) / n,     square_n = square_{n-1} + (g - mean_{n-1}) (g - mean_n)
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Sums {
-    count: u64,
+pub(crate) struct Sums {
+    pub(crate) count: u64,
     #[serde(with = "bits::vector")]
-    mean: Vec<f64>,
+    pub(crate) mean: Vec<f64>,
     #[serde(with = "bits::vector")]
-    square: Vec<f64>,
+    pub(crate) square: Vec<f64>,
 }
 
 impl Sums {
-    fn new(len: usize) -> Self {
+    pub(crate) fn new(len: usize) -> Self {
         Self { count: 0, mean: vec![0.0; len], square: vec![0.0; len] }
     }
 
@@ -144,9 +142,9 @@ impl Sums {
         same_length("squares of directions", len, self.square.len())
     }
 
-    fn add(&mut self, direction: &[f64]) {
+    pub(crate) fn add(&mut self, values: &[f64]) {
         self.count += 1;
-        for ((g, mean), square) in direction.iter().zip(&mut self.mean).zip(&mut self.square) {
+        for ((g, mean), square) in values.iter().zip(&mut self.mean).zip(&mut self.square) {
             let off = g - *mean;
             *mean += off / self.count as f64;
             *square += off * (g - *mean);

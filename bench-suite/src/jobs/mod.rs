@@ -9,6 +9,7 @@ mod path;
 mod running;
 
 pub(crate) use fit::SINGLE;
+pub(crate) use fixed::Sums;
 pub use running::{Due, Place, Running};
 
 use std::collections::BTreeMap;

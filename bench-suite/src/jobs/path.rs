@@ -1,6 +1,5 @@
 //! Fits of families of paths, with the parameters theta of the model learned beside lambda.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -14,7 +13,7 @@ use mcsa_particles::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::running::{JobRun, StageEnd, StageSpan, Work};
+use super::running::{JobRun, StageEnd, StageSpan};
 use super::{JobEnd, Running};
 use crate::catalog::Method;
 use crate::store::{Ended, Row};
@@ -50,15 +49,12 @@ impl Fit {
     ) -> Result<Option<JobEnd>, Error> {
         // All methods share one seed; each currency has its own.
         let seed = job.seed.named(self.target.label());
-        let target = &Counting {
-            inner: self.target.volatility(running.catalogue)?,
-            counters: Arc::new(Counters::default()),
-        };
+        let inner = self.target.volatility(running.catalogue)?;
+        let target = &Counting { inner, counters: Counters::default() };
         let names = ["p_evaluations", "p_transitions", "q_steps"].map(str::to_owned);
         let counts = || names.iter().cloned().zip(target.counters.iter().map(|n| n.load(Relaxed))).collect();
         let lambdas = 2 * target.inner.num_states();
-        let work = Work { units: self.units(), of: &|units| self.work_of(units), counts: &counts };
-        let mut run = JobRun::resume(job, running, Filters::default(), work)?;
+        let mut run = JobRun::resume(job, running, Filters::default(), &counts)?;
         if run.records.end.is_none() {
             let (estimator, optimizer) = (JointPaths { climb }, self.optimizer.clone());
             let ascent = Ascent { target, family: &Twisted, estimator, optimizer, seed: seed.named("fit") };
@@ -108,7 +104,6 @@ struct Filters {
     found: Vec<f64>,
 }
 
-/// End of the steps of a fit.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct End {
     #[serde(with = "bits::vector")]
@@ -129,7 +124,7 @@ pub(super) fn mean_and_error(found: &[f64]) -> (f64, f64) {
 /// `log Z-hat` of one filter at the end of a fit by `method`: by a bootstrap filter, common to all methods, or a published one.
 fn filtered(
     (smc, method): (Smc, &Method),
-    target: &Counting<FxVolatility>,
+    target: &Counting,
     (lambda, theta): (&[f64], &[f64]),
     seed: Seed,
     (is_own, lane): (bool, u64),
@@ -159,82 +154,77 @@ fn start(lambdas: usize, seed: Seed) -> Vec<f64> {
     (0..lambdas + 4).map(|k| centre(k) + 0.1 * stream.normal()).collect()
 }
 
-/// [`FxVolatility`], or its states at one theta, with counters of evaluated states.
-#[derive(Debug, Clone)]
-struct Counting<T> {
-    inner: T,
-    counters: Arc<Counters>,
+/// [`FxVolatility`] with counters of evaluated states.
+#[derive(Debug)]
+struct Counting {
+    inner: FxVolatility,
+    counters: Counters,
 }
 
 /// Counters of observation densities, of transition densities, and of transition means, with relaxed memory order, because no other
 /// operation depends on them.
 type Counters = [AtomicU64; 3];
 
-impl<T> Counting<T> {
-    fn add(&self, counter: usize, count: usize) {
-        self.counters[counter].fetch_add(count as u64, Relaxed);
-    }
+/// The states at one theta.
+#[derive(Debug)]
+struct CountedStates<'a>(FxStates<'a>, &'a Counters);
 
-    /// Another target with the same counters.
-    fn with<U>(&self, inner: U) -> Counting<U> {
-        Counting { inner, counters: self.counters.clone() }
+impl CountedStates<'_> {
+    fn add(&self, counter: usize, count: usize) {
+        self.1[counter].fetch_add(count as u64, Relaxed);
     }
 }
 
-impl LogDensity for Counting<FxStates<'_>> {
+impl LogDensity for CountedStates<'_> {
     fn dim(&self) -> usize {
-        self.inner.dim()
+        self.0.dim()
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        self.inner.log_density(z, work)
+        self.0.log_density(z, work)
     }
 }
 
-impl StateSpace for Counting<FxStates<'_>> {
+impl StateSpace for CountedStates<'_> {
     fn num_states(&self) -> usize {
-        self.inner.num_states()
+        self.0.num_states()
     }
 
     fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
-        self.inner.draw_states_into(t, previous, stream, z);
+        self.0.draw_states_into(t, previous, stream, z);
     }
 
     fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]) {
         self.add(1, out.len());
-        self.inner.log_transitions(t, previous, z, out);
+        self.0.log_transitions(t, previous, z, out);
     }
 
     fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]) {
         self.add(0, out.len());
-        self.inner.log_observations(t, z, out);
+        self.0.log_observations(t, z, out);
     }
 }
 
-impl GaussianDynamics for Counting<FxStates<'_>> {
+impl GaussianDynamics for CountedStates<'_> {
     fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64 {
         self.add(2, means.len());
-        self.inner.means_into(t, previous, means)
+        self.0.means_into(t, previous, means)
     }
 }
 
-impl Learnable for Counting<FxVolatility> {
-    type At<'a> = Counting<FxStates<'a>>;
+impl Learnable for Counting {
+    type At<'a> = CountedStates<'a>;
 
     fn num_thetas(&self) -> usize {
         self.inner.num_thetas()
     }
 
-    fn check_theta(&self, theta: &[f64]) -> Result<(), Error> {
-        self.inner.check_theta(theta)
+    fn at<'a>(&'a self, theta: &'a [f64]) -> CountedStates<'a> {
+        CountedStates(self.inner.at(theta), &self.counters)
     }
 
-    fn at<'a>(&'a self, theta: &'a [f64]) -> Counting<FxStates<'a>> {
-        self.with(self.inner.at(theta))
-    }
-
-    fn anywhere(&self) -> Counting<FxStates<'_>> {
-        self.with(self.inner.anywhere())
+    fn anywhere(&self) -> CountedStates<'_> {
+        CountedStates(self.inner.anywhere(), &self.counters)
     }
 
     fn add_theta_gradients(

@@ -67,35 +67,19 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Units of progress of a job, such as steps, chains or whole fits, and its evaluations.
-#[derive(Clone, Copy)]
-pub(super) struct Work<'s> {
-    /// Number of units.
-    pub(super) units: u64,
-    /// Work of the first units.
-    pub(super) of: &'s dyn Fn(u64) -> u64,
-    /// Evaluations of this run so far.
-    pub(super) counts: &'s dyn Fn() -> Tally,
-}
-
 /// Steps in sequence with one estimator: a warm fit, or a stage of a schedule.
 #[derive(Clone, Copy, Default)]
 pub(super) struct StageSpan<'s> {
-    /// Number of the stage within its fit.
     pub(super) number: usize,
-    /// Steps made before it.
     pub(super) from: u64,
-    /// Steps made at its end.
     pub(super) to: u64,
     /// Units of progress before the first step of the fit: those of its warm fit.
     pub(super) before: u64,
-    /// Steps at which rows are recorded.
     pub(super) rows: &'s [u64],
     /// Auxiliary sets of chains, if there are any: their number, seed, and parameters of `N(0, I)`.
     pub(super) auxiliary: Option<&'s (u64, Seed, Vec<f64>)>,
 }
 
-/// Step at which a row is recorded.
 #[derive(Default)]
 pub(super) struct Iterate<'v> {
     pub(super) step: u64,
@@ -110,7 +94,6 @@ pub(super) struct Iterate<'v> {
 
 /// Measurement of a fit; what it finds is added to the records `R`, which are part of the checkpoint.
 pub(super) trait Log<R> {
-    /// Called with every iterate.
     fn iterate(&self, _records: &mut R, _step: u64, _params: &[f64]) -> Result<(), Error> {
         Ok(())
     }
@@ -134,7 +117,6 @@ pub(super) struct JobRun<'s, R> {
     /// Number of the stage of the checkpoint, and the state within it.
     pub(super) reached: usize,
     state: Option<Value>,
-    work: Work<'s>,
     /// True once the work of earlier runs was reported.
     is_reported: bool,
 }
@@ -148,12 +130,10 @@ pub(super) struct Checkpoint<S, R> {
     pub(super) cost: Ended,
 }
 
-/// The end of a stage.
 pub(super) struct StageEnd<S> {
     pub(super) fit: State<S, <OptimizerConfig as mcsa_core::Optimizer>::State>,
     /// Reason of its end; `None` if it has no steps.
     pub(super) outcome: Option<Outcome>,
-    /// Reason of an early end.
     pub(super) failure: Option<String>,
 }
 
@@ -163,21 +143,21 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
         job: &'s Job,
         running: &'s Running<'s>,
         start: R,
-        work: Work<'s>,
+        counts: &'s dyn Fn() -> Tally,
     ) -> Result<Self, Error> {
         let checkpoints = Checkpoints::new(job, running);
         let (reached, state, records, before) = match checkpoints.last()? {
             Some(Checkpoint { stage, state, log, cost }) => (stage, Some(state), log, cost),
             None => (0, None, start, Ended::default()),
         };
-        let meter = Meter::after(before, work.counts);
-        Ok(Self { checkpoints, meter, records, reached, state, work, is_reported: false })
+        let meter = Meter::after(before, counts);
+        Ok(Self { checkpoints, meter, records, reached, state, is_reported: false })
     }
 
     /// Reports the work of earlier runs, once.
     fn report(&mut self, units: u64) {
         if !std::mem::replace(&mut self.is_reported, true) {
-            (self.checkpoints.running.progress)((self.work.of)(units));
+            (self.checkpoints.running.progress)(self.checkpoints.job.task.work_of(units));
         }
     }
 
@@ -195,8 +175,9 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
         mut unit: impl FnMut(&mut Meter<'s>, &mut R, u64) -> Result<(), Error>,
     ) -> Result<bool, Error> {
         self.report(from);
-        let Work { units, of, .. } = self.work;
         let Self { checkpoints, meter, records, .. } = self;
+        let task = &checkpoints.job.task;
+        let (units, of) = (task.units(), |units| task.work_of(units));
         (checkpoints.steps, checkpoints.left) = (1, 0);
         let mut at = from;
         while at < units {
@@ -221,8 +202,9 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
         log: &dyn Log<R>,
         params: Vec<f64>,
     ) -> Result<Option<StageEnd<E::State>>, Error> {
-        let (StageSpan { number, from, to, before, rows, auxiliary }, Work { units, of, .. }) =
-            (stage, self.work);
+        let StageSpan { number, from, to, before, rows, auxiliary } = stage;
+        let task = &self.checkpoints.job.task;
+        let (units, of) = (task.units(), |units| task.work_of(units));
         let variance = |meter: &mut Meter<'_>, auxiliary: &mut Option<Auxiliary<_>>, params: &[f64], step| {
             meter.aside(|| auxiliary.as_mut().map(|sets| sets.variance(ascent, params, step)).transpose())
         };
@@ -300,7 +282,6 @@ impl<'s, R: Serialize + DeserializeOwned> JobRun<'s, R> {
     }
 }
 
-/// Metrics of a kernel's step.
 fn metrics(info: &dyn Record) -> Vec<(&'static str, f64)> {
     let mut metrics = Vec::new();
     info.record(&mut |metric, value| metrics.push((metric.name, value)));
@@ -315,8 +296,8 @@ fn metrics(info: &dyn Record) -> Vec<(&'static str, f64)> {
 /// A stretch takes about [`LOOK`] seconds, so that a request to stop is obeyed soon, and a checkpoint is late by at most one
 /// step. A checkpoint that cannot be written gives a warning; the job continues.
 pub(super) struct Checkpoints<'s> {
-    job: &'s Job,
-    running: &'s Running<'s>,
+    pub(super) job: &'s Job,
+    pub(super) running: &'s Running<'s>,
     /// Steps of the next stretch, if checkpoints are due by time.
     steps: u64,
     /// Number of steps left when the last stretch began, and the time of its beginning.
@@ -325,7 +306,6 @@ pub(super) struct Checkpoints<'s> {
     /// Steps since the last checkpoint, and the time at which the saved state was reached.
     since: u64,
     saved: Instant,
-    /// Work that was not yet reported.
     unreported: u64,
     is_warned: bool,
 }
@@ -422,16 +402,15 @@ impl<'s> Checkpoints<'s> {
     }
 }
 
-/// Rows of whole fits, whose evaluations are among their metrics: row `k` of `units`, from 0, by `row`. `None` if it was interrupted.
+/// Rows of whole fits, whose evaluations are among their metrics: row `k`, from 0, by `row`. `None` if it was interrupted.
 pub(super) fn rows_of_fits(
     job: &Job,
     running: &Running<'_>,
-    (units, of): (u64, &dyn Fn(u64) -> u64),
     mut row: impl FnMut(u64) -> Result<Row, Error>,
 ) -> Result<Option<JobEnd>, Error> {
     let tally = RefCell::new(Tally::new());
-    let work = Work { units, of, counts: &|| tally.borrow().clone() };
-    let mut run = JobRun::resume(job, running, Vec::<Row>::new(), work)?;
+    let counts = || tally.borrow().clone();
+    let mut run = JobRun::resume(job, running, Vec::<Row>::new(), &counts)?;
     let is_over = run.make(run.records.len() as u64, |_, rows, number| {
         let row = row(number)?;
         for (name, value) in row.values.iter().filter(|(name, _)| name.starts_with("p_")) {

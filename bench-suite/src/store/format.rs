@@ -17,21 +17,19 @@ use mcsa_core::Error;
 use mcsa_estimators::StateFile;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::row::{Ended, Number, Outcome, Row};
+use super::row::{Ended, Number, Outcome, Row, numbers};
 use crate::metric::{Vector, metric};
 use crate::task::Job;
 
-/// First line of a result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub(crate) id: String,
     pub(crate) code: String,
     /// Vector unit; several, joined by `+`, if a checkpoint went from one machine to another.
     pub(crate) unit: String,
-    /// Day on which an archived result was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) date: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +38,6 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The result of a job with this head.
     pub(crate) fn outcome(self, job: Job, rows: Vec<Row>) -> Outcome {
         let Self { code, unit, date, ended, .. } = self;
         Outcome { job, rows, ended, unit: Some(unit).filter(|unit| unit != "-"), code, date }
@@ -59,12 +56,6 @@ struct Column<T> {
     values: Vec<Vec<Option<T>>>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Seal {
-    sha256: String,
-}
-
 /// Reason why a file cannot be used, phrased to follow its name.
 pub(crate) type Reason = String;
 
@@ -80,8 +71,7 @@ pub(crate) fn lines(results: &[(Head, Vec<Row>)]) -> Result<String, Reason> {
         push(&mut text, &Column { name: name.to_owned(), values })?;
     }
     for vector in rows().flat_map(|row| row.vectors.keys().copied()).collect::<BTreeSet<_>>() {
-        let numbers = |values: &Vec<f64>| values.iter().copied().map(Number).collect::<Vec<_>>();
-        let values = column(results, |row| row.vectors.get(&vector).map(numbers));
+        let values = column(results, |row| row.vectors.get(&vector).map(|values| numbers(values)));
         let mut line = String::new();
         push(&mut line, &Column { name: vector.name().to_owned(), values })?;
         text += &line.replacen("{\"name\":", "{\"vector\":", 1);
@@ -115,7 +105,7 @@ pub(crate) fn read_lines(text: &str) -> Result<Vec<(Head, Vec<Row>)>, Reason> {
             }
         } else if line.starts_with("{\"vector\":") {
             let Column::<Vec<Number>> { name, values } = serde_json::from_str(line).map_err(malformed)?;
-            let Some(vector) = Vector::named(&name) else { continue };
+            let Ok(vector) = name.parse::<Vector>() else { continue };
             let put = |row: &mut Row, value: Vec<Number>| {
                 row.vectors.insert(vector, value.into_iter().map(|Number(value)| value).collect());
             };
@@ -169,21 +159,20 @@ pub(super) fn result(
     let [code, unit] = [code, unit].map(String::from);
     let head = Head { id: job.id(), code, unit, date: None, job: Some(job.clone()), ended: ended.clone() };
     let mut text = lines(&[(head, rows.to_vec())])?;
-    let sha256 = checksum(text.as_bytes());
-    push(&mut text, &Seal { sha256 })?;
+    let seal = json!({ "sha256": checksum(text.as_bytes()) });
+    push(&mut text, &seal)?;
     Ok(text)
 }
 
 /// Parses the result of a job from code with a given fingerprint.
-///
-/// # Errors
-/// If it is incomplete, or of another job or code.
 pub(super) fn read_result(bytes: &[u8], code: &str, job: &Job) -> Result<Outcome, Reason> {
     let text = text_of(bytes)?;
     let body = text.strip_suffix('\n').ok_or("its last line is cut short")?;
     let (body, seal) = body.rsplit_once('\n').ok_or("it is cut short after its first line")?;
-    let Seal { sha256 } = serde_json::from_str(seal)
-        .map_err(|_| "its last line is no checksum: it was cut short, or written by an earlier version")?;
+    let seal =
+        serde_json::from_str(seal).ok().and_then(|seal: Value| seal["sha256"].as_str().map(String::from));
+    let sha256 =
+        seal.ok_or("its last line is no checksum: it was cut short, or written by an earlier version")?;
     let body = &text[..=body.len()];
     if checksum(body.as_bytes()) != sha256 {
         return Err("its checksum is that of other lines: it was changed after it was written".into());
@@ -241,9 +230,6 @@ pub(super) fn write_checkpoint<T: Serialize>(
 }
 
 /// State and vector unit of a job; `None` if there is no file.
-///
-/// # Errors
-/// If the file is damaged, of other code or of another job; the message names the first difference.
 pub(super) fn read_checkpoint<T: DeserializeOwned>(
     path: &Path,
     code: &str,
@@ -283,7 +269,6 @@ fn difference(place: &str, there: &Value, here: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
 
     fn results() -> Vec<(Head, Vec<Row>)> {
         let head = |id: &str| Head {

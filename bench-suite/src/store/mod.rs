@@ -7,7 +7,7 @@
 mod format;
 mod row;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -24,8 +24,8 @@ use crate::interrupt::warn;
 use crate::task::Job;
 
 pub(crate) use format::{Head, Reason, lines, read_lines};
-pub(crate) use row::Number;
 pub use row::{Ended, Outcome, Row};
+pub(crate) use row::{Number, numbers};
 
 /// Fingerprint of this program's code, which its results carry; see `build.rs`.
 pub const CODE: &str = env!("MCSA_CODE");
@@ -35,8 +35,6 @@ pub const CODE: &str = env!("MCSA_CODE");
 pub struct Store {
     folder: PathBuf,
     code: String,
-    /// Folders that have been swept, and files for which a write error has been reported.
-    done: Arc<Mutex<HashSet<PathBuf>>>,
     /// Vector units by which jobs were computed before, by job id: those of their checkpoints.
     units: Arc<Mutex<HashMap<String, String>>>,
 }
@@ -56,7 +54,7 @@ impl Store {
 
     /// Store of results of code with another fingerprint.
     pub fn of_code(folder: impl Into<PathBuf>, code: &str) -> Self {
-        Self { folder: folder.into(), code: code.to_owned(), done: Arc::default(), units: Arc::default() }
+        Self { folder: folder.into(), code: code.to_owned(), units: Arc::default() }
     }
 
     /// Folder of an experiment.
@@ -109,10 +107,6 @@ impl Store {
         write_whole(&path, text.as_bytes()).map_err(place)?;
         // A checkpoint that cannot be removed only costs space: the result is found first.
         let _ = fs::remove_file(self.checkpoint_path(job));
-        let folder = self.folder(&job.experiment);
-        if self.is_first(&folder) {
-            file::sweep(&folder);
-        }
         Ok(())
     }
 
@@ -201,10 +195,6 @@ impl Store {
             before.split('+').filter(|unit| !unit.is_empty()).chain([vector_unit()]).collect();
         all.into_iter().collect::<Vec<_>>().join("+")
     }
-
-    fn is_first(&self, path: &Path) -> bool {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned())
-    }
 }
 
 impl Others {
@@ -282,11 +272,9 @@ pub(crate) fn writer() -> String {
 /// Renames an unusable file and returns the new name: the file is kept, and does not block a new one.
 fn set_aside(path: &Path) -> Result<PathBuf, Error> {
     let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
-    let other = |k: u32| match k {
-        1 => path.with_file_name(format!("{name}.bad")),
-        k => path.with_file_name(format!("{name}.bad{k}")),
-    };
-    let free = (1..).map(other).find(|other| !other.exists()).unwrap_or_else(|| other(1));
+    let others = [String::new()].into_iter().chain((2_u32..).map(|k| k.to_string()));
+    let mut others = others.map(|k| path.with_file_name(format!("{name}.bad{k}")));
+    let free = others.find(|other| !other.exists()).unwrap_or_else(|| path.with_extension("bad"));
     match fs::rename(path, &free) {
         // Another process has renamed it already.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(free),

@@ -14,6 +14,10 @@ use crate::task::Job;
 #[serde(transparent)]
 pub(crate) struct Number(#[serde(with = "mcsa_core::bits::decimal")] pub(crate) f64);
 
+pub(crate) fn numbers(values: &[f64]) -> Vec<Number> {
+    values.iter().copied().map(Number).collect()
+}
+
 /// Metrics and vectors recorded at one step.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Row {
@@ -46,7 +50,6 @@ fn read_values<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<&'static s
 }
 
 fn write_vectors<S: Serializer>(vectors: &BTreeMap<Vector, Vec<f64>>, to: S) -> Result<S::Ok, S::Error> {
-    let numbers = |vector: &[f64]| vector.iter().copied().map(Number).collect::<Vec<_>>();
     to.collect_map(vectors.iter().map(|(name, vector)| (name, numbers(vector))))
 }
 

@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use mcsa_core::Error;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Case, Entrant, Method, Moment, Target};
-use crate::grid::{Entry, Placed, check_on, expand};
+use crate::grid::{Placed, check_names, grid};
 
 /// The cases of a section as targets.
-fn targets(section: &str, entries: &[Entry]) -> Result<impl Iterator<Item = Target>, Error> {
-    let cases = expand::<Case>(section, entries)?.into_iter();
-    Ok(cases.map(|placed| Target::Case { case: placed.value }))
+fn cases<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Placed<Target>>, D::Error> {
+    Ok(grid(from)?.into_iter().map(|placed| placed.map(|case| Target::Case { case })).collect())
+}
+
+fn entrants<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Placed<Method>>, D::Error> {
+    Ok(grid(from)?.into_iter().map(|placed| placed.map(|entrant| Method::Inference { entrant })).collect())
 }
 
 /// The section `[benchmarks]`: every case by every method, within each budget.
@@ -24,21 +27,19 @@ pub struct Benchmarks {
     /// Half the width of the cube from which starts are drawn, by kind of case; 2 if absent.
     #[serde(default)]
     pub reach: BTreeMap<String, f64>,
-    #[serde(rename = "case", default)]
-    cases: Vec<Entry>,
-    #[serde(rename = "method", default)]
-    methods: Vec<Entry>,
+    #[serde(rename = "case", deserialize_with = "cases")]
+    cases: Vec<Placed<Target>>,
+    #[serde(rename = "method", deserialize_with = "entrants")]
+    methods: Vec<Placed<Method>>,
 }
 
 /// Runs of one method on one case, a row for each budget.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Benchmark {
-    /// The target: a case.
     pub target: Target,
-    /// The method: [`Method::Inference`].
     pub method: Method,
-    /// Half the width of the cube from which starts are drawn.
     pub reach: f64,
     /// Budgets in evaluations, increasing.
     pub ladder: Vec<u64>,
@@ -53,8 +54,7 @@ impl Section for Benchmarks {
             let reason = format!("benchmarks.budgets: increasing numbers, at least {LEAST}, are expected");
             return Err(Error::invalid(reason));
         }
-        let cases = expand::<Case>("benchmarks.case", &self.cases)?;
-        let labels: Vec<&str> = cases.iter().map(|case| case.value.kind()).collect();
+        let labels: Vec<&str> = self.cases.iter().map(|case| case.value.label()).collect();
         for (label, reach) in &self.reach {
             let is_right = labels.contains(&label.as_str()) && *reach > 0.0 && reach.is_finite();
             if !is_right {
@@ -64,22 +64,18 @@ impl Section for Benchmarks {
                 return Err(Error::invalid(reason));
             }
         }
-        check_on("benchmarks.case", &labels, &expand::<Entrant>("benchmarks.method", &self.methods)?)
+        check_names(&self.methods, ("benchmarks.case", &labels), &[])
     }
 
-    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
-        let methods = expand::<Entrant>("benchmarks.method", &self.methods)?.into_iter();
-        let method = |placed: Placed<Entrant>| placed.map(|entrant| Method::Inference { entrant });
-        let labels = Labels::of_cases(expand("benchmarks.case", &self.cases)?);
-        Ok(labels.with("method", &methods.map(method).collect::<Vec<_>>()))
+    fn labels(&self, _: &[&Preset]) -> Labels {
+        Labels::default().with("target", &self.cases).with("method", &self.methods)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
-        let methods = expand::<Entrant>("benchmarks.method", &self.methods)?;
         let mut tasks = Vec::new();
-        for target in targets("benchmarks.case", &self.cases)? {
-            for placed in methods.iter().filter(|placed| placed.is_on(target.label())) {
-                let method = Method::Inference { entrant: placed.value.clone() };
+        for target in self.cases.iter().map(|placed| &placed.value) {
+            for placed in self.methods.iter().filter(|placed| placed.is_on(target.label())) {
+                let method = placed.value.clone();
                 if preset.admits(target.label(), &method) {
                     let budgets = preset.steps.min(self.budgets.len() as u64);
                     let ladder = self.budgets.clone();
@@ -111,9 +107,9 @@ impl Benchmark {
         &self.ladder[..self.ladder.len().min(self.budgets as usize)]
     }
 
-    /// Evaluations of all budgets that are run, weighted by the cost of the method.
-    pub(super) fn work(&self) -> u64 {
-        self.reached().iter().sum::<u64>() * self.entrant().map_or(1, Entrant::effort)
+    /// Evaluations of the first budgets, weighted by the cost of the method.
+    pub(super) fn work_of(&self, budgets: u64) -> u64 {
+        self.ladder[..budgets as usize].iter().sum::<u64>() * self.entrant().map_or(1, Entrant::effort)
     }
 }
 
@@ -128,23 +124,20 @@ pub struct Judgements {
     /// False for fits by the log density alone.
     #[serde(default = "with_gradient")]
     pub gradient: bool,
-    #[serde(rename = "case", default)]
-    cases: Vec<Entry>,
+    #[serde(rename = "case", deserialize_with = "cases")]
+    cases: Vec<Placed<Target>>,
 }
 
 /// Fits of one case, a row for each: error of the answer, and the verdict.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
-    /// The target: a case.
     pub target: Target,
     /// Chains of the fit: their number follows from the dimension, this one is that in up to ten.
     pub method: Method,
-    /// Largest number of evaluations of a fit before its draws.
     pub evaluations: u64,
-    /// Number of fits.
     pub runs: u64,
-    /// False for fits by the log density alone.
     #[serde(default = "with_gradient", skip_serializing_if = "Clone::clone")]
     pub gradient: bool,
 }
@@ -161,17 +154,17 @@ impl Section for Judgements {
         Ok(())
     }
 
-    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
-        Ok(Labels::of_cases(expand("judgements.case", &self.cases)?))
+    fn labels(&self, _: &[&Preset]) -> Labels {
+        Labels::default().with("target", &self.cases)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
         let method = Method::Pmcsa { chains: 10 };
-        let admitted = targets("judgements.case", &self.cases)?
-            .filter(|target| preset.admits(target.label(), &method))
-            .map(|target| Judgement {
+        let targets = self.cases.iter().map(|placed| &placed.value);
+        let admitted =
+            targets.filter(|target| preset.admits(target.label(), &method)).map(|target| Judgement {
                 runs: preset.steps * if target.case().is_some_and(Case::is_planted) { 1 } else { self.good },
-                target,
+                target: target.clone(),
                 method: method.clone(),
                 evaluations: self.evaluations,
                 gradient: self.gradient,
@@ -186,26 +179,23 @@ impl Section for Judgements {
 pub struct Rungs {
     /// Evaluations of a fit per dimension.
     pub evaluations: u64,
-    #[serde(rename = "case", default)]
-    cases: Vec<Entry>,
+    #[serde(rename = "case", deserialize_with = "cases")]
+    cases: Vec<Placed<Target>>,
     /// Further fits, each with its own number of evaluations.
     #[serde(rename = "goal", default)]
     goals: Vec<Rung>,
 }
 
-/// Fits of one family to one target by running moments, a row for each.
+/// Fits of one family to one target by running moments with parallel chains, a row for each.
+#[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rung {
-    /// The target: a case.
     pub target: Target,
-    /// Parallel chains.
     pub method: Method,
-    /// The family.
     pub family: Moment,
     /// Evaluations of the target, the start included.
     pub evaluations: u64,
-    /// Number of fits.
     pub runs: u64,
     /// Number of final draws, if they count among the evaluations; else 4,000 that do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,13 +217,13 @@ impl Section for Rungs {
         Ok(())
     }
 
-    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
-        Ok(Labels::of_cases(expand("rungs.case", &self.cases)?))
+    fn labels(&self, _: &[&Preset]) -> Labels {
+        Labels::default().with("target", &self.cases)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
         let mut tasks = Vec::new();
-        for target in targets("rungs.case", &self.cases)? {
+        for target in self.cases.iter().map(|placed| &placed.value) {
             let Some(dim) = target.case().and_then(Case::dim) else {
                 return Err(Error::invalid(format!("rungs.case: {} has no dimension", target.title())));
             };

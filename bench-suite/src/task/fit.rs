@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Labels, Preset, Section, Task, at_most};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Start, Target, is_default};
-use crate::grid::{Entry, Placed, check_on, check_with, expand};
+use crate::grid::{Placed, check_names, grid};
 
 /// The section `[fits]`: every combination of target, family, optimiser, start, schedule and method.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -37,14 +37,14 @@ pub struct Fits {
     /// Training schedules; each gives its own fits. Without one a fit has a single stage.
     #[serde(rename = "schedule", default)]
     schedules: Vec<Schedule>,
-    #[serde(rename = "target", default)]
-    targets: Vec<Entry>,
-    #[serde(rename = "family", default)]
-    families: Vec<Entry>,
-    #[serde(rename = "method", default)]
-    methods: Vec<Entry>,
-    #[serde(rename = "optimizer", default)]
-    optimizers: Vec<Entry>,
+    #[serde(rename = "target", deserialize_with = "grid")]
+    targets: Vec<Placed<Target>>,
+    #[serde(rename = "family", deserialize_with = "grid")]
+    families: Vec<Placed<FamilyConfig>>,
+    #[serde(rename = "method", deserialize_with = "grid")]
+    methods: Vec<Placed<Method>>,
+    #[serde(rename = "optimizer", deserialize_with = "grid")]
+    optimizers: Vec<Placed<OptimizerConfig>>,
 }
 
 /// Metrics of the rows of a fit.
@@ -92,7 +92,6 @@ pub struct Fit {
     pub target: Target,
     pub family: FamilyConfig,
     pub start: Start,
-    /// Training schedule; if absent, a single stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
     pub method: Method,
@@ -102,40 +101,13 @@ pub struct Fit {
     pub trace: Trace,
     #[serde(default, skip_serializing_if = "is_default")]
     pub metrics: Metrics,
-    /// Number of auxiliary sets of chains, from which the variance of the direction is estimated.
     #[serde(default, skip_serializing_if = "is_default")]
     pub auxiliary: u64,
-    /// Number of last iterates that are averaged; the average is measured in place of the last iterate.
     #[serde(default, skip_serializing_if = "is_default")]
     pub averaged: u64,
 }
 
-/// Expanded targets, families, methods and optimisers of a section.
-struct Axes {
-    targets: Vec<Placed<Target>>,
-    families: Vec<Placed<FamilyConfig>>,
-    methods: Vec<Placed<Method>>,
-    optimizers: Vec<Placed<OptimizerConfig>>,
-}
-
 impl Fits {
-    fn axes(&self) -> Result<Axes, Error> {
-        let axes = Axes {
-            targets: expand("fits.target", &self.targets)?,
-            families: expand("fits.family", &self.families)?,
-            methods: expand("fits.method", &self.methods)?,
-            optimizers: expand("fits.optimizer", &self.optimizers)?,
-        };
-        let labels: Vec<&str> = axes.targets.iter().map(|target| target.value.label()).collect();
-        check_on("fits.target", &labels, &axes.families)?;
-        check_on("fits.target", &labels, &axes.methods)?;
-        check_on("fits.target", &labels, &axes.optimizers)?;
-        let kinds: Vec<&str> = axes.methods.iter().map(|method| method.value.kind()).collect();
-        check_with(&kinds, &axes.families)?;
-        check_with(&kinds, &axes.optimizers)?;
-        Ok(axes)
-    }
-
     /// Initial parameters of fits by a method.
     pub fn start_of(&self, method: &Method) -> Start {
         self.start_of.get(method.kind()).unwrap_or(&self.start).value
@@ -145,9 +117,13 @@ impl Fits {
 impl Section for Fits {
     fn check(&self) -> Result<(), Error> {
         self.schedules.iter().try_for_each(Schedule::check)?;
-        let methods = self.axes()?.methods;
-        let is_compared = |kind: &&String| methods.iter().any(|method| method.value.kind() == *kind);
-        match self.start_of.keys().find(|kind| !is_compared(kind)) {
+        let labels: Vec<&str> = self.targets.iter().map(|target| target.value.label()).collect();
+        let kinds: Vec<&str> = self.methods.iter().map(|method| method.value.kind()).collect();
+        let targets = ("fits.target", &labels[..]);
+        check_names(&self.families, targets, &kinds)?;
+        check_names(&self.methods, targets, &kinds)?;
+        check_names(&self.optimizers, targets, &kinds)?;
+        match self.start_of.keys().find(|kind| !kinds.contains(&kind.as_str())) {
             Some(kind) => {
                 Err(Error::invalid(format!("fits.start-of.{kind}: no [[fits.method]] is of this kind")))
             }
@@ -155,37 +131,35 @@ impl Section for Fits {
         }
     }
 
-    fn labels(&self, presets: &[&Preset]) -> Result<Labels, Error> {
-        let axes = self.axes()?;
+    fn labels(&self, presets: &[&Preset]) -> Labels {
         let starts = std::iter::once(&self.start).chain(self.start_of.values()).chain(&self.also_from);
-        Ok(Labels::default()
-            .with("target", &axes.targets)
-            .with("family", &axes.families)
-            .with("method", &axes.methods)
-            .with("optimizer", &axes.optimizers)
-            .with("start", starts.chain(presets.iter().flat_map(|preset| &preset.also_from))))
+        Labels::default()
+            .with("target", &self.targets)
+            .with("family", &self.families)
+            .with("method", &self.methods)
+            .with("optimizer", &self.optimizers)
+            .with("start", starts.chain(presets.iter().flat_map(|preset| &preset.also_from)))
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
-        let Axes { targets, families, methods, optimizers } = self.axes()?;
         let others = self.also_from.iter().chain(&preset.also_from).map(|start| start.value);
         let starts: Vec<Option<Start>> = std::iter::once(None).chain(others.map(Some)).collect();
         let schedules = self.schedules.iter().cloned().map(Some);
         let schedules: Vec<_> = schedules.chain(self.schedules.is_empty().then_some(None)).collect();
         let varied = starts.iter().flat_map(|start| schedules.iter().map(move |each| (start, each)));
         let varied: Vec<_> = varied.collect();
-        let optimizers = || optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
+        let optimizers = || self.optimizers.iter().step_by(preset.stride.unwrap_or(1).max(1));
         let (mut fits, mut chains) = (Vec::new(), Vec::new());
-        for Placed { value: target, .. } in &targets {
+        for Placed { value: target, .. } in &self.targets {
             let label = target.label();
-            let admitted = methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
+            let admitted = self.methods.iter().filter(|m| m.is_on(label) && preset.admits(label, &m.value));
             let (samplers, methods): (Vec<&Method>, Vec<&Method>) =
                 admitted.map(|placed| &placed.value).partition(|method| method.sampling().is_some());
             for &method in &samplers {
                 let (target, method) = (target.clone(), method.clone());
                 chains.push(Chains { target, method, draws: preset.draws });
             }
-            for family in families.iter().filter(|family| family.is_on(label)) {
+            for family in self.families.iter().filter(|family| family.is_on(label)) {
                 for optimizer in optimizers().filter(|optimizer| optimizer.is_on(label)) {
                     let is_fitted = |kind: &str| family.is_with(kind) && optimizer.is_with(kind);
                     for &(start, schedule) in &varied {
@@ -226,9 +200,6 @@ fn faultless<const N: usize>(faults: [(bool, String); N]) -> Result<(), Error> {
 
 impl Fit {
     /// An error for settings that do not fit together.
-    ///
-    /// # Errors
-    /// If so; the message names them.
     pub fn check(&self) -> Result<(), Error> {
         let (family, method, target) = (self.family.kind(), self.method.kind(), self.target.kind());
         let (is_staged, is_gaussian) = (self.is_staged(), self.family.is_gaussian());
@@ -344,15 +315,15 @@ impl Fit {
         }
     }
 
-    /// Number of units of progress: steps of a warm fit, steps, filters.
-    pub(crate) fn units(&self) -> u64 {
+    /// Units of progress: steps of a warm fit, steps, filters.
+    pub(super) fn units(&self) -> u64 {
         let filters = if let Metrics::Filters { filters, .. } = self.metrics { 2 * filters } else { 0 };
         self.start.warm_steps() + self.steps + filters
     }
 
     /// Work of the first units of progress. Steps of flows are longer than those of a warm fit; a step along a path moves as many
     /// states as there are particles, and so does a filter with its own particles.
-    pub(crate) fn work_of(&self, units: u64) -> u64 {
+    pub(super) fn work_of(&self, units: u64) -> u64 {
         match self.metrics {
             Metrics::Filters { particles, .. } => {
                 let (steps, filters) = (units.min(self.steps), units.saturating_sub(self.steps));
@@ -387,20 +358,10 @@ impl Chains {
         self.draws / 2
     }
 
-    /// Number of chains.
     pub(crate) fn count(&self) -> u64 {
         self.method.sampling().unwrap_or(0) as u64
     }
 
-    /// Work of one chain.
-    pub(crate) fn work_of_chain(&self) -> u64 {
-        (self.warm_up() + self.draws) * self.method.effort()
-    }
-
-    /// An error for chains that cannot be run.
-    ///
-    /// # Errors
-    /// If so; the message names the setting.
     fn check(&self) -> Result<(), Error> {
         let (kind, target) = (self.method.kind(), self.target.kind());
         faultless([

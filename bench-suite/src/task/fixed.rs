@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Labels, Preset, Section, Task};
 use crate::catalog::{Method, Target};
-use crate::grid::{Entry, expand};
+use crate::grid::{Placed, grid};
 
 /// The section `[variances]`: every method at every gap between the means of target and `q`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -17,8 +17,8 @@ pub struct Variances {
     pub scale: f64,
     /// Distance between the means of `q` and target, in each coordinate.
     pub gaps: Vec<f64>,
-    #[serde(rename = "method", default)]
-    methods: Vec<Entry>,
+    #[serde(rename = "method", deserialize_with = "grid")]
+    methods: Vec<Placed<Method>>,
 }
 
 /// Variance of one method's direction, given the states of its chains.
@@ -31,9 +31,7 @@ pub struct Variances {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variance {
-    /// Target: a standard normal.
     pub target: Target,
-    /// Standard deviation of `q`.
     pub scale: f64,
     /// Mean of `q` in each coordinate.
     pub gap: f64,
@@ -42,16 +40,15 @@ pub struct Variance {
 }
 
 impl Section for Variances {
-    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
-        Ok(Labels::default().with("method", &expand::<Method>("variances.method", &self.methods)?))
+    fn labels(&self, _: &[&Preset]) -> Labels {
+        Labels::default().with("method", &self.methods)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
-        let methods = expand::<Method>("variances.method", &self.methods)?;
         let target = Target::StandardGaussian { dim: self.dim };
         let mut tasks = Vec::new();
         for &gap in &self.gaps {
-            for method in methods.iter().map(|m| &m.value).filter(|m| preset.admits(target.label(), m)) {
+            for method in self.methods.iter().map(|m| &m.value).filter(|m| preset.admits(target.label(), m)) {
                 tasks.push(Task::Variance(Variance {
                     target: target.clone(),
                     scale: self.scale,
@@ -71,8 +68,8 @@ impl Section for Variances {
 pub struct Scatters {
     /// Settings shared by all methods.
     pub setting: Setting,
-    #[serde(rename = "method", default)]
-    methods: Vec<Entry>,
+    #[serde(rename = "method", deserialize_with = "grid")]
+    methods: Vec<Placed<Method>>,
 }
 
 /// Settings of target, proposals and chains.
@@ -124,29 +121,17 @@ impl Section for Scatters {
         Ok(())
     }
 
-    fn labels(&self, _: &[&Preset]) -> Result<Labels, Error> {
-        Ok(Labels::default().with("method", &expand::<Method>("scatter.method", &self.methods)?))
+    fn labels(&self, _: &[&Preset]) -> Labels {
+        Labels::default().with("method", &self.methods)
     }
 
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error> {
         let target = Target::StandardGaussian { dim: self.setting.dim };
-        let methods =
-            expand::<Method>("scatter.method", &self.methods)?.into_iter().map(|placed| placed.value);
+        let methods = self.methods.iter().map(|placed| placed.value.clone());
         let task = |method| {
             let (target, setting) = (target.clone(), self.setting);
             Task::Scatter(Scatter { target, setting, method, lambdas: preset.steps })
         };
         Ok(methods.filter(|method| preset.admits(target.label(), method)).map(task).collect())
-    }
-}
-
-impl Scatter {
-    pub(crate) fn work(&self) -> u64 {
-        self.lambdas * self.setting.chains * self.work_of_chain()
-    }
-
-    /// Work of one chain at one parameter.
-    pub(crate) fn work_of_chain(&self) -> u64 {
-        self.setting.length * self.method.effort()
     }
 }

@@ -14,8 +14,9 @@ use mcsa_core::{Error, Seed};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
-use crate::catalog::{Case, FamilyConfig, Method, Start, Target};
+use crate::catalog::{FamilyConfig, Method, Start, Target};
 use crate::grid::{Placed, is_among};
+use crate::look;
 
 /// Task of one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,7 +54,6 @@ macro_rules! of_each {
 }
 pub(crate) use of_each;
 
-/// Section of an experiment that plans tasks.
 pub(crate) trait Section {
     /// An error for settings that [`labels`](Self::labels) and [`tasks`](Self::tasks) take.
     fn check(&self) -> Result<(), Error> {
@@ -61,7 +61,7 @@ pub(crate) trait Section {
     }
 
     /// Labels of its settings and of those of presets.
-    fn labels(&self, presets: &[&Preset]) -> Result<Labels, Error>;
+    fn labels(&self, presets: &[&Preset]) -> Labels;
 
     /// Tasks at a preset, each to be replicated.
     fn tasks(&self, preset: &Preset) -> Result<Vec<Task>, Error>;
@@ -98,20 +98,40 @@ impl Task {
             Self::Variance(variance) => format!(" at gap {}", variance.gap),
             Self::Scatter(_) | Self::Benchmark(_) | Self::Chains(_) => String::new(),
             Self::Judgement(judgement) => format!(" within {} evaluations", judgement.evaluations),
-            Self::Rung(rung) => format!(", {}, within {} evaluations", rung.family.name(), rung.evaluations),
+            Self::Rung(rung) => {
+                let (family, _) = look::family(rung.family.kind());
+                format!(", {family}, within {} evaluations", rung.evaluations)
+            }
         }
     }
 
     /// Amount of work in units of about equal cost: for progress and estimates of time.
     pub fn work(&self) -> u64 {
+        self.work_of(self.units())
+    }
+
+    /// Number of units of progress: steps, transitions, chains, whole fits.
+    pub(crate) fn units(&self) -> u64 {
         match self {
-            Self::Fit(fit) => fit.work_of(fit.units()),
-            Self::Variance(variance) => variance.transitions * variance.method.effort(),
-            Self::Scatter(scatter) => scatter.work(),
-            Self::Judgement(judgement) => judgement.runs * judgement.evaluations,
-            Self::Rung(rung) => rung.runs * rung.evaluations,
-            Self::Benchmark(benchmark) => benchmark.work(),
-            Self::Chains(chains) => chains.count() * chains.work_of_chain(),
+            Self::Fit(fit) => fit.units(),
+            Self::Scatter(Scatter { lambdas, setting, .. }) => lambdas * setting.chains,
+            Self::Benchmark(benchmark) => benchmark.reached().len() as u64,
+            Self::Chains(chains) => chains.count(),
+            Self::Variance(_) | Self::Judgement(_) | Self::Rung(_) => self.length(),
+        }
+    }
+
+    /// Work of the first units of progress.
+    pub(crate) fn work_of(&self, units: u64) -> u64 {
+        match self {
+            Self::Fit(fit) => fit.work_of(units),
+            Self::Variance(variance) => units * variance.method.effort(),
+            Self::Scatter(Scatter { setting, method, .. }) => units * setting.length * method.effort(),
+            Self::Judgement(Judgement { evaluations, .. }) | Self::Rung(Rung { evaluations, .. }) => {
+                units * evaluations
+            }
+            Self::Benchmark(benchmark) => benchmark.work_of(units),
+            Self::Chains(chains) => units * (chains.warm_up() + chains.draws) * chains.method.effort(),
         }
     }
 
@@ -260,12 +280,11 @@ impl Preset {
             keys.splice(..0, [format!("{kind} on {title}"), title]);
         }
         if let Some(FamilyConfig::Annealed(annealed)) = task.fit().map(|fit| &fit.family) {
-            keys.push(annealed.surrogate.key().to_owned());
+            keys.push(<&str>::from(annealed.surrogate).to_owned());
         }
         keys
     }
 
-    /// Number of replicates of a task.
     pub(crate) fn replicates_of(&self, task: &Task) -> u64 {
         let fewer = Self::keys_of(task).iter().find_map(|key| self.fewer.get(key)).copied();
         fewer.map_or(self.replicates, |fewer| fewer.min(self.replicates))
@@ -283,12 +302,6 @@ impl Preset {
 pub struct Labels(Vec<(&'static str, Json, String)>);
 
 impl Labels {
-    /// Labels of the cases of a section.
-    fn of_cases(cases: Vec<Placed<Case>>) -> Self {
-        let targets = cases.into_iter().map(|placed| placed.map(|case| Target::Case { case }));
-        Self::default().with("target", &targets.collect::<Vec<_>>())
-    }
-
     /// Adds the labels of values of one setting, such as `method`.
     #[must_use]
     fn with<'p, T: Serialize + 'p>(
@@ -364,7 +377,7 @@ mod tests {
         let preset = plain.preset(PresetName::Quick).unwrap();
         let tasks = found.tasks(preset).unwrap();
         assert_eq!(tasks, plain.tasks(preset).unwrap());
-        let labels = found.labels().unwrap();
+        let labels = found.labels();
         let of = |key: &str, value: serde_json::Value| labels.of(key, &value).map(str::to_owned);
         assert_eq!(of("start", serde_json::json!({ "kind": "standard" })).as_deref(), Some("near"));
         for task in &tasks {

@@ -65,7 +65,6 @@ pub struct Figures {
     list: bool,
 }
 
-/// Number of failures that are shown individually.
 const SHOWN: usize = 20;
 
 impl Figures {

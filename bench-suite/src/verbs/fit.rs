@@ -111,7 +111,7 @@ impl FitModel {
         interrupt.release();
         let posterior = fit.target.build(&catalogue, Seed::new(self.seed))?.posterior;
         let parameters = report::parameters(&fit, Seed::new(self.seed), &*posterior, &lambda);
-        let text = report::of_fit(&fit, self.seed, &rows, &ended, &parameters)?;
+        let text = report::of_fit(&fit, self.seed, &rows, &ended, &parameters);
         match &self.out {
             Some(path) => write_whole(path, text.as_bytes())?,
             None => out.write_all(text.as_bytes()).and_then(|()| out.flush())?,
@@ -266,7 +266,7 @@ impl FitModel {
             write_whole(path, report::draws(posterior, &fitted.draws).as_bytes())?;
         }
         if let Some(path) = file {
-            let text = report::of_posterior(&model, &fitting, &fitted, draws, !self.no_gradient)?;
+            let text = report::of_posterior(&model, &fitting, &fitted, draws, !self.no_gradient);
             write_whole(path, text.as_bytes())?;
         }
         write!(out, "{}\n{fitted}\n", report::stages(&fitting))?;

@@ -6,24 +6,14 @@ use std::path::Path;
 
 use faer::Mat;
 use mcsa::posterior::{self, FitResult, FitState, Objection, Refinement, SamplerStart};
-use mcsa_core::{Error, Named, Record, Seed, batch_mut, counted};
+use mcsa_core::{Named, Record, Seed, batch_mut, counted};
 use mcsa_estimators::{Draws, Outcome};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalog::{Posterior, Target};
-use crate::store::{Ended, Number, Row};
+use crate::jobs::Sums;
+use crate::store::{Ended, Number, Row, numbers};
 use crate::task::Fit;
-
-fn text(report: &Value) -> Result<String, Error> {
-    let text = serde_json::to_string_pretty(report);
-    let text = text.map_err(|error| Error::invalid(format!("cannot be written as JSON: {error}")))?;
-    Ok(text + "\n")
-}
-
-fn numbers(values: &[f64]) -> Vec<Number> {
-    values.iter().copied().map(Number).collect()
-}
 
 fn columns(matrix: &Mat<f64>) -> Vec<Vec<Number>> {
     (0..matrix.ncols()).map(|j| numbers(matrix.col_as_slice(j))).collect()
@@ -31,13 +21,7 @@ fn columns(matrix: &Mat<f64>) -> Vec<Vec<Number>> {
 
 /// Report of a fit by one method. Diagnostics and measures are there as far as they are known; the measures, on held-out data if there
 /// are any, and the vectors are those of the end.
-pub(super) fn of_fit(
-    fit: &Fit,
-    seed: u64,
-    rows: &[Row],
-    ended: &Ended,
-    parameters: &[Parameter],
-) -> Result<String, Error> {
+pub(super) fn of_fit(fit: &Fit, seed: u64, rows: &[Row], ended: &Ended, parameters: &[Value]) -> String {
     let outcome = match ended.outcome {
         // An outcome itself stores its numbers bit for bit.
         Some(Outcome::NonFinite { step, parameter, value }) => {
@@ -54,7 +38,7 @@ pub(super) fn of_fit(
     let last = rows.last().cloned().unwrap_or_default();
     let measures: BTreeMap<_, _> = last.values.iter().map(|(name, value)| (name, Number(*value))).collect();
     let vectors: BTreeMap<_, _> = last.vectors.iter().map(|(name, values)| (name, numbers(values))).collect();
-    text(&json!({
+    let report = json!({
         "outcome": outcome,
         "failure": ended.failure,
         "health": health,
@@ -66,43 +50,32 @@ pub(super) fn of_fit(
         "counts": ended.counts,
         "seconds": ended.seconds,
         "trace": rows,
-    }))
-}
-
-/// A parameter on its own scale: mean and standard deviation under q.
-#[derive(Debug, Serialize)]
-pub(super) struct Parameter {
-    name: String,
-    mean: Number,
-    sd: Number,
+    });
+    format!("{report:#}\n")
 }
 
 /// Number of draws from q for moments of constrained parameters.
 const DRAWS: usize = 4096;
 
 /// Mean and standard deviation of every constrained parameter under q.
-pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambda: &[f64]) -> Vec<Parameter> {
+pub(super) fn parameters(fit: &Fit, seed: Seed, posterior: &dyn Posterior, lambda: &[f64]) -> Vec<Value> {
     let dim = posterior.dim();
     let Some(family) = fit.family.gaussian(dim) else { return Vec::new() };
     let (mut z, mut log_q, mut work) = (vec![0.0; dim], [0.0], vec![0.0; family.work_len(1)]);
     let mut lane = [seed.named("parameters").stream(0, 0)];
-    let mut all: Vec<Parameter> = Vec::new();
-    for draw in 1..=DRAWS {
+    let (mut named, mut sums) = (Named::default(), Sums::new(0));
+    for draw in 0..DRAWS {
         family.sample_into(lambda, &mut lane, batch_mut(&mut z, dim, 1), &mut log_q, &mut work);
-        let mut named = Named::default();
+        named.next_point();
         posterior.constrain(&z, &mut named);
-        if all.is_empty() {
-            let zero = |name: &str| Parameter { name: name.to_owned(), mean: Number(0.0), sd: Number(0.0) };
-            all = named.iter().map(|(name, _)| zero(name)).collect();
+        if draw == 0 {
+            sums = Sums::new(named.row().len());
         }
-        for (Parameter { mean, sd, .. }, value) in all.iter_mut().zip(named.row()) {
-            let off = value - mean.0;
-            mean.0 += off / draw as f64;
-            sd.0 += off * (value - mean.0);
-        }
+        sums.add(named.row());
     }
-    all.iter_mut().for_each(|parameter| parameter.sd.0 = (parameter.sd.0 / (DRAWS - 1) as f64).sqrt());
-    all
+    let moments = sums.mean.iter().zip(&sums.square);
+    let parameter = |(name, (mean, square)): (&String, (&f64, &f64))| json!({ "name": name, "mean": Number(*mean), "sd": Number((square / (DRAWS - 1) as f64).sqrt()) });
+    named.names().iter().zip(moments).map(parameter).collect()
 }
 
 /// Report of `fit --auto`: the verdict with its objections, as numbers and in words; the posterior of each parameter on its own scale;
@@ -113,7 +86,7 @@ pub(super) fn of_posterior(
     fitted: &FitResult,
     file: Option<&Path>,
     gradient: bool,
-) -> Result<String, Error> {
+) -> String {
     let (evidence, draws) = (fitted.evidence, &fitted.draws);
     let objection = |objection: &Objection| {
         let mut said = json!(objection);
@@ -139,7 +112,7 @@ pub(super) fn of_posterior(
         json!({ "family": climb.shape.to_string(), "rounds": rounds })
     };
     let start = |SamplerStart { starts, mean, covariance, .. }: SamplerStart| json!({ "starts": columns(&starts), "mean": numbers(&mean), "covariance": columns(&covariance) });
-    text(&json!({
+    let report = json!({
         "model": model,
         "gradient": gradient,
         "options": fitting.options,
@@ -176,10 +149,10 @@ pub(super) fn of_posterior(
             },
         },
         "handover": fitted.sampler_start().ok().map(start),
-    }))
+    });
+    format!("{report:#}\n")
 }
 
-/// The stages in words.
 pub(super) fn stages(fitting: &FitState) -> String {
     let of = &fitting.ascents;
     let mut text = format!(

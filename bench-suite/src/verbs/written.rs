@@ -14,7 +14,7 @@ use super::{Exit, check_outputs};
 use crate::catalog::{Case, HEAD, LongRun, Truth};
 use crate::experiment::{Experiment, PresetName};
 use crate::experiments::rates;
-use crate::grid::{self, expand};
+use crate::grid::{Placed, grid};
 use crate::registry::REGISTRY;
 use crate::results::Results;
 use crate::store::{Store, check_folder, write_whole};
@@ -108,7 +108,6 @@ impl WriteRates {
         Ok(())
     }
 
-    /// The rates of one experiment.
     fn measured(&self, id: &str, gradient: bool) -> Result<Rates, Error> {
         let known = REGISTRY.iter().find(|entry| entry.file.ends_with(&format!("{id}.toml")));
         let entry = known.ok_or_else(|| Error::invalid(format!("no experiment {id}")))?;
@@ -162,7 +161,8 @@ pub struct Anchors {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Cases {
-    case: Vec<grid::Entry>,
+    #[serde(deserialize_with = "grid")]
+    case: Vec<Placed<Case>>,
 }
 
 impl Anchors {
@@ -173,19 +173,18 @@ impl Anchors {
             toml::from_str(&text::read(&self.cases)?).map_err(|error| place(error.to_string()))?;
         let catalogue = Catalogue::found(self.data.clone());
         check_folder(&self.out)?;
-        let all = expand::<Case>("case", &listed.case)?;
-        if let Some(title) = self.only.iter().find(|title| all.iter().all(|it| it.value.title() != **title)) {
+        if let Some(title) =
+            self.only.iter().find(|title| listed.case.iter().all(|it| it.value.title() != **title))
+        {
             return Err(place(format!("no case is called {title:?}")).into());
         }
-        for (number, placed) in all.into_iter().enumerate() {
-            let case = placed.value;
+        for (number, Placed { value: case, .. }) in listed.case.into_iter().enumerate() {
             if !self.only.is_empty() && !self.only.contains(&case.title()) {
                 continue;
             }
             let written = case.exported(&catalogue)?;
             let file = self.out.join(format!("{number:02}-{}.json", case.kind()));
-            let text = serde_json::to_string(&written).map_err(|error| Error::invalid(error.to_string()))?;
-            write_whole(&file, text.as_bytes())?;
+            write_whole(&file, written.to_string().as_bytes())?;
             writeln!(out, "{}: {}", file.display(), case.title())?;
         }
         Ok(())

@@ -40,21 +40,13 @@ pub enum Case {
         share: f64,
     },
     /// Neal's funnel, centred.
-    NealFunnel {
-        dim: usize,
-        /// Standard deviation of the log variance.
-        scale: f64,
-    },
+    NealFunnel { dim: usize, scale: f64 },
     /// Student t in all coordinates together.
     Student { dim: usize, freedom: f64 },
     /// Student t in one coordinate, normal in the others.
     HeavyCoordinate { dim: usize, freedom: f64 },
     /// Standard normal that is `exp(height)` times as high where the first coordinate exceeds 1.
-    Step {
-        dim: usize,
-        /// Log of the ratio at the step.
-        height: f64,
-    },
+    Step { dim: usize, height: f64 },
     /// Flat in one coordinate: improper.
     Flat { dim: usize },
     /// Logistic regression with separated classes and a flat prior: improper.
@@ -109,7 +101,6 @@ pub enum Case {
 
 /// Seed of targets that are drawn once.
 const FIXED: Seed = Seed::new(1703);
-/// Noise of the linear regression.
 const NOISE: f64 = 0.5;
 
 fn forty_gaussians(stream: &mut Stream) -> Result<Mixture, Error> {
@@ -118,9 +109,6 @@ fn forty_gaussians(stream: &mut Stream) -> Result<Mixture, Error> {
 
 impl Case {
     /// Builds the case. Moments without a closed form come from stored long runs.
-    ///
-    /// # Errors
-    /// If a setting is invalid, the data cannot be loaded, or there is no stored run of a case whose chains move well.
     pub fn build(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let built = self.posterior(catalogue)?;
         if built.truth != Truth::None || self.is_planted() {
@@ -131,9 +119,6 @@ impl Case {
     }
 
     /// Builds the case with those moments alone that have a closed form.
-    ///
-    /// # Errors
-    /// If a setting is invalid, or the data cannot be loaded.
     pub fn posterior(&self, catalogue: &Catalogue) -> Result<Built, Error> {
         let mut stream = FIXED.named(self.kind()).stream(0, 0);
         // A mode at `x` on the first axis.
@@ -314,7 +299,6 @@ impl Case {
     }
 }
 
-/// Number of test points.
 const POINTS: usize = 20;
 
 impl Case {
@@ -322,16 +306,10 @@ impl Case {
     /// quantiles of each coordinate.
     ///
     /// The points test a second implementation of the density: they are scattered around the mean, at 1.5 standard deviations.
-    ///
-    /// # Errors
-    /// If the case cannot be built, has no moments or no quantiles, or there is no export of its kind.
     pub fn exported(&self, catalogue: &Catalogue) -> Result<Value, Error> {
         let built = self.build(catalogue)?;
-        let Truth::Moments { means, sds } = &built.truth else {
-            return Err(Error::invalid(format!("{}: no moments to compare with", self.title())));
-        };
-        let Some(margins) = &built.margins else {
-            return Err(Error::invalid(format!("{}: no quantiles to compare with", self.title())));
+        let (Truth::Moments { means, sds }, Some(margins)) = (&built.truth, &built.margins) else {
+            return Err(Error::invalid(format!("{}: no moments or quantiles to compare with", self.title())));
         };
         let target = &*built.posterior;
         let (mut stream, mut work) = (FIXED.named("points").stream(0, 0), vec![0.0; target.work_len(1)]);

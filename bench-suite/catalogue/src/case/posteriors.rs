@@ -38,7 +38,6 @@ impl Built {
         Self { posterior, truth: Truth::None, covariance: None, hidden: None, log_z: None, margins: None }
     }
 
-    /// A target with ground truth and these margins.
     pub(super) fn exact(target: impl GroundTruth + Posterior + 'static, margins: Margins) -> Self {
         Self {
             truth: Truth::of(&target),

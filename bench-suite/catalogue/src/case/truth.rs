@@ -34,7 +34,6 @@ impl Truth {
     }
 }
 
-/// Density on the line.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Line {
     /// `N(0, 1)` that is `exp(height)` times as high beyond 1.
@@ -104,7 +103,6 @@ pub type Margins = Box<dyn Fn() -> Vec<[f64; LEVELS]> + Send + Sync>;
 /// Mixture of normal distributions: weight, mean and standard deviation of each. The weights need not add up to one.
 pub(super) type Normals = Vec<[f64; 3]>;
 
-/// `N(0, 1)`.
 pub(super) const STANDARD: [[f64; 3]; 1] = [[1.0, 0.0, 1.0]];
 
 /// Margins of `dim` coordinates, of which the last is that of all further ones.
@@ -115,12 +113,6 @@ pub(super) fn margins(distinct: Vec<Normals>, dim: usize) -> Margins {
     })
 }
 
-/// Margins by their quantiles.
-pub(super) fn stored(quantiles: Vec<[f64; LEVELS]>) -> Margins {
-    Box::new(move || quantiles.clone())
-}
-
-/// Margins of a mixture of Gaussians.
 pub(super) fn of_mixture(target: &Mixture) -> Margins {
     let node = |i: usize| {
         move |(k, part): (usize, &Gaussian)| [target.weight(k), part.mean()[i], part.variance(i).sqrt()]
@@ -228,16 +220,12 @@ const STRETCHES: usize = 40;
 /// Least effective sample size of a long run, and greatest R-hat.
 const SIZE: f64 = 10_000.0;
 const R_HAT: f64 = 1.01;
-/// Number of fields of a line.
 const FIELDS: usize = 10;
 /// Unit of stored quantiles, in standard deviations.
 const UNIT: f64 = 1e-4;
 
 impl LongRun {
     /// Stored moments and margins of a case by its title.
-    ///
-    /// # Errors
-    /// If there are none, or the file is malformed.
     pub(super) fn of(title: &str) -> Result<(Truth, Margins), Error> {
         let rows: Vec<Self> =
             records()?.into_iter().filter(|(case, _)| *case == title).map(|(_, row)| row).collect();
@@ -245,8 +233,9 @@ impl LongRun {
             return Err(Error::invalid(format!("no stored moments of {title}: run `mcsa-bench references`")));
         }
         let quantiles = |row: &Self| row.quantiles[0].map(|distance| row.mean + row.sd * distance);
+        let quantiles: Vec<_> = rows.iter().map(quantiles).collect();
         let (means, sds) = rows.iter().map(|row| (row.mean, row.sd)).unzip();
-        Ok((Truth::Moments { means, sds }, stored(rows.iter().map(quantiles).collect())))
+        Ok((Truth::Moments { means, sds }, Box::new(move || quantiles.clone())))
     }
 
     /// Stored lines of a case.
@@ -257,9 +246,6 @@ impl LongRun {
 
     /// Lines of the file for a case, by a long run. Chains move effects in units of their scales, and as they are if that run is too
     /// short.
-    ///
-    /// # Errors
-    /// If a chain cannot start, or the runs are still too short at the end.
     pub fn lines(case: &Case, posterior: &dyn Posterior) -> Result<Vec<String>, Error> {
         let run = |effects: &[Effects]| {
             Self::of_target(&case.title(), Seed::new(11).named(case.kind()), (posterior, effects))
@@ -363,24 +349,16 @@ fn size(chains: &[Vec<f64>]) -> f64 {
 /// A line of the file: the title of a case and a row. Titles contain commas: the last nine fields are numbers.
 fn record(line: &str) -> Option<(&str, LongRun)> {
     let fields: Vec<&str> = line.rsplitn(FIELDS, ',').collect();
-    let [errors, quantiles, size, r_hat, sd_error, sd, mean_error, mean, _, title] = fields[..] else {
-        return None;
-    };
-    let number = |text: &str| text.parse::<f64>().ok();
+    let [errors, quantiles, ref numbers @ .., _, title] = fields[..] else { return None };
+    let number = |text: &&str| text.parse::<f64>().ok();
+    let numbers: Vec<f64> = numbers.iter().rev().map(number).collect::<Option<_>>()?;
+    let [mean, mean_error, sd, sd_error, r_hat, size] = numbers[..] else { return None };
     let list = |text: &str| {
-        let numbers: Vec<f64> = text.split(' ').map(number).collect::<Option<_>>()?;
+        let numbers: Vec<f64> = text.split(' ').map(|text| number(&text)).collect::<Option<_>>()?;
         Some(<[f64; LEVELS]>::try_from(numbers).ok()?.map(|number| UNIT * number))
     };
-    let known = LongRun {
-        mean: number(mean)?,
-        mean_error: number(mean_error)?,
-        sd: number(sd)?,
-        sd_error: number(sd_error)?,
-        r_hat: number(r_hat)?,
-        size: number(size)?,
-        quantiles: [list(quantiles)?, list(errors)?],
-    };
-    Some((title, known))
+    let quantiles = [list(quantiles)?, list(errors)?];
+    Some((title, LongRun { mean, mean_error, sd, sd_error, r_hat, size, quantiles }))
 }
 
 /// Rows of the file with the titles of their cases.
@@ -397,7 +375,6 @@ mod tests {
 
     use super::*;
 
-    /// Moments by the trapezoidal rule.
     #[test]
     fn moments_are_those_of_the_density() {
         for line in [Line::Step { height: 0.0 }, Line::Step { height: 3.0 }, Line::Student { freedom: 9.0 }] {

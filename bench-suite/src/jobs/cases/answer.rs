@@ -17,7 +17,6 @@ pub(super) struct Answer {
     pub(super) log_ratios: Vec<f64>,
     /// Effective sample size per draw.
     pub(super) share: f64,
-    /// k-hat of the weights.
     pub(super) k_hat: Option<f64>,
     /// Largest R-hat of a coordinate.
     pub(super) r_hat: Option<f64>,
@@ -41,7 +40,6 @@ impl Known {
 const EVIDENCE_DRAWS: usize = 2_000;
 
 impl Answer {
-    /// Weighted draws of q.
     pub(super) fn of(draws: Draws) -> Self {
         Self {
             share: draws.sample_size / draws.len() as f64,
@@ -54,7 +52,6 @@ impl Answer {
         }
     }
 
-    /// Draws with equal weights.
     pub(super) fn unweighted(points: Mat<f64>) -> Self {
         let weights = vec![1.0 / points.ncols() as f64; points.ncols()];
         Self { points, weights, log_ratios: Vec::new(), share: f64::NAN, k_hat: None, r_hat: None, yes: None }
@@ -132,7 +129,6 @@ impl Answer {
         total / quantiles.len() as f64
     }
 
-    /// Mean and standard deviation of coordinate `i`.
     fn moments(&self, i: usize) -> (f64, f64) {
         let average = |f: &dyn Fn(f64) -> f64| {
             let points = self.points.as_ref();

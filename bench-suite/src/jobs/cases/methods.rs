@@ -35,7 +35,6 @@ const SEVERAL: (u64, usize) = (10_000, 4);
 /// Acceptance that the warm-up aims at, and step size at its start.
 const ACCEPTANCE: f64 = 0.8;
 const STEP_SIZE: f64 = 0.1;
-/// Smallest number of draws of a chain.
 const FEWEST: usize = 10;
 /// Most paths, as in the paper.
 const PATHS: u64 = 20;
@@ -43,7 +42,6 @@ const PATHS: u64 = 20;
 const SHARE: u64 = 4;
 
 impl Bounded<'_, '_> {
-    /// Running moments of parallel chains.
     pub(super) fn moments(self, family: Moment) -> Result<Answer, Error> {
         if let Moment::Mixture = family {
             return self.mixture();
@@ -108,9 +106,7 @@ impl Bounded<'_, '_> {
         adam: Adam,
         start: &Gaussian,
     ) -> Result<Answer, Error> {
-        let built = family.build(self.target.dim())?;
-        let mut hidden = self.seed.named("hidden").stream(0, 0);
-        let params = built.around(&start.mean, &start.scales(), &mut hidden)?;
+        let (built, params) = self.around(family, start)?;
         let steps = self.steps(chains).saturating_sub(1);
         let params = self.ascend(&*built.family, pmcsa(chains), adam, params, steps)?;
         self.weighted(&*built.family, &params)
@@ -124,20 +120,25 @@ impl Bounded<'_, '_> {
         rate: f64,
         laplace: bool,
     ) -> Result<Answer, Error> {
-        let (dim, start) = (self.target.dim(), self.begin(laplace));
-        let built = family.build(dim)?;
-        let mut hidden = self.seed.named("hidden").stream(0, 0);
-        let params = match family {
-            FamilyConfig::FullRank => FullRank::new(dim).at(&start.mean, start.factor()?.as_ref())?,
-            _ => built.around(&start.mean, &start.scales(), &mut hidden)?,
-        };
+        let start = self.begin(laplace);
+        let (built, mut params) = self.around(family, &start)?;
+        if let FamilyConfig::FullRank = family {
+            params = FullRank::new(start.mean.len()).at(&start.mean, start.factor()?.as_ref())?;
+        }
         let BuiltFamily { family: density, pushforward, .. } = &built;
         let (estimator, adam) = (FlowElbo::new(samples), Adam::new(rate)?);
         let params = self.ascend(&**pushforward, estimator, adam, params, self.steps(samples))?;
         self.weighted(&**density, &params)
     }
 
-    /// Batch and match of a Gaussian.
+    /// A family with independent coordinates around a Gaussian.
+    fn around(&self, family: &FamilyConfig, start: &Gaussian) -> Result<(BuiltFamily, Vec<f64>), Error> {
+        let built = family.build(self.target.dim())?;
+        let mut hidden = self.seed.named("hidden").stream(0, 0);
+        let params = built.around(&start.mean, &start.scales(), &mut hidden)?;
+        Ok((built, params))
+    }
+
     pub(super) fn batch_match(self, samples: usize, laplace: bool) -> Result<Answer, Error> {
         let (family, start) = (FullRank::new(self.target.dim()), self.begin(laplace));
         let params = family.at(&start.mean, start.factor()?.as_ref())?;
@@ -166,7 +167,6 @@ impl Bounded<'_, '_> {
         Ok(fit.params().to_vec())
     }
 
-    /// Weighted draws of q.
     fn weighted<F: Family + ?Sized>(&self, family: &F, params: &[f64]) -> Result<Answer, Error> {
         let lane = self.seed.named("draws").stream(0, 0);
         Ok(Answer::of(Draws::of(self.target, family, params, lane, self.draws())?))
@@ -249,7 +249,6 @@ impl Bounded<'_, '_> {
         Ok(Answer::of(Draws::weighted(points, log_p, log_q)?))
     }
 
-    /// `mcsa::fit` within the budget.
     pub(super) fn fit(self) -> Result<Answer, Error> {
         let number = (self.seed.named("fit").stream(0, 0).uniform() * 2.0_f64.powi(53)) as u64;
         let (evaluations, draws) = (self.budget, self.draws().max(100));
@@ -306,7 +305,6 @@ impl Bounded<'_, '_> {
         Some(Laplace::by_differences(self.target, &peak.point).ok()?.gaussian)
     }
 
-    /// Gaussian of Pathfinder.
     fn path(&self, point: &[f64], stream: &mut Stream) -> Option<Gaussian> {
         let finder = Pathfinder { lbfgs: self.lbfgs(), draws: 5, ..Pathfinder::default() };
         Some(finder.run(self.target, point, stream).ok()?.gaussian)

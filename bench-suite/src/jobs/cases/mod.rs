@@ -30,7 +30,7 @@ impl Judgement {
         // Runs of different cases are independent: rates are over all of them.
         let seed = job.seed.named(&title);
         let row = |number| Ok(Row::new(number + 1, self.fit(&built, seed.child(number + 1))?));
-        rows_of_fits(job, running, (self.runs, &|runs| runs * self.evaluations), row)
+        rows_of_fits(job, running, row)
     }
 
     fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
@@ -65,7 +65,6 @@ impl Judgement {
     }
 }
 
-/// Errors and verdict of a fit.
 fn seen(fitted: &FitResult, truth: &Truth) -> Vec<(&'static str, f64)> {
     let mut values = vec![
         ("yes", if fitted.verdict.is_yes() { 1.0 } else { 0.0 }),
@@ -118,7 +117,6 @@ fn witness(objection: &Objection) -> &'static str {
 
 /// Error of the start in standard deviations, and factor of its scales, where there is no Laplace approximation.
 const OFF: (f64, f64) = (0.3, 1.14);
-/// Number of factors of the low-rank family.
 const RANK: usize = 10;
 /// Degrees of freedom of a Student t at the start, and their lower bound: with it the covariance is finite.
 const FREEDOM: (f64, f64) = (8.0, 2.0);
@@ -132,7 +130,7 @@ impl Rung {
         let (_, built) = built(&self.target, running)?;
         let seed = job.seed.named("climb");
         let row = |number| Ok(Row::new(number + 1, self.fit(&built, seed.child(number + 1))?));
-        rows_of_fits(job, running, (self.runs, &|runs| runs * self.evaluations), row)
+        rows_of_fits(job, running, row)
     }
 
     fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
@@ -232,7 +230,6 @@ fn built(target: &catalog::Target, running: &Running<'_>) -> Result<(String, Bui
 /// Metrics that are infinite if a run fails, on targets with moments.
 const ERRORS: [&str; 5] = ["answer_error", "answer_median", "spread_error", "spread_median", "wasserstein"];
 
-/// A run within one budget.
 #[derive(Clone, Copy)]
 struct Bounded<'r, 'a> {
     target: &'r Counted<&'a dyn Posterior>,
@@ -268,12 +265,11 @@ impl Benchmark {
         };
         let known = Known::of(built(&self.target, running)?.1);
         let ladder = self.reached();
-        let work = |count: u64| ladder[..count as usize].iter().sum::<u64>() * entrant.effort();
         let row = |number: u64| {
             let budget = ladder[number as usize];
             Ok(Row::new(budget, row(entrant, &known, (budget, self.reach), job.seed)))
         };
-        rows_of_fits(job, running, (ladder.len() as u64, &work), row)
+        rows_of_fits(job, running, row)
     }
 }
 
