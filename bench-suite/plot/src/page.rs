@@ -28,7 +28,7 @@ impl Figure {
     /// Draws the figure. A pure function: equal figures give equal bytes.
     ///
     /// # Errors
-    /// If columns have unequal lengths, or a range or a size of the page is invalid; never because of values.
+    /// If a range or a size of the page is invalid; never because of values.
     pub fn draw(&self) -> Result<Drawing, DrawError> {
         self.check()?;
         let width = (self.width_mm * Canvas::UNITS_PER_MM).round() as i32;

@@ -103,8 +103,7 @@ fn are_close(found: &[Point], wanted: &[Point], gap: f64) -> bool {
 const DATA: [Point; 4] = [(1.0, 1.0), (10.0, 0.03), (250.0, 0.01), (1e4, 1e-4)];
 
 fn line_on(x: Axis, y: Axis) -> Panel {
-    let (xs, ys): (Vec<f64>, Vec<f64>) = DATA.into_iter().unzip();
-    Panel::new(x.spanning(1.0, 1e4), y.spanning(1e-4, 1.0)).with(Layer::line(xs, ys))
+    Panel::new(x.spanning(1.0, 1e4), y.spanning(1e-4, 1.0)).with(Layer::line(DATA))
 }
 
 /// Linear axes in place of the logarithmic ones are caught.
@@ -139,8 +138,8 @@ fn ticks_stand_where_their_labels_say() {
 #[test]
 fn values_that_cannot_be_drawn_are_gaps_and_are_counted() {
     let y = [1.0, 2.0, f64::NAN, 4.0, 5.0, -1.0, f64::INFINITY, 8.0];
-    let x: Vec<f64> = (1..9).map(f64::from).collect();
-    let panel = Panel::new(Axis::linear("x"), Axis::log("y")).with(Layer::line(x, y).named("JSA"));
+    let points = (1..9).map(f64::from).zip(y);
+    let panel = Panel::new(Axis::linear("x"), Axis::log("y")).with(Layer::line(points).named("JSA"));
     let drawing = draw(panel);
     let sheet = Sheet::of(&drawing);
     assert_eq!(sheet.lines("line").len(), 2);
@@ -152,7 +151,7 @@ fn values_that_cannot_be_drawn_are_gaps_and_are_counted() {
 
 #[test]
 fn a_band_below_zero_goes_to_the_foot_of_a_log_axis() {
-    let layer = Layer::band([1.0, 2.0, 3.0], [0.1, -0.5, 0.2], [1.0, 1.0, 1.0]);
+    let layer = Layer::band([[1.0, 0.1, 1.0], [2.0, -0.5, 1.0], [3.0, 0.2, 1.0]]);
     let drawing = draw(Panel::new(Axis::linear("x"), Axis::log("y")).with(layer));
     let sheet = Sheet::of(&drawing);
     let [left, _, right, bottom] = sheet.frame();
@@ -165,9 +164,9 @@ fn a_band_below_zero_goes_to_the_foot_of_a_log_axis() {
 #[test]
 fn a_series_is_counted_once_and_panels_add_up() {
     let panel = |high: f64| {
-        let (x, y) = ([0.0, 1.0, 2.0], [0.0, high, high]);
+        let points = [(0.0, 0.0), (1.0, high), (2.0, high)];
         let panel = Panel::new(Axis::linear("x"), Axis::linear("y").spanning(-1.0, 1.0));
-        panel.with(Layer::line(x, y).named("JSA")).with(Layer::points(x, y).named("JSA"))
+        panel.with(Layer::line(points).named("JSA")).with(Layer::points(points).named("JSA"))
     };
     let drawing = Figure::new(vec![panel(9.0), panel(9.0), panel(0.0)]).draw().unwrap();
     assert_eq!(drawing.missing, Missing { outside: 4, ..Missing::default() });
@@ -189,21 +188,21 @@ fn boxes_intervals_and_bars_stand_on_their_numbers() {
         (paths, discs.into_iter().map(|(_, at)| back(at)).collect::<Vec<_>>())
     };
     let close = |found: &[Point], wanted: &[Point]| are_close(found, wanted, 1e-3);
-    let (paths, discs) = places(Layer::intervals([2.0], [5.0], [4.0], [8.0]).horizontal());
+    let (paths, discs) = places(Layer::intervals([[2.0, 5.0, 4.0, 8.0]]).horizontal());
     assert!(close(&paths[0], &[(4.0, 2.0), (8.0, 2.0)]) && close(&discs, &[(5.0, 2.0)]));
-    let (paths, _) = places(Layer::boxes([5.0], [Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0])]));
+    let (paths, _) = places(Layer::boxes([(5.0, Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]))]));
     assert!(close(&paths[0], &[(4.75, 2.0), (5.25, 2.0), (5.25, 4.0), (4.75, 4.0), (4.75, 2.0)]));
     assert!(close(&paths[1], &[(5.0, 1.0), (5.0, 2.0)]) && close(&paths[2], &[(5.0, 4.0), (5.0, 5.0)]));
     assert!(close(&paths[3], &[(4.75, 3.0), (5.25, 3.0)]));
-    let (paths, _) = places(Layer::bars([1.0, 2.0, 4.0], [3.0, 6.0]));
-    assert!(close(&paths[0], &[(1.0, 0.0), (1.0, 3.0), (2.0, 3.0), (2.0, 6.0), (4.0, 6.0), (4.0, 0.0)]));
+    let (paths, _) = places(Layer::bar([1.0, 2.0], 3.0));
+    assert!(close(&paths[0], &[(1.0, 0.0), (1.0, 3.0), (2.0, 3.0), (2.0, 0.0)]));
 }
 
 #[test]
 fn names_are_text_and_not_markup_of_the_document() {
     let name = "a < b & \"c\" > 'd' ]]> λ → ∞";
     let panel = Panel::new(Axis::categories("", ["<g>"]), Axis::linear("&amp;")).titled("</svg>");
-    let drawing = draw(panel.with(Layer::points([0.0], [1.0]).named(name)));
+    let drawing = draw(panel.with(Layer::points([(0.0, 1.0)]).named(name)));
     let texts = Sheet::of(&drawing).texts;
     assert!(
         [name, "<g>", "&amp;", "</svg>"].iter().all(|text| texts.iter().any(|found| found == text)),
@@ -231,8 +230,7 @@ fn what_no_page_can_hold_is_refused() {
 
 #[test]
 fn the_raster_has_the_size_and_the_colours_of_the_page() {
-    let x: Vec<f64> = (0..9).map(f64::from).collect();
-    let layer = Layer::line(x.clone(), x).styled(Style::series(1).solid());
+    let layer = Layer::line((0..9).map(|k| (f64::from(k), f64::from(k)))).styled(Style::series(1).solid());
     let drawing = draw(Panel::new(Axis::linear("x"), Axis::linear("y")).with(layer));
     let png = drawing.png(300.0).unwrap();
     assert_eq!(png, drawing.clone().png(300.0).unwrap());
@@ -251,11 +249,9 @@ fn the_raster_has_the_size_and_the_colours_of_the_page() {
 
 #[test]
 fn a_hundred_thousand_points_are_a_small_picture() {
-    let x: Vec<f64> = (0..100_000).map(f64::from).collect();
-    let y: Vec<f64> = x.iter().map(|x| (x * 12.9898).sin() * 43_758.545_3 % 1.0).collect();
-    let low: Vec<f64> = y.iter().map(|y| y - 1.0).collect();
-    let panel = Panel::new(Axis::linear("x"), Axis::linear("y"));
-    let panel = panel.with(Layer::band(x.clone(), low, y.clone())).with(Layer::line(x, y));
+    let points = || (0..100_000).map(f64::from).map(|x| (x, (x * 12.9898).sin() * 43_758.545_3 % 1.0));
+    let band = Layer::band(points().map(|(x, y)| [x, y - 1.0, y]));
+    let panel = Panel::new(Axis::linear("x"), Axis::linear("y")).with(band).with(Layer::line(points()));
     assert!(draw(panel).svg.len() < 150_000);
 }
 
@@ -302,8 +298,8 @@ fn no_text_lies_on_another_or_off_the_page() {
             // Legends of different panels are below them.
             let other = if columns == 4 { format!("short {k}") } else { "short".to_owned() };
             panel
-                .with(Layer::line(at, at.map(|at| at + 1.0)).named(long))
-                .with(Layer::points(at, at).styled(Style::series(1)).named(other))
+                .with(Layer::line(at.map(|at| (at, at + 1.0))).named(long))
+                .with(Layer::points(at.map(|at| (at, at))).styled(Style::series(1)).named(other))
         });
         let mut figure = Figure::new(panels.collect()).titled(long).captioned(long.repeat(3)).wide(width);
         figure.columns = columns;
@@ -348,7 +344,7 @@ fn collisions(boxes: &[(String, usvg::Rect)]) -> Vec<(String, String)> {
 #[test]
 fn a_legend_is_above_or_below_the_plots() {
     let panel = |name: &str| {
-        Panel::new(Axis::linear("x"), Axis::linear("y")).with(Layer::points([0.5], [0.5]).named(name))
+        Panel::new(Axis::linear("x"), Axis::linear("y")).with(Layer::points([(0.5, 0.5)]).named(name))
     };
     let swatches = |figure: Figure| {
         let sheet = Sheet::of(&figure.draw().unwrap());
@@ -405,22 +401,22 @@ fn axis() -> impl Strategy<Value = Axis> {
 }
 
 fn layer() -> impl Strategy<Value = Layer> {
-    let column = || prop::collection::vec(value(), 6);
-    let columns = (0..6usize, column(), column(), column(), column());
-    let shape = (columns, 0..9usize, value()).prop_map(|((length, a, b, c, d), kind, lone)| {
-        let [a, b, c, d] = [a, b, c, d].map(|column| column[..length].to_vec());
-        match kind {
-            0 => Layer::line(a, b),
-            1 => Layer::band(a, b, c),
-            2 => Layer::points(a, b),
-            3 => Layer::intervals(a, b, c, d),
-            4 => Layer::intervals(a, b, c, d).horizontal().dodged(1, 3),
-            5 => Layer::boxes(a, vec![Summary::of(&b); length]),
-            6 => Layer::bars(a, b.into_iter().skip(1).collect::<Vec<_>>()),
-            7 => Layer::vertical_rule(lone),
-            _ => Layer::horizontal_rule(lone),
-        }
-    });
+    let rows = prop::collection::vec([value(), value(), value(), value()], 0..6);
+    let shape =
+        (rows, 0..9usize, [value(), value(), value()]).prop_map(|(rows, kind, [lone, to, height])| {
+            let points = rows.iter().map(|[x, y, ..]| (*x, *y));
+            match kind {
+                0 => Layer::line(points),
+                1 => Layer::band(rows.iter().map(|[x, low, high, _]| [*x, *low, *high])),
+                2 => Layer::points(points),
+                3 => Layer::intervals(rows),
+                4 => Layer::intervals(rows).horizontal().dodged(1, 3),
+                5 => Layer::boxes(rows.iter().map(|row| (row[0], Summary::of(row)))),
+                6 => Layer::bar([lone, to], height),
+                7 => Layer::vertical_rule(lone),
+                _ => Layer::horizontal_rule(lone),
+            }
+        });
     (shape, ".{0,20}", 0..40usize)
         .prop_map(|(layer, name, series)| layer.styled(Style::series(series)).named(name))
 }
@@ -453,9 +449,8 @@ proptest! {
 
     #[test]
     fn a_cloud_is_drawn_or_counted(data in prop::collection::vec((value(), value()), 0..40), log in any::<bool>()) {
-        let (x, y): (Vec<f64>, Vec<f64>) = data.iter().copied().unzip();
         let axis = if log { Axis::log("y") } else { Axis::linear("y") };
-        let points = Layer::points(x, y).styled(Style::series(0).faint(0.5)); // faint points are not merged
+        let points = Layer::points(data.clone()).styled(Style::series(0).faint(0.5)); // faint points are not merged
         let drawing = Figure::new(vec![Panel::new(Axis::linear("x"), axis).with(points)]).draw().unwrap();
         let drawn = Sheet::of(&drawing).discs.len();
         let Missing { not_finite, not_positive, cut_at_axis, outside } = drawing.missing;

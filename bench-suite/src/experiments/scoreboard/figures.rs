@@ -91,10 +91,10 @@ fn error(runs: &Runs<'_>, lowest: f64) -> f64 {
 /// Adds a line with points of a method.
 fn curve(panel: Panel, method: &str, points: impl Iterator<Item = (f64, f64)>) -> Panel {
     let (_, name, style) = look::entrant(method);
-    let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
+    let points: Vec<(f64, f64)> = points.collect();
     panel
-        .with(Layer::line(x.clone(), y.clone()).styled(style))
-        .with(Layer::points(x, y).styled(style).named(name))
+        .with(Layer::line(points.clone()).styled(style))
+        .with(Layer::points(points).styled(style).named(name))
 }
 
 /// Medians over all targets by method and budget: errors against evaluations and against seconds, and shares of failures.
@@ -146,8 +146,8 @@ fn costs(board: &Scoreboard<'_>, label: &str, cost: fn(&Runs<'_>) -> f64, captio
             let place = names.iter().position(|known| *known == name).unwrap_or_default();
             let marker = MARKERS[place % MARKERS.len()];
             let style = Style { color: Color(0, 0, 0), marker, ..Style::series(0) }.sized(3.6);
-            let (x, y) = point(&runs);
-            panel = panel.with(Layer::points([x], [y]).styled(style).named(format!("{name} (stored)")));
+            let layer = Layer::points([point(&runs)]).styled(style);
+            panel = panel.with(layer.named(format!("{name} (stored)")));
         }
         panel
     };
@@ -189,9 +189,8 @@ fn profiles(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
                 (ratio, count as f64 / ratios.len() as f64)
             };
             let points = (0..=120).filter(|_| !ratios.is_empty()).map(point);
-            let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
             let (_, name, style) = look::entrant(method);
-            panel = panel.with(Layer::line(x, y).styled(style).named(name));
+            panel = panel.with(Layer::line(points).styled(style).named(name));
         }
         panel
     };
