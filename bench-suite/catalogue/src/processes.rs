@@ -4,7 +4,7 @@ use mcsa_annealed::dais::{SemiAnnealed, Slope};
 use mcsa_annealed::surrogate::Clusters;
 use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess};
 use mcsa_core::{Error, Seed};
-use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Share, Split, Standardised, Strata, Task};
+use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Share, Split, Standardised};
 use mcsa_models::LocalRobustRegression;
 use mcsa_particles::{FxVolatility, Theta};
 use serde::{Deserialize, Serialize};
@@ -75,9 +75,9 @@ impl Target {
             false => InducingCoordinates::Plain,
         };
         let process = |data: &Dataset| {
-            let make = match data.task {
-                Task::Classification => SparseGaussianProcess::classification,
-                Task::Regression => SparseGaussianProcess::robust,
+            let make = match data.has_labels {
+                true => SparseGaussianProcess::classification,
+                false => SparseGaussianProcess::robust,
             };
             make(data.x.as_ref(), &data.y, *inducing).map(|process| process.with_coordinates(coordinates))
         };
@@ -96,11 +96,9 @@ impl Target {
 
 /// Training rows and held-out rows; labels have the shares of the whole set.
 pub(super) fn subset(set: &Dataset, rows: usize, held_out: usize, seed: Seed) -> Result<Standardised, Error> {
-    let split = match set.task {
-        Task::Classification => {
-            Split::stratified(set, Strata { train: rows, test: held_out, ratio: None }, seed)?
-        }
-        Task::Regression => {
+    let split = match set.has_labels {
+        true => Split::stratified(set, [rows, held_out], None, seed)?,
+        false => {
             if rows == 0 || held_out == 0 || rows.saturating_add(held_out) > set.rows() {
                 return Err(Error::invalid(format!(
                     "{rows} rows to train and {held_out} to test, of {} of {}",

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use faer::Mat;
 use mcsa_core::{Error, Seed, Stream, numeric};
-use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Share, Split, Standardised, Strata, Task};
+use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Share, Split, Standardised};
 use mcsa_diagnostics::quantile;
 use mcsa_estimators::Draws;
 use mcsa_models::{
@@ -180,7 +180,7 @@ impl Problem {
             let published = predictive_variance(prior, cross.as_ref(), square.as_ref(), &variances[first..])?;
             moments.iter_mut().zip(published).for_each(|(moments, variance)| moments.1 = variance.max(0.0));
             let published = model.log_predictive_density(mean, &moments, &test.y);
-            measures.push(("lpd_as_published", published - scaling.log_deviation()));
+            measures.push(("lpd_as_published", published - scaling.deviation.ln()));
             Ok(measures)
         })
     }
@@ -199,7 +199,7 @@ pub fn of_labels(odds: &[f64], test: &Dataset, fitted: &[f64], train: &Dataset) 
 
 fn of_responses(means: &[f64], lpd: f64, test: &Dataset, scaling: &Scaling) -> Measures {
     let error = root_mean_squared_error(means, &test.y);
-    vec![("rmse", error * scaling.deviation), ("lpd", lpd - scaling.log_deviation())]
+    vec![("rmse", error * scaling.deviation), ("lpd", lpd - scaling.deviation.ln())]
 }
 
 /// Index of the first network weight: the logarithms of two precisions come before.
@@ -225,8 +225,8 @@ impl Target {
         let seed = Seed::new(*seed).named(self.kind());
         let all = whole(catalogue, data, rows.saturating_add(*held_out), seed)?;
         let seed = if *splits { replicate.named(self.kind()) } else { seed };
-        let strata = Strata { train: *rows, test: *held_out, ratio: *ratio };
-        let Standardised { train, test, .. } = Standardised::new(&Split::stratified(&all, strata, seed)?)?;
+        let split = Split::stratified(&all, [*rows, *held_out], *ratio, seed)?;
+        let Standardised { train, test, .. } = Standardised::new(&split)?;
         Ok([train, test])
     }
 }
@@ -311,7 +311,7 @@ fn drawn(name: &str, seed: Seed, [count, dim]: [usize; 2], rate: f64, correlatio
     let y = slopes.iter().map(|slope| f64::from(u8::from(stream.uniform() < probability(low, *slope))));
     Dataset {
         name: name.to_owned(),
-        task: Task::Classification,
+        has_labels: true,
         columns: (0..dim).map(|k| format!("x{k}")).collect(),
         y: y.collect(),
         x,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mcsa_core::Seed;
 
-use super::{DataError, Dataset, Entry, Kind, Radon, Schools, Series, Table, Task, synthetic};
+use super::{DataError, Dataset, Entry, Kind, Radon, Schools, Series, Table, synthetic};
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
@@ -133,15 +133,15 @@ impl Catalogue {
     /// shape.
     pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
         let entry = self.entry(name)?;
-        Task::of(entry)?;
-        Dataset::of(entry, &self.table(entry)?.0)
+        if !matches!(entry.kind, Kind::Classification | Kind::Regression) {
+            return Err(entry.other_kind());
+        }
+        Ok(Dataset::of(entry, &self.table(entry)?.0))
     }
 
     /// Loads the radon measurements by county: `radon_mn`.
     pub fn radon(&self) -> Result<Radon, DataError> {
-        let entry = self.of_kind("radon_mn", Kind::Hierarchical)?;
-        let (table, file) = self.table(entry)?;
-        Radon::of(entry, &table, &file)
+        Ok(Radon::of(&self.table(self.of_kind("radon_mn", Kind::Hierarchical)?)?.0))
     }
 
     /// Loads time series.

@@ -20,8 +20,8 @@ use super::{DataError, Entry, Kind, Split, Table};
 pub struct Dataset {
     /// Name of the data set.
     pub name: String,
-    /// Type of the target.
-    pub task: Task,
+    /// True if the target is a label, false if it is measured.
+    pub has_labels: bool,
     /// Names of the inputs.
     pub columns: Vec<String>,
     /// Inputs, `rows x inputs`.
@@ -32,31 +32,17 @@ pub struct Dataset {
     pub is_synthetic: bool,
 }
 
-/// Type of the target of a data set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Task {
-    /// Labels 0 and 1.
-    Classification,
-    /// Measured values.
-    Regression,
-}
-
 impl Dataset {
-    pub(super) fn of(entry: &Entry, table: &Table) -> Result<Self, DataError> {
+    pub(super) fn of(entry: &Entry, table: &Table) -> Self {
         let inputs = entry.inputs();
         let columns: Vec<&[f64]> = (0..inputs).map(|place| table.numbers(place)).collect();
         let x = Mat::from_fn(table.rows, inputs, |row, column| columns[column][row]);
         Self::new(entry, x, table.numbers(inputs).to_vec(), false)
     }
 
-    pub(super) fn new(
-        entry: &Entry,
-        x: Mat<f64>,
-        y: Vec<f64>,
-        is_synthetic: bool,
-    ) -> Result<Self, DataError> {
+    pub(super) fn new(entry: &Entry, x: Mat<f64>, y: Vec<f64>, is_synthetic: bool) -> Self {
         let (name, columns) = (entry.name.clone(), entry.columns[..entry.inputs()].to_vec());
-        Ok(Self { name, task: Task::of(entry)?, columns, x, y, is_synthetic })
+        Self { name, has_labels: entry.kind == Kind::Classification, columns, x, y, is_synthetic }
     }
 
     /// Number of cases.
@@ -117,16 +103,6 @@ impl Dataset {
     }
 }
 
-impl Task {
-    pub(super) fn of(entry: &Entry) -> Result<Self, DataError> {
-        match entry.kind {
-            Kind::Classification => Ok(Self::Classification),
-            Kind::Regression => Ok(Self::Regression),
-            _ => Err(entry.other_kind()),
-        }
-    }
-}
-
 /// A column whose standard deviation among the training rows is at most this is left out, as in pMCSA's code.
 const SMALLEST: f64 = 1e-5;
 
@@ -142,18 +118,13 @@ pub struct Scaling {
 /// A split in which every input, and a measured target, has mean 0 and standard deviation 1 among the training rows.
 ///
 /// Test rows are transformed by the scaling of the training rows and do not affect it. Inputs that are (nearly) constant
-/// among the training rows cannot be scaled: they are left out on both sides, and `kept` lists the remaining ones. Labels are
-/// unchanged. Experiments on raw inputs use the [`Split`] itself, which keeps constant inputs.
+/// among the training rows cannot be scaled: they are left out on both sides. Labels are unchanged. Experiments on raw inputs use the [`Split`] itself, which keeps constant inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standardised {
     /// Training rows.
     pub train: Dataset,
     /// Test rows.
     pub test: Dataset,
-    /// Indices of the remaining inputs of the split.
-    pub kept: Vec<usize>,
-    /// Scaling of each remaining input.
-    pub inputs: Vec<Scaling>,
     /// Scaling of the target; `None` for labels.
     pub target: Option<Scaling>,
 }
@@ -175,10 +146,7 @@ impl Standardised {
         if kept.is_empty() {
             return Err(fail("every input is constant among the rows that train"));
         }
-        let target = match train.task {
-            Task::Classification => None,
-            Task::Regression => Some(Scaling::of(&train.y)),
-        };
+        let target = (!train.has_labels).then(|| Scaling::of(&train.y));
         if target.is_some() && train.y.iter().all(|y| *y == train.y[0]) {
             return Err(fail("the target is constant among the rows that train; take another seed"));
         }
@@ -189,7 +157,7 @@ impl Standardised {
             Dataset { columns, ..data.with_numbers(x, y) }
         };
         let (train, test) = (scaled(train), scaled(&split.test));
-        Ok(Self { train, test, kept, inputs, target })
+        Ok(Self { train, test, target })
     }
 }
 
@@ -205,11 +173,6 @@ impl Scaling {
     /// `(value - mean) / deviation`.
     pub fn apply(&self, value: f64) -> f64 {
         (value - self.mean) / self.deviation
-    }
-
-    /// Log of the standard deviation: subtracted from a log density of the scaled target, it gives that of the original target.
-    pub fn log_deviation(&self) -> f64 {
-        self.deviation.ln()
     }
 }
 
@@ -245,15 +208,15 @@ mod tests {
         changed.test.y.iter_mut().for_each(|y| *y *= 1e6);
         changed.test.x = Mat::from_fn(changed.test.rows(), 13, |_, _| -7.0);
         let (a, b) = (Standardised::new(&original).unwrap(), Standardised::new(&changed).unwrap());
-        assert_eq!((a.train, a.inputs, a.target), (b.train, b.inputs.clone(), b.target));
+        assert_eq!((&a.train, a.target), (&b.train, b.target));
         changed.train.x[(0, 0)] += 100.0; // the twin: a row that trains is looked at
-        assert_ne!(Standardised::new(&changed).unwrap().inputs, b.inputs);
+        assert_ne!(Standardised::new(&changed).unwrap().test.x, b.test.x);
     }
 
     #[test]
     fn constant_inputs_are_left_out() {
         let set = Standardised::new(&split("ionosphere")).unwrap();
-        assert_eq!((set.train.inputs(), set.test.inputs(), set.kept.contains(&1)), (33, 33, false));
+        assert_eq!((set.train.inputs(), set.test.inputs()), (33, 33));
         assert!(!set.train.columns.contains(&"x2".to_string()));
         let mut flat = split("ionosphere");
         flat.train.x = Mat::zeros(flat.train.rows(), 34);

@@ -23,51 +23,25 @@ pub struct Radon {
     pub county: Vec<usize>,
     /// Floor of each measurement: 0 basement, 1 first floor.
     pub floor: Vec<f64>,
-    /// Log of the activity of each home in pCi/L; activity 0 is replaced by 0.1.
+    /// Log of the activity of each home in pCi/L; activity 0, which has no logarithm, is replaced by 0.1 (Gelman & Hill 2007, ch. 12).
     pub log_radon: Vec<f64>,
 }
 
-/// Replacement of activity 0, which has no logarithm (Gelman & Hill 2007, ch. 12).
-const FAINTEST: f64 = 0.1;
-
 impl Radon {
-    /// Checks that go beyond those of a table: counties are numbered without gap, each has one name and one uranium value,
-    /// floors are 0 or 1, and the target is the logarithm of the activity.
-    pub(super) fn of(entry: &Entry, table: &Table, file: &str) -> Result<Self, DataError> {
-        let names = table.words(1);
-        let (codes, floor, uranium) = (table.numbers(0), table.numbers(2), table.numbers(3));
-        let (activity, log_radon) = (table.numbers(4), table.numbers(5));
-        let mut radon = Self {
-            counties: Vec::new(),
-            log_uranium: Vec::new(),
-            county: Vec::with_capacity(entry.rows),
-            floor: floor.to_vec(),
-            log_radon: log_radon.to_vec(),
-        };
-        for row in 0..entry.rows {
-            let fail = |column: &str, problem: &str| Err(DataError::cell(file, row + 2, column, problem));
-            let known = radon.counties.len();
-            if codes[row] == (known + 1) as f64 {
-                radon.counties.push(names[row].clone());
-                radon.log_uranium.push(uranium[row]);
-            } else if !(1.0..=known as f64).contains(&codes[row]) || codes[row].fract() != 0.0 {
-                return fail("county", "counties are numbered 1, 2, .. in the order of the homes");
-            }
-            let county = codes[row] as usize - 1;
-            if (&radon.counties[county], radon.log_uranium[county]) != (&names[row], uranium[row]) {
-                return fail("log_uranium", "a county has one name and one log uranium");
-            }
-            if floor[row] != 0.0 && floor[row] != 1.0 {
-                return fail("floor", "expected 0 (basement) or 1 (first floor)");
-            }
-            let expected = if activity[row] == 0.0 { FAINTEST } else { activity[row] }.ln();
-            let agrees = (log_radon[row] - expected).abs() < 1e-12; // not so where the logarithm is NaN
-            if !agrees {
-                return fail("y", "expected the logarithm of the activity");
-            }
-            radon.county.push(county);
-        }
-        Ok(radon)
+    /// The measurements of a file that is part of the program: counties are numbered in their order.
+    pub(super) fn of(table: &Table) -> Self {
+        let (mut counties, mut log_uranium): (Vec<String>, _) = (Vec::new(), Vec::new());
+        let county = table.words(1).iter().zip(table.numbers(3)).map(|(name, uranium)| {
+            let known = counties.iter().position(|county| county == name);
+            known.unwrap_or_else(|| {
+                counties.push(name.clone());
+                log_uranium.push(*uranium);
+                counties.len() - 1
+            })
+        });
+        let county = county.collect();
+        let (floor, log_radon) = (table.numbers(2).to_vec(), table.numbers(5).to_vec());
+        Self { counties, log_uranium, county, floor, log_radon }
     }
 }
 

@@ -29,10 +29,10 @@ mod table;
 
 pub use catalogue::{Catalogue, State};
 pub use command::{Command, Verb};
-pub use dataset::{Dataset, Scaling, Standardised, Task};
+pub use dataset::{Dataset, Scaling, Standardised};
 pub use kinds::{Radon, Schools, Series};
 pub use manifest::{Entry, Kind, Label, Layout, StandIn};
-pub use split::{Share, Split, Strata};
+pub use split::{Share, Split};
 pub use table::Table;
 
 /// Reason why a data set cannot be loaded. Every message includes advice.

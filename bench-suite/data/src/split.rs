@@ -2,7 +2,7 @@
 
 use mcsa_core::Seed;
 
-use super::{DataError, Dataset, Task};
+use super::{DataError, Dataset};
 
 /// Share of training rows, with the rounding of fractions of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,17 +21,6 @@ impl Share {
             Self::Nearest(share) => (share * rows as f64).round() as usize,
         }
     }
-}
-
-/// Numbers of training and test rows, and the share of the label 1 among the training rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Strata {
-    /// Number of training rows.
-    pub train: usize,
-    /// Number of test rows.
-    pub test: usize,
-    /// Share of the label 1 among the training rows; `None` for that of the data set.
-    pub ratio: Option<f64>,
 }
 
 /// A data set split at random: a pure function of data set, share and seed.
@@ -63,7 +52,8 @@ impl Split {
         Ok(Self { train: data.select(train), test: data.select(test), order: order.clone() })
     }
 
-    /// Draws training rows and test rows without replacement; rows that are neither are not used.
+    /// Draws training rows and test rows without replacement; rows that are neither are not used. `ratio` is the share of the label 1
+    /// among the training rows; by default that of the data set.
     ///
     /// ```text
     /// n_1 = round(ratio n),   m_1 = round(share m),   share = share of the label 1 among all rows
@@ -73,10 +63,14 @@ impl Split {
     ///
     /// # Errors
     /// If the target is measured, a side has no row, the ratio is not between 0 and 1, or a label occurs too rarely.
-    pub fn stratified(data: &Dataset, strata: Strata, seed: Seed) -> Result<Self, DataError> {
-        let Strata { train, test, ratio } = strata;
+    pub fn stratified(
+        data: &Dataset,
+        [train, test]: [usize; 2],
+        ratio: Option<f64>,
+        seed: Seed,
+    ) -> Result<Self, DataError> {
         let fail = |problem: String| Err(DataError::of(&data.name, problem));
-        if data.task != Task::Classification {
+        if !data.has_labels {
             return fail("a measured target has no strata".into());
         }
         if train == 0 || test == 0 {
@@ -172,7 +166,7 @@ mod tests {
 
     fn stratified(train: usize, ratio: Option<f64>) -> Result<Split, DataError> {
         let data = Catalogue::new(None).load("pima").unwrap(); // 268 of 768 have the label 1
-        Split::stratified(&data, Strata { train, test: 96, ratio }, SEED)
+        Split::stratified(&data, [train, 96], ratio, SEED)
     }
 
     #[test]
@@ -198,10 +192,9 @@ mod tests {
         };
         assert!(rare(&few).iter().all(|row| rare(&some).contains(row)));
         assert_ne!(some.order, few.order);
+        assert_eq!(stratified(384, Some(0.3)).unwrap(), some);
         let data = Catalogue::new(None).load("pima").unwrap();
-        let strata = Strata { train: 384, test: 96, ratio: Some(0.3) };
-        assert_eq!(Split::stratified(&data, strata, SEED).unwrap(), some);
-        assert_ne!(Split::stratified(&data, strata, Seed::new(2)).unwrap().order, some.order);
+        assert_ne!(Split::stratified(&data, [384, 96], Some(0.3), Seed::new(2)).unwrap().order, some.order);
     }
 
     #[test]
@@ -213,7 +206,6 @@ mod tests {
         assert!(refused(384, Some(f64::NAN)).contains("ratio is NaN"));
         assert!(refused(0, None).contains("0 rows to train"));
         let data = Catalogue::new(None).load("yacht").unwrap();
-        let strata = Strata { train: 3, test: 3, ratio: None };
-        assert!(Split::stratified(&data, strata, SEED).is_err());
+        assert!(Split::stratified(&data, [3, 3], None, SEED).is_err());
     }
 }
