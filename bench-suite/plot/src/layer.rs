@@ -216,19 +216,16 @@ mod tests {
 
     #[test]
     fn quartiles_interpolate() {
-        let summary = Summary::of(&[4.0, 1.0, 3.0, 2.0]);
-        assert_eq!(summary.numbers(), [1.0, 1.75, 2.5, 3.25, 4.0]);
-        assert!(summary.outliers.is_empty());
-        let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 99.0, f64::NAN]);
-        assert_eq!((summary.numbers(), summary.outliers), ([1.0, 2.0, 3.0, 4.0, 4.0], vec![99.0]));
-    }
-
-    #[test]
-    fn degenerate_samples_are_summarised() {
+        for (sample, numbers, outliers) in [
+            (&[4.0, 1.0, 3.0, 2.0][..], [1.0, 1.75, 2.5, 3.25, 4.0], &[][..]),
+            (&[1.0, 2.0, 3.0, 4.0, 99.0, f64::NAN], [1.0, 2.0, 3.0, 4.0, 4.0], &[99.0]),
+            (&[7.0], [7.0; 5], &[]),
+            (&[1.0, 1.0, 1.0, 1.0, 5.0], [1.0; 5], &[5.0]),
+        ] {
+            let summary = Summary::of(sample);
+            assert_eq!((summary.numbers(), &summary.outliers[..]), (numbers, outliers));
+        }
         assert!(Summary::of(&[]).numbers().iter().all(|number| number.is_nan()));
-        assert_eq!(Summary::of(&[7.0]).numbers(), [7.0; 5]);
         assert_eq!(Summary::of(&[f64::INFINITY]).not_finite, 1);
-        let constant = Summary::of(&[1.0, 1.0, 1.0, 1.0, 5.0]);
-        assert_eq!((constant.numbers(), constant.outliers), ([1.0; 5], vec![5.0]));
     }
 }

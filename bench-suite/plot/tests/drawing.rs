@@ -15,12 +15,8 @@ struct Sheet {
     size: Point,
     /// Every text, without its markup.
     texts: Vec<String>,
-    /// Every polyline by the class of its group.
-    polylines: Vec<(String, Vec<Point>)>,
-    /// Every filled polygon by the class of its group.
-    polygons: Vec<(String, Vec<Point>)>,
-    /// Every disc by the class of its group.
-    discs: Vec<(String, Point)>,
+    /// Every polyline, filled polygon and disc: the name of its element, the class of its group, its points.
+    shapes: Vec<(String, String, Vec<Point>)>,
 }
 
 impl Sheet {
@@ -36,25 +32,27 @@ impl Sheet {
 
     fn read(&mut self, node: Node<'_, '_>, class: &str) {
         let class = node.attribute("class").unwrap_or(class);
-        let number = |name: &str| node.attribute(name).and_then(|text| text.parse::<f64>().ok());
         match node.tag_name().name() {
             "text" => self
                 .texts
                 .push(node.descendants().filter_map(|part| part.is_text().then(|| part.text())?).collect()),
-            "polyline" => self.polylines.push((class.into(), points(node))),
-            "polygon" => self.polygons.push((class.into(), points(node))),
-            "circle" => {
-                let at = number("cx").zip(number("cy")).expect("a disc has a place");
-                self.discs.push((class.into(), at));
+            name @ ("polyline" | "polygon" | "circle") => {
+                self.shapes.push((name.into(), class.into(), points(node)));
             }
             _ => {}
         }
         node.children().filter(Node::is_element).for_each(|child| self.read(child, class));
     }
 
+    /// Classes and points of the shapes of one element.
+    fn all(&self, element: &str) -> impl Iterator<Item = (&str, &[Point])> {
+        let ours = self.shapes.iter().filter(move |(name, ..)| name == element);
+        ours.map(|(_, class, points)| (class.as_str(), points.as_slice()))
+    }
+
     /// The polylines of one class.
     fn lines(&self, class: &str) -> Vec<&[Point]> {
-        self.polylines.iter().filter(|(of, _)| of == class).map(|(_, points)| &points[..]).collect()
+        self.all("polyline").filter(|(of, _)| *of == class).map(|(_, points)| points).collect()
     }
 
     /// Left, top, right and bottom of the first plot, from its axis lines.
@@ -63,18 +61,11 @@ impl Sheet {
         let corner = lines.iter().find(|line| line.len() == 3).expect("two axes meet in a corner");
         [corner[0].0, corner[0].1, corner[2].0, corner[2].1]
     }
-
-    /// Every coordinate.
-    fn coordinates(&self) -> impl Iterator<Item = Point> + '_ {
-        let paths =
-            self.polylines.iter().chain(&self.polygons).flat_map(|(_, points)| points.iter().copied());
-        paths.chain(self.discs.iter().map(|(_, at)| *at))
-    }
 }
 
 fn points(node: Node<'_, '_>) -> Vec<Point> {
-    let values = numbers(node.attribute("points").expect("a path has points"));
-    values.chunks(2).map(|pair| (pair[0], pair[1])).collect()
+    let places = ["points", "cx", "cy"].map(|name| node.attribute(name).unwrap_or_default());
+    numbers(&places.join(" ")).chunks(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
 fn numbers(text: &str) -> Vec<f64> {
@@ -143,7 +134,7 @@ fn values_that_cannot_be_drawn_are_gaps_and_are_counted() {
     let drawing = draw(panel);
     let sheet = Sheet::of(&drawing);
     assert_eq!(sheet.lines("line").len(), 2);
-    assert_eq!(sheet.discs.len(), 1, "the point between two gaps is a dot");
+    assert_eq!(sheet.all("circle").count(), 1, "the point between two gaps is a dot");
     assert_eq!(drawing.missing, Missing { not_finite: 2, not_positive: 1, ..Missing::default() });
     let caption = sheet.texts.last().unwrap();
     assert_eq!(caption, "Not drawn: 2 not finite; 1 not positive on a log axis.");
@@ -155,7 +146,7 @@ fn a_band_below_zero_goes_to_the_foot_of_a_log_axis() {
     let drawing = draw(Panel::new(Axis::linear("x"), Axis::log("y")).with(layer));
     let sheet = Sheet::of(&drawing);
     let [left, _, right, bottom] = sheet.frame();
-    let (_, area) = &sheet.polygons[0];
+    let (_, area) = sheet.all("polygon").next().expect("an area");
     assert!(area.contains(&(f64::midpoint(left, right).round(), bottom)), "{area:?} {bottom}");
     assert_eq!(drawing.missing, Missing { cut_at_axis: 1, ..Missing::default() });
 }
@@ -180,12 +171,12 @@ fn boxes_intervals_and_bars_stand_on_their_numbers() {
         let [left, top, right, bottom] = sheet.frame();
         let back =
             move |(x, y): Point| (10.0 * (x - left) / (right - left), 10.0 * (bottom - y) / (bottom - top));
-        let (paths, discs) = (sheet.polylines, sheet.discs);
         let classes = ["line", "boxes", "intervals", "bars"];
-        let paths = paths.into_iter().filter(|(class, _)| classes.contains(&class.as_str()));
+        let paths = sheet.all("polyline").filter(|(class, _)| classes.contains(class));
         let paths: Vec<Vec<Point>> =
-            paths.map(|(_, points)| points.into_iter().map(back).collect()).collect();
-        (paths, discs.into_iter().map(|(_, at)| back(at)).collect::<Vec<_>>())
+            paths.map(|(_, points)| points.iter().copied().map(back).collect()).collect();
+        let discs = sheet.all("circle").flat_map(|(_, at)| at).copied();
+        (paths, discs.map(back).collect::<Vec<_>>())
     };
     let close = |found: &[Point], wanted: &[Point]| are_close(found, wanted, 1e-3);
     let (paths, discs) = places(Layer::intervals([[2.0, 5.0, 4.0, 8.0]]).horizontal());
@@ -349,16 +340,12 @@ fn a_legend_is_above_or_below_the_plots() {
     let swatches = |figure: Figure| {
         let sheet = Sheet::of(&figure.draw().unwrap());
         let [_, top, _, bottom] = sheet.frame();
-        let legend = sheet.discs.iter().filter(|(class, _)| class == "legend");
+        let legend = sheet.all("circle").filter(|(class, _)| *class == "legend");
         legend
-            .map(|(_, at)| {
-                if at.1 < top {
-                    "above"
-                } else if at.1 > bottom {
-                    "below"
-                } else {
-                    "in"
-                }
+            .map(|(_, at)| match at[0].1 {
+                y if y < top => "above",
+                y if y > bottom => "below",
+                _ => "in",
             })
             .collect()
     };
@@ -440,9 +427,9 @@ proptest! {
         let drawing = figure.draw().expect("bad values are no reason");
         let sheet = Sheet::of(&drawing);
         let (width, height) = sheet.size;
-        for (x, y) in sheet.coordinates() {
+        for (x, y) in sheet.shapes.iter().flat_map(|(.., points)| points) {
             // Markers at the frame extend a little beyond it.
-            prop_assert!((-500.0..=width + 500.0).contains(&x) && (-500.0..=height + 500.0).contains(&y), "{x} {y}");
+            prop_assert!((-500.0..=width + 500.0).contains(x) && (-500.0..=height + 500.0).contains(y), "{x} {y}");
         }
         prop_assert_eq!(figure.draw(), Ok(drawing));
     }
@@ -452,7 +439,7 @@ proptest! {
         let axis = if log { Axis::log("y") } else { Axis::linear("y") };
         let points = Layer::points(data.clone()).styled(Style::series(0).faint(0.5)); // faint points are not merged
         let drawing = Figure::new(vec![Panel::new(Axis::linear("x"), axis).with(points)]).draw().unwrap();
-        let drawn = Sheet::of(&drawing).discs.len();
+        let drawn = Sheet::of(&drawing).all("circle").count();
         let Missing { not_finite, not_positive, cut_at_axis, outside } = drawing.missing;
         prop_assert_eq!(drawn + not_finite + not_positive, data.len());
         prop_assert_eq!(not_finite, data.iter().filter(|(x, y)| !(x.is_finite() && y.is_finite())).count());

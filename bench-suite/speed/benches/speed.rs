@@ -183,22 +183,8 @@ fn families(c: &mut Criterion) {
     {
         let params: Vec<f64> = (0..q.num_params()).map(|k| 0.1 * (1.3 * k as f64).sin()).collect();
         [1, 100].into_iter().for_each(|n| density(c, &format!("{name} {n}"), &q, &params, n));
-        let (mut noise, mut z, mut log_q) = (Mat::zeros(10, 100), Mat::zeros(10, 100), [0.0; 100]);
-        let (mut work, mut gradient) = (vec![0.0; q.work_len(100)], vec![0.0; params.len()]);
-        q.sample_noise_into(&mut Seed::new(1).streams(100, 1), noise.as_mut());
-        time(c, &format!("families/{name} push"), 100, || {
-            q.push(black_box(&params), noise.as_ref(), z.as_mut(), &mut log_q, &mut work);
-        });
-        time(c, &format!("families/{name} push gradient"), 100, || {
-            q.add_push_gradients(
-                black_box(&params),
-                noise.as_ref(),
-                z.as_ref(),
-                &log_q,
-                &mut gradient,
-                &mut work,
-            );
-        });
+        let name = format!("flow_elbo {name}");
+        steps_of(c, &name, (&Gaussian::standard(10), &q), FlowElbo::new(100), params);
     }
 }
 
@@ -297,16 +283,8 @@ where
     time(c, &format!("steps/{name}"), STEPS, || ascent.run(&mut fit, STEPS as u64).expect(GOOD));
 }
 
-/// The step of running moments of ten chains, and that of the family alone.
+/// The step of running moments of ten chains.
 fn moments<F: MomentMatched>(c: &mut Criterion, name: &str, family: &F, start: Vec<f64>) {
-    let points = Mat::from_fn(family.dim(), 10, |i, j| (0.3 * (i + 7 * j) as f64).sin());
-    let (mut params, mut matched) = (start.clone(), start.clone());
-    let mut work = vec![0.0; family.work_len(10)];
-    time(c, &format!("match_moments/{name}"), 10, || {
-        let points = black_box(points.as_ref());
-        family.match_moments(&params, 0.01, points, &[0.1; 10], &mut matched, &mut work);
-        std::mem::swap(&mut params, &mut matched);
-    });
     let (target, estimator) = (pima_shape(), Moments::new(pmcsa(10), 44.0));
     let optimizer = Sgd::new(1.0).expect(GOOD);
     let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(2) };
