@@ -9,7 +9,7 @@ use faer::Mat;
 use mcsa_annealed::Minibatched;
 use mcsa_annealed::dais::{Annealed, Shape};
 use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, PosteriorSurrogate};
-use mcsa_core::{Address, Error, Estimator, Family, Gradient, Kernel, Pushforward, Seed, Stream, numeric};
+use mcsa_core::{Address, Error, Estimator, Family, Gradient, Kernel, Parametric, Seed, Stream, numeric};
 use mcsa_estimators::{
     Ascent, Controlled, Elbo, FlowElbo, Moments, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single,
     snis,
