@@ -8,14 +8,6 @@ use super::{DataError, Entry, Kind, Split, Table};
 ///
 /// Cases are rows, unlike points of an ensemble, which are columns: `x z` is then the linear predictor of every case for a
 /// batch of coefficients `z`.
-///
-/// ```
-/// use mcsa_data::Catalogue;
-/// let pima = Catalogue::new(None).load("pima")?;
-/// assert_eq!((pima.rows(), pima.inputs(), pima.columns[1].as_str()), (768, 8, "glucose"));
-/// assert_eq!(pima.y.iter().sum::<f64>(), 268.0);
-/// # Ok::<(), mcsa_data::DataError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     /// Name of the data set.

@@ -6,13 +6,6 @@ use super::{DataError, Entry, Table};
 
 /// Radon measurements in homes by county, for the hierarchical regression of log radon on the floor of the measurement
 /// (MCMC-SE, fig. 6).
-///
-/// ```
-/// use mcsa_data::Catalogue;
-/// let radon = Catalogue::new(None).radon()?;
-/// assert_eq!((radon.log_radon.len(), radon.counties.len()), (919, 85));
-/// # Ok::<(), mcsa_data::DataError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Radon {
     /// Names of the counties.
@@ -46,13 +39,6 @@ impl Radon {
 }
 
 /// One or more series of positive levels at the same dates.
-///
-/// ```
-/// use mcsa_data::Catalogue;
-/// let rates = Catalogue::new(None).series("fx_ecb_18")?;
-/// assert_eq!((rates.dates.len(), rates.log_returns().nrows()), (120, 119));
-/// # Ok::<(), mcsa_data::DataError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// Name of the data set.
@@ -128,8 +114,10 @@ mod tests {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         assert!((mean(&radon.log_radon) - 1.224_62).abs() < 1e-5);
         assert!((mean(&radon.floor) - 0.1665).abs() < 1e-4);
-        assert_eq!(radon.counties[84], "yellow_medicine");
-        assert_eq!(radon.county.iter().max(), Some(&84));
+        assert_eq!((radon.log_radon.len(), radon.counties.len(), radon.log_uranium.len()), (919, 85, 85));
+        assert!(
+            radon.county.is_sorted() && radon.county[918] == 84 && radon.counties[84] == "yellow_medicine"
+        );
     }
 
     #[test]

@@ -90,15 +90,6 @@ impl Marker {
 }
 
 /// Style of one series, used in every layer and in the legend.
-///
-/// ```
-/// use mcsa_plot::{Dash, Marker, Style};
-/// let (ours, theirs) = (Style::series(0), Style::series(1));
-/// assert_ne!(ours.color, theirs.color);
-/// assert_ne!((ours.dash, ours.marker), (theirs.dash, theirs.marker)); // and in greyscale
-/// assert_eq!(theirs.solid().dash, Dash::Solid);
-/// assert_eq!(ours.marker, Marker::Circle);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Style {
     /// Colour.

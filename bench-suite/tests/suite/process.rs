@@ -2,17 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use clap::Parser;
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::verbs::{Exit, FitModel};
 use serde_json::Value;
 
-/// The program with these arguments.
+/// The program with these arguments and pipes for what it prints.
 pub(crate) fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-    command.args(arguments);
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn results(out: &Path, id: &str) -> BTreeMap<String, String> {
 /// Starts a shard on one thread.
 fn start(file: &str, shard: &str, out: &Path) -> Child {
     let mut command = program(&["figures", file, "--preset", "quick", "--no-draw", "--jobs", "1"]);
-    command.args(["--shard", shard, "--out"]).arg(out).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(["--shard", shard, "--out"]).arg(out).stdout(Stdio::null());
     command.spawn().expect("it starts")
 }
 
