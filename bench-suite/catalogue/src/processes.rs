@@ -181,7 +181,7 @@ impl Target {
                 Standardised::new(&split)?.train
             }
         };
-        let train = train.with_ones_last();
+        let train = train.with_ones(train.inputs());
         LocalRobustRegression::new(train.x.as_ref(), &train.y, *freedom, *prior_scale)
     }
 }

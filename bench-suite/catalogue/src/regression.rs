@@ -41,12 +41,12 @@ impl Target {
     pub fn logistic_rows(&self, catalogue: &Catalogue, seed: Seed) -> Result<LogisticRows, Error> {
         let ([train, test], prior_scale) = match self {
             Self::Logistic { data, standardised, prior_scale } => (
-                halves(catalogue, data, *standardised, seed)?.map(|rows| rows.with_ones_last()),
+                halves(catalogue, data, *standardised, seed)?.map(|rows| rows.with_ones(rows.inputs())),
                 *prior_scale,
             ),
             Self::SyntheticLogistic { prior_scale, .. } => (self.synthetic_rows()?, *prior_scale),
             Self::SubsetLogistic { prior_scale, .. } => {
-                (self.subset_rows(catalogue, seed)?.map(|rows| rows.with_ones_last()), *prior_scale)
+                (self.subset_rows(catalogue, seed)?.map(|rows| rows.with_ones(rows.inputs())), *prior_scale)
             }
             _ => {
                 return Err(Error::invalid(format!(
@@ -69,10 +69,10 @@ impl Target {
         seed: Seed,
     ) -> Result<(Dataset, Option<Dataset>), Error> {
         match self {
-            Self::Probit { data, complete: true } => Ok((catalogue.load(data)?.with_ones_first(), None)),
+            Self::Probit { data, complete: true } => Ok((catalogue.load(data)?.with_ones(0), None)),
             Self::Probit { data, .. } => {
                 let split = Split::new(&catalogue.load(data)?, Share::Nearest(0.9), seed)?;
-                Ok((split.train.with_ones_first(), Some(split.test.with_ones_first())))
+                Ok((split.train.with_ones(0), Some(split.test.with_ones(0))))
             }
             _ => Err(Error::invalid(format!("{} is no probit regression", self.kind()))),
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mcsa_core::Seed;
 
-use super::{DataError, Dataset, Entry, Kind, Radon, Schools, Series, Table, synthetic};
+use super::{DataError, Dataset, Entry, Kind, Radon, Series, Table, synthetic};
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
@@ -149,11 +149,6 @@ impl Catalogue {
         let entry = self.of_kind(name, Kind::Series)?;
         let (table, file) = self.table(entry)?;
         Series::of(entry, &table, &file)
-    }
-
-    /// Loads the eight schools.
-    pub fn schools(&self) -> Result<Schools, DataError> {
-        Ok(Schools::of(&self.table(self.of_kind("eight_schools", Kind::Schools)?)?.0))
     }
 
     /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic. With `rows` it has

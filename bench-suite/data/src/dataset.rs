@@ -26,14 +26,15 @@ pub struct Dataset {
 
 impl Dataset {
     pub(super) fn of(entry: &Entry, table: &Table) -> Self {
-        let inputs = entry.inputs();
-        let columns: Vec<&[f64]> = (0..inputs).map(|place| table.numbers(place)).collect();
+        let (inputs, columns) = (entry.inputs(), entry.numeric().map(|(place, _)| table.numbers(place)));
+        let columns: Vec<&[f64]> = columns.collect();
         let x = Mat::from_fn(table.rows, inputs, |row, column| columns[column][row]);
-        Self::new(entry, x, table.numbers(inputs).to_vec(), false)
+        Self::new(entry, x, columns[inputs].to_vec(), false)
     }
 
     pub(super) fn new(entry: &Entry, x: Mat<f64>, y: Vec<f64>, is_synthetic: bool) -> Self {
-        let (name, columns) = (entry.name.clone(), entry.columns[..entry.inputs()].to_vec());
+        let columns = entry.numeric().map(|(_, name)| name.clone()).take(entry.inputs()).collect();
+        let name = entry.name.clone();
         Self { name, has_labels: entry.kind == Kind::Classification, columns, x, y, is_synthetic }
     }
 
@@ -65,19 +66,9 @@ impl Dataset {
         if measured.len() == self.rows() { self.clone() } else { self.select(&measured) }
     }
 
-    /// The data set with a column of ones before the inputs, as in the probit regression of MSC.
+    /// The data set with a column of ones in this place: the first in the probit regression of MSC, the last in the networks of pMCSA.
     #[must_use]
-    pub fn with_ones_first(&self) -> Self {
-        self.with_ones(0)
-    }
-
-    /// The data set with a column of ones after the inputs, as in the networks of pMCSA.
-    #[must_use]
-    pub fn with_ones_last(&self) -> Self {
-        self.with_ones(self.inputs())
-    }
-
-    fn with_ones(&self, place: usize) -> Self {
+    pub fn with_ones(&self, place: usize) -> Self {
         let x = Mat::from_fn(self.rows(), self.inputs() + 1, |row, column| match column {
             column if column < place => self.x[(row, column)],
             column if column > place => self.x[(row, column - 1)],
@@ -221,7 +212,7 @@ mod tests {
     #[test]
     fn ones_come_first_or_last() {
         let yacht = Catalogue::new(None).load("yacht").unwrap();
-        let (first, last) = (yacht.with_ones_first(), yacht.with_ones_last());
+        let (first, last) = (yacht.with_ones(0), yacht.with_ones(6));
         assert_eq!((first.columns[0].as_str(), last.columns[6].as_str()), ("ones", "ones"));
         for row in 0..yacht.rows() {
             assert_eq!((first.x[(row, 0)], last.x[(row, 6)]), (1.0, 1.0));

@@ -30,7 +30,7 @@ mod table;
 pub use catalogue::{Catalogue, State};
 pub use command::{Command, Verb};
 pub use dataset::{Dataset, Scaling, Standardised};
-pub use kinds::{Radon, Schools, Series};
+pub use kinds::{Radon, Series};
 pub use manifest::{Entry, Kind, Label, Layout, StandIn};
 pub use split::{Share, Split};
 pub use table::Table;

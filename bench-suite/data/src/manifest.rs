@@ -80,8 +80,6 @@ pub enum Kind {
     Hierarchical,
     /// Time series: [`Series`](super::Series).
     Series,
-    /// Effects with standard errors: [`Schools`](super::Schools).
-    Schools,
 }
 
 /// A code of the target.
@@ -189,7 +187,6 @@ impl Entry {
             Kind::Classification | Kind::Regression => "load",
             Kind::Hierarchical => "radon",
             Kind::Series => "series",
-            Kind::Schools => "schools",
         };
         DataError::of(
             &self.name,
@@ -203,6 +200,11 @@ impl Entry {
             Kind::Series => Series::of(self, table, file).map(drop),
             _ => Ok(()),
         }
+    }
+
+    /// Names of the numeric columns, with their places among all columns.
+    pub(super) fn numeric(&self) -> impl Iterator<Item = (usize, &String)> {
+        self.columns.iter().enumerate().filter(|(_, name)| !self.is_text(name))
     }
 
     pub(super) fn is_text(&self, column: &str) -> bool {

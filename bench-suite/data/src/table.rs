@@ -224,7 +224,7 @@ impl<'a> Reading<'a> {
                 );
             }
         }
-        let numeric = || entry.columns.iter().zip(&self.facts).filter(|(name, _)| !entry.is_text(name));
+        let numeric = || entry.numeric().map(|(place, name)| (name, &self.facts[place]));
         for (name, facts) in numeric().filter(|_| self.rows > 1) {
             match (facts.differs, entry.constant.contains(name)) {
                 (false, false) => {
