@@ -4,7 +4,7 @@ use mcsa_annealed::dais::{SemiAnnealed, Slope};
 use mcsa_annealed::surrogate::Clusters;
 use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess};
 use mcsa_core::{Error, Seed};
-use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Share, Split, Standardised};
+use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Split, Standardised};
 use mcsa_models::LocalRobustRegression;
 use mcsa_particles::{FxVolatility, Theta};
 use serde::{Deserialize, Serialize};
@@ -106,10 +106,9 @@ pub(super) fn subset(set: &Dataset, rows: usize, held_out: usize, seed: Seed) ->
                     set.name
                 )));
             }
-            let all = Split::new(set, Share::Down(0.5), seed)?;
-            let (training, testing) = (&all.order[..rows], &all.order[rows..rows + held_out]);
-            let order = [training, testing].concat();
-            Split { train: set.select(training), test: set.select(testing), order }
+            let Split { train, mut order, .. } = Split::new(set, rows, seed)?;
+            order.truncate(rows + held_out);
+            Split { train, test: set.select(&order[rows..]), order }
         }
     };
     Ok(Standardised::new(&split)?)

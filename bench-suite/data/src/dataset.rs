@@ -164,11 +164,11 @@ mod tests {
     use mcsa_core::Seed;
 
     use super::*;
-    use crate::{Catalogue, Share};
+    use crate::Catalogue;
 
     fn split(name: &str) -> Split {
         let data = Catalogue::new(None).load(name).unwrap();
-        Split::new(&data, Share::Down(0.9), Seed::new(1)).unwrap()
+        Split::new(&data, data.rows() * 9 / 10, Seed::new(1)).unwrap()
     }
 
     #[test]

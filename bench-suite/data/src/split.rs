@@ -4,26 +4,7 @@ use mcsa_core::Seed;
 
 use super::{DataError, Dataset};
 
-/// Share of training rows, with the rounding of fractions of a row.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Share {
-    /// Rounded down, as in pMCSA and MCMC-SE: 0.9 of 351 rows are 315.
-    Down(f64),
-    /// Rounded to the nearest, as in MSC: 0.9 of 351 rows are 316.
-    Nearest(f64),
-}
-
-impl Share {
-    /// Number of training rows out of `rows`.
-    pub fn of(self, rows: usize) -> usize {
-        match self {
-            Self::Down(share) => (share * rows as f64).floor() as usize,
-            Self::Nearest(share) => (share * rows as f64).round() as usize,
-        }
-    }
-}
-
-/// A data set split at random: a pure function of data set, share and seed.
+/// A data set split at random: a pure function of data set, number of training rows and seed.
 ///
 /// The rows are permuted, each order being equally likely up to `2^-52`, and the first ones are the training rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,18 +18,18 @@ pub struct Split {
 }
 
 impl Split {
-    /// Splits `data`; each replicate should use its own seed.
+    /// Splits `data` into `train` training rows and the others; each replicate should use its own seed.
     ///
     /// # Errors
-    /// If the share leaves no training row or no test row.
-    pub fn new(data: &Dataset, share: Share, seed: Seed) -> Result<Self, DataError> {
-        let (rows, size) = (data.rows(), share.of(data.rows()));
-        if size == 0 || size >= rows {
-            let problem = format!("{share:?} of {rows} rows leaves none to train or none to test");
+    /// If there is no training row or no test row.
+    pub fn new(data: &Dataset, train: usize, seed: Seed) -> Result<Self, DataError> {
+        let rows = data.rows();
+        if train == 0 || train >= rows {
+            let problem = format!("{train} training rows of {rows} leave none to train or none to test");
             return Err(DataError::of(&data.name, problem));
         }
         let order = permutation(rows, seed);
-        let (train, test) = order.split_at(size);
+        let (train, test) = order.split_at(train);
         Ok(Self { train: data.select(train), test: data.select(test), order: order.clone() })
     }
 
@@ -123,19 +104,9 @@ mod tests {
     use crate::Catalogue;
 
     #[test]
-    fn the_published_splits_come_out() {
-        // MSC, table 1: pima 691/77, ionosphere 316/35, heart 267/30.
-        assert_eq!([768, 351, 297].map(|rows| Share::Nearest(0.9).of(rows)), [691, 316, 267]);
-        // MCMC-SE, table 3: 249, 351 and 544 latent dimensions are 62, 36 and 32 more than the number of training rows.
-        assert_eq!([208, 351, 569].map(|rows| Share::Down(0.9).of(rows)), [187, 315, 512]);
-        // None of these products is rounded below a whole number.
-        assert!((1..10_000).all(|tens| Share::Down(0.9).of(10 * tens) == 9 * tens));
-    }
-
-    #[test]
     fn every_row_is_on_one_side() {
         let data = Catalogue::new(None).load("ionosphere").unwrap();
-        let split = Split::new(&data, Share::Nearest(0.9), Seed::new(1)).unwrap();
+        let split = Split::new(&data, 316, Seed::new(1)).unwrap();
         assert_eq!((split.train.rows(), split.test.rows()), (316, 35));
         let mut rows = split.order.clone();
         rows.sort_unstable();
@@ -147,7 +118,7 @@ mod tests {
     #[test]
     fn the_seed_decides() {
         let data = Catalogue::new(None).load("yacht").unwrap();
-        let split = |seed| Split::new(&data, Share::Down(0.9), seed).unwrap();
+        let split = |seed| Split::new(&data, 277, seed).unwrap();
         assert_eq!(split(Seed::new(1)), split(Seed::new(1)));
         assert_ne!(split(Seed::new(1)).order, split(Seed::new(2)).order);
         // A change of it changes every split, and would have to keep all orders equally likely.
@@ -157,8 +128,8 @@ mod tests {
     #[test]
     fn a_side_without_rows_is_refused() {
         let data = Catalogue::new(None).load("yacht").unwrap();
-        for share in [Share::Down(0.0), Share::Down(1.0), Share::Down(f64::NAN), Share::Nearest(-3.0)] {
-            assert!(Split::new(&data, share, Seed::new(1)).is_err());
+        for train in [0, 308, usize::MAX] {
+            assert!(Split::new(&data, train, Seed::new(1)).is_err());
         }
     }
 
