@@ -187,7 +187,7 @@ impl Problem {
             let published = predictive_variance(prior, cross.as_ref(), square.as_ref(), &variances[first..])?;
             moments.iter_mut().zip(published).for_each(|(moments, variance)| moments.1 = variance.max(0.0));
             let published = model.log_predictive_density(mean, &moments, &test.y);
-            measures.push(("lpd_as_published", published - scaling.deviation.ln()));
+            measures.push(("lpd_as_published", published - scaling.log_deviation()));
             Ok(measures)
         })
     }
@@ -206,7 +206,7 @@ pub fn of_labels(odds: &[f64], test: &Dataset, fitted: &[f64], train: &Dataset) 
 
 fn of_responses(means: &[f64], lpd: f64, test: &Dataset, scaling: &Scaling) -> Measures {
     let error = root_mean_squared_error(means, &test.y);
-    vec![("rmse", error * scaling.deviation), ("lpd", lpd - scaling.deviation.ln())]
+    vec![("rmse", error * scaling.deviation), ("lpd", lpd - scaling.log_deviation())]
 }
 
 /// Index of the first network weight: the logarithms of two precisions come before.

@@ -157,6 +157,11 @@ impl Scaling {
     pub fn apply(&self, value: f64) -> f64 {
         (value - self.mean) / self.deviation
     }
+
+    /// Log of the standard deviation: subtracted from a log density of the scaled target, it gives that of the original target.
+    pub fn log_deviation(&self) -> f64 {
+        self.deviation.ln()
+    }
 }
 
 #[cfg(test)]

@@ -455,7 +455,7 @@ impl Measured<'_> {
                 ("accuracy", mean(&|log_p| f64::from(u8::from(log_p > -std::f64::consts::LN_2)))),
             ]),
             Some(scaling) => values.extend([
-                ("lpd", mean(&|log_p| log_p - scaling.deviation.ln())),
+                ("lpd", mean(&|log_p| log_p - scaling.log_deviation())),
                 ("freedom", 2.0 + theta[rows.process.first_inducing() - 1].exp()),
             ]),
         }
