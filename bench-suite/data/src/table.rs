@@ -266,10 +266,8 @@ impl Facts {
 }
 
 fn value(cell: &str, fill: Option<&f64>) -> Result<f64, String> {
-    match (cell.is_empty(), fill) {
-        (true, Some(fill)) => return Ok(*fill),
-        (true, None) => return Err("the cell is empty, expected a number".into()),
-        _ => {}
+    if cell.is_empty() {
+        return fill.copied().ok_or_else(|| "the cell is empty, expected a number".into());
     }
     match cell.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),

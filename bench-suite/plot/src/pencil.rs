@@ -228,18 +228,12 @@ impl<'a> Pencil<'a> {
     }
 
     fn rule(&mut self, direction: Direction, at: f64) {
+        let Some((x, y)) = self.place(direction.laid(at, 1.0)) else { return };
         // A vertical rule is at a value of x.
-        let along = direction.of(self.plot.y, self.plot.x);
-        if !at.is_finite() {
-            self.missing.not_finite += 1;
-        } else if along.is_log && at <= 0.0 {
-            self.missing.not_positive += 1;
-        } else {
-            let ends = [0.0, 1.0].map(|end| direction.laid(along.fraction(at), end));
-            match clip::is_inside(ends[0]) {
-                true => self.stroke(&ends, self.layer.style.width),
-                false => self.missing.outside += 1,
-            }
+        let ends = [0.0, 1.0].map(|end| direction.laid(direction.of(y, x), end));
+        match clip::is_inside(ends[0]) {
+            true => self.stroke(&ends, self.layer.style.width),
+            false => self.missing.outside += 1,
         }
     }
 }
