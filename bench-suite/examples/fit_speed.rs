@@ -82,7 +82,7 @@ fn main() -> Result<(), Error> {
         }
         HierarchicalLogistic::new(data.x.as_ref(), &data.y, ScalePrior::HalfNormal)
     };
-    let probit = load("pima")?.with_ones_first();
+    let probit = load("pima")?.with_ones(0);
     let targets: [(&str, Box<dyn Gradient>); 6] = [
         ("pima, hierarchical logistic", Box::new(hierarchical("pima", false)?)),
         ("the same, standardised", Box::new(hierarchical("pima", true)?)),

@@ -200,14 +200,6 @@ pub(crate) fn medians_of_parts(mut points: Vec<(f64, f64)>, parts: usize) -> Vec
     (0..parts).map(|k| (median(part(k), |point| point.0), median(part(k), |point| point.1))).collect()
 }
 
-pub(crate) fn columns<const K: usize>(rows: impl IntoIterator<Item = [f64; K]>) -> [Vec<f64>; K] {
-    let mut columns = [const { Vec::new() }; K];
-    for row in rows {
-        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
-    }
-    columns
-}
-
 impl Series<'_> {
     pub(crate) fn target(&self) -> &Target {
         self.task.target()
@@ -295,32 +287,23 @@ impl Series<'_> {
     }
 
     /// Recorded steps, and quantiles of a metric over replicates at each of them.
-    pub(crate) fn quantiles<const K: usize>(
-        &self,
-        name: &str,
-        levels: [f64; K],
-    ) -> (Vec<f64>, [Vec<f64>; K]) {
-        self.columns(name, |mut values| {
+    pub(crate) fn quantiles<const K: usize>(&self, name: &str, levels: [f64; K]) -> Vec<(f64, [f64; K])> {
+        self.by_step(name, |mut values| {
             (!values.is_empty()).then(|| levels.map(|level| quantile(&mut values, level)))
         })
     }
 
     /// Recorded steps, and the mean over replicates at each of them with its bootstrap interval: low, mean, high.
-    pub(crate) fn means(&self, name: &str, level: f64) -> (Vec<f64>, [Vec<f64>; 3]) {
-        self.columns(name, |values| {
+    pub(crate) fn means(&self, name: &str, level: f64) -> Vec<(f64, [f64; 3])> {
+        self.by_step(name, |values| {
             bootstrap(&values, level).map(|interval| [interval.low, interval.value, interval.high])
         })
     }
 
     /// Recorded steps, and numbers of the values of a metric at each of them.
-    fn columns<const K: usize>(
-        &self,
-        name: &str,
-        of: impl Fn(Vec<f64>) -> Option<[f64; K]>,
-    ) -> (Vec<f64>, [Vec<f64>; K]) {
+    fn by_step<T>(&self, name: &str, of: impl Fn(Vec<f64>) -> Option<T>) -> Vec<(f64, T)> {
         let row = |step: u64| Some((step as f64, of(self.at(step, name))?));
-        let (steps, rows): (Vec<f64>, Vec<[f64; K]>) = self.steps().into_iter().filter_map(row).unzip();
-        (steps, columns(rows))
+        self.steps().into_iter().filter_map(row).collect()
     }
 
     /// Median of a metric over replicates at the recorded step nearest to `step`.

@@ -4,7 +4,7 @@ use mcsa_annealed::dais::{SemiAnnealed, Slope};
 use mcsa_annealed::surrogate::Clusters;
 use mcsa_annealed::{InducingCoordinates, SparseGaussianProcess};
 use mcsa_core::{Error, Seed};
-use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Share, Split, Standardised, Strata, Task};
+use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Series, Split, Standardised};
 use mcsa_models::LocalRobustRegression;
 use mcsa_particles::{FxVolatility, Theta};
 use serde::{Deserialize, Serialize};
@@ -69,9 +69,9 @@ impl Target {
             false => InducingCoordinates::Plain,
         };
         let process = |data: &Dataset| {
-            let make = match data.task {
-                Task::Classification => SparseGaussianProcess::classification,
-                Task::Regression => SparseGaussianProcess::robust,
+            let make = match data.has_labels {
+                true => SparseGaussianProcess::classification,
+                false => SparseGaussianProcess::robust,
             };
             make(data.x.as_ref(), &data.y, *inducing).map(|process| process.with_coordinates(coordinates))
         };
@@ -90,11 +90,9 @@ impl Target {
 
 /// Training rows and held-out rows; labels have the shares of the whole set.
 pub(super) fn subset(set: &Dataset, rows: usize, held_out: usize, seed: Seed) -> Result<Standardised, Error> {
-    let split = match set.task {
-        Task::Classification => {
-            Split::stratified(set, Strata { train: rows, test: held_out, ratio: None }, seed)?
-        }
-        Task::Regression => {
+    let split = match set.has_labels {
+        true => Split::stratified(set, [rows, held_out], None, seed)?,
+        false => {
             if rows == 0 || held_out == 0 || rows.saturating_add(held_out) > set.rows() {
                 return Err(Error::invalid(format!(
                     "{rows} rows to train and {held_out} to test, of {} of {}",
@@ -102,10 +100,9 @@ pub(super) fn subset(set: &Dataset, rows: usize, held_out: usize, seed: Seed) ->
                     set.name
                 )));
             }
-            let all = Split::new(set, Share::Down(0.5), seed)?;
-            let (training, testing) = (&all.order[..rows], &all.order[rows..rows + held_out]);
-            let order = [training, testing].concat();
-            Split { train: set.select(training), test: set.select(testing), order }
+            let Split { train, mut order, .. } = Split::new(set, rows, seed)?;
+            order.truncate(rows + held_out);
+            Split { train, test: set.select(&order[rows..]), order }
         }
     };
     Ok(Standardised::new(&split)?)
@@ -172,7 +169,7 @@ impl Target {
                 Standardised::new(&split)?.train
             }
         };
-        let train = train.with_ones_last();
+        let train = train.with_ones(train.inputs());
         LocalRobustRegression::new(train.x.as_ref(), &train.y, *freedom, *prior_scale)
     }
 }

@@ -167,7 +167,7 @@ impl Target {
                 let rows = halves(catalogue, data, *standardised, seed)?;
                 let (x, y) = (rows[0].x.as_ref(), &rows[0].y);
                 let model = HierarchicalLogistic::new(x, y, ScalePrior::HalfNormal)?;
-                Ok(Problem::labels::<Logistic>(model, rows.map(|rows| rows.with_ones_last()), 2))
+                Ok(Problem::labels::<Logistic>(model, rows.map(|rows| rows.with_ones(rows.inputs())), 2))
             }
             Self::Logistic { .. } | Self::SyntheticLogistic { .. } | Self::SubsetLogistic { .. } => {
                 let LogisticRows { model, train, test, .. } = self.logistic_rows(catalogue, seed)?;

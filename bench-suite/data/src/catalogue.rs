@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mcsa_core::Seed;
 
-use super::{DataError, Dataset, Entry, Kind, Radon, Schools, Series, Table, Task, synthetic};
+use super::{DataError, Dataset, Entry, Kind, Radon, Series, Table, synthetic};
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
@@ -133,15 +133,15 @@ impl Catalogue {
     /// shape.
     pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
         let entry = self.entry(name)?;
-        Task::of(entry)?;
-        Dataset::of(entry, &self.table(entry)?.0)
+        if !matches!(entry.kind, Kind::Classification | Kind::Regression) {
+            return Err(entry.other_kind());
+        }
+        Ok(Dataset::of(entry, &self.table(entry)?.0))
     }
 
     /// Loads the radon measurements by county: `radon_mn`.
     pub fn radon(&self) -> Result<Radon, DataError> {
-        let entry = self.of_kind("radon_mn", Kind::Hierarchical)?;
-        let (table, file) = self.table(entry)?;
-        Radon::of(entry, &table, &file)
+        Ok(Radon::of(&self.table(self.of_kind("radon_mn", Kind::Hierarchical)?)?.0))
     }
 
     /// Loads time series.
@@ -149,11 +149,6 @@ impl Catalogue {
         let entry = self.of_kind(name, Kind::Series)?;
         let (table, file) = self.table(entry)?;
         Series::of(entry, &table, &file)
-    }
-
-    /// Loads the eight schools.
-    pub fn schools(&self) -> Result<Schools, DataError> {
-        Ok(Schools::of(&self.table(self.of_kind("eight_schools", Kind::Schools)?)?.0))
     }
 
     /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic. With `rows` it has

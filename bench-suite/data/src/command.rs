@@ -85,11 +85,8 @@ impl Command {
                     print(&format!("{}: {verdict}\n", entry.name))?;
                 }
                 let sets = counted(faults, "data set");
-                if faults == 0 {
-                    Ok(())
-                } else {
-                    Err(Error::invalid(format!("{sets} with other contents than stated")))
-                }
+                let fault = || Error::invalid(format!("{sets} with other contents than stated"));
+                if faults == 0 { Ok(()) } else { Err(fault()) }
             }
             Some(Verb::Import { name, file }) => {
                 let place = catalogue.import(name, file)?;

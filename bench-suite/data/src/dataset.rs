@@ -8,20 +8,12 @@ use super::{DataError, Entry, Kind, Split, Table};
 ///
 /// Cases are rows, unlike points of an ensemble, which are columns: `x z` is then the linear predictor of every case for a
 /// batch of coefficients `z`.
-///
-/// ```
-/// use mcsa_data::Catalogue;
-/// let pima = Catalogue::new(None).load("pima")?;
-/// assert_eq!((pima.rows(), pima.inputs(), pima.columns[1].as_str()), (768, 8, "glucose"));
-/// assert_eq!(pima.y.iter().sum::<f64>(), 268.0);
-/// # Ok::<(), mcsa_data::DataError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     /// Name of the data set.
     pub name: String,
-    /// Type of the target.
-    pub task: Task,
+    /// True if the target is a label, false if it is measured.
+    pub has_labels: bool,
     /// Names of the inputs.
     pub columns: Vec<String>,
     /// Inputs, `rows x inputs`.
@@ -32,31 +24,18 @@ pub struct Dataset {
     pub is_synthetic: bool,
 }
 
-/// Type of the target of a data set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Task {
-    /// Labels 0 and 1.
-    Classification,
-    /// Measured values.
-    Regression,
-}
-
 impl Dataset {
-    pub(super) fn of(entry: &Entry, table: &Table) -> Result<Self, DataError> {
-        let inputs = entry.inputs();
-        let columns: Vec<&[f64]> = (0..inputs).map(|place| table.numbers(place)).collect();
+    pub(super) fn of(entry: &Entry, table: &Table) -> Self {
+        let (inputs, columns) = (entry.inputs(), entry.numeric().map(|(place, _)| table.numbers(place)));
+        let columns: Vec<&[f64]> = columns.collect();
         let x = Mat::from_fn(table.rows, inputs, |row, column| columns[column][row]);
-        Self::new(entry, x, table.numbers(inputs).to_vec(), false)
+        Self::new(entry, x, columns[inputs].to_vec(), false)
     }
 
-    pub(super) fn new(
-        entry: &Entry,
-        x: Mat<f64>,
-        y: Vec<f64>,
-        is_synthetic: bool,
-    ) -> Result<Self, DataError> {
-        let (name, columns) = (entry.name.clone(), entry.columns[..entry.inputs()].to_vec());
-        Ok(Self { name, task: Task::of(entry)?, columns, x, y, is_synthetic })
+    pub(super) fn new(entry: &Entry, x: Mat<f64>, y: Vec<f64>, is_synthetic: bool) -> Self {
+        let columns = entry.numeric().map(|(_, name)| name.clone()).take(entry.inputs()).collect();
+        let name = entry.name.clone();
+        Self { name, has_labels: entry.kind == Kind::Classification, columns, x, y, is_synthetic }
     }
 
     /// Number of cases.
@@ -87,19 +66,9 @@ impl Dataset {
         if measured.len() == self.rows() { self.clone() } else { self.select(&measured) }
     }
 
-    /// The data set with a column of ones before the inputs, as in the probit regression of MSC.
+    /// The data set with a column of ones in this place: the first in the probit regression of MSC, the last in the networks of pMCSA.
     #[must_use]
-    pub fn with_ones_first(&self) -> Self {
-        self.with_ones(0)
-    }
-
-    /// The data set with a column of ones after the inputs, as in the networks of pMCSA.
-    #[must_use]
-    pub fn with_ones_last(&self) -> Self {
-        self.with_ones(self.inputs())
-    }
-
-    fn with_ones(&self, place: usize) -> Self {
+    pub fn with_ones(&self, place: usize) -> Self {
         let x = Mat::from_fn(self.rows(), self.inputs() + 1, |row, column| match column {
             column if column < place => self.x[(row, column)],
             column if column > place => self.x[(row, column - 1)],
@@ -114,16 +83,6 @@ impl Dataset {
     fn with_numbers(&self, x: Mat<f64>, y: Vec<f64>) -> Self {
         let (name, columns) = (self.name.clone(), self.columns.clone());
         Self { name, columns, x, y, ..*self }
-    }
-}
-
-impl Task {
-    pub(super) fn of(entry: &Entry) -> Result<Self, DataError> {
-        match entry.kind {
-            Kind::Classification => Ok(Self::Classification),
-            Kind::Regression => Ok(Self::Regression),
-            _ => Err(entry.other_kind()),
-        }
     }
 }
 
@@ -142,18 +101,13 @@ pub struct Scaling {
 /// A split in which every input, and a measured target, has mean 0 and standard deviation 1 among the training rows.
 ///
 /// Test rows are transformed by the scaling of the training rows and do not affect it. Inputs that are (nearly) constant
-/// among the training rows cannot be scaled: they are left out on both sides, and `kept` lists the remaining ones. Labels are
-/// unchanged. Experiments on raw inputs use the [`Split`] itself, which keeps constant inputs.
+/// among the training rows cannot be scaled: they are left out on both sides. Labels are unchanged. Experiments on raw inputs use the [`Split`] itself, which keeps constant inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standardised {
     /// Training rows.
     pub train: Dataset,
     /// Test rows.
     pub test: Dataset,
-    /// Indices of the remaining inputs of the split.
-    pub kept: Vec<usize>,
-    /// Scaling of each remaining input.
-    pub inputs: Vec<Scaling>,
     /// Scaling of the target; `None` for labels.
     pub target: Option<Scaling>,
 }
@@ -175,10 +129,7 @@ impl Standardised {
         if kept.is_empty() {
             return Err(fail("every input is constant among the rows that train"));
         }
-        let target = match train.task {
-            Task::Classification => None,
-            Task::Regression => Some(Scaling::of(&train.y)),
-        };
+        let target = (!train.has_labels).then(|| Scaling::of(&train.y));
         if target.is_some() && train.y.iter().all(|y| *y == train.y[0]) {
             return Err(fail("the target is constant among the rows that train; take another seed"));
         }
@@ -189,7 +140,7 @@ impl Standardised {
             Dataset { columns, ..data.with_numbers(x, y) }
         };
         let (train, test) = (scaled(train), scaled(&split.test));
-        Ok(Self { train, test, kept, inputs, target })
+        Ok(Self { train, test, target })
     }
 }
 
@@ -218,11 +169,11 @@ mod tests {
     use mcsa_core::Seed;
 
     use super::*;
-    use crate::{Catalogue, Share};
+    use crate::Catalogue;
 
     fn split(name: &str) -> Split {
         let data = Catalogue::new(None).load(name).unwrap();
-        Split::new(&data, Share::Down(0.9), Seed::new(1)).unwrap()
+        Split::new(&data, data.rows() * 9 / 10, Seed::new(1)).unwrap()
     }
 
     #[test]
@@ -245,15 +196,15 @@ mod tests {
         changed.test.y.iter_mut().for_each(|y| *y *= 1e6);
         changed.test.x = Mat::from_fn(changed.test.rows(), 13, |_, _| -7.0);
         let (a, b) = (Standardised::new(&original).unwrap(), Standardised::new(&changed).unwrap());
-        assert_eq!((a.train, a.inputs, a.target), (b.train, b.inputs.clone(), b.target));
+        assert_eq!((&a.train, a.target), (&b.train, b.target));
         changed.train.x[(0, 0)] += 100.0; // the twin: a row that trains is looked at
-        assert_ne!(Standardised::new(&changed).unwrap().inputs, b.inputs);
+        assert_ne!(Standardised::new(&changed).unwrap().test.x, b.test.x);
     }
 
     #[test]
     fn constant_inputs_are_left_out() {
         let set = Standardised::new(&split("ionosphere")).unwrap();
-        assert_eq!((set.train.inputs(), set.test.inputs(), set.kept.contains(&1)), (33, 33, false));
+        assert_eq!((set.train.inputs(), set.test.inputs()), (33, 33));
         assert!(!set.train.columns.contains(&"x2".to_string()));
         let mut flat = split("ionosphere");
         flat.train.x = Mat::zeros(flat.train.rows(), 34);
@@ -266,7 +217,7 @@ mod tests {
     #[test]
     fn ones_come_first_or_last() {
         let yacht = Catalogue::new(None).load("yacht").unwrap();
-        let (first, last) = (yacht.with_ones_first(), yacht.with_ones_last());
+        let (first, last) = (yacht.with_ones(0), yacht.with_ones(6));
         assert_eq!((first.columns[0].as_str(), last.columns[6].as_str()), ("ones", "ones"));
         for row in 0..yacht.rows() {
             assert_eq!((first.x[(row, 0)], last.x[(row, 6)]), (1.0, 1.0));

@@ -1,4 +1,4 @@
-//! Data sets of other shapes than inputs and a target: radon by county, time series, the eight schools.
+//! Data sets of other shapes than inputs and a target: radon by county, time series.
 
 use faer::Mat;
 
@@ -6,13 +6,6 @@ use super::{DataError, Entry, Table};
 
 /// Radon measurements in homes by county, for the hierarchical regression of log radon on the floor of the measurement
 /// (MCMC-SE, fig. 6).
-///
-/// ```
-/// use mcsa_data::Catalogue;
-/// let radon = Catalogue::new(None).radon()?;
-/// assert_eq!((radon.log_radon.len(), radon.counties.len()), (919, 85));
-/// # Ok::<(), mcsa_data::DataError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Radon {
     /// Names of the counties.
@@ -23,62 +16,29 @@ pub struct Radon {
     pub county: Vec<usize>,
     /// Floor of each measurement: 0 basement, 1 first floor.
     pub floor: Vec<f64>,
-    /// Log of the activity of each home in pCi/L; activity 0 is replaced by 0.1.
+    /// Log of the activity of each home in pCi/L; activity 0, which has no logarithm, is replaced by 0.1 (Gelman & Hill 2007, ch. 12).
     pub log_radon: Vec<f64>,
 }
 
-/// Replacement of activity 0, which has no logarithm (Gelman & Hill 2007, ch. 12).
-const FAINTEST: f64 = 0.1;
-
 impl Radon {
-    /// Checks that go beyond those of a table: counties are numbered without gap, each has one name and one uranium value,
-    /// floors are 0 or 1, and the target is the logarithm of the activity.
-    pub(super) fn of(entry: &Entry, table: &Table, file: &str) -> Result<Self, DataError> {
-        let names = table.words(1);
-        let (codes, floor, uranium) = (table.numbers(0), table.numbers(2), table.numbers(3));
-        let (activity, log_radon) = (table.numbers(4), table.numbers(5));
-        let mut radon = Self {
-            counties: Vec::new(),
-            log_uranium: Vec::new(),
-            county: Vec::with_capacity(entry.rows),
-            floor: floor.to_vec(),
-            log_radon: log_radon.to_vec(),
-        };
-        for row in 0..entry.rows {
-            let fail = |column: &str, problem: &str| Err(DataError::cell(file, row + 2, column, problem));
-            let known = radon.counties.len();
-            if codes[row] == (known + 1) as f64 {
-                radon.counties.push(names[row].clone());
-                radon.log_uranium.push(uranium[row]);
-            } else if !(1.0..=known as f64).contains(&codes[row]) || codes[row].fract() != 0.0 {
-                return fail("county", "counties are numbered 1, 2, .. in the order of the homes");
-            }
-            let county = codes[row] as usize - 1;
-            if (&radon.counties[county], radon.log_uranium[county]) != (&names[row], uranium[row]) {
-                return fail("log_uranium", "a county has one name and one log uranium");
-            }
-            if floor[row] != 0.0 && floor[row] != 1.0 {
-                return fail("floor", "expected 0 (basement) or 1 (first floor)");
-            }
-            let expected = if activity[row] == 0.0 { FAINTEST } else { activity[row] }.ln();
-            let agrees = (log_radon[row] - expected).abs() < 1e-12; // not so where the logarithm is NaN
-            if !agrees {
-                return fail("y", "expected the logarithm of the activity");
-            }
-            radon.county.push(county);
-        }
-        Ok(radon)
+    /// The measurements of a file that is part of the program: counties are numbered in their order.
+    pub(super) fn of(table: &Table) -> Self {
+        let (mut counties, mut log_uranium): (Vec<String>, _) = (Vec::new(), Vec::new());
+        let county = table.words(1).iter().zip(table.numbers(3)).map(|(name, uranium)| {
+            let known = counties.iter().position(|county| county == name);
+            known.unwrap_or_else(|| {
+                counties.push(name.clone());
+                log_uranium.push(*uranium);
+                counties.len() - 1
+            })
+        });
+        let county = county.collect();
+        let (floor, log_radon) = (table.numbers(2).to_vec(), table.numbers(5).to_vec());
+        Self { counties, log_uranium, county, floor, log_radon }
     }
 }
 
 /// One or more series of positive levels at the same dates.
-///
-/// ```
-/// use mcsa_data::Catalogue;
-/// let rates = Catalogue::new(None).series("fx_ecb_18")?;
-/// assert_eq!((rates.dates.len(), rates.log_returns().nrows()), (120, 119));
-/// # Ok::<(), mcsa_data::DataError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// Name of the data set.
@@ -123,27 +83,6 @@ impl Series {
     }
 }
 
-/// Effects of coaching in eight schools, with their standard errors (Rubin 1981).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Schools {
-    /// Names of the schools.
-    pub names: Vec<String>,
-    /// Estimated effects.
-    pub effects: Vec<f64>,
-    /// Standard errors of the effects, taken as known.
-    pub standard_errors: Vec<f64>,
-}
-
-impl Schools {
-    pub(super) fn of(table: &Table) -> Self {
-        Self {
-            names: table.words(0).to_vec(),
-            effects: table.numbers(2).to_vec(),
-            standard_errors: table.numbers(1).to_vec(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::Catalogue;
@@ -154,8 +93,10 @@ mod tests {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         assert!((mean(&radon.log_radon) - 1.224_62).abs() < 1e-5);
         assert!((mean(&radon.floor) - 0.1665).abs() < 1e-4);
-        assert_eq!(radon.counties[84], "yellow_medicine");
-        assert_eq!(radon.county.iter().max(), Some(&84));
+        assert_eq!((radon.log_radon.len(), radon.counties.len(), radon.log_uranium.len()), (919, 85, 85));
+        assert!(
+            radon.county.is_sorted() && radon.county[918] == 84 && radon.counties[84] == "yellow_medicine"
+        );
     }
 
     #[test]
@@ -172,8 +113,8 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_rubin() {
-        let schools = Catalogue::new(None).schools().unwrap();
-        assert_eq!(schools.effects, [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]);
-        assert_eq!(schools.standard_errors, [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]);
+        let schools = Catalogue::new(None).load("eight_schools").unwrap();
+        assert_eq!(schools.y, [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]);
+        assert_eq!(schools.x.col_as_slice(0), [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]);
     }
 }

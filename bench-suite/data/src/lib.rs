@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use mcsa_core::Seed;
-//! use mcsa_data::{Catalogue, Share, Split, Standardised};
+//! use mcsa_data::{Catalogue, Split, Standardised};
 //!
 //! let pima = Catalogue::new(None).load("pima")?;
-//! let split = Split::new(&pima, Share::Down(0.9), Seed::new(1))?;
+//! let split = Split::new(&pima, 691, Seed::new(1))?;
 //! let fitted = Standardised::new(&split)?;
 //! assert_eq!((fitted.train.rows(), fitted.test.rows(), fitted.train.inputs()), (691, 77, 8));
 //! # Ok::<(), mcsa_data::DataError>(())
@@ -29,10 +29,10 @@ mod table;
 
 pub use catalogue::{Catalogue, State};
 pub use command::{Command, Verb};
-pub use dataset::{Dataset, Scaling, Standardised, Task};
-pub use kinds::{Radon, Schools, Series};
+pub use dataset::{Dataset, Scaling, Standardised};
+pub use kinds::{Radon, Series};
 pub use manifest::{Entry, Kind, Label, Layout, StandIn};
-pub use split::{Share, Split, Strata};
+pub use split::Split;
 pub use table::Table;
 
 /// Reason why a data set cannot be loaded. Every message includes advice.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::{DataError, Dataset, Radon, Series, Table};
+use super::{DataError, Series, Table};
 
 /// One data set, as described in `data/manifest.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -80,8 +80,6 @@ pub enum Kind {
     Hierarchical,
     /// Time series: [`Series`](super::Series).
     Series,
-    /// Effects with standard errors: [`Schools`](super::Schools).
-    Schools,
 }
 
 /// A code of the target.
@@ -189,7 +187,6 @@ impl Entry {
             Kind::Classification | Kind::Regression => "load",
             Kind::Hierarchical => "radon",
             Kind::Series => "series",
-            Kind::Schools => "schools",
         };
         DataError::of(
             &self.name,
@@ -200,11 +197,14 @@ impl Entry {
     /// An error if a table does not have the contents of this kind of data set.
     pub(super) fn check(&self, table: &Table, file: &str) -> Result<(), DataError> {
         match self.kind {
-            Kind::Classification | Kind::Regression => Dataset::of(self, table).map(drop),
-            Kind::Hierarchical => Radon::of(self, table, file).map(drop),
             Kind::Series => Series::of(self, table, file).map(drop),
-            Kind::Schools => Ok(()),
+            _ => Ok(()),
         }
+    }
+
+    /// Names of the numeric columns, with their places among all columns.
+    pub(super) fn numeric(&self) -> impl Iterator<Item = (usize, &String)> {
+        self.columns.iter().enumerate().filter(|(_, name)| !self.is_text(name))
     }
 
     pub(super) fn is_text(&self, column: &str) -> bool {

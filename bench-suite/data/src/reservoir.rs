@@ -18,15 +18,9 @@ pub(super) struct Reservoir {
     size: usize,
     rows: usize,
     ones: usize,
-    /// Rows with label 0, then those with label 1.
-    held: [Held; 2],
-}
-
-/// Rows, with bits of the key, number and place of each; the largest key on top. Bits of positive numbers are in their order.
-#[derive(Default)]
-struct Held {
-    heap: BinaryHeap<(u64, usize, usize)>,
-    rows: Vec<Box<[f64]>>,
+    /// Rows with label 0, then those with label 1: bits of the key, which is positive, number, and bits of the values; the largest key on
+    /// top.
+    held: [BinaryHeap<(u64, usize, Box<[u64]>)>; 2],
 }
 
 impl Reservoir {
@@ -43,26 +37,24 @@ impl Reservoir {
         let is_one = values.last() == Some(&1.0);
         self.ones += usize::from(is_one);
         self.keys.go_to(Address::of(number as u64, 0));
-        let (key, Held { heap, rows }) = (self.keys.uniform().to_bits(), &mut self.held[usize::from(is_one)]);
-        if rows.len() < self.size {
-            heap.push((key, number, rows.len()));
-            rows.push(values.into());
-        } else if let Some(mut top) = heap.peek_mut().filter(|top| key < top.0) {
-            (top.0, top.1) = (key, number);
-            rows[top.2].copy_from_slice(values);
+        let (key, held) = (self.keys.uniform().to_bits(), &mut self.held[usize::from(is_one)]);
+        if held.len() == self.size && held.peek().is_none_or(|top| top.0 <= key) {
+            return;
+        }
+        held.push((key, number, values.iter().map(|value| value.to_bits()).collect()));
+        if held.len() > self.size {
+            held.pop();
         }
     }
 
     /// The rows of the subset in the order of the stream: labels have their shares among all rows, rounded.
-    pub(super) fn subset(self) -> Vec<Box<[f64]>> {
+    pub(super) fn subset(self) -> Vec<Vec<f64>> {
         let ones = share_of(self.ones, self.rows, self.size);
-        let mut chosen = Vec::with_capacity(self.size);
-        for (Held { heap, mut rows }, count) in self.held.into_iter().zip([self.size - ones, ones]) {
-            let kept = heap.into_sorted_vec().into_iter().take(count);
-            chosen.extend(kept.map(|(_, number, place)| (number, std::mem::take(&mut rows[place]))));
-        }
-        chosen.sort_unstable_by_key(|(number, _)| *number);
-        chosen.into_iter().map(|(_, values)| values).collect()
+        let held = self.held.into_iter().zip([self.size - ones, ones]);
+        let mut chosen: Vec<_> =
+            held.flat_map(|(held, count)| held.into_sorted_vec().into_iter().take(count)).collect();
+        chosen.sort_unstable_by_key(|(_, number, _)| *number);
+        chosen.iter().map(|(.., values)| values.iter().map(|bits| f64::from_bits(*bits)).collect()).collect()
     }
 }
 
@@ -75,7 +67,7 @@ mod tests {
         let mut reservoir = Reservoir::new(name, size);
         for row in 0..rows {
             reservoir.see(&[row as f64, f64::from(u8::from(row % 4 == 0))]);
-            assert!(reservoir.held.iter().all(|held| held.rows.len() <= size));
+            assert!(reservoir.held.iter().all(|held| held.len() <= size));
         }
         reservoir.subset().iter().map(|values| values[0] as usize).collect()
     }

@@ -2,39 +2,9 @@
 
 use mcsa_core::Seed;
 
-use super::{DataError, Dataset, Task};
+use super::{DataError, Dataset};
 
-/// Share of training rows, with the rounding of fractions of a row.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Share {
-    /// Rounded down, as in pMCSA and MCMC-SE: 0.9 of 351 rows are 315.
-    Down(f64),
-    /// Rounded to the nearest, as in MSC: 0.9 of 351 rows are 316.
-    Nearest(f64),
-}
-
-impl Share {
-    /// Number of training rows out of `rows`.
-    pub fn of(self, rows: usize) -> usize {
-        match self {
-            Self::Down(share) => (share * rows as f64).floor() as usize,
-            Self::Nearest(share) => (share * rows as f64).round() as usize,
-        }
-    }
-}
-
-/// Numbers of training and test rows, and the share of the label 1 among the training rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Strata {
-    /// Number of training rows.
-    pub train: usize,
-    /// Number of test rows.
-    pub test: usize,
-    /// Share of the label 1 among the training rows; `None` for that of the data set.
-    pub ratio: Option<f64>,
-}
-
-/// A data set split at random: a pure function of data set, share and seed.
+/// A data set split at random: a pure function of data set, number of training rows and seed.
 ///
 /// The rows are permuted, each order being equally likely up to `2^-52`, and the first ones are the training rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,22 +18,23 @@ pub struct Split {
 }
 
 impl Split {
-    /// Splits `data`; each replicate should use its own seed.
+    /// Splits `data` into `train` training rows and the others; each replicate should use its own seed.
     ///
     /// # Errors
-    /// If the share leaves no training row or no test row.
-    pub fn new(data: &Dataset, share: Share, seed: Seed) -> Result<Self, DataError> {
-        let (rows, size) = (data.rows(), share.of(data.rows()));
-        if size == 0 || size >= rows {
-            let problem = format!("{share:?} of {rows} rows leaves none to train or none to test");
+    /// If there is no training row or no test row.
+    pub fn new(data: &Dataset, train: usize, seed: Seed) -> Result<Self, DataError> {
+        let rows = data.rows();
+        if train == 0 || train >= rows {
+            let problem = format!("{train} training rows of {rows} leave none to train or none to test");
             return Err(DataError::of(&data.name, problem));
         }
         let order = permutation(rows, seed);
-        let (train, test) = order.split_at(size);
+        let (train, test) = order.split_at(train);
         Ok(Self { train: data.select(train), test: data.select(test), order: order.clone() })
     }
 
-    /// Draws training rows and test rows without replacement; rows that are neither are not used.
+    /// Draws training rows and test rows without replacement; rows that are neither are not used. `ratio` is the share of the label 1
+    /// among the training rows; by default that of the data set.
     ///
     /// ```text
     /// n_1 = round(ratio n),   m_1 = round(share m),   share = share of the label 1 among all rows
@@ -73,10 +44,14 @@ impl Split {
     ///
     /// # Errors
     /// If the target is measured, a side has no row, the ratio is not between 0 and 1, or a label occurs too rarely.
-    pub fn stratified(data: &Dataset, strata: Strata, seed: Seed) -> Result<Self, DataError> {
-        let Strata { train, test, ratio } = strata;
+    pub fn stratified(
+        data: &Dataset,
+        [train, test]: [usize; 2],
+        ratio: Option<f64>,
+        seed: Seed,
+    ) -> Result<Self, DataError> {
         let fail = |problem: String| Err(DataError::of(&data.name, problem));
-        if data.task != Task::Classification {
+        if !data.has_labels {
             return fail("a measured target has no strata".into());
         }
         if train == 0 || test == 0 {
@@ -129,19 +104,9 @@ mod tests {
     use crate::Catalogue;
 
     #[test]
-    fn the_published_splits_come_out() {
-        // MSC, table 1: pima 691/77, ionosphere 316/35, heart 267/30.
-        assert_eq!([768, 351, 297].map(|rows| Share::Nearest(0.9).of(rows)), [691, 316, 267]);
-        // MCMC-SE, table 3: 249, 351 and 544 latent dimensions are 62, 36 and 32 more than the number of training rows.
-        assert_eq!([208, 351, 569].map(|rows| Share::Down(0.9).of(rows)), [187, 315, 512]);
-        // None of these products is rounded below a whole number.
-        assert!((1..10_000).all(|tens| Share::Down(0.9).of(10 * tens) == 9 * tens));
-    }
-
-    #[test]
     fn every_row_is_on_one_side() {
         let data = Catalogue::new(None).load("ionosphere").unwrap();
-        let split = Split::new(&data, Share::Nearest(0.9), Seed::new(1)).unwrap();
+        let split = Split::new(&data, 316, Seed::new(1)).unwrap();
         assert_eq!((split.train.rows(), split.test.rows()), (316, 35));
         let mut rows = split.order.clone();
         rows.sort_unstable();
@@ -153,7 +118,7 @@ mod tests {
     #[test]
     fn the_seed_decides() {
         let data = Catalogue::new(None).load("yacht").unwrap();
-        let split = |seed| Split::new(&data, Share::Down(0.9), seed).unwrap();
+        let split = |seed| Split::new(&data, 277, seed).unwrap();
         assert_eq!(split(Seed::new(1)), split(Seed::new(1)));
         assert_ne!(split(Seed::new(1)).order, split(Seed::new(2)).order);
         // A change of it changes every split, and would have to keep all orders equally likely.
@@ -163,8 +128,8 @@ mod tests {
     #[test]
     fn a_side_without_rows_is_refused() {
         let data = Catalogue::new(None).load("yacht").unwrap();
-        for share in [Share::Down(0.0), Share::Down(1.0), Share::Down(f64::NAN), Share::Nearest(-3.0)] {
-            assert!(Split::new(&data, share, Seed::new(1)).is_err());
+        for train in [0, 308, usize::MAX] {
+            assert!(Split::new(&data, train, Seed::new(1)).is_err());
         }
     }
 
@@ -172,7 +137,7 @@ mod tests {
 
     fn stratified(train: usize, ratio: Option<f64>) -> Result<Split, DataError> {
         let data = Catalogue::new(None).load("pima").unwrap(); // 268 of 768 have the label 1
-        Split::stratified(&data, Strata { train, test: 96, ratio }, SEED)
+        Split::stratified(&data, [train, 96], ratio, SEED)
     }
 
     #[test]
@@ -198,10 +163,9 @@ mod tests {
         };
         assert!(rare(&few).iter().all(|row| rare(&some).contains(row)));
         assert_ne!(some.order, few.order);
+        assert_eq!(stratified(384, Some(0.3)).unwrap(), some);
         let data = Catalogue::new(None).load("pima").unwrap();
-        let strata = Strata { train: 384, test: 96, ratio: Some(0.3) };
-        assert_eq!(Split::stratified(&data, strata, SEED).unwrap(), some);
-        assert_ne!(Split::stratified(&data, strata, Seed::new(2)).unwrap().order, some.order);
+        assert_ne!(Split::stratified(&data, [384, 96], Some(0.3), Seed::new(2)).unwrap().order, some.order);
     }
 
     #[test]
@@ -213,7 +177,6 @@ mod tests {
         assert!(refused(384, Some(f64::NAN)).contains("ratio is NaN"));
         assert!(refused(0, None).contains("0 rows to train"));
         let data = Catalogue::new(None).load("yacht").unwrap();
-        let strata = Strata { train: 3, test: 3, ratio: None };
-        assert!(Split::stratified(&data, strata, SEED).is_err());
+        assert!(Split::stratified(&data, [3, 3], None, SEED).is_err());
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn stand_in(entry: &Entry, rows: Option<usize>, seed: Seed) -> Result
         StandIn::Precipitation => precipitation(rows, root),
         StandIn::IndexLevels => return Err(entry.other_kind()),
     };
-    Dataset::new(entry, x, y, true)
+    Ok(Dataset::new(entry, x, y, true))
 }
 
 /// The stand-in of a time series: levels of a model of stochastic volatility.
@@ -267,7 +267,7 @@ fn precipitation(rows: usize, root: Seed) -> (Mat<f64>, Vec<f64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Catalogue, Kind, Task};
+    use crate::{Catalogue, Kind};
 
     fn made(name: &str, rows: usize) -> Dataset {
         Catalogue::new(None).stand_in(name, Some(rows), Seed::new(1)).unwrap()
@@ -288,7 +288,7 @@ mod tests {
             );
             assert!(data.is_synthetic);
             assert!((0..700).all(|row| (0..data.inputs()).all(|column| data.x[(row, column)].is_finite())));
-            if data.task == Task::Classification {
+            if data.has_labels {
                 let ones: f64 = data.y.iter().sum();
                 assert!(
                     data.y.iter().all(|y| *y == 0.0 || *y == 1.0) && (100.0..600.0).contains(&ones),

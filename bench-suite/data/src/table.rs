@@ -224,7 +224,7 @@ impl<'a> Reading<'a> {
                 );
             }
         }
-        let numeric = || entry.columns.iter().zip(&self.facts).filter(|(name, _)| !entry.is_text(name));
+        let numeric = || entry.numeric().map(|(place, name)| (name, &self.facts[place]));
         for (name, facts) in numeric().filter(|_| self.rows > 1) {
             match (facts.differs, entry.constant.contains(name)) {
                 (false, false) => {
@@ -266,10 +266,8 @@ impl Facts {
 }
 
 fn value(cell: &str, fill: Option<&f64>) -> Result<f64, String> {
-    match (cell.is_empty(), fill) {
-        (true, Some(fill)) => return Ok(*fill),
-        (true, None) => return Err("the cell is empty, expected a number".into()),
-        _ => {}
+    if cell.is_empty() {
+        return fill.copied().ok_or_else(|| "the cell is empty, expected a number".into());
     }
     match cell.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),

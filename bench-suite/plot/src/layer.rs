@@ -1,6 +1,5 @@
 //! Layers of a panel: data with shape, style and name.
 
-use super::figure::DrawError;
 use super::style::{Dash, Style};
 
 /// Direction of an axis, and of the values of a layer: vertical values are along y, their positions along x.
@@ -26,17 +25,18 @@ impl Direction {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
     /// A line through points in the given order, with a gap at values that cannot be drawn.
-    Line { x: Vec<f64>, y: Vec<f64> },
-    /// The area between two curves.
-    Band { x: Vec<f64>, low: Vec<f64>, high: Vec<f64> },
+    Line(Vec<(f64, f64)>),
+    /// The area between two curves: abscissae with the lower and the upper ordinate.
+    Band(Vec<[f64; 3]>),
     /// A marker at each point.
-    Points { x: Vec<f64>, y: Vec<f64> },
-    /// A marker at each value with a bar over its interval, at positions on the other axis: error bars, forest plots.
-    Intervals { direction: Direction, at: Vec<f64>, value: Vec<f64>, low: Vec<f64>, high: Vec<f64> },
+    Points(Vec<(f64, f64)>),
+    /// A marker at each value with a bar over its interval, at a position on the other axis: error bars, forest plots. Rows of position,
+    /// value, lower and upper end.
+    Intervals { direction: Direction, rows: Vec<[f64; 4]> },
     /// Box plots along y, half a unit of x wide.
-    Boxes { x: Vec<f64>, summaries: Vec<Summary> },
-    /// Adjacent bars from zero (or the low end of a log axis) between edges, one more than bars: histograms.
-    Bars { edges: Vec<f64>, heights: Vec<f64> },
+    Boxes(Vec<(f64, Summary)>),
+    /// A bar between two edges from zero, or the low end of a log axis.
+    Bar { edges: [f64; 2], height: f64 },
     /// A straight line across the panel at one value: a horizontal line is at a value of y.
     Rule { direction: Direction, at: f64 },
 }
@@ -52,39 +52,33 @@ pub struct Layer {
 
 impl Layer {
     /// A line through points.
-    pub fn line(x: impl Into<Vec<f64>>, y: impl Into<Vec<f64>>) -> Self {
-        Self::of(Shape::Line { x: x.into(), y: y.into() })
+    pub fn line(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::of(Shape::Line(points.into_iter().collect()))
     }
 
-    /// The area between two curves.
-    pub fn band(x: impl Into<Vec<f64>>, low: impl Into<Vec<f64>>, high: impl Into<Vec<f64>>) -> Self {
-        Self::of(Shape::Band { x: x.into(), low: low.into(), high: high.into() })
+    /// The area between two curves: abscissa, lower and upper ordinate.
+    pub fn band(rows: impl IntoIterator<Item = [f64; 3]>) -> Self {
+        Self::of(Shape::Band(rows.into_iter().collect()))
     }
 
     /// A marker at each point.
-    pub fn points(x: impl Into<Vec<f64>>, y: impl Into<Vec<f64>>) -> Self {
-        Self::of(Shape::Points { x: x.into(), y: y.into() })
+    pub fn points(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::of(Shape::Points(points.into_iter().collect()))
     }
 
-    /// Markers with bars along y; [`Layer::horizontal`] lays them along x.
-    pub fn intervals(
-        at: impl Into<Vec<f64>>,
-        value: impl Into<Vec<f64>>,
-        low: impl Into<Vec<f64>>,
-        high: impl Into<Vec<f64>>,
-    ) -> Self {
-        let (at, value, low, high) = (at.into(), value.into(), low.into(), high.into());
-        Self::of(Shape::Intervals { direction: Direction::Vertical, at, value, low, high })
+    /// Markers with bars along y: position, value, lower and upper end. [`Layer::horizontal`] lays them along x.
+    pub fn intervals(rows: impl IntoIterator<Item = [f64; 4]>) -> Self {
+        Self::of(Shape::Intervals { direction: Direction::Vertical, rows: rows.into_iter().collect() })
     }
 
-    /// Box plots along y.
-    pub fn boxes(x: impl Into<Vec<f64>>, summaries: impl Into<Vec<Summary>>) -> Self {
-        Self::of(Shape::Boxes { x: x.into(), summaries: summaries.into() })
+    /// Box plots along y, at values of x.
+    pub fn boxes(boxes: impl IntoIterator<Item = (f64, Summary)>) -> Self {
+        Self::of(Shape::Boxes(boxes.into_iter().collect()))
     }
 
-    /// Bars between given edges.
-    pub fn bars(edges: impl Into<Vec<f64>>, heights: impl Into<Vec<f64>>) -> Self {
-        Self::of(Shape::Bars { edges: edges.into(), heights: heights.into() })
+    /// A bar between two edges.
+    pub fn bar(edges: [f64; 2], height: f64) -> Self {
+        Self::of(Shape::Bar { edges, height })
     }
 
     /// A line across the panel at a value of x.
@@ -125,20 +119,20 @@ impl Layer {
     pub fn dodged(mut self, index: usize, series: usize) -> Self {
         const ROOM: f64 = 0.74; // of a unit; the rest keeps neighbouring places apart
         let shift = (index as f64 + 0.5) * ROOM / series.max(1) as f64 - ROOM / 2.0;
-        if let Shape::Intervals { at, .. } = &mut self.shape {
-            at.iter_mut().for_each(|at| *at += shift);
+        if let Shape::Intervals { rows, .. } = &mut self.shape {
+            rows.iter_mut().for_each(|[at, ..]| *at += shift);
         }
         self
     }
 
     pub(super) fn kind(&self) -> &'static str {
         match &self.shape {
-            Shape::Line { .. } => "line",
-            Shape::Band { .. } => "band",
-            Shape::Points { .. } => "points",
+            Shape::Line(_) => "line",
+            Shape::Band(_) => "band",
+            Shape::Points(_) => "points",
             Shape::Intervals { .. } => "intervals",
-            Shape::Boxes { .. } => "boxes",
-            Shape::Bars { .. } => "bars",
+            Shape::Boxes(_) => "boxes",
+            Shape::Bar { .. } => "bars",
             Shape::Rule { .. } => "rule",
         }
     }
@@ -147,33 +141,10 @@ impl Layer {
         self.name.clone().unwrap_or_else(|| self.kind().into())
     }
 
-    pub(super) fn check(&self) -> Result<(), DrawError> {
-        let (expected, columns) = match &self.shape {
-            Shape::Line { x, y } | Shape::Points { x, y } => (x.len(), vec![("y", y.len())]),
-            Shape::Band { x, low, high } => (x.len(), vec![("low", low.len()), ("high", high.len())]),
-            Shape::Intervals { at, value, low, high, .. } => {
-                (at.len(), vec![("value", value.len()), ("low", low.len()), ("high", high.len())])
-            }
-            Shape::Boxes { x, summaries } => (x.len(), vec![("summaries", summaries.len())]),
-            // No edges and no heights is an empty histogram.
-            Shape::Bars { edges, heights } => {
-                (edges.len().saturating_sub(1), vec![("heights", heights.len())])
-            }
-            Shape::Rule { .. } => (0, Vec::new()),
-        };
-        match columns.into_iter().find(|(_, found)| *found != expected) {
-            None => Ok(()),
-            Some((column, found)) => Err(DrawError(format!(
-                "layer `{}`: {expected} values in its first column, but {found} in `{column}`",
-                self.title()
-            ))),
-        }
-    }
-
     /// Dash of outlines. Points and boxes are drawn solid, because marker and position already distinguish series.
     pub(super) fn stroke_dash(&self) -> Dash {
         match self.shape {
-            Shape::Line { .. } | Shape::Rule { .. } => self.style.dash,
+            Shape::Line(_) | Shape::Rule { .. } => self.style.dash,
             _ => Dash::Solid,
         }
     }
@@ -234,26 +205,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_of_unequal_length_are_refused() {
-        let layers = [
-            Layer::line([1.0], []),
-            Layer::band([1.0], [1.0], []),
-            Layer::intervals([1.0], [1.0], [], [1.0]),
-            Layer::bars([1.0, 2.0], [1.0, 2.0]),
-            Layer::boxes([], [Summary::of(&[1.0])]),
-        ];
-        for layer in layers {
-            assert!(layer.check().is_err(), "{layer:?}");
-        }
-        assert!(Layer::bars([], []).check().is_ok());
-        let message = Layer::line([1.0], []).named("JSA").check().map_err(|error| error.to_string());
-        assert_eq!(message, Err("layer `JSA`: 1 values in its first column, but 0 in `y`".into()));
-    }
-
-    #[test]
     fn dodged_series_share_a_place_evenly() {
-        let place = |index| match Layer::intervals([2.0], [], [], []).dodged(index, 3).shape {
-            Shape::Intervals { at, .. } => at[0],
+        let place = |index| match Layer::intervals([[2.0; 4]]).dodged(index, 3).shape {
+            Shape::Intervals { rows, .. } => rows[0][0],
             _ => f64::NAN,
         };
         assert!((place(1) - 2.0).abs() < 1e-12);
@@ -262,19 +216,16 @@ mod tests {
 
     #[test]
     fn quartiles_interpolate() {
-        let summary = Summary::of(&[4.0, 1.0, 3.0, 2.0]);
-        assert_eq!(summary.numbers(), [1.0, 1.75, 2.5, 3.25, 4.0]);
-        assert!(summary.outliers.is_empty());
-        let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 99.0, f64::NAN]);
-        assert_eq!((summary.numbers(), summary.outliers), ([1.0, 2.0, 3.0, 4.0, 4.0], vec![99.0]));
-    }
-
-    #[test]
-    fn degenerate_samples_are_summarised() {
+        for (sample, numbers, outliers) in [
+            (&[4.0, 1.0, 3.0, 2.0][..], [1.0, 1.75, 2.5, 3.25, 4.0], &[][..]),
+            (&[1.0, 2.0, 3.0, 4.0, 99.0, f64::NAN], [1.0, 2.0, 3.0, 4.0, 4.0], &[99.0]),
+            (&[7.0], [7.0; 5], &[]),
+            (&[1.0, 1.0, 1.0, 1.0, 5.0], [1.0; 5], &[5.0]),
+        ] {
+            let summary = Summary::of(sample);
+            assert_eq!((summary.numbers(), &summary.outliers[..]), (numbers, outliers));
+        }
         assert!(Summary::of(&[]).numbers().iter().all(|number| number.is_nan()));
-        assert_eq!(Summary::of(&[7.0]).numbers(), [7.0; 5]);
         assert_eq!(Summary::of(&[f64::INFINITY]).not_finite, 1);
-        let constant = Summary::of(&[1.0, 1.0, 1.0, 1.0, 5.0]);
-        assert_eq!((constant.numbers(), constant.outliers), ([1.0; 5], vec![5.0]));
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Entry {
 impl Entry {
     /// Draws the sample of the style. Strokes are a little thicker than in the plot, so that a short piece shows its colour.
     fn draw_swatch(&self, canvas: &mut Canvas, (x, middle): Point) {
-        let style = self.style.tamed();
+        let style = self.style;
         let pen = Pen {
             color: style.color,
             opacity: style.opacity.max(0.6),
@@ -80,10 +80,10 @@ pub(super) fn entries<'a>(layers: impl IntoIterator<Item = &'a Layer>) -> Vec<En
         });
         let entry = &mut entries[at];
         match layer.shape {
-            Shape::Line { .. } | Shape::Rule { .. } => entry.has_line = true,
-            Shape::Band { .. } => entry.has_band = true,
-            Shape::Boxes { .. } | Shape::Bars { .. } => entry.has_box = true,
-            Shape::Points { .. } => entry.has_glyph = true,
+            Shape::Line(_) | Shape::Rule { .. } => entry.has_line = true,
+            Shape::Band(_) => entry.has_band = true,
+            Shape::Boxes(_) | Shape::Bar { .. } => entry.has_box = true,
+            Shape::Points(_) => entry.has_glyph = true,
             Shape::Intervals { .. } => {
                 (entry.has_glyph, entry.has_line, entry.style.dash) = (true, true, Dash::Solid);
             }
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn layers_of_one_name_share_an_entry() {
         let layers = [
-            Layer::band([], [], []).named("a"),
-            Layer::line([], []).named("a"),
-            Layer::points([], []).named("b"),
-            Layer::line([], []),
+            Layer::band([]).named("a"),
+            Layer::line([]).named("a"),
+            Layer::points([]).named("b"),
+            Layer::line([]),
         ];
         let entries = entries(&layers);
         assert_eq!(entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_block_fits_and_keeps_every_entry() {
         let setter = Typesetter::new();
-        let layers: Vec<Layer> = (0..9).map(|at| Layer::line([], []).named(format!("series {at}"))).collect();
+        let layers: Vec<Layer> = (0..9).map(|at| Layer::line([]).named(format!("series {at}"))).collect();
         let entries = entries(&layers);
         for (most, height) in [(5_000, 9), (12_000, 5), (24_000, 3), (90_000, 1)] {
             let block = Block::of(&setter, &entries, most);

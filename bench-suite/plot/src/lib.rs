@@ -11,10 +11,8 @@
 //! Each thing has a fixed place, so that the layout needs no search: a legend common to all panels is above them, any other
 //! legend below its panel; names of categories are wrapped into the room between ticks.
 //!
-//! plotters' elements (`PathElement`, `Polygon`, `Circle`) and its SVG backend write every stroke, area and marker, one at a time,
-//! into groups, which add dashes, round joins and classes. The unit of the sheet is a hundredth of a point, so that integer
-//! coordinates are finer than any printer. Its text has no superscripts and italics and is badly kerned, its coordinates round
-//! before clipping, its charts cannot share margins: these are written here. The PNG is the SVG rasterised by resvg.
+//! Strokes, areas and markers are plotters' elements, written by its SVG backend into groups, which add dashes, round joins and
+//! classes. Its charts cannot share margins, and its text has no superscripts and italics: these are written here.
 
 mod canvas;
 mod clip;

@@ -28,16 +28,18 @@ impl Figure {
     /// Draws the figure. A pure function: equal figures give equal bytes.
     ///
     /// # Errors
-    /// If columns have unequal lengths, or a range or a size of the page is invalid; never because of values.
+    /// If a range or a size of the page is invalid; never because of values.
     pub fn draw(&self) -> Result<Drawing, DrawError> {
         self.check()?;
         let width = (self.width_mm * Canvas::UNITS_PER_MM).round() as i32;
         let (canvas, setter) = (Canvas::new(width), Typesetter::new());
-        let mut page = Page { figure: self, setter, canvas, width, y: MARGIN, missing: Missing::default() };
+        let mut page = Page { figure: self, setter, canvas, width, y: MARGIN, missing: BTreeMap::new() };
         let legends = page.head();
         page.rows(&legends);
-        page.foot();
-        let Page { canvas, y, missing, .. } = page;
+        let missing =
+            page.missing.values().fold(Missing::default(), |all, some| all.joined(*some, |a, b| a + b));
+        page.foot(missing);
+        let Page { canvas, y, .. } = page;
         Ok(Drawing { svg: canvas.finish(y + MARGIN), missing })
     }
 }
@@ -50,7 +52,8 @@ struct Page<'a> {
     width: i32,
     /// Lower end of what is drawn.
     y: i32,
-    missing: Missing,
+    /// Missing values of each series, by panel and name.
+    missing: BTreeMap<(usize, String), Missing>,
 }
 
 impl<'a> Page<'a> {
@@ -110,7 +113,6 @@ impl<'a> Page<'a> {
         let mut frames: Vec<Frame<'_>> =
             figure.panels.iter().enumerate().zip(scale::scales(figure)).map(frame).collect();
         let (lefts, plot_width) = self.across(&mut frames, columns);
-        let mut marked = BTreeMap::<(usize, String), Missing>::new();
         for (row, frames) in frames.chunks(columns).enumerate() {
             let most = |side: &dyn Fn(&Frame<'_>) -> i32| frames.iter().map(side).max().unwrap_or(0);
             let (top, height) = (self.y + most(&|frame| frame.top()), heights[row]);
@@ -119,7 +121,7 @@ impl<'a> Page<'a> {
             for ((column, frame), left) in frames.iter().enumerate().zip(&lefts) {
                 let index = row * columns + column;
                 let rect = Rect { left: *left, top, width: plot_width, height };
-                self.panel(index, frame, &Plot { rect, x: frame.x, y: frame.y }, &mut marked);
+                self.panel(index, frame, &Plot { rect, x: frame.x, y: frame.y });
                 let block = Block::of(&self.setter, &legends[index], plot_width);
                 block.draw(&mut self.canvas, (*left, foot + 400), plot_width);
                 self.canvas.close();
@@ -129,7 +131,6 @@ impl<'a> Page<'a> {
             }
             self.y += if (row + 1) * columns < figure.panels.len() { BETWEEN_ROWS } else { 0 };
         }
-        self.missing = marked.into_values().fold(self.missing, |all, some| all.joined(some, |a, b| a + b));
     }
 
     /// Height of a plot for a panel by itself.
@@ -172,13 +173,7 @@ impl<'a> Page<'a> {
     }
 
     /// Opens the group of a panel and draws its frame and layers.
-    fn panel(
-        &mut self,
-        index: usize,
-        frame: &Frame<'_>,
-        plot: &Plot,
-        marked: &mut BTreeMap<(usize, String), Missing>,
-    ) {
+    fn panel(&mut self, index: usize, frame: &Frame<'_>, plot: &Plot) {
         let canvas = &mut self.canvas;
         canvas.open("panel");
         frame.draw_grid(canvas, plot);
@@ -187,7 +182,7 @@ impl<'a> Page<'a> {
             canvas.open(layer.kind());
             let Pencil { missing, is_blank: is_without, .. } = Pencil::draw(layer, plot, canvas);
             is_blank &= is_without;
-            let known = marked.entry((index, layer.title())).or_default();
+            let known = self.missing.entry((index, layer.title())).or_default();
             *known = known.joined(missing, usize::max);
             canvas.close();
         }
@@ -199,10 +194,10 @@ impl<'a> Page<'a> {
     }
 
     /// Draws the caption with the counts of missing values.
-    fn foot(&mut self) {
-        let missing = match self.missing == Missing::default() {
+    fn foot(&mut self, missing: Missing) {
+        let missing = match missing == Missing::default() {
             true => String::new(),
-            false => format!("Not drawn: {}.", self.missing),
+            false => format!("Not drawn: {missing}."),
         };
         let text = format!("{} {missing}", self.figure.caption.trim());
         let kind = Type { color: Color::GREY, ..Type::new(CAPTION_SIZE, Anchor::Start) };

@@ -47,7 +47,6 @@ pub(super) fn draw_glyph(canvas: &mut Canvas, (x, y): Point, style: &Style) {
 /// Drawing of one layer of a plot.
 pub(super) struct Pencil<'a> {
     layer: &'a Layer,
-    style: Style,
     plot: &'a Plot,
     canvas: &'a mut Canvas,
     /// Values that could not be drawn.
@@ -58,28 +57,23 @@ pub(super) struct Pencil<'a> {
 
 impl<'a> Pencil<'a> {
     pub(super) fn draw(layer: &'a Layer, plot: &'a Plot, canvas: &'a mut Canvas) -> Self {
-        let style = layer.style.tamed();
-        let mut pencil = Self { layer, style, plot, canvas, missing: Missing::default(), is_blank: true };
+        let mut pencil = Self { layer, plot, canvas, missing: Missing::default(), is_blank: true };
         match &layer.shape {
-            Shape::Line { x, y } => pencil.line(x, y),
-            Shape::Band { x, low, high } => pencil.band(x, low, high),
-            Shape::Points { x, y } => pencil.points(x, y),
-            Shape::Intervals { direction, at, value, low, high } => {
-                for (((at, value), low), high) in at.iter().zip(value).zip(low).zip(high) {
-                    pencil.interval(*direction, *at, *value, *low, *high);
-                }
+            Shape::Line(points) => pencil.line(points),
+            Shape::Band(rows) => pencil.band(rows),
+            Shape::Points(points) => pencil.points(points),
+            Shape::Intervals { direction, rows } => {
+                rows.iter().for_each(|row| pencil.interval(*direction, *row));
             }
-            Shape::Boxes { x, summaries } => {
-                x.iter().zip(summaries).for_each(|(x, summary)| pencil.summary(*x, summary));
-            }
-            Shape::Bars { edges, heights } => pencil.bars(edges, heights),
+            Shape::Boxes(boxes) => boxes.iter().for_each(|(x, summary)| pencil.summary(*x, summary)),
+            Shape::Bar { edges, height } => pencil.bar(*edges, *height),
             Shape::Rule { direction, at } => pencil.rule(*direction, *at),
         }
         pencil
     }
 
     /// Position of a point; `None` if it has none, which is counted.
-    fn place(&mut self, x: f64, y: f64) -> Option<Fractions> {
+    fn place(&mut self, (x, y): (f64, f64)) -> Option<Fractions> {
         let Plot { x: across, y: up, .. } = self.plot;
         if !(x.is_finite() && y.is_finite()) {
             self.missing.not_finite += 1;
@@ -92,8 +86,8 @@ impl<'a> Pencil<'a> {
     }
 
     /// As `place`; a point outside the frame is counted too.
-    fn place_inside(&mut self, x: f64, y: f64) -> Option<Fractions> {
-        let place = self.place(x, y)?;
+    fn place_inside(&mut self, point: (f64, f64)) -> Option<Fractions> {
+        let place = self.place(point)?;
         let is_inside = clip::is_inside(place);
         self.missing.outside += usize::from(!is_inside);
         is_inside.then_some(place)
@@ -103,12 +97,10 @@ impl<'a> Pencil<'a> {
     fn place_or_foot(&mut self, direction: Direction, at: f64, value: f64) -> Option<Fractions> {
         let along = direction.of(&self.plot.x, &self.plot.y);
         if !(along.is_log && value.is_finite() && value <= 0.0) {
-            let (x, y) = direction.laid(at, value);
-            return self.place(x, y);
+            return self.place(direction.laid(at, value));
         }
         self.missing.cut_at_axis += 1;
-        let (x, y) = direction.laid(at, 1.0);
-        let (across, up) = self.place(x, y)?;
+        let (across, up) = self.place(direction.laid(at, 1.0))?;
         Some(direction.of((0.0, up), (across, 0.0)))
     }
 
@@ -119,14 +111,14 @@ impl<'a> Pencil<'a> {
 
     /// Draws the visible parts of a line; a part that is a single point becomes a dot as thick as the line.
     fn stroke(&mut self, points: &[Fractions], width: f64) {
-        let Style { color, opacity, .. } = self.style;
+        let Style { color, opacity, .. } = self.layer.style;
         let pen =
             Pen { color, opacity, width: units(width), dash: self.layer.stroke_dash(), unit: width * 100.0 };
         for part in clip::polyline(points) {
             let points: Vec<Point> = part.into_iter().map(|point| self.plot.units(point)).collect();
             let points = clip::thinned(&points, |(x, y)| (f64::from(x), f64::from(y)));
             if let [at] = points[..] {
-                let style = Style { marker: Marker::Circle, size: 1.6 * width, ..self.style };
+                let style = Style { marker: Marker::Circle, size: 1.6 * width, ..self.layer.style };
                 draw_glyph(self.canvas, at, &style);
             } else {
                 self.canvas.stroke(&points, &pen);
@@ -139,24 +131,24 @@ impl<'a> Pencil<'a> {
         let points: Vec<Point> =
             clip::polygon(points).into_iter().map(|point| self.plot.units(point)).collect();
         if points.len() > 2 {
-            let Style { color, opacity, .. } = self.style;
+            let Style { color, opacity, .. } = self.layer.style;
             self.canvas.fill(&points, color, share * opacity);
             self.is_blank = false;
         }
     }
 
-    fn line(&mut self, x: &[f64], y: &[f64]) {
-        let placed: Vec<_> = x.iter().zip(y).map(|(x, y)| self.place(*x, *y)).collect();
+    fn line(&mut self, points: &[(f64, f64)]) {
+        let placed: Vec<_> = points.iter().map(|point| self.place(*point)).collect();
         for run in placed.split(Option::is_none) {
             let points: Vec<Fractions> = run.iter().flatten().copied().collect();
             self.missing.outside += points.iter().filter(|point| !clip::is_inside(**point)).count();
-            self.stroke(&points, self.style.width);
+            self.stroke(&points, self.layer.style.width);
         }
     }
 
-    fn band(&mut self, x: &[f64], low: &[f64], high: &[f64]) {
-        let edges = x.iter().zip(low.iter().zip(high)).map(|(x, (low, high))| {
-            Some((self.place(*x, *high)?, self.place_or_foot(Direction::Vertical, *x, *low)?))
+    fn band(&mut self, rows: &[[f64; 3]]) {
+        let edges = rows.iter().map(|[x, low, high]| {
+            Some((self.place((*x, *high))?, self.place_or_foot(Direction::Vertical, *x, *low)?))
         });
         let edges: Vec<_> = edges.collect();
         for run in edges.split(Option::is_none) {
@@ -167,26 +159,25 @@ impl<'a> Pencil<'a> {
         }
     }
 
-    fn points(&mut self, x: &[f64], y: &[f64]) {
+    fn points(&mut self, points: &[(f64, f64)]) {
         // Markers at the same position, to a tenth of a point, are drawn once.
         let mut seen = std::collections::HashSet::new();
-        for (x, y) in x.iter().zip(y) {
-            let Some(place) = self.place_inside(*x, *y) else { continue };
+        for point in points {
+            let Some(place) = self.place_inside(*point) else { continue };
             let at = self.plot.units(place);
-            if self.style.opacity < 1.0 || seen.insert((at.0 / 10, at.1 / 10)) {
-                self.glyph(place, self.style);
+            if self.layer.style.opacity < 1.0 || seen.insert((at.0 / 10, at.1 / 10)) {
+                self.glyph(place, self.layer.style);
             }
         }
     }
 
-    fn interval(&mut self, direction: Direction, at: f64, value: f64, low: f64, high: f64) {
+    fn interval(&mut self, direction: Direction, [at, value, low, high]: [f64; 4]) {
         let ends = [low, high].map(|end| self.place_or_foot(direction, at, end));
         if let [Some(from), Some(to)] = ends {
-            self.stroke(&[from, to], self.style.width);
+            self.stroke(&[from, to], self.layer.style.width);
         }
-        let (x, y) = direction.laid(at, value);
-        if let Some(place) = self.place_inside(x, y) {
-            self.glyph(place, self.style);
+        if let Some(place) = self.place_inside(direction.laid(at, value)) {
+            self.glyph(place, self.layer.style);
         }
     }
 
@@ -195,8 +186,8 @@ impl<'a> Pencil<'a> {
         const OUTLINE: f64 = 0.7;
         self.missing.not_finite += summary.not_finite;
         for value in &summary.outliers {
-            if let Some(place) = self.place_inside(x, *value) {
-                self.glyph(place, Style { marker: Marker::Ring, size: 2.4, ..self.style });
+            if let Some(place) = self.place_inside((x, *value)) {
+                self.glyph(place, Style { marker: Marker::Ring, size: 2.4, ..self.layer.style });
             }
         }
         let numbers = summary.numbers();
@@ -222,50 +213,27 @@ impl<'a> Pencil<'a> {
         }
     }
 
-    fn bars(&mut self, edges: &[f64], heights: &[f64]) {
+    fn bar(&mut self, [from, to]: [f64; 2], height: f64) {
         let foot = if self.plot.y.is_log { 0.0 } else { self.plot.y.fraction(0.0) };
-        let mut outline: Vec<Fractions> = Vec::new();
-        for (pair, height) in edges.windows(2).zip(heights) {
-            let sides = self.place(pair[0], 1.0).and_then(|left| Some([left.0, self.place(pair[1], 1.0)?.0]));
-            let top = sides.and_then(|_| match *height {
-                0.0 => Some(foot), // a bar of no height is no loss, even on a log axis
-                _ => self.place_or_foot(Direction::Vertical, pair[0], *height).map(|(_, top)| top),
-            });
-            let (Some([left, right]), Some(top)) = (sides, top) else {
-                self.outline(&mut outline);
-                continue;
-            };
-            if outline.is_empty() {
-                outline.push((left, foot));
-            }
-            outline.extend([(left, top), (right, top)]);
+        let sides = self.place((from, 1.0)).and_then(|left| Some((left.0, self.place((to, 1.0))?.0)));
+        let top = sides.and_then(|_| match height {
+            0.0 => Some(foot), // a bar of no height is no loss, even on a log axis
+            _ => self.place_or_foot(Direction::Vertical, from, height).map(|(_, top)| top),
+        });
+        if let (Some((left, right)), Some(top)) = (sides, top) {
+            let outline = [(left, foot), (left, top), (right, top), (right, foot)];
+            self.fill(outline.into(), BOX);
+            self.stroke(&outline, 0.8);
         }
-        self.outline(&mut outline);
-    }
-
-    /// Draws the bars collected so far as one area without seams, and its outline.
-    fn outline(&mut self, outline: &mut Vec<Fractions>) {
-        if let (Some(first), Some(last)) = (outline.first().copied(), outline.last().copied()) {
-            outline.push((last.0, first.1));
-            self.fill(outline.clone(), BOX);
-            self.stroke(outline, 0.8);
-        }
-        outline.clear();
     }
 
     fn rule(&mut self, direction: Direction, at: f64) {
+        let Some((x, y)) = self.place(direction.laid(at, 1.0)) else { return };
         // A vertical rule is at a value of x.
-        let along = direction.of(self.plot.y, self.plot.x);
-        if !at.is_finite() {
-            self.missing.not_finite += 1;
-        } else if along.is_log && at <= 0.0 {
-            self.missing.not_positive += 1;
-        } else {
-            let ends = [0.0, 1.0].map(|end| direction.laid(along.fraction(at), end));
-            match clip::is_inside(ends[0]) {
-                true => self.stroke(&ends, self.style.width),
-                false => self.missing.outside += 1,
-            }
+        let ends = [0.0, 1.0].map(|end| direction.laid(direction.of(y, x), end));
+        match clip::is_inside(ends[0]) {
+            true => self.stroke(&ends, self.layer.style.width),
+            false => self.missing.outside += 1,
         }
     }
 }

@@ -100,7 +100,7 @@ fn scale(axis: &Axis, panels: &[&Panel], side: Direction) -> Scale {
     if axis.is_log() {
         log_scale(low, high, pad)
     } else {
-        let is_bars = |layer: &Layer| matches!(layer.shape, Shape::Bars { .. });
+        let is_bars = |layer: &Layer| matches!(layer.shape, Shape::Bar { .. });
         let has_bars =
             side == Direction::Vertical && panels.iter().any(|panel| panel.layers.iter().any(is_bars));
         linear_scale(low, high, pad, has_bars)
@@ -113,7 +113,7 @@ fn united(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
 
 /// Returns true if a layer may touch the frame: lines may, markers may not.
 fn is_flush(layer: &Layer) -> bool {
-    !matches!(layer.shape, Shape::Points { .. } | Shape::Intervals { .. } | Shape::Boxes { .. })
+    !matches!(layer.shape, Shape::Points(_) | Shape::Intervals { .. } | Shape::Boxes(_))
 }
 
 /// Padded linear scale; bars stand on the axis without padding.
@@ -163,37 +163,34 @@ fn span(panel: &Panel, side: Direction) -> Option<(f64, f64)> {
 
 /// Visits every point of a layer.
 fn visit_points(layer: &Layer, visit: &mut impl FnMut(Option<f64>, Option<f64>)) {
+    let mut point = |x: f64, y: f64| visit(Some(x), Some(y));
     match &layer.shape {
-        Shape::Line { x, y } | Shape::Points { x, y } => {
-            x.iter().zip(y).for_each(|(x, y)| visit(Some(*x), Some(*y)));
-        }
-        Shape::Band { x, low, high } => {
-            for ((x, low), high) in x.iter().zip(low).zip(high) {
-                visit(Some(*x), Some(*low));
-                visit(Some(*x), Some(*high));
+        Shape::Line(points) | Shape::Points(points) => points.iter().for_each(|(x, y)| point(*x, *y)),
+        Shape::Band(rows) => {
+            for [x, low, high] in rows {
+                point(*x, *low);
+                point(*x, *high);
             }
         }
-        Shape::Intervals { direction, at, value, low, high } => {
-            for (((at, value), low), high) in at.iter().zip(value).zip(low).zip(high) {
-                for (x, y) in [value, low, high].map(|end| direction.laid(*at, *end)) {
-                    visit(Some(x), Some(y));
+        Shape::Intervals { direction, rows } => {
+            for [at, ends @ ..] in rows {
+                for (x, y) in ends.map(|end| direction.laid(*at, end)) {
+                    point(x, y);
                 }
             }
         }
-        Shape::Boxes { x, summaries } => {
-            for (x, summary) in x.iter().zip(summaries) {
+        Shape::Boxes(boxes) => {
+            for (x, summary) in boxes {
                 for value in summary.numbers().iter().chain(&summary.outliers) {
-                    visit(Some(x - 0.25), Some(*value));
-                    visit(Some(x + 0.25), Some(*value));
+                    point(x - 0.25, *value);
+                    point(x + 0.25, *value);
                 }
             }
         }
-        Shape::Bars { edges, heights } => {
-            for (pair, height) in edges.windows(2).zip(heights) {
-                for edge in pair {
-                    visit(Some(*edge), Some(0.0));
-                    visit(Some(*edge), Some(*height));
-                }
+        Shape::Bar { edges, height } => {
+            for edge in edges {
+                point(*edge, 0.0);
+                point(*edge, *height);
             }
         }
         Shape::Rule { direction: Direction::Vertical, at } => visit(Some(*at), None),
@@ -236,34 +233,34 @@ mod tests {
     #[test]
     fn lines_touch_the_frame_and_points_do_not() {
         let panel = || Panel::new(Axis::linear("x"), Axis::linear("y"));
-        let (x, y) = scales_of(panel().with(Layer::line([0.0, 10.0], [1.0, 2.0])));
+        let (x, y) = scales_of(panel().with(Layer::line([(0.0, 1.0), (10.0, 2.0)])));
         assert_eq!((x.low, x.high), (0.0, 10.0));
         assert!(y.low < 1.0 && y.high > 2.0);
-        let (x, _) = scales_of(panel().with(Layer::points([0.0, 10.0], [1.0, 2.0])));
+        let (x, _) = scales_of(panel().with(Layer::points([(0.0, 1.0), (10.0, 2.0)])));
         assert!(x.low < 0.0 && x.high > 10.0);
-        let (_, y) = scales_of(panel().with(Layer::bars([0.0, 1.0], [5.0])));
+        let (_, y) = scales_of(panel().with(Layer::bar([0.0, 1.0], 5.0)));
         assert!(y.low == 0.0 && y.high > 5.0);
     }
 
     #[test]
     fn what_cannot_be_drawn_spans_nothing() {
         let panel = Panel::new(Axis::log("x"), Axis::log("y"));
-        let data = ([1.0, 10.0, f64::NAN, 100.0], [-1.0, 1.0, 7e9, f64::INFINITY]);
-        let (x, _) = scales_of(panel.with(Layer::line(data.0, data.1)).with(Layer::vertical_rule(100.0)));
+        let data = [(1.0, -1.0), (10.0, 1.0), (f64::NAN, 7e9), (100.0, f64::INFINITY)];
+        let (x, _) = scales_of(panel.with(Layer::line(data)).with(Layer::vertical_rule(100.0)));
         assert_eq!((x.low, x.high), (1.0, 2.0));
     }
 
     #[test]
     fn a_given_range_hides_the_rest_from_the_other_axis() {
         let panel = Panel::new(Axis::linear("x").spanning(0.0, 1.0), Axis::linear("y"));
-        let (_, y) = scales_of(panel.with(Layer::line([0.0, 1.0, 2.0], [0.0, 1.0, 1e9])));
+        let (_, y) = scales_of(panel.with(Layer::line([(0.0, 0.0), (1.0, 1.0), (2.0, 1e9)])));
         assert!(y.high < 1.1);
     }
 
     #[test]
     fn shared_axes_span_all_panels() {
         let panel =
-            |top| Panel::new(Axis::linear(""), Axis::linear("")).with(Layer::line([0.0, 1.0], [0.0, top]));
+            |top| Panel::new(Axis::linear(""), Axis::linear("")).with(Layer::line([(0.0, 0.0), (1.0, top)]));
         let scales = scales(&Figure::new(vec![panel(1.0), panel(9.0)]).as_multiples(2));
         assert_eq!(scales[0], scales[1]);
     }

@@ -14,8 +14,7 @@ impl Color {
 
     /// This colour mixed with white; `strength` 1 leaves it unchanged, 0 gives white.
     pub fn lighter(self, strength: f64) -> Self {
-        let strength = if strength.is_finite() { strength.clamp(0.0, 1.0) } else { 1.0 };
-        let mix = |part: u8| (255.0 + (f64::from(part) - 255.0) * strength).round() as u8;
+        let mix = |part: u8| (255.0 + (f64::from(part) - 255.0) * strength.clamp(0.0, 1.0)).round() as u8;
         Self(mix(self.0), mix(self.1), mix(self.2))
     }
 
@@ -91,15 +90,6 @@ impl Marker {
 }
 
 /// Style of one series, used in every layer and in the legend.
-///
-/// ```
-/// use mcsa_plot::{Dash, Marker, Style};
-/// let (ours, theirs) = (Style::series(0), Style::series(1));
-/// assert_ne!(ours.color, theirs.color);
-/// assert_ne!((ours.dash, ours.marker), (theirs.dash, theirs.marker)); // and in greyscale
-/// assert_eq!(theirs.solid().dash, Dash::Solid);
-/// assert_eq!(ours.marker, Marker::Circle);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Style {
     /// Colour.
@@ -117,17 +107,14 @@ pub struct Style {
 }
 
 impl Style {
-    const WIDTH: f64 = 1.15;
-    const SIZE: f64 = 4.0;
-
     /// Style of series `index`. The first 35 differ from each other, even by dash and marker alone.
     pub fn series(index: usize) -> Self {
         Self {
             color: PALETTE[index % PALETTE.len()],
             dash: Dash::ALL[index % Dash::ALL.len()],
             marker: Marker::ALL[index % Marker::ALL.len()],
-            width: Self::WIDTH,
-            size: Self::SIZE,
+            width: 1.15,
+            size: 4.0,
             opacity: 1.0,
         }
     }
@@ -150,19 +137,6 @@ impl Style {
     /// Sets the diameter of markers, in points.
     pub fn sized(self, size: f64) -> Self {
         Self { size, ..self }
-    }
-
-    /// The style with all fields finite and within printable limits.
-    pub(super) fn tamed(self) -> Self {
-        let tame = |value: f64, low: f64, high: f64, fallback: f64| {
-            if value.is_finite() { value.clamp(low, high) } else { fallback }
-        };
-        Self {
-            width: tame(self.width, 0.1, 20.0, Self::WIDTH),
-            size: tame(self.size, 0.4, 40.0, Self::SIZE),
-            opacity: tame(self.opacity, 0.0, 1.0, 1.0),
-            ..self
-        }
     }
 }
 

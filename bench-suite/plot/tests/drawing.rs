@@ -15,12 +15,8 @@ struct Sheet {
     size: Point,
     /// Every text, without its markup.
     texts: Vec<String>,
-    /// Every polyline by the class of its group.
-    polylines: Vec<(String, Vec<Point>)>,
-    /// Every filled polygon by the class of its group.
-    polygons: Vec<(String, Vec<Point>)>,
-    /// Every disc by the class of its group.
-    discs: Vec<(String, Point)>,
+    /// Every polyline, filled polygon and disc: the name of its element, the class of its group, its points.
+    shapes: Vec<(String, String, Vec<Point>)>,
 }
 
 impl Sheet {
@@ -36,25 +32,27 @@ impl Sheet {
 
     fn read(&mut self, node: Node<'_, '_>, class: &str) {
         let class = node.attribute("class").unwrap_or(class);
-        let number = |name: &str| node.attribute(name).and_then(|text| text.parse::<f64>().ok());
         match node.tag_name().name() {
             "text" => self
                 .texts
                 .push(node.descendants().filter_map(|part| part.is_text().then(|| part.text())?).collect()),
-            "polyline" => self.polylines.push((class.into(), points(node))),
-            "polygon" => self.polygons.push((class.into(), points(node))),
-            "circle" => {
-                let at = number("cx").zip(number("cy")).expect("a disc has a place");
-                self.discs.push((class.into(), at));
+            name @ ("polyline" | "polygon" | "circle") => {
+                self.shapes.push((name.into(), class.into(), points(node)));
             }
             _ => {}
         }
         node.children().filter(Node::is_element).for_each(|child| self.read(child, class));
     }
 
+    /// Classes and points of the shapes of one element.
+    fn all(&self, element: &str) -> impl Iterator<Item = (&str, &[Point])> {
+        let ours = self.shapes.iter().filter(move |(name, ..)| name == element);
+        ours.map(|(_, class, points)| (class.as_str(), points.as_slice()))
+    }
+
     /// The polylines of one class.
     fn lines(&self, class: &str) -> Vec<&[Point]> {
-        self.polylines.iter().filter(|(of, _)| of == class).map(|(_, points)| &points[..]).collect()
+        self.all("polyline").filter(|(of, _)| *of == class).map(|(_, points)| points).collect()
     }
 
     /// Left, top, right and bottom of the first plot, from its axis lines.
@@ -63,18 +61,11 @@ impl Sheet {
         let corner = lines.iter().find(|line| line.len() == 3).expect("two axes meet in a corner");
         [corner[0].0, corner[0].1, corner[2].0, corner[2].1]
     }
-
-    /// Every coordinate.
-    fn coordinates(&self) -> impl Iterator<Item = Point> + '_ {
-        let paths =
-            self.polylines.iter().chain(&self.polygons).flat_map(|(_, points)| points.iter().copied());
-        paths.chain(self.discs.iter().map(|(_, at)| *at))
-    }
 }
 
 fn points(node: Node<'_, '_>) -> Vec<Point> {
-    let values = numbers(node.attribute("points").expect("a path has points"));
-    values.chunks(2).map(|pair| (pair[0], pair[1])).collect()
+    let places = ["points", "cx", "cy"].map(|name| node.attribute(name).unwrap_or_default());
+    numbers(&places.join(" ")).chunks(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
 fn numbers(text: &str) -> Vec<f64> {
@@ -103,8 +94,7 @@ fn are_close(found: &[Point], wanted: &[Point], gap: f64) -> bool {
 const DATA: [Point; 4] = [(1.0, 1.0), (10.0, 0.03), (250.0, 0.01), (1e4, 1e-4)];
 
 fn line_on(x: Axis, y: Axis) -> Panel {
-    let (xs, ys): (Vec<f64>, Vec<f64>) = DATA.into_iter().unzip();
-    Panel::new(x.spanning(1.0, 1e4), y.spanning(1e-4, 1.0)).with(Layer::line(xs, ys))
+    Panel::new(x.spanning(1.0, 1e4), y.spanning(1e-4, 1.0)).with(Layer::line(DATA))
 }
 
 /// Linear axes in place of the logarithmic ones are caught.
@@ -139,12 +129,12 @@ fn ticks_stand_where_their_labels_say() {
 #[test]
 fn values_that_cannot_be_drawn_are_gaps_and_are_counted() {
     let y = [1.0, 2.0, f64::NAN, 4.0, 5.0, -1.0, f64::INFINITY, 8.0];
-    let x: Vec<f64> = (1..9).map(f64::from).collect();
-    let panel = Panel::new(Axis::linear("x"), Axis::log("y")).with(Layer::line(x, y).named("JSA"));
+    let points = (1..9).map(f64::from).zip(y);
+    let panel = Panel::new(Axis::linear("x"), Axis::log("y")).with(Layer::line(points).named("JSA"));
     let drawing = draw(panel);
     let sheet = Sheet::of(&drawing);
     assert_eq!(sheet.lines("line").len(), 2);
-    assert_eq!(sheet.discs.len(), 1, "the point between two gaps is a dot");
+    assert_eq!(sheet.all("circle").count(), 1, "the point between two gaps is a dot");
     assert_eq!(drawing.missing, Missing { not_finite: 2, not_positive: 1, ..Missing::default() });
     let caption = sheet.texts.last().unwrap();
     assert_eq!(caption, "Not drawn: 2 not finite; 1 not positive on a log axis.");
@@ -152,11 +142,11 @@ fn values_that_cannot_be_drawn_are_gaps_and_are_counted() {
 
 #[test]
 fn a_band_below_zero_goes_to_the_foot_of_a_log_axis() {
-    let layer = Layer::band([1.0, 2.0, 3.0], [0.1, -0.5, 0.2], [1.0, 1.0, 1.0]);
+    let layer = Layer::band([[1.0, 0.1, 1.0], [2.0, -0.5, 1.0], [3.0, 0.2, 1.0]]);
     let drawing = draw(Panel::new(Axis::linear("x"), Axis::log("y")).with(layer));
     let sheet = Sheet::of(&drawing);
     let [left, _, right, bottom] = sheet.frame();
-    let (_, area) = &sheet.polygons[0];
+    let (_, area) = sheet.all("polygon").next().expect("an area");
     assert!(area.contains(&(f64::midpoint(left, right).round(), bottom)), "{area:?} {bottom}");
     assert_eq!(drawing.missing, Missing { cut_at_axis: 1, ..Missing::default() });
 }
@@ -165,9 +155,9 @@ fn a_band_below_zero_goes_to_the_foot_of_a_log_axis() {
 #[test]
 fn a_series_is_counted_once_and_panels_add_up() {
     let panel = |high: f64| {
-        let (x, y) = ([0.0, 1.0, 2.0], [0.0, high, high]);
+        let points = [(0.0, 0.0), (1.0, high), (2.0, high)];
         let panel = Panel::new(Axis::linear("x"), Axis::linear("y").spanning(-1.0, 1.0));
-        panel.with(Layer::line(x, y).named("JSA")).with(Layer::points(x, y).named("JSA"))
+        panel.with(Layer::line(points).named("JSA")).with(Layer::points(points).named("JSA"))
     };
     let drawing = Figure::new(vec![panel(9.0), panel(9.0), panel(0.0)]).draw().unwrap();
     assert_eq!(drawing.missing, Missing { outside: 4, ..Missing::default() });
@@ -181,29 +171,29 @@ fn boxes_intervals_and_bars_stand_on_their_numbers() {
         let [left, top, right, bottom] = sheet.frame();
         let back =
             move |(x, y): Point| (10.0 * (x - left) / (right - left), 10.0 * (bottom - y) / (bottom - top));
-        let (paths, discs) = (sheet.polylines, sheet.discs);
         let classes = ["line", "boxes", "intervals", "bars"];
-        let paths = paths.into_iter().filter(|(class, _)| classes.contains(&class.as_str()));
+        let paths = sheet.all("polyline").filter(|(class, _)| classes.contains(class));
         let paths: Vec<Vec<Point>> =
-            paths.map(|(_, points)| points.into_iter().map(back).collect()).collect();
-        (paths, discs.into_iter().map(|(_, at)| back(at)).collect::<Vec<_>>())
+            paths.map(|(_, points)| points.iter().copied().map(back).collect()).collect();
+        let discs = sheet.all("circle").flat_map(|(_, at)| at).copied();
+        (paths, discs.map(back).collect::<Vec<_>>())
     };
     let close = |found: &[Point], wanted: &[Point]| are_close(found, wanted, 1e-3);
-    let (paths, discs) = places(Layer::intervals([2.0], [5.0], [4.0], [8.0]).horizontal());
+    let (paths, discs) = places(Layer::intervals([[2.0, 5.0, 4.0, 8.0]]).horizontal());
     assert!(close(&paths[0], &[(4.0, 2.0), (8.0, 2.0)]) && close(&discs, &[(5.0, 2.0)]));
-    let (paths, _) = places(Layer::boxes([5.0], [Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0])]));
+    let (paths, _) = places(Layer::boxes([(5.0, Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]))]));
     assert!(close(&paths[0], &[(4.75, 2.0), (5.25, 2.0), (5.25, 4.0), (4.75, 4.0), (4.75, 2.0)]));
     assert!(close(&paths[1], &[(5.0, 1.0), (5.0, 2.0)]) && close(&paths[2], &[(5.0, 4.0), (5.0, 5.0)]));
     assert!(close(&paths[3], &[(4.75, 3.0), (5.25, 3.0)]));
-    let (paths, _) = places(Layer::bars([1.0, 2.0, 4.0], [3.0, 6.0]));
-    assert!(close(&paths[0], &[(1.0, 0.0), (1.0, 3.0), (2.0, 3.0), (2.0, 6.0), (4.0, 6.0), (4.0, 0.0)]));
+    let (paths, _) = places(Layer::bar([1.0, 2.0], 3.0));
+    assert!(close(&paths[0], &[(1.0, 0.0), (1.0, 3.0), (2.0, 3.0), (2.0, 0.0)]));
 }
 
 #[test]
 fn names_are_text_and_not_markup_of_the_document() {
     let name = "a < b & \"c\" > 'd' ]]> λ → ∞";
     let panel = Panel::new(Axis::categories("", ["<g>"]), Axis::linear("&amp;")).titled("</svg>");
-    let drawing = draw(panel.with(Layer::points([0.0], [1.0]).named(name)));
+    let drawing = draw(panel.with(Layer::points([(0.0, 1.0)]).named(name)));
     let texts = Sheet::of(&drawing).texts;
     assert!(
         [name, "<g>", "&amp;", "</svg>"].iter().all(|text| texts.iter().any(|found| found == text)),
@@ -231,8 +221,7 @@ fn what_no_page_can_hold_is_refused() {
 
 #[test]
 fn the_raster_has_the_size_and_the_colours_of_the_page() {
-    let x: Vec<f64> = (0..9).map(f64::from).collect();
-    let layer = Layer::line(x.clone(), x).styled(Style::series(1).solid());
+    let layer = Layer::line((0..9).map(|k| (f64::from(k), f64::from(k)))).styled(Style::series(1).solid());
     let drawing = draw(Panel::new(Axis::linear("x"), Axis::linear("y")).with(layer));
     let png = drawing.png(300.0).unwrap();
     assert_eq!(png, drawing.clone().png(300.0).unwrap());
@@ -251,11 +240,9 @@ fn the_raster_has_the_size_and_the_colours_of_the_page() {
 
 #[test]
 fn a_hundred_thousand_points_are_a_small_picture() {
-    let x: Vec<f64> = (0..100_000).map(f64::from).collect();
-    let y: Vec<f64> = x.iter().map(|x| (x * 12.9898).sin() * 43_758.545_3 % 1.0).collect();
-    let low: Vec<f64> = y.iter().map(|y| y - 1.0).collect();
-    let panel = Panel::new(Axis::linear("x"), Axis::linear("y"));
-    let panel = panel.with(Layer::band(x.clone(), low, y.clone())).with(Layer::line(x, y));
+    let points = || (0..100_000).map(f64::from).map(|x| (x, (x * 12.9898).sin() * 43_758.545_3 % 1.0));
+    let band = Layer::band(points().map(|(x, y)| [x, y - 1.0, y]));
+    let panel = Panel::new(Axis::linear("x"), Axis::linear("y")).with(band).with(Layer::line(points()));
     assert!(draw(panel).svg.len() < 150_000);
 }
 
@@ -302,8 +289,8 @@ fn no_text_lies_on_another_or_off_the_page() {
             // Legends of different panels are below them.
             let other = if columns == 4 { format!("short {k}") } else { "short".to_owned() };
             panel
-                .with(Layer::line(at, at.map(|at| at + 1.0)).named(long))
-                .with(Layer::points(at, at).styled(Style::series(1)).named(other))
+                .with(Layer::line(at.map(|at| (at, at + 1.0))).named(long))
+                .with(Layer::points(at.map(|at| (at, at))).styled(Style::series(1)).named(other))
         });
         let mut figure = Figure::new(panels.collect()).titled(long).captioned(long.repeat(3)).wide(width);
         figure.columns = columns;
@@ -348,21 +335,17 @@ fn collisions(boxes: &[(String, usvg::Rect)]) -> Vec<(String, String)> {
 #[test]
 fn a_legend_is_above_or_below_the_plots() {
     let panel = |name: &str| {
-        Panel::new(Axis::linear("x"), Axis::linear("y")).with(Layer::points([0.5], [0.5]).named(name))
+        Panel::new(Axis::linear("x"), Axis::linear("y")).with(Layer::points([(0.5, 0.5)]).named(name))
     };
     let swatches = |figure: Figure| {
         let sheet = Sheet::of(&figure.draw().unwrap());
         let [_, top, _, bottom] = sheet.frame();
-        let legend = sheet.discs.iter().filter(|(class, _)| class == "legend");
+        let legend = sheet.all("circle").filter(|(class, _)| *class == "legend");
         legend
-            .map(|(_, at)| {
-                if at.1 < top {
-                    "above"
-                } else if at.1 > bottom {
-                    "below"
-                } else {
-                    "in"
-                }
+            .map(|(_, at)| match at[0].1 {
+                y if y < top => "above",
+                y if y > bottom => "below",
+                _ => "in",
             })
             .collect()
     };
@@ -405,22 +388,22 @@ fn axis() -> impl Strategy<Value = Axis> {
 }
 
 fn layer() -> impl Strategy<Value = Layer> {
-    let column = || prop::collection::vec(value(), 6);
-    let columns = (0..6usize, column(), column(), column(), column());
-    let shape = (columns, 0..9usize, value()).prop_map(|((length, a, b, c, d), kind, lone)| {
-        let [a, b, c, d] = [a, b, c, d].map(|column| column[..length].to_vec());
-        match kind {
-            0 => Layer::line(a, b),
-            1 => Layer::band(a, b, c),
-            2 => Layer::points(a, b),
-            3 => Layer::intervals(a, b, c, d),
-            4 => Layer::intervals(a, b, c, d).horizontal().dodged(1, 3),
-            5 => Layer::boxes(a, vec![Summary::of(&b); length]),
-            6 => Layer::bars(a, b.into_iter().skip(1).collect::<Vec<_>>()),
-            7 => Layer::vertical_rule(lone),
-            _ => Layer::horizontal_rule(lone),
-        }
-    });
+    let rows = prop::collection::vec([value(), value(), value(), value()], 0..6);
+    let shape =
+        (rows, 0..9usize, [value(), value(), value()]).prop_map(|(rows, kind, [lone, to, height])| {
+            let points = rows.iter().map(|[x, y, ..]| (*x, *y));
+            match kind {
+                0 => Layer::line(points),
+                1 => Layer::band(rows.iter().map(|[x, low, high, _]| [*x, *low, *high])),
+                2 => Layer::points(points),
+                3 => Layer::intervals(rows),
+                4 => Layer::intervals(rows).horizontal().dodged(1, 3),
+                5 => Layer::boxes(rows.iter().map(|row| (row[0], Summary::of(row)))),
+                6 => Layer::bar([lone, to], height),
+                7 => Layer::vertical_rule(lone),
+                _ => Layer::horizontal_rule(lone),
+            }
+        });
     (shape, ".{0,20}", 0..40usize)
         .prop_map(|(layer, name, series)| layer.styled(Style::series(series)).named(name))
 }
@@ -444,20 +427,19 @@ proptest! {
         let drawing = figure.draw().expect("bad values are no reason");
         let sheet = Sheet::of(&drawing);
         let (width, height) = sheet.size;
-        for (x, y) in sheet.coordinates() {
+        for (x, y) in sheet.shapes.iter().flat_map(|(.., points)| points) {
             // Markers at the frame extend a little beyond it.
-            prop_assert!((-500.0..=width + 500.0).contains(&x) && (-500.0..=height + 500.0).contains(&y), "{x} {y}");
+            prop_assert!((-500.0..=width + 500.0).contains(x) && (-500.0..=height + 500.0).contains(y), "{x} {y}");
         }
         prop_assert_eq!(figure.draw(), Ok(drawing));
     }
 
     #[test]
     fn a_cloud_is_drawn_or_counted(data in prop::collection::vec((value(), value()), 0..40), log in any::<bool>()) {
-        let (x, y): (Vec<f64>, Vec<f64>) = data.iter().copied().unzip();
         let axis = if log { Axis::log("y") } else { Axis::linear("y") };
-        let points = Layer::points(x, y).styled(Style::series(0).faint(0.5)); // faint points are not merged
+        let points = Layer::points(data.clone()).styled(Style::series(0).faint(0.5)); // faint points are not merged
         let drawing = Figure::new(vec![Panel::new(Axis::linear("x"), axis).with(points)]).draw().unwrap();
-        let drawn = Sheet::of(&drawing).discs.len();
+        let drawn = Sheet::of(&drawing).all("circle").count();
         let Missing { not_finite, not_positive, cut_at_axis, outside } = drawing.missing;
         prop_assert_eq!(drawn + not_finite + not_positive, data.len());
         prop_assert_eq!(not_finite, data.iter().filter(|(x, y)| !(x.is_finite() && y.is_finite())).count());

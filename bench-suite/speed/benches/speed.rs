@@ -9,10 +9,7 @@ use faer::Mat;
 use mcsa_annealed::Minibatched;
 use mcsa_annealed::dais::{Annealed, Shape};
 use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, PosteriorSurrogate};
-use mcsa_core::{
-    Address, Error, Estimator, Family, FamilyProposal, Gradient, Kernel, LogDensity, Parametric, Proposal,
-    Pushforward, Seed, Stream, numeric,
-};
+use mcsa_core::{Address, Error, Estimator, Family, Gradient, Kernel, Parametric, Seed, Stream, numeric};
 use mcsa_estimators::{
     Ascent, Controlled, Elbo, FlowElbo, Moments, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single,
     snis,
@@ -135,25 +132,15 @@ fn density<F: Family>(c: &mut Criterion, name: &str, q: &F, params: &[f64], colu
     });
 }
 
-/// A family in growing dimensions, alone and in a defensive mixture.
+/// A family in growing dimensions.
 fn family<F: Family>(
     c: &mut Criterion,
     name: &str,
     family: impl Fn(usize, &mut Stream) -> Result<(F, Vec<f64>), Error>,
 ) {
-    const COLUMNS: usize = 10;
     for dim in [10, 100, 1000] {
         let (q, params) = family(dim, &mut Seed::new(1).stream(0, 0)).expect(GOOD);
-        let name = format!("{name} {dim}");
-        density(c, &name, &q, &params, COLUMNS);
-        let (mut z, mut log_q) = (Mat::zeros(dim, COLUMNS), [0.0; COLUMNS]);
-        let (mut work, mut lanes) = (vec![0.0; q.work_len(COLUMNS)], Seed::new(1).streams(COLUMNS, 1));
-        let (defence, mut memory) = (Defence::new(0.01, Tail::cauchy(dim)).expect(GOOD), [0.0; COLUMNS]);
-        time(c, &format!("families/{name} defended draw"), COLUMNS, || {
-            let mut proposal = FamilyProposal::new(&q, black_box(&params), COLUMNS, &mut work).expect(GOOD);
-            let mut proposal = defence.around(&mut proposal, COLUMNS, &mut memory).expect(GOOD);
-            proposal.sample_into(&mut lanes, z.as_mut(), &mut log_q);
-        });
+        density(c, &format!("{name} {dim}"), &q, &params, 10);
     }
 }
 
@@ -196,47 +183,15 @@ fn families(c: &mut Criterion) {
     {
         let params: Vec<f64> = (0..q.num_params()).map(|k| 0.1 * (1.3 * k as f64).sin()).collect();
         [1, 100].into_iter().for_each(|n| density(c, &format!("{name} {n}"), &q, &params, n));
-        let (mut noise, mut z, mut log_q) = (Mat::zeros(10, 100), Mat::zeros(10, 100), [0.0; 100]);
-        let (mut work, mut gradient) = (vec![0.0; q.work_len(100)], vec![0.0; params.len()]);
-        q.sample_noise_into(&mut Seed::new(1).streams(100, 1), noise.as_mut());
-        time(c, &format!("families/{name} push"), 100, || {
-            q.push(black_box(&params), noise.as_ref(), z.as_mut(), &mut log_q, &mut work);
-        });
-        time(c, &format!("families/{name} push gradient"), 100, || {
-            q.add_push_gradients(
-                black_box(&params),
-                noise.as_ref(),
-                z.as_ref(),
-                &log_q,
-                &mut gradient,
-                &mut work,
-            );
-        });
+        let name = format!("flow_elbo {name}");
+        steps_of(c, &name, (&Gaussian::standard(10), &q), FlowElbo::new(100), params);
     }
 }
 
-/// A standard Gaussian, whose density costs `O(d)`, so that the cost of a kernel itself is visible.
-struct Standard(usize);
-
-impl LogDensity for Standard {
-    fn dim(&self) -> usize {
-        self.0
-    }
-    fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-        -0.5 * z.iter().map(|z| z * z).sum::<f64>()
-    }
-}
-
-impl Gradient for Standard {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        gradient.iter_mut().zip(z).for_each(|(g, z)| *g = -z);
-        self.log_density(z, work)
-    }
-}
-
-fn kernel<K: Kernel<Standard>>(c: &mut Criterion, name: &str, kernel: impl Fn(usize) -> K) {
+/// Steps on a standard Gaussian, whose density costs `O(d)`, so that the cost of a kernel itself is visible.
+fn kernel<K: Kernel<Gaussian>>(c: &mut Criterion, name: &str, kernel: impl Fn(usize) -> K) {
     for (dim, chains) in [(10, 1), (10, 10), (10, 100), (100, 1), (100, 10), (100, 100)] {
-        let (target, kernel) = (Standard(dim), kernel(dim));
+        let (target, kernel) = (Gaussian::standard(dim), kernel(dim));
         let start = Mat::from_fn(dim, chains, |i, j| ((i * 7 + j * 3) % 11) as f64 / 5.0 - 1.0);
         let mut state = kernel.init(&target, start).expect(GOOD);
         let mut work = vec![0.0; kernel.work_len(&target, chains)];
@@ -328,16 +283,8 @@ where
     time(c, &format!("steps/{name}"), STEPS, || ascent.run(&mut fit, STEPS as u64).expect(GOOD));
 }
 
-/// The step of running moments of ten chains, and that of the family alone.
+/// The step of running moments of ten chains.
 fn moments<F: MomentMatched>(c: &mut Criterion, name: &str, family: &F, start: Vec<f64>) {
-    let points = Mat::from_fn(family.dim(), 10, |i, j| (0.3 * (i + 7 * j) as f64).sin());
-    let (mut params, mut matched) = (start.clone(), start.clone());
-    let mut work = vec![0.0; family.work_len(10)];
-    time(c, &format!("match_moments/{name}"), 10, || {
-        let points = black_box(points.as_ref());
-        family.match_moments(&params, 0.01, points, &[0.1; 10], &mut matched, &mut work);
-        std::mem::swap(&mut params, &mut matched);
-    });
     let (target, estimator) = (pima_shape(), Moments::new(pmcsa(10), 44.0));
     let optimizer = Sgd::new(1.0).expect(GOOD);
     let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(2) };

@@ -25,15 +25,13 @@ pub(super) fn bounds(_: &Results) -> Vec<FigureFile> {
         };
         let dash = if n == 2 { Dash::Short } else { Dash::Solid };
         let style = Style { dash, ..look::style(&method) };
-        let of = |bound: &dyn Fn(f64) -> f64| divergences.iter().map(|kl| bound(*kl)).collect::<Vec<_>>();
-        let line = Layer::line(divergences.clone(), of(&|kl| bound(kind, n, kl)));
+        let line = Layer::line(divergences.iter().map(|kl| (*kl, bound(kind, n, *kl))));
         panel = panel.with(line.named(name.clone()).styled(style));
         if (kind, n) == ("jsa", 8) {
-            let printed = of(&|kl| mcmc_se::sequential_bias_as_printed(1.0, kl.exp(), n));
-            let points = divergences.iter().copied().zip(printed).filter(|(_, bound)| *bound >= 0.0);
-            let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
+            let printed = |kl: &f64| (*kl, mcmc_se::sequential_bias_as_printed(1.0, kl.exp(), n));
+            let points = divergences.iter().map(printed).filter(|(_, bound)| *bound >= 0.0);
             let dotted = Style { dash: Dash::Dotted, ..style };
-            panel = panel.with(Layer::line(x, y).named(format!("{name}, as printed")).styled(dotted));
+            panel = panel.with(Layer::line(points).named(format!("{name}, as printed")).styled(dotted));
         }
     }
     let caption = "Computed from the formulas. The printed bound of one chain lacks its remainder, and is negative below \

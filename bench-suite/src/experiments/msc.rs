@@ -10,7 +10,7 @@ use crate::claims::{Check, Checked, Columns, Finding, greatest, least, mean, med
 use crate::figures::{FigureFile, status};
 use crate::look;
 use crate::metric::Vector;
-use crate::results::{Results, Series, columns};
+use crate::results::{Results, Series};
 use crate::store::Row;
 use crate::tables::Table;
 
@@ -76,11 +76,10 @@ pub(super) fn log_scales(results: &Results) -> Vec<FigureFile> {
         let columns = log_ratios(results, set, ["msc-rb", "snis"]).unwrap_or_default();
         let x = Axis::linear("Weight").spanning(-0.7, columns.len().max(1) as f64 - 0.3);
         let panel = Panel::new(x, Axis::linear("log *σ*_{MSC} − log *σ*_{IS}")).titled(title);
-        let at: Vec<f64> = (0..columns.len()).map(|k| k as f64).collect();
-        let summaries: Vec<Summary> = columns.iter().map(|column| Summary::of(column)).collect();
+        let boxes = columns.iter().enumerate().map(|(k, column)| (k as f64, Summary::of(column)));
         let style = results.find(|series| series.method().kind() == "msc-rb");
         let style = style.map_or(Style::series(0), |series| look::style(series.method()));
-        panel.with(Layer::horizontal_rule(0.0)).with(Layer::boxes(at, summaries).styled(style))
+        panel.with(Layer::horizontal_rule(0.0)).with(Layer::boxes(boxes).styled(style))
     });
     let mut figure = Figure::new(panels.collect()).shaped(0.26);
     figure.columns = 1;
@@ -172,16 +171,17 @@ pub(super) fn means(results: &Results) -> Vec<FigureFile> {
             for (kind, name, shift) in [("msc-rb", "MSC", 0.96), ("snis", look::name("snis"), 1.04)] {
                 let all = by_candidates(results, set, kind);
                 let style = all.last().map_or(Style::series(0), |series| look::style(series.method()));
-                let [at, value, low, high] = columns(all.iter().map(|series| {
+                let row = |series: &Series<'_>| {
                     let values = series.last_entries(Vector::Means, k);
                     let (count, mean) = (values.len() as f64, mean(&values));
                     let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
                     let deviation = (square / (count - 1.0).max(1.0)).sqrt();
                     [shift * candidates(series) as f64, mean, mean - deviation, mean + deviation]
-                }));
+                };
+                let rows: Vec<[f64; 4]> = all.iter().map(row).collect();
                 panel = panel
-                    .with(Layer::line(at.clone(), value.clone()).styled(style))
-                    .with(Layer::intervals(at, value, low, high).styled(style).named(name));
+                    .with(Layer::line(rows.iter().map(|[at, mean, ..]| (*at, *mean))).styled(style))
+                    .with(Layer::intervals(rows).styled(style).named(name));
             }
             panels.push(panel);
         }
@@ -314,14 +314,13 @@ pub(super) fn first_state(_: &Results) -> Vec<FigureFile> {
     let (low, width) = (mean - 6.0 * scale, 12.0 * scale / 50.0);
     let centres: Vec<f64> = (0..50).map(|k| low + width * (f64::from(k) + 0.5)).collect();
     let density =
-        |z: &f64| (-0.5 * (z - mean).powi(2) / variance).exp() / (std::f64::consts::TAU * variance).sqrt();
-    let fine: Vec<f64> = (0..=400).map(|k| low + 0.125 * width * f64::from(k)).collect();
-    let exact: Vec<f64> = fine.iter().map(density).collect();
+        |z: f64| (-0.5 * (z - mean).powi(2) / variance).exp() / (std::f64::consts::TAU * variance).sqrt();
+    let fine = (0..=400).map(|k| low + 0.125 * width * f64::from(k)).map(|z| (z, density(z)));
     let plain = Style::series(0);
     let black = Style { color: Color::BLACK, width: 2.2, dash: Dash::Solid, ..plain };
     let x = Axis::linear("First state").spanning(low, low + 50.0 * width);
-    let mut panel = Panel::new(x, Axis::linear("Density"))
-        .with(Layer::line(fine, exact).styled(black).named("posterior"));
+    let mut panel =
+        Panel::new(x, Axis::linear("Density")).with(Layer::line(fine).styled(black).named("posterior"));
     let shown = [
         (Ancestry::Correct, "ancestors, correct weight", PALETTE[0], Dash::Long),
         (Ancestry::Printed, "ancestors, printed weight", PALETTE[1], Dash::Short),
@@ -336,7 +335,7 @@ pub(super) fn first_state(_: &Results) -> Vec<FigureFile> {
             }
         }
         let style = Style { color, dash, width: 1.3, ..plain };
-        panel = panel.with(Layer::line(centres.clone(), heights).styled(style).named(name));
+        panel = panel.with(Layer::line(centres.iter().copied().zip(heights)).styled(style).named(name));
     }
     let caption = "Two states, two particles; 200 000 sweeps each, in 50 cells. The printed weight draws the state towards the \
                    prior, for it leaves out the observation.";
@@ -423,15 +422,13 @@ pub(super) fn densities(_: &Results) -> Vec<FigureFile> {
             // The smallest minibatch has the widest distribution and determines the range of its column.
             let grid = SubsetAverage::drawn(draw, SIZES[0]).grid();
             let laws = SubsetAverage::drawn(draw, size);
-            let of = |density: &dyn Fn(f64) -> f64| grid.iter().map(|&z| density(z)).collect::<Vec<f64>>();
+            let line = |density: &dyn Fn(f64) -> f64| Layer::line(grid.iter().map(|&z| (z, density(z))));
             let title = format!("*m* = {size}, data {}: distance {:.3}", draw + 1, laws.distance());
             let x = Axis::linear("*z*").spanning(grid[0], grid[grid.len() - 1]);
             let panel = Panel::new(x, Axis::linear("Density"))
                 .titled(title)
-                .with(
-                    Layer::line(grid.clone(), of(&|z| laws.density(z))).styled(blue).named("subset average"),
-                )
-                .with(Layer::line(grid.clone(), of(&|z| laws.posterior(z))).styled(black).named("posterior"));
+                .with(line(&|z| laws.density(z)).styled(blue).named("subset average"))
+                .with(line(&|z| laws.posterior(z)).styled(black).named("posterior"));
             panels.push(panel);
         }
     }

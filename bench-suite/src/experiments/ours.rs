@@ -151,10 +151,10 @@ pub(super) fn plane(results: &Results) -> Vec<FigureFile> {
                 Style { color: Color::GREY, marker: Marker::Circle, opacity: 0.25, ..Style::reference() };
             panel.x = spanning(panel.x, &u);
             panel.y = spanning(panel.y, &v);
-            panel = panel.with(Layer::points(u, v).styled(pale.sized(1.2)));
+            panel = panel.with(Layer::points(u.into_iter().zip(v)).styled(pale.sized(1.2)));
         }
         let dots = Style { marker: Marker::Circle, opacity: 0.75, ..style };
-        panel.with(Layer::points(x.clone(), y.clone()).styled(dots.sized(1.4)))
+        panel.with(Layer::points(x.iter().copied().zip(y.iter().copied())).styled(dots.sized(1.4)))
     };
     let rows = rows.map(|(label, all)| {
         let drawn = all.into_iter().filter_map(|series| {

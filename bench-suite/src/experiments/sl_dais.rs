@@ -105,7 +105,7 @@ pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
         let mut panel = Panel::new(axis, names).titled(title);
         for (row, (series, (_, ranks))) in methods.iter().zip(board.ranks(metric)).enumerate() {
             let Some(found) = bootstrap(&ranks, LEVEL) else { continue };
-            let layer = Layer::intervals([row as f64], [found.value], [found.low], [found.high]);
+            let layer = Layer::intervals([[row as f64, found.value, found.low, found.high]]);
             panel = panel.with(layer.horizontal().styled(look::of(family(series)).2.solid()));
         }
         panel

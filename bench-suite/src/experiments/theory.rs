@@ -72,17 +72,16 @@ fn figure(chart: &Chart) -> Figure {
     let y = axis(chart.y, is_cloud || spans_decades(&chart.curves));
     let mut panel = Panel::new(x, y);
     if is_cloud {
-        let ends = [3e-4, 1.0];
+        let ends = [3e-4, 1.0].map(|at| (at, at));
         panel.x = panel.x.spanning(3e-4, 3.0);
         panel.y = panel.y.spanning(1e-6, 1.0);
-        panel = panel.with(Layer::line(ends, ends).styled(Style::reference()).named("gap = bound"));
+        panel = panel.with(Layer::line(ends).styled(Style::reference()).named("gap = bound"));
     }
     for (index, curve) in chart.curves.iter().enumerate() {
-        let (x, y): (Vec<f64>, Vec<f64>) = curve.points.iter().copied().unzip();
-        let style = style(curve.label, index);
+        let (points, style) = (curve.points.iter().copied(), style(curve.label, index));
         let layer = match is_cloud {
-            true => Layer::points(x, y).styled(style.sized(2.2).faint(0.7)),
-            false => Layer::line(x, y).styled(style),
+            true => Layer::points(points).styled(style.sized(2.2).faint(0.7)),
+            false => Layer::line(points).styled(style),
         };
         panel = panel.with(layer.named(curve.label));
     }

@@ -235,17 +235,17 @@ fn panel(tallies: &[&Tally<'_>]) -> Panel {
         (true, "yes", Color(0xD5, 0x5E, 0x00), Marker::Circle),
     ];
     for (yes, name, color, marker) in looks {
-        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let mut points = Vec::new();
         for (place, tally) in tallies.iter().enumerate() {
             let runs: Vec<_> = tally.runs.iter().filter(|run| run.yes == yes).collect();
             for (k, run) in runs.iter().enumerate() {
-                x.push(if run.error.is_nan() { NOWHERE } else { run.error.clamp(RANGE.0, RANGE.1) });
+                let x = if run.error.is_nan() { NOWHERE } else { run.error.clamp(RANGE.0, RANGE.1) };
                 // Spread within the row, so that equal errors are seen as several.
-                y.push(place as f64 + 0.6 * ((k as f64 + 0.5) / runs.len() as f64 - 0.5));
+                points.push((x, place as f64 + 0.6 * ((k as f64 + 0.5) / runs.len() as f64 - 0.5)));
             }
         }
         let style = Style { color, marker, ..Style::series(0) };
-        panel = panel.with(Layer::points(x, y).styled(style.sized(2.2).faint(0.8)).named(name));
+        panel = panel.with(Layer::points(points).styled(style.sized(2.2).faint(0.8)).named(name));
     }
     panel
 }
@@ -262,7 +262,7 @@ fn objections(all: &[Tally<'_>], results: &Results) -> FigureFile {
             let count: usize = ours.map(|tally| tally.objections(metric)).sum();
             if count > 0 {
                 let left = place as f64 - 0.39 + 0.26 * index as f64;
-                let bar = Layer::bars([left, left + 0.26], [100.0 * count as f64 / runs as f64]);
+                let bar = Layer::bar([left, left + 0.26], 100.0 * count as f64 / runs as f64);
                 panel = panel.with(bar.styled(Style::series(index)).named(name));
             }
         }

@@ -16,7 +16,7 @@ use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::metric::{Vector, metric};
 use crate::published;
-use crate::results::{Results, Series, columns, medians_of_parts};
+use crate::results::{Results, Series, medians_of_parts};
 use crate::selector::{Row, Settings, base_of, combinations, family, named, rows as all_rows};
 use crate::tables::{distinct, in_groups};
 use crate::task::{Labels, Task};
@@ -461,10 +461,8 @@ impl Shown {
         for row in here {
             let (name, style) = self.look(row, here);
             let points = row.1.pairs(x, &self.written.metric);
-            let (x, y): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
-            panel = panel.with(Layer::points(x, y).styled(style.sized(1.6).faint(0.35)));
-            let (x, y): (Vec<f64>, Vec<f64>) = medians_of_parts(points, 8).into_iter().unzip();
-            lines.push(Layer::line(x, y).named(name).styled(style));
+            panel = panel.with(Layer::points(points.clone()).styled(style.sized(1.6).faint(0.35)));
+            lines.push(Layer::line(medians_of_parts(points, 8)).named(name).styled(style));
         }
         lines.into_iter().fold(panel, Panel::with)
     }
@@ -476,14 +474,13 @@ impl Shown {
             let grid = grids.first().copied().unwrap_or_default().iter().enumerate();
             let means = grid.filter(|(_, place)| place.abs() <= within).filter_map(|(k, place)| {
                 let found = bootstrap(&row.1.last_entries(y, k), self.written.level())?;
-                Some([*place, found.low, found.value, found.high])
+                Some((*place, [found.low, found.value, found.high]))
             });
-            let [places, low, middle, high] = columns(means);
-            self.line(row, here, (places, [low, middle, high]))
+            self.line(row, here, means.collect())
         };
         let lines: Vec<Line> = here.iter().map(line).collect();
-        let edge = lines.iter().rev().find_map(|(.., (places, _))| places.last().copied());
-        let high = lines.iter().flat_map(|(.., (_, [.., high]))| high).copied();
+        let edge = lines.iter().rev().find_map(|(.., curve)| Some(curve.last()?.0));
+        let high = lines.iter().flat_map(|(.., curve)| curve).map(|(_, [.., high])| *high);
         let highest = high.filter(|value| value.is_finite()).fold(f64::MIN_POSITIVE, f64::max);
         let edge = edge.unwrap_or(within);
         let x = self.axis(&self.written.x, "", here).spanning(-edge, edge);
@@ -560,23 +557,24 @@ impl Shown {
         let end = |row: &Row<'_>| {
             let (x, [low, middle, high], (name, style)) =
                 (row.0.number(key)?, self.end(row, here)?, self.look(row, here));
-            Some((name, (style, [x, low, middle, high])))
+            Some((name, (style, [x, middle, low, high])))
         };
-        let lines = in_groups(here.iter().filter_map(end)).into_iter();
-        let lines: Vec<(String, Style, [Vec<f64>; 4])> = lines
-            .map(|(name, ends)| (name, ends[0].0, columns(ends.into_iter().map(|(_, end)| end))))
-            .collect();
-        for (_, style, [x, low, _, high]) in lines.iter().filter(|_| self.written.marks == Marks::Band) {
-            panel = panel.with(Layer::band(x.clone(), low.clone(), high.clone()).styled(*style));
+        let lines = in_groups(here.iter().filter_map(end));
+        for (_, ends) in lines.iter().filter(|_| self.written.marks == Marks::Band) {
+            let edges = ends.iter().map(|(_, [x, _, low, high])| [*x, *low, *high]);
+            panel = panel.with(Layer::band(edges).styled(ends[0].0));
         }
-        for (place, (name, style, [mut x, low, middle, high])) in lines.into_iter().enumerate() {
+        for (place, (name, ends)) in lines.into_iter().enumerate() {
+            let style = ends[0].0;
+            let mut rows: Vec<[f64; 4]> = ends.into_iter().map(|(_, row)| row).collect();
             if self.written.marks == Marks::Intervals {
-                x.iter_mut().for_each(|x| *x *= SHIFT.powi(place as i32));
+                rows.iter_mut().for_each(|[x, ..]| *x *= SHIFT.powi(place as i32));
             }
-            panel = panel.with(Layer::line(x.clone(), middle.clone()).named(name.clone()).styled(style));
+            let points: Vec<(f64, f64)> = rows.iter().map(|[x, middle, ..]| (*x, *middle)).collect();
+            panel = panel.with(Layer::line(points.clone()).named(name.clone()).styled(style));
             panel = panel.with(match self.written.marks {
-                Marks::Intervals => Layer::intervals(x, middle, low, high).styled(style).named(name),
-                _ => Layer::points(x, middle).named(name).styled(style.sized(3.0)),
+                Marks::Intervals => Layer::intervals(rows).styled(style).named(name),
+                _ => Layer::points(points).named(name).styled(style.sized(3.0)),
             });
         }
         panel
@@ -591,15 +589,17 @@ impl Shown {
         per: f64,
         skip: usize,
     ) -> Option<Line> {
-        let (steps, bands) = self.curve(&row.1, &self.written.metric);
-        let all: Vec<_> = sum.iter().map(|name| self.curve(&row.1, name)).collect();
-        if all.iter().any(|(found, _)| *found != steps) || steps.len() <= skip {
+        let mut curve = self.curve(&row.1, &self.written.metric);
+        let all: Vec<Curve> = sum.iter().map(|name| self.curve(&row.1, name)).collect();
+        let steps = |curve: &Curve| curve.iter().map(|(step, _)| *step).collect::<Vec<f64>>();
+        if all.iter().any(|found| steps(found) != steps(&curve)) || curve.len() <= skip {
             return None;
         }
-        let spent = |k: usize| all.iter().map(|(_, [_, middle, _])| middle[k]).sum::<f64>() / per;
-        let x: Vec<f64> = (skip..steps.len()).map(spent).collect();
+        for (k, (x, _)) in curve.iter_mut().enumerate() {
+            *x = all.iter().map(|found| found[k].1[1]).sum::<f64>() / per;
+        }
         let is_banded = row.1.outcomes.len() > 1 && self.written.summary == Summary::Median;
-        Some((self.look(row, here), is_banded, (x, bands.map(|band| band[skip..].to_vec()))))
+        Some((self.look(row, here), is_banded, curve.split_off(skip)))
     }
 
     /// Means with intervals at the end, or all replicates with their median, a row for each value of a setting.
@@ -616,8 +616,8 @@ impl Shown {
                 rows.push((look, at, bootstrap(&values, self.written.level())));
             } else if !values.is_empty() {
                 let ring = Style { marker: Marker::Ring, ..look.1 }.sized(2.4);
-                points.push(Layer::points(values.clone(), vec![at; values.len()]).styled(ring));
-                points.push(Layer::points([quantile(&mut values, 0.5)], [at]).styled(look.1.sized(4.0)));
+                points.push(Layer::points(values.iter().map(|value| (*value, at))).styled(ring));
+                points.push(Layer::points([(quantile(&mut values, 0.5), at)]).styled(look.1.sized(4.0)));
             }
         }
         let names = places.iter().map(|place| self.name_of(key, place).replace('±', "^{±}"));
@@ -644,12 +644,11 @@ impl Shown {
                 Against::Step => rows[0].1.steps().last().copied().unwrap_or(0) as f64,
                 _ => f64::INFINITY,
             };
-            let points = published::readings(citation, &curve).into_iter();
-            let points = points
-                .filter(|(x, y)| *x <= last && is_within(panel.x.range, *x) && is_within(panel.y.range, *y));
-            let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
+            let mut points = published::readings(citation, &curve);
+            points
+                .retain(|(x, y)| *x <= last && is_within(panel.x.range, *x) && is_within(panel.y.range, *y));
             let ring = Style { marker: Marker::Ring, ..self.look(rows[0], here).1 };
-            panel = panel.with(Layer::points(x, y).styled(ring.sized(3.6)));
+            panel = panel.with(Layer::points(points).styled(ring.sized(3.6)));
         }
         panel
     }

@@ -10,7 +10,7 @@ use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 use crate::catalog::FamilyConfig;
 use crate::interval::{Interval, bootstrap};
 use crate::look;
-use crate::results::{Results, Series, columns};
+use crate::results::{Results, Series};
 use crate::tables::{NamedSeries, distinct, in_groups, metrics, with_names};
 
 /// A figure with its file name.
@@ -38,8 +38,8 @@ const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
 /// Smallest number of replicates for which a band is drawn.
 const FEWEST: usize = 3;
 
-/// Abscissae; then low, middle and high ordinates.
-type Curve = (Vec<f64>, [Vec<f64>; 3]);
+/// Abscissae with low, middle and high ordinates.
+type Curve = Vec<(f64, [f64; 3])>;
 
 /// A line with its name and style; true if it has a band.
 type Line = ((String, Style), bool, Curve);
@@ -48,15 +48,15 @@ type Line = ((String, Style), bool, Curve);
 /// paler.
 fn banded(mut panel: Panel, from: Option<u64>, lines: Vec<Line>) -> Panel {
     let (many, mut layers) = (from.is_some() && lines.len() > 4, Vec::new());
-    for ((name, style), is_banded, (x, columns)) in lines {
-        let first = from.map_or(0, |from| x.iter().take_while(|step| **step < from as f64).count());
-        let [low, middle, high] = columns.map(|column| column[first..].to_vec());
-        let x = x[first..].to_vec();
+    for ((name, style), is_banded, curve) in lines {
+        let curve = || curve.iter().skip_while(|(step, _)| from.is_some_and(|from| *step < from as f64));
         if is_banded {
             let band = if many { style.faint(0.6) } else { style };
-            panel = panel.with(Layer::band(x.clone(), low, high).styled(band));
+            let edges = curve().map(|(x, [low, _, high])| [*x, *low, *high]);
+            panel = panel.with(Layer::band(edges).styled(band));
         }
-        layers.push(Layer::line(x, middle).named(name).styled(style));
+        let line = curve().map(|(x, [_, middle, _])| (*x, *middle));
+        layers.push(Layer::line(line).named(name).styled(style));
     }
     layers.into_iter().fold(panel, Panel::with)
 }
@@ -65,12 +65,12 @@ fn banded(mut panel: Panel, from: Option<u64>, lines: Vec<Line>) -> Panel {
 /// `None` if it is empty.
 fn late(curves: impl Iterator<Item = Curve>) -> Option<(f64, (f64, f64))> {
     let (mut all, mut late) = ([f64::INFINITY, f64::NEG_INFINITY], [f64::INFINITY, f64::NEG_INFINITY]);
-    for (steps, columns) in curves {
-        let border = 0.1 * steps.last().copied().unwrap_or(0.0);
-        let values = columns.iter().flat_map(|column| steps.iter().zip(column));
-        for (step, &value) in values.filter(|(_, value)| value.is_finite()) {
+    for curve in curves {
+        let border = 0.1 * curve.last().map_or(0.0, |(step, _)| *step);
+        let values = curve.iter().flat_map(|(step, values)| values.map(|value| (*step, value)));
+        for (step, value) in values.filter(|(_, value)| value.is_finite()) {
             for [low, high] in
-                [Some(&mut all), Some(&mut late).filter(|_| *step >= border)].into_iter().flatten()
+                [Some(&mut all), Some(&mut late).filter(|_| step >= border)].into_iter().flatten()
             {
                 (*low, *high) = (low.min(value), high.max(value));
             }
@@ -95,8 +95,8 @@ fn intervals(mut panel: Panel, rows: &[Mean]) -> Panel {
     let count = looks.len();
     for (index, ((name, style), rows)) in looks.into_iter().enumerate() {
         let means = rows.into_iter().filter_map(|(at, mean)| Some((at, mean.as_ref()?)));
-        let [at, value, low, high] = columns(means.map(|(at, mean)| [*at, mean.value, mean.low, mean.high]));
-        let layer = Layer::intervals(at, value, low, high).horizontal().dodged(index, count);
+        let means = means.map(|(at, mean)| [*at, mean.value, mean.low, mean.high]);
+        let layer = Layer::intervals(means).horizontal().dodged(index, count);
         let layer = if name.is_empty() { layer } else { layer.named(name.clone()) };
         panel = panel.with(layer.styled(*style));
     }
@@ -193,7 +193,8 @@ fn style(NamedSeries { series, method, member: (member, members), .. }: &NamedSe
 }
 
 fn trace(results: &Results, all: &[NamedSeries<'_>], name: &str) -> FigureFile {
-    let is_log = spans(all.iter().flat_map(|one| one.series.quantiles(name, [0.5]).1[0].clone()), 10.0);
+    let medians = all.iter().flat_map(|one| one.series.quantiles(name, [0.5]));
+    let is_log = spans(medians.map(|(_, [median])| median), 10.0);
     let panel = |(place, here): (&String, Vec<&NamedSeries<'_>>)| {
         let steps = here[0].series.steps();
         let (x, from) =

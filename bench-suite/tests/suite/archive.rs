@@ -146,17 +146,3 @@ fn claims_are_checked_at_the_published_length() {
     paper.outcomes.clear();
     assert_eq!(claim.find_by_longest(&default, Some(&paper)).verdict, Verdict::Disagree);
 }
-
-/// Archived results on data that were imported elsewhere are found without them; a catalogue for running finds none.
-#[test]
-fn results_on_absent_data_are_found() {
-    let entry = entry("pmcsa/tab-neural-regression");
-    let found = |catalogue: &Catalogue| {
-        let (experiment, archive) = (entry.experiment().expect("an experiment"), Archive::of_repository());
-        let results =
-            Results::archived(experiment, PresetName::Paper, &archive, catalogue).expect("an archive");
-        results.outcomes.iter().filter(|outcome| outcome.job.task.target().label() == "energy").count()
-    };
-    assert_eq!(found(&Catalogue::new(None).of_archive()), 30);
-    assert_eq!(found(&Catalogue::new(None)), 0);
-}

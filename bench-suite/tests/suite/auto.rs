@@ -8,7 +8,7 @@ use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::verbs::Exit;
 use serde_json::Value;
 
-use crate::process::{self, listed, made_folder as folder, run, words};
+use crate::process::{self, has_all_numbers, listed, made_folder as folder, run, words};
 
 /// The table, and the end of the verb.
 fn fit(interrupt: &Interrupt, arguments: &[&str]) -> (String, Result<(), Exit>) {
@@ -17,17 +17,6 @@ fn fit(interrupt: &Interrupt, arguments: &[&str]) -> (String, Result<(), Exit>) 
 
 fn json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).expect("it was written")).expect("JSON")
-}
-
-/// Returns true if no number is `null`: numbers that are not finite must be words.
-fn has_all_numbers(value: &Value, names_with_null: &[&str]) -> bool {
-    match value {
-        Value::Object(map) => map.iter().all(|(name, value)| {
-            names_with_null.contains(&name.as_str()) || has_all_numbers(value, names_with_null)
-        }),
-        Value::Array(values) => values.iter().all(|value| has_all_numbers(value, names_with_null)),
-        _ => !value.is_null(),
-    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use mcsa_bench_suite::experiment::PresetName;
-use mcsa_bench_suite::jobs::{Due, Place, Running};
+use mcsa_bench_suite::jobs::{Due, Running};
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::provenance::{Journal, Provenance, Run};
 use mcsa_bench_suite::results::Results;
@@ -132,16 +132,8 @@ fn a_job_outlives_its_checkpoint() {
     let warned = std::sync::Mutex::new(Vec::new());
     let warn = |said: &str| warned.lock().expect("no panic").push(said.to_owned());
     let catalogue = Catalogue::new(None);
-    job.run(&Running {
-        store: &store,
-        catalogue: &catalogue,
-        checkpoint: Due::Steps(4_000),
-        progress: &block,
-        last: &|_| (),
-        place: Place::BesideResults,
-        warn: &warn,
-    })
-    .expect("the job goes on");
+    let (checkpoint, running) = (Due::Steps(4_000), Running::new(&store, &catalogue));
+    job.run(&Running { checkpoint, progress: &block, warn: &warn, ..running }).expect("the job goes on");
     let warned = warned.into_inner().expect("no panic");
     assert!(warned.len() == 1 && warned[0].contains("the job goes on"), "{warned:?}");
     assert!(store.holds(&job));

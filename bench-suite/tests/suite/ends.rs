@@ -12,13 +12,7 @@ use mcsa_bench_suite::store::Store;
 use mcsa_data::Catalogue;
 
 use crate::kinds::{COST, cost_jobs};
-use crate::process::{self, made_folder as folder, wait_until, words};
-
-fn program(arguments: &[&str]) -> Command {
-    let mut command = process::program(arguments);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
+use crate::process::{made_folder as folder, program, wait_until, words};
 
 fn send(signal: &str, child: &Child) {
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();

@@ -7,7 +7,7 @@ use mcsa_bench_suite::verbs::Exit;
 use rayon::prelude::*;
 use serde_json::Value;
 
-use crate::process::{self, listed};
+use crate::process::{self, has_all_numbers, listed};
 
 fn fit(arguments: &[&str]) -> Result<Value, Exit> {
     fit_until(&Interrupt::default(), arguments)
@@ -22,17 +22,8 @@ fn fit_until(interrupt: &Interrupt, arguments: &[&str]) -> Result<Value, Exit> {
 
 /// Returns true if a number is `null`: numbers that are not finite must be words.
 fn has_null_number(report: &Value) -> bool {
-    let health = report["health"].as_object().expect("a map").values();
-    let measures = report["measures"].as_object().expect("a map").values();
-    let parameters = report["parameters"].as_array().expect("a list").iter();
-    let moments = parameters.flat_map(|each| [&each["mean"], &each["sd"]]);
-    let rows = report["trace"].as_array().expect("a list").iter();
-    let traced =
-        rows.flat_map(|row| row.as_object().expect("a map").values()).filter(|value| !value.is_object());
-    let is_number = |value: &Value| {
-        value.is_number() || value.as_str().is_some_and(|word| ["nan", "inf", "-inf"].contains(&word))
-    };
-    !health.chain(measures).chain(moments).chain(traced).all(is_number)
+    let parts = ["health", "measures", "parameters", "trace"];
+    !parts.iter().all(|part| has_all_numbers(&report[part], &[]))
 }
 
 /// Returns true if every metric of a row is in the table, without which the row could not be read again.

@@ -1,5 +1,7 @@
 //! Short jobs of every kind.
 
+use std::collections::BTreeSet;
+
 use mcsa_bench_suite::catalog::{Ansatz, FamilyConfig};
 use mcsa_bench_suite::experiment::{Experiment, PresetName};
 use mcsa_bench_suite::plan::plan;
@@ -119,14 +121,8 @@ pub(crate) fn entry(id: &str) -> &'static Entry {
 fn of(id: &str, shorten: fn(&mut Task)) -> Vec<Job> {
     let mut jobs = planned(&entry(id).experiment().unwrap());
     jobs.iter_mut().for_each(|job| shorten(&mut job.task));
-    let mut kinds = Vec::new();
-    jobs.retain(|job| {
-        let kind = job.task.method().kind();
-        !kinds.contains(&kind) && {
-            kinds.push(kind);
-            true
-        }
-    });
+    let mut kinds = BTreeSet::new();
+    jobs.retain(|job| kinds.insert(job.task.method().kind()));
     jobs
 }
 

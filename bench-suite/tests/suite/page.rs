@@ -68,6 +68,13 @@ fn the_page_stands_by_itself() {
     figures(&folder, &[ids.as_slice(), &["--no-run"]].concat());
     let report = folder.join("report");
     let text = std::fs::read_to_string(report.join("index.html")).expect("it was written");
+    // What has not been run is shown too.
+    for words in ["576 of 576 jobs have not been run", "not enough evidence", "not reproducible"] {
+        assert!(text.contains(words), "{words}");
+    }
+    for name in ["cw-fig7-conditional-variance-variance.png", "cw-fig7-conditional-variance.csv"] {
+        assert!(report.join(name).is_file(), "{name}");
+    }
     let text = xml(&text);
     let page = Document::parse(&text).expect("well formed");
 

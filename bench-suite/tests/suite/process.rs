@@ -2,16 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use clap::Parser;
 use mcsa_bench_suite::interrupt::Interrupt;
 use mcsa_bench_suite::verbs::{Exit, FitModel};
+use serde_json::Value;
 
-/// The program with these arguments.
+/// The program with these arguments and pipes for what it prints.
 pub(crate) fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcsa-bench"));
-    command.args(arguments);
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -60,6 +61,17 @@ pub(crate) fn listed(what: &str) -> Vec<String> {
     let text = fit(&Interrupt::default(), &[what]).0;
     let names = text.lines().filter(|line| !line.starts_with(' '));
     names.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
+}
+
+/// Returns true if no number is `null`: numbers that are not finite must be words.
+pub(crate) fn has_all_numbers(value: &Value, names_with_null: &[&str]) -> bool {
+    match value {
+        Value::Object(map) => map.iter().all(|(name, value)| {
+            names_with_null.contains(&name.as_str()) || has_all_numbers(value, names_with_null)
+        }),
+        Value::Array(values) => values.iter().all(|value| has_all_numbers(value, names_with_null)),
+        _ => !value.is_null(),
+    }
 }
 
 pub(crate) fn words(bytes: &[u8]) -> String {

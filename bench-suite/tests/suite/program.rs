@@ -132,20 +132,3 @@ fn a_fit_is_written_with_names_and_counts() {
     assert_eq!(report["counts"]["p_evaluations"], 4 * 301);
     assert_eq!(report["fit"]["optimizer"]["kind"], "sgd");
 }
-
-/// Report without results: every experiment is shown with its missing jobs, and no claim is judged.
-#[test]
-fn a_report_can_be_drawn_before_anything_was_run() {
-    let folder = folder("program-nothing");
-    let out = folder.to_str().expect("a path in words");
-    printed(&["figures", "cw/fig7-conditional-variance", "--preset", "quick", "--no-run", "--out", out]);
-    let page = fs::read_to_string(folder.join("report/index.html")).expect("it was written");
-    assert!(page.contains("576 of 576 jobs have not been run"), "what is missing is said");
-    assert!(page.contains("not enough evidence") && page.contains("not reproducible"));
-    assert!(
-        !page.contains("http://")
-            || page.matches("http://").count() == page.matches("http://www.w3.org").count()
-    );
-    assert!(folder.join("report/cw-fig7-conditional-variance-variance.png").is_file());
-    assert!(folder.join("report/cw-fig7-conditional-variance.csv").is_file());
-}

@@ -13,9 +13,11 @@ use serde_json::Value;
 
 use crate::process::{figures, folder, program, words};
 
-/// An experiment of 32 jobs of unequal length.
-pub(crate) fn experiment(id: &str, steps: u64) -> String {
-    format!(
+/// Writes an experiment of 32 jobs of unequal length into a folder and returns its path.
+pub(crate) fn written(folder: &Path, id: &str, steps: u64) -> String {
+    fs::create_dir_all(folder).expect("a place");
+    let file = folder.join(format!("{id}.toml"));
+    let text = format!(
         "id = '{id}'\ntitle = 'A sweep'\nseed = 7\npreset.quick = {{ replicates = 4, steps = {steps} }}\n\
          [fits]\nstart = {{ kind = 'standard' }}\ntrace = {{ points = 4, spacing = 'even' }}\n\
          [[fits.target]]\nkind = 'correlated-gaussian'\ndim = 10\ncorrelation = 0.2\n\
@@ -26,14 +28,8 @@ pub(crate) fn experiment(id: &str, steps: u64) -> String {
          [[fits.method]]\nkind = 'snis'\nsamples = 10\n\
          [[fits.method]]\nkind = 'elbo'\nsamples = 10\n\
          [[fits.optimizer]]\nkind = 'adam'\nrate = 0.01\n"
-    )
-}
-
-/// Writes the experiment into a folder and returns its path.
-pub(crate) fn written(folder: &Path, id: &str, steps: u64) -> String {
-    fs::create_dir_all(folder).expect("a place");
-    let file = folder.join(format!("{id}.toml"));
-    fs::write(&file, experiment(id, steps)).expect("a file");
+    );
+    fs::write(&file, text).expect("a file");
     file.display().to_string()
 }
 
@@ -66,7 +62,7 @@ pub(crate) fn results(out: &Path, id: &str) -> BTreeMap<String, String> {
 /// Starts a shard on one thread.
 fn start(file: &str, shard: &str, out: &Path) -> Child {
     let mut command = program(&["figures", file, "--preset", "quick", "--no-draw", "--jobs", "1"]);
-    command.args(["--shard", shard, "--out"]).arg(out).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(["--shard", shard, "--out"]).arg(out).stdout(Stdio::null());
     command.spawn().expect("it starts")
 }
 

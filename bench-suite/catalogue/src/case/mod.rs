@@ -340,8 +340,8 @@ impl Case {
         let of = |data: Dataset| pairs(&data.x, &data.y);
         Ok(match self {
             Self::Schools => {
-                let schools = catalogue.schools()?;
-                json!({ "effects": schools.effects, "errors": schools.standard_errors })
+                let schools = catalogue.load("eight_schools")?;
+                json!({ "effects": schools.y, "errors": schools.x.col_as_slice(0) })
             }
             Self::HierarchicalRows { data } => of(catalogue.load(data)?),
             Self::LogisticRows { data } | Self::ProbitRows { data } => {

@@ -78,7 +78,7 @@ impl Built {
 /// The rows with every input standardised, and a column of ones.
 pub(super) fn standardised(mut rows: Dataset) -> Dataset {
     (0..rows.x.ncols()).for_each(|k| standardise(rows.x.col_as_slice_mut(k)));
-    rows.with_ones_last()
+    rows.with_ones(rows.inputs())
 }
 
 /// The standardised rows of a regression, the responses standardised too.

@@ -78,10 +78,10 @@ fn error(runs: &Runs<'_>, lowest: f64) -> f64 {
 
 fn curve(panel: Panel, method: &str, points: impl Iterator<Item = (f64, f64)>) -> Panel {
     let (_, name, style) = look::of(method);
-    let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
+    let points: Vec<(f64, f64)> = points.collect();
     panel
-        .with(Layer::line(x.clone(), y.clone()).styled(style))
-        .with(Layer::points(x, y).styled(style).named(name))
+        .with(Layer::line(points.clone()).styled(style))
+        .with(Layer::points(points).styled(style).named(name))
 }
 
 /// Medians over all targets by method and budget: errors against evaluations and against seconds, and shares of failures.
@@ -132,8 +132,8 @@ fn costs(board: &Scoreboard<'_>, label: &str, cost: fn(&Runs<'_>) -> f64, captio
             // A method of another package is black, with a marker of its own.
             let place = names.iter().position(|known| *known == name).unwrap_or_default();
             let style = Style { color: Color::BLACK, ..Style::series(place) }.sized(3.6);
-            let (x, y) = point(&runs);
-            panel = panel.with(Layer::points([x], [y]).styled(style).named(format!("{name} (stored)")));
+            let layer = Layer::points([point(&runs)]).styled(style);
+            panel = panel.with(layer.named(format!("{name} (stored)")));
         }
         panel
     };
@@ -175,9 +175,8 @@ fn profiles(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
                 (ratio, count as f64 / ratios.len() as f64)
             };
             let points = (0..=120).filter(|_| !ratios.is_empty()).map(point);
-            let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
             let (_, name, style) = look::of(method);
-            panel = panel.with(Layer::line(x, y).styled(style).named(name));
+            panel = panel.with(Layer::line(points).styled(style).named(name));
         }
         panel
     };
