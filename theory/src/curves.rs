@@ -164,13 +164,6 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-impl Curve {
-    /// The ordinate at `x`, if `x` is one of the abscissae.
-    pub fn at(&self, x: f64) -> Option<f64> {
-        self.points.iter().find(|point| point.0 == x).map(|point| point.1)
-    }
-}
-
 /// The curves of one figure, with axis labels and caption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
@@ -192,11 +185,6 @@ impl Chart {
     /// Caption with the claim, its standing and the sentence on what the chart shows.
     pub fn caption(&self, standing: Standing) -> String {
         format!("{} ({standing}). {}", self.claim, self.sight)
-    }
-
-    /// The curve with this label.
-    pub fn curve(&self, label: &str) -> Option<&Curve> {
-        self.curves.iter().find(|curve| curve.label == label)
     }
 }
 

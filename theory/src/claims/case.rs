@@ -442,16 +442,6 @@ impl Domain {
 }
 
 /// Named variables, each with one or several copies, and a count `N`.
-///
-/// ```
-/// use mcsa_theory::claims::{Domain, Effort, Numbers, Searchable, Sides, Standing, Statement};
-/// let settings = Numbers::settings(&[("x", Domain::Positive, 1)], &[1, 2]);
-/// let logarithm: Statement = Numbers::bound("ln x <= x - 1", &settings, |case| {
-///     let x = case.number("x");
-///     Sides::at_most(1.0, x - x.ln())
-/// }).into();
-/// assert_eq!(logarithm.examine(Effort::BRIEF, mcsa_core::Seed::new(1)).standing, Standing::Tight);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
     /// Name, domain and values of each variable.

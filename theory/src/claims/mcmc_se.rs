@@ -5,7 +5,7 @@ use super::{
     Adaptive, Atoms, Claim, Searchable, Setting, Sides, few, half, largest_weight, started_at_target, within,
 };
 use crate::bounds::mcmc_se as bounds;
-use crate::{Moments, Number, Parts, dot};
+use crate::{Moments, Parts, dot};
 
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
@@ -27,7 +27,7 @@ fn transition() -> Vec<Claim> {
         let (p, w) = (&case.problem, case.problem.w());
         let z = case.start;
         Sides::farthest((0..p.len()).filter(|&y| w[y] > 0.0).map(|y| {
-            Sides::equal(p.q()[y] * (w[y] / w[z]).smaller(1.0), p.pi()[y] * right(1.0 / w[z], 1.0 / w[y]))
+            Sides::equal(p.q()[y] * (w[y] / w[z]).min(1.0), p.pi()[y] * right(1.0 / w[z], 1.0 / w[y]))
         }))
     }
     let adapted = |formula: &str, settings: &[Setting]| {

@@ -1,14 +1,12 @@
 //! Claims of pMCSA. `|s| <= L` throughout; candidates include the retained one.
 
-use faer::Mat;
-
 use super::case::normalised;
 use super::{
     Atoms, Claim, Domain, Numbers, Searchable, Setting, Sides, Statement, few, half, largest_weight,
     second_weight,
 };
 use crate::bounds::{pmcsa as bounds, rate};
-use crate::{Instance, Spectrum, Square, dot, total_variation};
+use crate::{Instance, Square, dot, total_variation};
 
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
@@ -318,10 +316,8 @@ fn candidates() -> Vec<Claim> {
     let eigenvalue = |formula: &str, candidates: &[usize], rate: fn(f64, usize) -> f64| {
         Atoms::bound(formula, &Setting::grid(&[2, 3], candidates, &[1]), move |case| {
             case.rate_to(1)?;
-            let kernel = case.problem.cis(case.samples).transition;
-            let matrix = Mat::from_fn(kernel.len(), kernel.len(), |z, y| kernel.row(z)[y]);
-            let second = Spectrum::new(&matrix, case.problem.pi()).ok()?.second();
-            Some(Sides::at_most(second, rate(case.w_star(), case.samples)))
+            let moduli = case.problem.cis(case.samples).transition.spectrum(case.problem.pi()).ok()?;
+            Some(Sides::at_most(moduli.get(1).copied().unwrap_or(0.0), rate(case.w_star(), case.samples)))
         })
     };
     let second_moment = |case: &Atoms| {

@@ -16,7 +16,7 @@ impl LinearDais {
         let d = self.dim();
         let size = d * (self.betas.len() + 1);
         let Rows { z, mut form, .. } = self.rows(complete)?;
-        form.constant += 0.5 * self.base.log_volume() + likelihood.constant;
+        form.constant += 0.5 * self.base.log_volume + likelihood.constant;
         form.add_log_density(&self.prior, &z);
         let mut one = vec![0.0; size + 1];
         one[size] = 1.0;
@@ -128,12 +128,12 @@ impl Form {
         for i in 0..z.len() {
             let mut white = vec![0.0; self.linear.len() + 1];
             for (j, z) in z.iter().enumerate().take(i + 1) {
-                add(&mut white, law.whitener()[(i, j)], z);
-                white[self.linear.len()] -= law.whitener()[(i, j)] * law.mean()[j];
+                add(&mut white, law.whitener[(i, j)], z);
+                white[self.linear.len()] -= law.whitener[(i, j)] * law.mean()[j];
             }
             self.add(-0.5, &white, &white);
         }
-        self.constant -= 0.5 * law.log_volume();
+        self.constant -= 0.5 * law.log_volume;
     }
 
     /// `log E exp(form) = constant + b' M^-1 b / 2 - log det M / 2`, `M = 1 - square`.
@@ -144,8 +144,8 @@ impl Form {
         let law =
             Normal::new(vec![0.0; size], Mat::from_fn(size, size, |i, j| unit(i, j) - self.square[(i, j)]));
         let law = law.ok()?;
-        let bent = -2.0 * law.log_density(&self.linear) - law.log_volume();
-        let log_determinant = law.log_volume() - size as f64 * std::f64::consts::TAU.ln();
+        let bent = -2.0 * law.log_density(&self.linear) - law.log_volume;
+        let log_determinant = law.log_volume - size as f64 * std::f64::consts::TAU.ln();
         Some(self.constant + 0.5 * (bent - log_determinant))
     }
 }

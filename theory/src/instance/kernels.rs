@@ -36,11 +36,14 @@ impl<T: Number> Instance<T> {
     ///
     /// Unlike the paper, the integral is over q: pMCSA, eq. 6 prints the target.
     pub fn rejection_at(&self, v: &T) -> T {
+        self.rejection_between(v, v)
+    }
+
+    /// Rejection probability at the weight `v`, if no atom has a weight between `below` and `v`; a sum of non-negative terms.
+    fn rejection_between(&self, below: &T, v: &T) -> T {
+        let smaller = self.w.iter().zip(&self.q).filter(|(w, _)| *w <= below);
         total(
-            self.w
-                .iter()
-                .zip(&self.q)
-                .filter(|(w, _)| *w <= v)
+            smaller
                 .map(|(w, q)| if w.is_zero() { q.clone() } else { q.clone() * (T::one() - w.clone() / v) }),
         )
     }
@@ -66,15 +69,7 @@ impl<T: Number> Instance<T> {
         let mut pieces = Vec::with_capacity(knots.len() + 1);
         let mut from = v.clone();
         for to in knots {
-            // Rejection probability between the knots, as a sum of non-negative terms.
-            let lambda = |u: &T| {
-                let smaller = self.w.iter().zip(&self.q).filter(|(w, _)| **w <= from);
-                let each = |(w, q): (&T, &T)| {
-                    if w.is_zero() { q.clone() } else { q.clone() * (T::one() - w.clone() / u) }
-                };
-                total(smaller.map(each))
-            };
-            let (low, high) = (lambda(&from), lambda(&to));
+            let (low, high) = (self.rejection_at(&from), self.rejection_between(&from, &to));
             let height = total((0..n).map(|j| high.power(j) * low.power(n - 1 - j)));
             let piece = if height.is_zero() {
                 T::zero()
@@ -196,16 +191,13 @@ impl<T: Number> Instance<T> {
     /// production estimator.
     pub fn snis(&self, draws: usize) -> SelfNormalised<T> {
         let (mut means, mut squares) = (Vec::new(), Vec::new());
-        for (counts, probability) in &self.counts(draws) {
-            let masses = self.masses(counts);
-            let all = total(masses.iter().cloned());
-            if all.is_zero() {
-                continue;
+        self.for_fresh(draws, |probability, weight, sum| {
+            if !weight.is_zero() {
+                let average = sum / weight;
+                means.push(probability.clone() * &average);
+                squares.push(probability * &average * average);
             }
-            let average = dot(&masses, &self.s) / all;
-            means.push(probability.clone() * &average);
-            squares.push(probability.clone() * &average * average);
-        }
+        });
         let mean = total(means);
         SelfNormalised { variance: total(squares) - mean.clone() * &mean, mean }
     }
@@ -236,7 +228,7 @@ impl<T: Number> Instance<T> {
     }
 
     /// Every vector of counts of `draws` points of the guide, with its multinomial probability.
-    pub(crate) fn counts(&self, draws: usize) -> Vec<(Vec<usize>, T)> {
+    fn counts(&self, draws: usize) -> Vec<(Vec<usize>, T)> {
         let mut all = Vec::new();
         self.add_counts(0, draws, &mut vec![0; self.len()], T::one(), &mut all);
         all
