@@ -1,11 +1,8 @@
-//! Metamorphic tests of kernels: pairs of runs that must agree, and equivalent forms of a target and a proposal.
+//! Metamorphic tests of kernels: pairs of runs that must agree, and an equivalent form of a target.
 
-use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{
-    AffineMap, ChainState, Error, Gradient, Kernel, LogDensity, Proposal, Seed, Stream, Whitened,
-};
+use faer::Mat;
+use mcsa_core::{ChainState, Error, Gradient, Kernel, LogDensity, Proposal, Seed, Stream};
 
-use super::largest;
 use crate::Check;
 
 /// Metamorphic test of a kernel: two runs that differ in something irrelevant and must agree.
@@ -130,22 +127,6 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         })
     }
 
-    /// Law of coordinates: in coordinates `y` with `z = factor y + shift`, a kernel that proposes only from the proposal makes equal
-    /// moves. Unlike the other laws this one holds up to rounding, 1e-9.
-    pub fn ignores_coordinates(&self, proposal: &mut dyn Proposal, map: &AffineMap) -> Check
-    where
-        K: Kernel<P> + Kernel<Whitened<'a, P>>,
-    {
-        compare("coordinates do not matter", 1e-9, || {
-            let plain = self.run(self.target, proposal, self.starts(), &keep)?;
-            let target = Whitened::new(self.target, map.clone())?;
-            let starts = map.inverse(self.starts().as_ref());
-            let moved = self.run(&target, &mut MovedProposal { proposal, map }, starts, &keep)?;
-            let back: Vec<_> = moved.iter().map(|moved| map.forward(moved.as_ref())).collect();
-            Ok((largest(cells(&plain, &back).map(|(_, a, b)| (a - b).abs())), String::new()))
-        })
-    }
-
     /// Positions of the chains after each step.
     fn run<T: LogDensity + ?Sized>(
         &self,
@@ -248,36 +229,5 @@ impl<P: LogDensity + ?Sized> LogDensity for Shifted<'_, P> {
 impl<P: Gradient + ?Sized> Gradient for Shifted<'_, P> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         self.target.gradient_into(z, gradient, work) + self.constant
-    }
-}
-
-/// Proposal in new coordinates: the image of a full-rank family's distribution under the inverse map.
-pub(crate) struct MovedProposal<'a> {
-    pub(crate) proposal: &'a mut dyn Proposal,
-    pub(crate) map: &'a AffineMap,
-}
-
-impl MovedProposal<'_> {
-    fn add_volume(&self, log_q: &mut [f64]) {
-        let volume = self.map.log_volume();
-        log_q.iter_mut().for_each(|l| *l += volume);
-    }
-}
-
-impl Proposal for MovedProposal<'_> {
-    fn dim(&self) -> usize {
-        self.proposal.dim()
-    }
-
-    fn log_probs(&mut self, y: MatRef<'_, f64>, log_q: &mut [f64]) {
-        self.proposal.log_probs(self.map.forward(y).as_ref(), log_q);
-        self.add_volume(log_q);
-    }
-
-    fn sample_into(&mut self, lanes: &mut [Stream], mut y: MatMut<'_, f64>, log_q: &mut [f64]) {
-        let mut z = Mat::zeros(y.nrows(), y.ncols());
-        self.proposal.sample_into(lanes, z.as_mut(), log_q);
-        y.copy_from(self.map.inverse(z.as_ref()).as_ref());
-        self.add_volume(log_q);
     }
 }

@@ -2,9 +2,8 @@
 
 mod mutations;
 
-use faer::mat;
-use mcsa_core::{AffineMap, Kernel, Seed};
-use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh};
+use mcsa_core::Seed;
+use mcsa_kernels::{Cis, Cycle, Imh};
 use mcsa_models::{Banana, Gaussian};
 use mcsa_testing::{Invariance, Report, Spread, Trial, judge};
 
@@ -99,32 +98,4 @@ fn checks_do_not_change_between_runs() {
     let report = || Invariance { seed: Seed::new(9), ..split() }.of(&Imh::default(), &banana());
     assert_eq!(report(), report());
     holds(&report());
-}
-
-/// Kernels that propose only from the proposal make equal moves in other coordinates.
-#[test]
-fn coordinates_do_not_matter() {
-    fn in_other_coordinates<K>(kernel: &K)
-    where
-        K: Kernel<Banana> + for<'a> Kernel<mcsa_core::Whitened<'a, Banana>>,
-    {
-        let target = banana();
-        let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
-        let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
-        let check = Trial::new(kernel, &target).ignores_coordinates(&mut proposal, &map);
-        assert!(check.holds(), "{check}");
-    }
-    in_other_coordinates(&Imh::default());
-    in_other_coordinates(&Imh { acceptance: Acceptance::Barker, sweeps: 2 });
-    in_other_coordinates(&Cis { candidates: 3 });
-}
-
-/// A surrogate that is not transformed to the new coordinates must be detected.
-#[test]
-fn a_surrogate_left_behind_is_caught() {
-    let target = banana();
-    let mut proposal = Spread::around(&target, Seed::new(7), 1.5);
-    let map = AffineMap::new(vec![1.0, -5.0], mat![[2.0, 0.0], [-0.7, 0.3]]).unwrap();
-    let kernel = DelayedAcceptance { inner: Imh::default(), surrogate: Gaussian::standard(2) };
-    assert!(Trial::new(&kernel, &target).ignores_coordinates(&mut proposal, &map).fails());
 }
