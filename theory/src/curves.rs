@@ -10,7 +10,7 @@ use mcsa_core::Seed;
 
 use crate::bounds::{cw, pmcsa};
 use crate::claims::cw::spread;
-use crate::claims::{Adaptive, Atoms, Searchable, Setting, Standing};
+use crate::claims::{Adaptive, Atoms, Searchable, Setting};
 use crate::dais::{LinearDais, Normal, Quadratic};
 use crate::{Instance, dot, total_variation};
 
@@ -179,13 +179,6 @@ pub struct Chart {
     pub sight: &'static str,
     /// The curves.
     pub curves: Vec<Curve>,
-}
-
-impl Chart {
-    /// Caption with the claim, its standing and the sentence on what the chart shows.
-    pub fn caption(&self, standing: Standing) -> String {
-        format!("{} ({standing}). {}", self.claim, self.sight)
-    }
 }
 
 /// The powers of two `2^from..=2^to`.

@@ -40,13 +40,8 @@ impl<T: Number> Square<T> {
     }
 
     /// The number of atoms.
-    pub fn len(&self) -> usize {
+    pub fn atoms(&self) -> usize {
         self.rows.len()
-    }
-
-    /// True if there is no atom.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 
     /// Distribution of the next state from atom `z`.
@@ -66,7 +61,7 @@ impl<T: Number> Square<T> {
 
     /// `eta K`: the distribution after a step from the distribution `eta`.
     pub fn push(&self, eta: &[T]) -> Vec<T> {
-        (0..self.len())
+        (0..self.atoms())
             .map(|y| total(eta.iter().zip(&self.rows).map(|(eta, row)| eta.clone() * &row[y])))
             .collect()
     }
@@ -78,7 +73,7 @@ impl<T: Number> Square<T> {
 
     /// Matrix power: `n` steps.
     pub fn power(&self, n: usize) -> Self {
-        (0..n).fold(Self::identity(self.len()), |power, _| power.then(self))
+        (0..n).fold(Self::identity(self.atoms()), |power, _| power.then(self))
     }
 }
 
@@ -98,7 +93,7 @@ impl Square<f64> {
     /// # Errors
     /// If the lengths differ, the chain leads out of the support or is not reversible, or the eigenvalues do not converge.
     pub fn spectrum(&self, target: &[f64]) -> Result<Vec<f64>, Error> {
-        same_length("the target of a transition", self.len(), target.len())?;
+        same_length("the target of a transition", self.atoms(), target.len())?;
         let support: Vec<usize> = (0..target.len()).filter(|&z| target[z] > 0.0).collect();
         let n = support.len();
         let k = Mat::from_fn(n, n, |i, j| self.rows[support[i]][support[j]]);

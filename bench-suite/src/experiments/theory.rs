@@ -57,8 +57,8 @@ pub(super) fn figures(_: &Results) -> Vec<FigureFile> {
 fn figure(chart: &Chart) -> Figure {
     let caption = match judged(chart.claim) {
         Some(judgement) => {
-            let standing = judgement.standing();
-            format!("{}, {}: {}", judgement.paper.key, judgement.place, chart.caption(standing))
+            let (paper, place, standing) = (judgement.paper.key, judgement.place, judgement.standing());
+            format!("{paper}, {place}: {} ({standing}). {}", chart.claim, chart.sight)
         }
         None => chart.sight.to_owned(),
     };

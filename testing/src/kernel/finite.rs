@@ -37,7 +37,7 @@ impl Finite {
             return Err(Error::invalid("no atom has a positive probability"));
         }
         let finite = Self { atoms, log_density };
-        for k in 0..finite.len() {
+        for k in 0..finite.log_density.len() {
             let atom = finite.atoms.as_ref().column(k);
             mcsa_core::all_finite("an atom", atom)?;
             if finite.index_of(atom) != Some(k) {
@@ -62,16 +62,6 @@ impl Finite {
     /// The atoms, one per column.
     pub fn atoms(&self) -> MatRef<'_, f64> {
         self.atoms.as_ref()
-    }
-
-    /// The number of atoms.
-    pub fn len(&self) -> usize {
-        self.log_density.len()
-    }
-
-    /// Always false: at least one atom has a positive probability.
-    pub fn is_empty(&self) -> bool {
-        self.log_density.is_empty()
     }
 
     /// The probabilities, which sum to one.

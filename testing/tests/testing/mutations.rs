@@ -366,14 +366,3 @@ fn stated_power_is_kept() {
     let more = stated(Invariance { draws: 4_096, ..small(1_001) });
     assert!((more / error - 0.5).abs() < 0.06, "{more} {error}");
 }
-
-/// The number of draws follows from the error to be detected.
-#[test]
-fn draws_follow_from_the_error() {
-    let seeing = |error: f64| Invariance { steps: 8, seeing: Some(error), ..judge(1e-4) };
-    for error in [0.06, 0.03] {
-        let found = stated(seeing(error));
-        assert!((found / error - 1.0).abs() < 0.15, "{found} for {error}");
-    }
-    assert!(!seeing(0.0).of(&gibbs(1.0), &Gaussian::standard(2)).holds());
-}

@@ -175,7 +175,7 @@ impl Atoms {
 
     /// Largest norm of a score: the least `L` with `|s| <= L`.
     pub fn largest_norm(&self) -> f64 {
-        (0..self.problem.len()).map(|atom| self.norm(atom)).fold(0.0, f64::max)
+        (0..self.problem.atoms()).map(|atom| self.norm(atom)).fold(0.0, f64::max)
     }
 
     /// The least `L` with `|s| <= L / 2`.
@@ -279,7 +279,7 @@ impl Searchable for Atoms {
     }
 
     fn at(&self, coordinates: &[f64]) -> Self {
-        let (atoms, dim) = (self.problem.len(), 1 + self.further.len());
+        let (atoms, dim) = (self.problem.atoms(), 1 + self.further.len());
         let coordinates: Vec<f64> =
             coordinates.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect();
         let (laws, rest) = coordinates.split_at(2 * atoms);

@@ -10,7 +10,7 @@ impl<T: Number> Instance<T> {
     ///
     /// From an atom of weight 0, a proposal is accepted if and only if its weight is positive, as in the production kernel.
     pub fn imh(&self) -> Square<T> {
-        Square::staying(self.len(), |z, y| self.q[y].clone() * self.accepts(z, y))
+        Square::staying(self.atoms(), |z, y| self.q[y].clone() * self.accepts(z, y))
     }
 
     /// Acceptance probability of Metropolis's rule for the move from `z` to `y`.
@@ -89,7 +89,7 @@ impl<T: Number> Instance<T> {
     /// Barker's rule: `K(z, y) = q(y) w(y) / (w(z) + w(y))` for `y != z`; equals conditional importance sampling with two
     /// candidates.
     pub fn barker(&self) -> Square<T> {
-        Square::staying(self.len(), |z, y| self.q[y].clone() * self.barker_accepts(z, y))
+        Square::staying(self.atoms(), |z, y| self.q[y].clone() * self.barker_accepts(z, y))
     }
 
     fn barker_accepts(&self, z: usize, y: usize) -> T {
@@ -100,8 +100,8 @@ impl<T: Number> Instance<T> {
     /// Probability that Barker's rule keeps the retained point, from each atom.
     pub fn barker_rejections(&self) -> Vec<T> {
         let rejected =
-            |z| total((0..self.len()).map(|y| self.q[y].clone() * (T::one() - self.barker_accepts(z, y))));
-        (0..self.len()).map(rejected).collect()
+            |z| total((0..self.atoms()).map(|y| self.q[y].clone() * (T::one() - self.barker_accepts(z, y))));
+        (0..self.atoms()).map(rejected).collect()
     }
 }
 
@@ -141,7 +141,7 @@ impl<T: Number> Instance<T> {
     /// If `candidates` is 0.
     pub fn cis(&self, candidates: usize) -> Conditional<T> {
         assert!(candidates > 0, "the retained point is a candidate");
-        let n = self.len();
+        let n = self.atoms();
         let draws = self.counts(candidates - 1);
         let (mut rows, mut rejections) = (Vec::with_capacity(n), Vec::with_capacity(n));
         let mut weighted_variances = Vec::with_capacity(n);
@@ -230,7 +230,7 @@ impl<T: Number> Instance<T> {
     /// Every vector of counts of `draws` points of the guide, with its multinomial probability.
     fn counts(&self, draws: usize) -> Vec<(Vec<usize>, T)> {
         let mut all = Vec::new();
-        self.add_counts(0, draws, &mut vec![0; self.len()], T::one(), &mut all);
+        self.add_counts(0, draws, &mut vec![0; self.atoms()], T::one(), &mut all);
         all
     }
 
@@ -242,7 +242,7 @@ impl<T: Number> Instance<T> {
         p: T,
         all: &mut Vec<(Vec<usize>, T)>,
     ) {
-        if k + 1 == self.len() {
+        if k + 1 == self.atoms() {
             counts[k] = left;
             let probability = p * self.q[k].power(left);
             if !probability.is_zero() {
@@ -260,7 +260,7 @@ impl<T: Number> Instance<T> {
 
     /// Number of vectors of counts for `draws` points: the cost of [`Instance::cis`] with `draws + 1` candidates. Saturates.
     pub fn count_vectors(&self, draws: usize) -> usize {
-        (1..self.len()).fold(1_usize, |count, k| count.saturating_mul(draws + k) / k)
+        (1..self.atoms()).fold(1_usize, |count, k| count.saturating_mul(draws + k) / k)
     }
 }
 

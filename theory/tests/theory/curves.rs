@@ -1,6 +1,6 @@
 //! Charts of the papers' claims: the values stated in their captions.
 
-use mcsa_theory::claims::{self, Standing};
+use mcsa_theory::claims;
 use mcsa_theory::curves::{self, Chart};
 
 fn chart(name: &str) -> Chart {
@@ -26,7 +26,6 @@ fn each_is_about_a_claim_and_can_be_drawn() {
             assert!(curve.points.len() > 5, "{} {}", chart.name, curve.label);
             assert!(curve.points.iter().all(|(x, y)| x.is_finite() && y.is_finite()), "{}", chart.name);
         }
-        assert!(chart.caption(Standing::Violated).starts_with(&format!("{} (VIOLATED). ", chart.claim)));
     }
 }
 

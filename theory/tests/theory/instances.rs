@@ -17,7 +17,7 @@ fn cases(settings: &[Setting], seed: u64, draws: u64) -> Vec<Atoms> {
 }
 
 fn differ(closed: &Mat<f64>, exact: &Square<f64>) -> f64 {
-    let n = exact.len();
+    let n = exact.atoms();
     let cells = (0..n).flat_map(|z| (0..n).map(move |y| (z, y)));
     cells.map(|(z, y)| (closed[(z, y)] - exact.row(z)[y]).abs()).fold(0.0, f64::max)
 }
@@ -67,7 +67,7 @@ fn the_law_at_the_largest_weight() {
     for case in cases(&steps(), 7, 100) {
         let mode = case.problem.mode();
         assert!(error(&case, mode) < 1e-14, "{case}");
-        elsewhere = elsewhere.max(error(&case, (mode + 1) % case.problem.len()));
+        elsewhere = elsewhere.max(error(&case, (mode + 1) % case.problem.atoms()));
     }
     assert!(elsewhere > 0.1);
 }
@@ -80,7 +80,7 @@ fn the_spectrum() {
         let moduli = kernel.spectrum(p.pi()).unwrap();
         assert!((moduli[1] - p.rate()).abs() < 1e-9, "{case}");
         // The trace is the sum of the eigenvalues: equal to the sum of moduli, if none is negative.
-        let trace: f64 = (0..p.len()).map(|z| kernel.row(z)[z]).sum();
+        let trace: f64 = (0..p.atoms()).map(|z| kernel.row(z)[z]).sum();
         assert!((moduli.iter().sum::<f64>() - trace).abs() < 1e-9, "{case}");
     }
 }
