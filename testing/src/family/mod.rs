@@ -42,7 +42,6 @@ mod quadrature;
 mod suite;
 
 pub use crate::law::{Failure, Meter, Power, Report};
-pub use crate::law_tests;
 pub use case::{Case, Knots};
 pub use dependence::*;
 pub use differences::*;

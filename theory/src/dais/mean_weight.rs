@@ -13,7 +13,7 @@ impl LinearDais {
     /// # Panics
     /// If dimensions differ.
     pub fn log_mean_weight(&self, likelihood: &Quadratic, complete: bool) -> Option<f64> {
-        let d = self.dim();
+        let d = self.base.dim();
         let size = d * (self.betas.len() + 1);
         let Rows { z, mut form, .. } = self.rows(complete)?;
         form.constant += 0.5 * self.base.log_volume + likelihood.constant;
@@ -29,7 +29,7 @@ impl LinearDais {
 
     /// The last point, and the log weight but for the likelihood, the prior and the volume of the base.
     fn rows(&self, complete: bool) -> Option<Rows> {
-        let (d, steps) = (self.dim(), self.betas.len());
+        let (d, steps) = (self.base.dim(), self.betas.len());
         let size = d * (steps + 1);
         let rows = || vec![vec![0.0; size + 1]; d];
         let mut phase = Rows { z: rows(), v: rows(), drawn: d, form: Form::new(size), complete };
@@ -189,7 +189,7 @@ mod tests {
     fn both_representations_have_the_same_moments() {
         for (index, chain) in (0..60).map(|index| (index, chain(index))) {
             let Rows { z, form, .. } = chain.rows(true).unwrap();
-            let (d, size) = (chain.dim(), form.linear.len());
+            let (d, size) = (chain.base.dim(), form.linear.len());
             let apart = |other: &LinearDais| {
                 let end = other.end();
                 let trace: f64 = (0..size).map(|k| form.square[(k, k)]).sum();

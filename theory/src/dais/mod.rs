@@ -95,11 +95,6 @@ impl LinearDais {
         }
     }
 
-    /// The dimension.
-    pub fn dim(&self) -> usize {
-        self.base.dim()
-    }
-
     /// Step sizes `eta_1 .. eta_K`, clipped.
     pub fn step_sizes(&self) -> impl Iterator<Item = f64> {
         self.betas.iter().map(|beta| (self.step_size + self.kappa * beta).max(0.0).min(self.longest))
@@ -306,7 +301,7 @@ impl LinearDais {
     /// # Panics
     /// If the dimensions of prior, base, surrogate, mass and deviations differ.
     pub fn end(&self) -> End {
-        let d = self.dim();
+        let d = self.base.dim();
         let square = || vec![0.0; d * d];
         let covariance = self.base.covariance();
         let mut moments = Moments {
