@@ -126,12 +126,6 @@ impl fmt::Display for Check {
 }
 
 /// Report on one subject: the checks of its laws, in order.
-///
-/// ```
-/// use mcsa_testing::law::{Check, Report};
-/// let report = Report::new("my kernel", vec![Check::exact("rows sum to 1", 0.0, 1e-12, "")]);
-/// assert!(report.holds());
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Name of the subject; may be empty.

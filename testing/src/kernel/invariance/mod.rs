@@ -172,13 +172,6 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         Ok(stage)
     }
 
-    /// Detectable error of `means` with this number of groups, if their spread is that of `paths`.
-    fn error_seen(&self, paths: &Paths, groups: usize) -> f64 {
-        let tests = 4 * self.names.len();
-        let errors = statistics::of_mean(self.sequential, tests, (groups - 1) as f64);
-        errors * paths.standard_error(self.statistics.dim())
-    }
-
     pub(crate) fn along_paths(&mut self) -> Vec<Check> {
         let (sequential, draws) = (self.sequential, self.config.draws);
         let two = sequential.run("two samples", draws, |stage, draws| {
@@ -195,7 +188,9 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         let still = f64::from(u8::from(first.moved == 0));
         let counted = self.counted(self.groups(draws)) as f64;
         let distance = statistics::of_distance(sequential, self.names.len(), counted);
-        let mean = self.error_seen(first, self.groups(draws));
+        let freedom = (self.groups(draws) - 1) as f64;
+        let mean = statistics::of_mean(sequential, 4 * self.names.len(), freedom);
+        let mean = mean * first.standard_error(self.statistics.dim());
         vec![
             Check::exact("moves", still, 0.0, ""),
             powerful(two, distance, "the distribution function of a coordinate after the path"),
@@ -231,7 +226,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         });
         let pairs = self.groups(draws) * (chains / 2);
         let tests = self.names.len() + self.statistics.dim() + 1;
-        let error = statistics::of_correlation(self.sequential, tests, pairs as f64);
+        let error = statistics::of_mean(self.sequential, tests, pairs as f64) / (pairs as f64).sqrt();
         powerful(check, error, "the correlation of two chains, which should be 0,")
     }
 
