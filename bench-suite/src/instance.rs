@@ -80,7 +80,7 @@ pub fn answer(question: &str) -> Result<String, Error> {
             return Err(Error::invalid(format!(
                 "candidates[{k}] is {candidates}: on {} atoms these are {vectors} vectors of counts, more than the \
                  {COUNT_VECTORS} that can be summed; ask for fewer",
-                exact.len()
+                exact.atoms()
             )));
         }
     }

@@ -9,8 +9,8 @@
 //!
 //! The example `own_kernel` of the package `mcsa` tests a correct and a faulty kernel, by draws and exactly. [`transition_matrix_along`]
 //! takes one step per proposal and detects a state that depends on an older proposal. A kernel may be a closure, [`Step`]. A [`Trial`]
-//! compares two runs of a kernel that must agree: with a constant added to log p, permuted chains, other coordinates, or an
-//! interruption. The parts of which all these tests are made are in [`law`], for a suite of your own.
+//! compares two runs of a kernel that must agree: with a constant added to log p, permuted chains, or an interruption. The parts of
+//! which all these tests are made are in [`law`], for a suite of your own.
 //!
 //! Deliberately absent: kernels, families and models. What is under test comes from outside.
 

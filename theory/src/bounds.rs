@@ -21,12 +21,6 @@ pub mod mcmc_se {
     /// (L / n) (w* - 1) (1 - r^n)  =  (L / n) (r + r^2 + .. + r^n)
     /// ```
     /// Attained from the atom of the largest weight in the limit where its target probability vanishes.
-    ///
-    /// ```
-    /// use mcsa_theory::bounds::mcmc_se::{parallel_bias, sequential_bias};
-    /// assert_eq!(sequential_bias(2.0, 4.0, 1), parallel_bias(2.0, 4.0));
-    /// assert!(sequential_bias(2.0, 4.0, 10) < parallel_bias(2.0, 4.0));
-    /// ```
     pub fn sequential_bias(range: f64, w_star: f64, n: usize) -> f64 {
         range * (w_star - 1.0) * (1.0 - rate(w_star).powi(n as i32)) / n as f64
     }
@@ -96,12 +90,6 @@ pub mod pmcsa {
     /// 1 - r^n + n r^(n-1) (1/v - 1/w*)
     /// ```
     /// Attained at `v = w*`, and for `n = 1`.
-    ///
-    /// ```
-    /// use mcsa_theory::bounds::pmcsa::{accepted, accepted_as_printed};
-    /// assert_eq!(accepted(2.0, 2.0, 2), 0.75); // which is the truth
-    /// assert_eq!(accepted_as_printed(2.0, 2.0, 2), 0.5);
-    /// ```
     pub fn accepted(v: f64, w_star: f64, n: usize) -> f64 {
         let r = rate(w_star);
         1.0 - r.powi(n as i32) + n as f64 * r.powi(n as i32 - 1) * (1.0 / v - 1.0 / w_star)

@@ -11,15 +11,14 @@ use mcsa_core::Seed;
 
 use crate::bounds::{cw, pmcsa};
 use crate::claims::cw::spread;
-use crate::claims::{Adaptive, Atoms, Searchable, Setting, Standing};
+use crate::claims::{Adaptive, Atoms, Searchable, Setting};
 use crate::dais::{LinearDais, Normal, Quadratic};
-use crate::{Instance, dot, total_variation};
+use crate::{dot, total_variation};
 
 /// All twelve charts.
 pub fn all() -> Vec<Chart> {
-    let even = two([0.5, 0.5], [0.25, 0.75], [1.0, -1.0]);
-    let same = two([0.5, 0.5], [0.5, 0.5], [1.0, -1.0]);
-    let heavy = two([0.5, 0.5], [0.005, 0.995], [1.0, -1.0]);
+    let [even, same, heavy] = [[0.25, 0.75], [0.5, 0.5], [0.005, 0.995]]
+        .map(|guide| Atoms::new(&[0.5, 0.5], &guide, &[1.0, -1.0]).problem);
     let (kernel, heavy_kernel) = (even.imh(), heavy.imh());
     let error = |n: usize| {
         let cis = same.cis(n);
@@ -165,13 +164,6 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-impl Curve {
-    /// The ordinate at `x`, if `x` is one of the abscissae.
-    pub fn at(&self, x: f64) -> Option<f64> {
-        self.points.iter().find(|point| point.0 == x).map(|point| point.1)
-    }
-}
-
 /// The curves of one figure, with axis labels and caption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
@@ -187,18 +179,6 @@ pub struct Chart {
     pub sight: &'static str,
     /// The curves.
     pub curves: Vec<Curve>,
-}
-
-impl Chart {
-    /// Caption with the claim, its standing and the sentence on what the chart shows.
-    pub fn caption(&self, standing: Standing) -> String {
-        format!("{} ({standing}). {}", self.claim, self.sight)
-    }
-
-    /// The curve with this label.
-    pub fn curve(&self, label: &str) -> Option<&Curve> {
-        self.curves.iter().find(|curve| curve.label == label)
-    }
 }
 
 /// The powers of two `2^from..=2^to`.
@@ -219,10 +199,6 @@ fn chart<const N: usize>(
         points: at.clone().map(|n| (n as f64, f(n))).collect(),
     };
     Chart { name, claim, x, y, sight, curves: curves.map(curve).into() }
-}
-
-fn two(p: [f64; 2], q: [f64; 2], s: [f64; 2]) -> Instance<f64> {
-    Instance::new(&p, &q, &s).expect("a guide that reaches both atoms")
 }
 
 /// Random problems on two atoms, one fresh candidate.
@@ -257,8 +233,7 @@ fn gap() -> Chart {
 /// Three atoms, the retained one with weight 900, the others with weights 1/2 and 3/2.
 fn weighted() -> Chart {
     let (p, q) = (9e-7, 1e-9);
-    let heavy = Instance::new(&[p, 0.25, 0.75 - p], &[q, 0.5, 0.5 - q], &[0.5, 1.0, 0.9]);
-    let heavy = heavy.expect("a guide that reaches all atoms");
+    let heavy = Atoms::new(&[p, 0.25, 0.75 - p], &[q, 0.5, 0.5 - q], &[0.5, 1.0, 0.9]).problem;
     let spread = spread(&heavy, 0.5);
     let printed =
         |n: usize| cw::weighted_variance_as_printed(heavy.cis(n + 1).rejections[0], heavy.snis(n).variance);

@@ -4,7 +4,7 @@
 //!   powers, and the bias and variance of every estimator.
 //! * [`claims`] tests the papers' claims about bias, variance and rates; [`bounds`] contains their formulas as functions.
 //! * [`dais`] computes bound, gap and last distribution of an annealed chain on a linear Gaussian model in closed form.
-//! * A [`Spectrum`] is the rate at which a transition matrix converges.
+//! * [`Square::spectrum`] is the rate at which a transition matrix converges.
 //!
 //! Tests of a kernel's code, by draws and by exact transition matrices, are in the crate `mcsa-testing`.
 
@@ -19,4 +19,4 @@ mod square;
 
 pub use instance::{Conditional, Instance, Moments, Parts, SelfNormalised};
 pub use number::{Number, Rational, dot, rational, total};
-pub use square::{Spectrum, Square, decay, total_variation};
+pub use square::{Square, total_variation};

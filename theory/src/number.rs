@@ -40,11 +40,6 @@ pub trait Number:
         if other > self { other } else { self }
     }
 
-    /// The smaller of two.
-    fn smaller(self, other: Self) -> Self {
-        if other < self { other } else { self }
-    }
-
     /// Power `self^n`, with `0^0 = 1`.
     fn power(&self, n: usize) -> Self {
         num_traits::pow(self.clone(), n)

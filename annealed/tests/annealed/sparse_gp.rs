@@ -63,7 +63,7 @@ const SIZES: [(usize, usize, usize); 3] = [(5, 1, 1), (20, 2, 4), (300, 3, 9)];
 
 fn cases(robust: bool, coordinates: InducingCoordinates) -> Vec<Case<SparsePosterior<'static>>> {
     let posterior = |size| Box::leak(Box::new(Fixture::new(robust, coordinates, size))).posterior();
-    SIZES.map(|size| Case::new(posterior(size)).with_probes(1024)).into()
+    SIZES.map(|size| Case { probes: 1024, ..Case::new(posterior(size)) }).into()
 }
 
 mcsa_testing::model_suite!(classification, cases(false, Plain), meter, gradient curvature separable subsampled);
@@ -78,7 +78,7 @@ fn minibatches(robust: bool, coordinates: InducingCoordinates) -> Vec<Case<Spars
         fixture.rows = rows;
         let centre = [&fixture.theta[..], &vec![0.0; size.2]].concat();
         let target = fixture.process.on(&fixture.rows).expect("known rows");
-        Case::new(target).with_centre(centre).with_spread(0.4).with_probes(1024)
+        Case { probes: 1024, ..Case::new(target).with_centre(centre).with_spread(0.4) }
     };
     cases.map(case).into()
 }

@@ -25,7 +25,7 @@ fn cases<P: LogDensity>(
 }
 
 fn narrow<P: LogDensity>(cases: Vec<Case<P>>, spread: f64, probes: usize) -> Vec<Case<P>> {
-    cases.into_iter().map(|case| case.with_spread(spread).with_probes(probes)).collect()
+    cases.into_iter().map(|case| Case { probes, ..case.with_spread(spread) }).collect()
 }
 
 fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
@@ -163,9 +163,8 @@ fn series(length: usize, stream: &mut Stream) -> Vec<f64> {
 fn stocks() -> Vec<Case<StockVolatility>> {
     let mut stream = Seed::new(3).stream(0, 0);
     let mut case = |length, spread| {
-        Case::new(StockVolatility::new(series(length, &mut stream)).expect("finite"))
-            .with_spread(spread)
-            .with_probes(if length > 1000 { 1024 } else { 1 << 14 })
+        let case = Case::new(StockVolatility::new(series(length, &mut stream)).expect("finite"));
+        Case { probes: if length > 1000 { 1024 } else { 1 << 14 }, ..case.with_spread(spread) }
     };
     vec![case(0, 1.0), case(1, 1.0), case(2, 1.0), case(9, 1.0), case(50, 0.5), case(2610, 0.2)]
 }

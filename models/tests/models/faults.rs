@@ -325,7 +325,7 @@ fn holes_are_found() {
     let missed = |case: Case<Twin>| laws::density_is_never_nan(&case).expect("missed").expect("probes");
     let power = missed(narrow(5, Hole(1e-3)));
     assert!((power.size - std::f64::consts::LN_10 / 16_384.0).abs() < 1e-8, "{power}");
-    let few = missed(narrow(2, Hole(0.05)).with_probes(64));
+    let few = missed(Case { probes: 64, ..narrow(2, Hole(0.05)) });
     let effort = "64 scattered probes, a grid with cells of 2.000";
     assert!(few.size > 0.03 && few.effort.contains(effort), "{few}");
 }

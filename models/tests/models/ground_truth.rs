@@ -125,7 +125,7 @@ mcsa_testing::model_suite!(mixture, mixtures().into_iter().map(crate::known), me
 fn students() -> Vec<Case<Student>> {
     let case = |location: Vec<f64>, scale: Vec<f64>, freedom: f64| {
         let target = Student::new(location.clone(), scale, freedom).expect("known");
-        Case::new(target).with_centre(location).with_map(Map::SinhSinh)
+        Case { map: Map::SinhSinh, ..Case::new(target).with_centre(location) }
     };
     vec![
         case(vec![0.5], vec![2.0], 1.0),

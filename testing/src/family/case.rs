@@ -12,14 +12,6 @@ use super::LAWS;
 pub type Knots<F> = fn(&F, &[f64], &[f64], usize) -> Vec<f64>;
 
 /// Test case of the laws: a family at fixed parameters lambda, with settings.
-///
-/// ```
-/// use mcsa_families::MeanField; use mcsa_testing::family::Case;
-/// let q = MeanField::new(1);
-/// let case = Case::new(q, q.at(&[0.0], &[2.0])?);
-/// assert_eq!(case.family.dim, 1);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct Case<F> {
     /// The family.
@@ -54,13 +46,6 @@ impl<F> Case<F> {
     }
 
     /// This case without one law, for a reason that the report repeats.
-    ///
-    /// ```
-    /// use mcsa_families::MeanField; use mcsa_testing::family::Case;
-    /// let case = || Case::new(MeanField::new(1), vec![0.0; 2]);
-    /// assert!(case().without("score_is_gradient", "the score jumps everywhere").is_ok());
-    /// assert!(case().without("score_is_right", "no such law").is_err());
-    /// ```
     ///
     /// # Errors
     /// If no law has this name, or the reason is empty.

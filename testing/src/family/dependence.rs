@@ -1,10 +1,10 @@
 //! Laws of the scale of draws and of the dependence between their coordinates, by identities that hold for every density.
 
-use faer::{Mat, MatMut};
+use faer::Mat;
 use mcsa_core::{Family, Reparameterised};
 
 use super::normaliser::Mean;
-use super::{Case, Failure};
+use super::{Case, Failure, case};
 use crate::law::{ACCEPTED, DETECTED, Power, near};
 
 const BATCH: usize = 1024;
@@ -46,28 +46,26 @@ pub fn transport_depends_as_the_density<F: Reparameterised>(
     dependence("transport_depends_as_the_density", case, transported(case, "dependence of transport"))
 }
 
-/// A function that writes a batch of draws, and their log densities.
-fn draws<F: Family>(case: &Case<F>, stream: &str) -> impl FnMut(MatMut<'_, f64>, &mut [f64]) {
-    let (mut lane, mut work) = ([case.stream(stream)], case.work(BATCH));
-    move |z, log_q| case.family.sample_into(&case.params, &mut lane, z, log_q, &mut work)
+/// A function that returns a batch of draws and their log densities.
+fn draws<F: Family>(case: &Case<F>, stream: &str) -> impl FnMut() -> (Mat<f64>, Vec<f64>) {
+    let mut stream = case.stream(stream);
+    move || case.draw(BATCH, &mut stream)
 }
 
-/// A function that writes a batch of transported noise, and its log densities.
-fn transported<F: Reparameterised>(case: &Case<F>, stream: &str) -> impl FnMut(MatMut<'_, f64>, &mut [f64]) {
-    let (family, params) = (&case.family, &case.params);
-    let (mut lane, mut work) = ([case.stream(stream)], case.work(BATCH));
-    let mut noise = Mat::zeros(family.noise_dim(), BATCH);
-    move |mut z, log_q| {
-        family.sample_noise_into(&mut lane, noise.as_mut());
-        family.transport(params, noise.as_ref(), z.as_mut(), &mut work);
-        family.log_probs(params, z.as_ref(), log_q, &mut work);
+/// A function that returns a batch of transported noise and its log densities.
+fn transported<F: Reparameterised>(case: &Case<F>, stream: &str) -> impl FnMut() -> (Mat<f64>, Vec<f64>) {
+    let mut stream = case.stream(stream);
+    move || {
+        let (_, z) = case::transported(case, BATCH, &mut stream);
+        let log_q = case.log_probs(&case.params, z.as_ref());
+        (z, log_q)
     }
 }
 
 fn dependence<F: Family>(
     law: &'static str,
     case: &Case<F>,
-    mut draw: impl FnMut(MatMut<'_, f64>, &mut [f64]),
+    mut draw: impl FnMut() -> (Mat<f64>, Vec<f64>),
 ) -> Result<Option<Power>, Failure> {
     let dim = case.family.dim();
     if dim < 2 {
@@ -76,14 +74,18 @@ fn dependence<F: Family>(
     let moved: Vec<usize> = (0..dim).step_by(dim.div_ceil(MOVED)).collect();
     let spreads = case.spreads();
     let draws = (case.draws / (2 * moved.len())).clamp(BATCH, DRAWS).div_ceil(BATCH) * BATCH;
-    let (mut z, mut log_q) = (Mat::zeros(dim, BATCH), vec![0.0; BATCH]);
-    draw(z.as_mut(), &mut log_q);
-    let mut shifted = Shifted { case, log_q: vec![0.0; BATCH], work: case.work(BATCH) };
-    let shifts: Vec<f64> = moved.iter().map(|&i| shifted.fitting(i, spreads[i].1, &mut z, &log_q)).collect();
+    let (mut z, mut log_q) = draw();
+    // The largest of the width, its half, .. at which the mean share of the shifted density is not small.
+    let mut fitting = |i: usize| {
+        let mut sizes = (0..=20).map(|k| spreads[i].1 * 0.5_f64.powi(k));
+        let mut mean = |h: f64| shares(case, i, h, &mut z, &log_q).iter().sum::<f64>() / BATCH as f64;
+        sizes.find(|&h| mean(h) >= SHARE).unwrap_or(spreads[i].1 * 0.5_f64.powi(20))
+    };
+    let shifts: Vec<f64> = moved.iter().map(|&i| fitting(i)).collect();
     let mut sums = vec![Moments::default(); moved.len() * Moments::of_coordinate(moved.len())];
     for batch in 0..draws / BATCH {
         if batch > 0 {
-            draw(z.as_mut(), &mut log_q);
+            (z, log_q) = draw();
         }
         let standard = |i: usize, j: usize| (z[(i, j)] - spreads[i].0) / spreads[i].1;
         // Functions of every moved coordinate, and the product of all signs.
@@ -101,8 +103,8 @@ fn dependence<F: Family>(
             moved.iter().map(|&i| (0..BATCH).map(|j| standard(i, j)).collect()).collect();
         for (m, (&i, &h)) in moved.iter().zip(&shifts).enumerate() {
             let half = 0.5 * h / spreads[i].1;
-            let up = shifted.shares(i, h, &mut z, &log_q);
-            let down = shifted.shares(i, -h, &mut z, &log_q);
+            let up = shares(case, i, h, &mut z, &log_q);
+            let down = shares(case, i, -h, &mut z, &log_q);
             for j in 0..BATCH {
                 let unit = units[m][j];
                 let of_draw = &functions[j * moved.len()..(j + 1) * moved.len()];
@@ -147,35 +149,13 @@ fn dependence<F: Family>(
     Ok(Some(Power::new("the correlation of two coordinates of draws", size, effort)))
 }
 
-/// Densities of shifted points against those of the points.
-struct Shifted<'a, F> {
-    case: &'a Case<F>,
-    log_q: Vec<f64>,
-    work: Vec<f64>,
-}
-
-impl<F: Family> Shifted<'_, F> {
-    /// `q(z + h e_i) / (q(z) + q(z + h e_i))` at each column.
-    fn shares(&mut self, i: usize, h: f64, z: &mut Mat<f64>, log_q: &[f64]) -> Vec<f64> {
-        let row: Vec<f64> = (0..z.ncols()).map(|j| z[(i, j)]).collect();
-        row.iter().enumerate().for_each(|(j, at)| z[(i, j)] = at + h);
-        self.case.family.log_probs(&self.case.params, z.as_ref(), &mut self.log_q, &mut self.work);
-        row.iter().enumerate().for_each(|(j, at)| z[(i, j)] = *at);
-        log_q.iter().zip(&self.log_q).map(|(here, there)| 1.0 / (1.0 + (here - there).exp())).collect()
-    }
-
-    /// The largest of `width`, `width / 2`, .. at which the mean share of the shifted density is not small.
-    fn fitting(&mut self, i: usize, width: f64, z: &mut Mat<f64>, log_q: &[f64]) -> f64 {
-        let mut h = width;
-        for _ in 0..20 {
-            let shares = self.shares(i, h, z, log_q);
-            if shares.iter().sum::<f64>() >= SHARE * shares.len() as f64 {
-                break;
-            }
-            h *= 0.5;
-        }
-        h
-    }
+/// `q(z + h e_i) / (q(z) + q(z + h e_i))` at each column.
+fn shares<F: Family>(case: &Case<F>, i: usize, h: f64, z: &mut Mat<f64>, log_q: &[f64]) -> Vec<f64> {
+    let row: Vec<f64> = (0..z.ncols()).map(|j| z[(i, j)]).collect();
+    row.iter().enumerate().for_each(|(j, at)| z[(i, j)] = at + h);
+    let moved = case.log_probs(&case.params, z.as_ref());
+    row.iter().enumerate().for_each(|(j, at)| z[(i, j)] = *at);
+    log_q.iter().zip(&moved).map(|(here, there)| 1.0 / (1.0 + (here - there).exp())).collect()
 }
 
 /// Sums of products of two factors.
@@ -234,26 +214,23 @@ pub fn transport_has_its_scale<F: Reparameterised>(case: &Case<F>) -> Result<Opt
 fn scale<F: Family>(
     law: &'static str,
     case: &Case<F>,
-    mut draw: impl FnMut(MatMut<'_, f64>, &mut [f64]),
+    mut draw: impl FnMut() -> (Mat<f64>, Vec<f64>),
 ) -> Result<Option<Power>, Failure> {
     let dim = case.family.dim();
     if dim == 0 {
         return Ok(None);
     }
     let centre: Vec<f64> = case.spreads().iter().map(|spread| spread.0).collect();
-    let (mut z, mut work) = (Mat::zeros(dim, BATCH), case.work(BATCH));
-    let (mut log_q, mut moved_log_q) = (vec![0.0; BATCH], vec![0.0; BATCH]);
     // Mean and variance of (ratio - 1) / ln s, which approximates the derivative in ln s.
     let mut pass = |log_s: f64, draws: usize| {
         let mut slopes = Mean::default();
         for _ in 0..draws / BATCH {
-            draw(z.as_mut(), &mut log_q);
+            let (mut z, log_q) = draw();
             for j in 0..BATCH {
                 let moves = z.col_as_slice_mut(j).iter_mut().zip(&centre);
                 moves.for_each(|(z, centre)| *z = centre + log_s.exp() * (*z - centre));
             }
-            case.family.log_probs(&case.params, z.as_ref(), &mut moved_log_q, &mut work);
-            for (log_q, moved) in log_q.iter().zip(&moved_log_q) {
+            for (log_q, moved) in log_q.iter().zip(case.log_probs(&case.params, z.as_ref())) {
                 slopes.add((moved - log_q + dim as f64 * log_s).exp_m1() / log_s);
             }
         }

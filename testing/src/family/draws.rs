@@ -10,11 +10,18 @@ use crate::law::{near, same_bits, same_columns};
 
 /// The log densities that `sample_into` returns equal the `log_probs` of its draws, within 1e-10 of their size (above one).
 pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
-    let (z, log_q) = case.draw(32, &mut case.stream("density"));
-    let again = case.log_probs(&case.params, z.as_ref());
-    for (j, (&found, &expected)) in log_q.iter().zip(&again).enumerate() {
-        let tolerance = 1e-10 * (1.0 + expected.abs());
-        near("draws_know_their_density", || format!("draw {j}"), found, expected, tolerance)?;
+    same_density("draws_know_their_density", "draw", case, case.draw(32, &mut case.stream("density")))
+}
+
+pub(super) fn same_density<F: Family>(
+    law: &'static str,
+    noun: &str,
+    case: &Case<F>,
+    (z, log_q): (Mat<f64>, Vec<f64>),
+) -> Result<(), Failure> {
+    for (j, (found, expected)) in log_q.into_iter().zip(case.log_probs(&case.params, z.as_ref())).enumerate()
+    {
+        near(law, || format!("{noun} {j}"), found, expected, 1e-10 * (1.0 + expected.abs()))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use mcsa_core::{Columns, Family, Pushforward};
 
 use super::case::normals;
 use super::differences::compare;
-use super::draws::mean;
+use super::draws::{mean, same_density};
 use super::{Case, Failure};
 use crate::law::{near, same_bits};
 
@@ -168,11 +168,5 @@ pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Result<(), F
 
 /// A pushforward that is also a family has the same log density in both roles, within 1e-10 of its size (above one).
 pub fn push_knows_its_density<F: Family + Pushforward>(case: &Case<F>) -> Result<(), Failure> {
-    const LAW: &str = "push_knows_its_density";
-    let (z, log_q) = push(case, &case.params, noise(case, 32).as_ref());
-    let again = case.log_probs(&case.params, z.as_ref());
-    for (j, (&found, &expected)) in log_q.iter().zip(&again).enumerate() {
-        near(LAW, || format!("push {j}"), found, expected, 1e-10 * (1.0 + expected.abs()))?;
-    }
-    Ok(())
+    same_density("push_knows_its_density", "push", case, push(case, &case.params, noise(case, 32).as_ref()))
 }

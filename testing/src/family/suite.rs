@@ -1,11 +1,11 @@
 //! Test suites: all laws of a family or a pushforward in one report, or as one test each.
 
-use crate::law::Report;
+use crate::law::{Report, law_lists};
 use mcsa_core::{Family, Pushforward, Reparameterised};
 
 use super::*;
 
-/// Lists of laws: `laws!(list [next] arguments)` calls the macro `next` with the arguments and the laws.
+/// Lists of laws for [`law_suite!`](crate::law_suite).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! family_laws {
@@ -23,18 +23,13 @@ macro_rules! family_laws {
         $($next)*! { $($arguments)* push_work_is_enough push_gradient_is_gradient push_follows_the_density
             push_batch_equals_columns }
     };
-    (memory [$($next:tt)*] $($arguments:tt)*) => {
-        $($next)*! { $($arguments)* allocates_nothing transport_allocates_nothing push_allocates_nothing }
-    };
+    (memory family [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* allocates_nothing } };
+    (memory reparameterised [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* transport_allocates_nothing } };
+    (memory pushforward [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* push_allocates_nothing } };
 }
 
-/// Names of all laws, in groups: those of a family, a reparameterised family, a pushforward, and of memory.
-pub const LAWS: &[&[&str]] = &[
-    family_laws!(family[crate::law_names]),
-    family_laws!(reparameterised[crate::law_names]),
-    family_laws!(pushforward[crate::law_names]),
-    family_laws!(memory[crate::law_names]),
-];
+/// Names of all laws, in groups: those of a family, a reparameterised family and a pushforward, each with its law of memory.
+pub const LAWS: &[&[&str]] = law_lists!(family_laws: family reparameterised pushforward);
 
 /// Report on all laws of a family except those of memory, with the sizes of the errors that they detect.
 pub fn report<F: Family>(case: &Case<F>) -> Report {
@@ -77,29 +72,11 @@ pub fn check_pushforward<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> 
 /// ```
 #[macro_export]
 macro_rules! family_suite {
-    (@laws [$cases:expr] $meter:tt $($list:ident $memory:ident)*) => {
-        $(
-            $crate::family_laws!($list [law_tests] [$crate::family]; $cases; [];);
-            law_tests!([$crate::family]; $cases; $meter; $memory);
-        )*
-    };
-    (@module $name:ident $cases:tt $meter:tt $($laws:ident)*) => {
-        #[cfg(test)]
-        mod $name {
-            use super::*;
-            use $crate::family::law_tests;
-            $crate::family_suite!(@laws $cases $meter $($laws)*);
-        }
-    };
-    ($name:ident, $cases:expr, $meter:expr) => {
-        $crate::family_suite!(@module $name [$cases] [$meter] family allocates_nothing);
-    };
-    ($name:ident, $cases:expr, $meter:expr, reparameterised) => {
-        $crate::family_suite!(@module $name [$cases] [$meter]
-            family allocates_nothing reparameterised transport_allocates_nothing);
-    };
     ($name:ident, $cases:expr, $meter:expr, pushforward) => {
-        $crate::family_suite!(@module $name [$cases] [$meter] pushforward push_allocates_nothing);
+        $crate::law_suite!([$crate::family_laws] [$crate::family] $name [$cases] [$meter] pushforward);
+    };
+    ($name:ident, $cases:expr, $meter:expr $(, $word:ident)?) => {
+        $crate::law_suite!([$crate::family_laws] [$crate::family] $name [$cases] [$meter] family $($word)?);
     };
 }
 

@@ -17,12 +17,6 @@ fn weights(p: &[f64], q: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (w, q)
 }
 
-/// Largest importance weight `w* = max p(z) / q(z)`, at least 1, on which every convergence rate of independent
-/// Metropolis-Hastings depends (pMCSA, Table 1).
-pub fn largest_weight(p: &[f64], q: &[f64]) -> f64 {
-    weights(p, q).0.into_iter().fold(0.0, f64::max)
-}
-
 /// Transition matrix from its off-diagonal entries; the remaining probability of a row is on the diagonal.
 fn staying(n: usize, moves: impl Fn(usize, usize) -> f64) -> Mat<f64> {
     let mut matrix = Mat::from_fn(n, n, |z, y| if z == y { 0.0 } else { moves(z, y) });
@@ -170,7 +164,6 @@ mod tests {
         assert!((by_barker[(0, 1)] - 0.1875).abs() < 1e-15 && (by_barker[(1, 0)] - 0.1875).abs() < 1e-15);
         assert!((barker_rejection(&p, &q)[0] - 0.6875).abs() < 1e-15);
         assert!((imh_rejection(&p, &q)[0] - 0.5).abs() < 1e-15);
-        assert_eq!(largest_weight(&p, &q), 2.0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Targets and proposals on finitely many points, and the default proposal of the tests.
 
 use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Error, ExactDraws, LogDensity, Proposal, Seed, Stream, same_length};
+use mcsa_core::{Columns, Error, ExactDraws, LogDensity, Proposal, Seed, Stream, each_column, same_length};
 
 /// Target on finitely many points of `R^d`, given by a table of log densities.
 ///
@@ -37,7 +37,7 @@ impl Finite {
             return Err(Error::invalid("no atom has a positive probability"));
         }
         let finite = Self { atoms, log_density };
-        for k in 0..finite.len() {
+        for k in 0..finite.log_density.len() {
             let atom = finite.atoms.as_ref().column(k);
             mcsa_core::all_finite("an atom", atom)?;
             if finite.index_of(atom) != Some(k) {
@@ -62,16 +62,6 @@ impl Finite {
     /// The atoms, one per column.
     pub fn atoms(&self) -> MatRef<'_, f64> {
         self.atoms.as_ref()
-    }
-
-    /// The number of atoms.
-    pub fn len(&self) -> usize {
-        self.log_density.len()
-    }
-
-    /// Always false: at least one atom has a positive probability.
-    pub fn is_empty(&self) -> bool {
-        self.log_density.is_empty()
     }
 
     /// The probabilities, which sum to one.
@@ -134,24 +124,16 @@ impl Proposal for FiniteProposal {
         self.table.log_densities(z, log_q, &mut []);
     }
 
-    fn sample_into(&mut self, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
-        let each = z.ncols() / lanes.len().max(1);
-        assert_eq!(each * lanes.len(), z.ncols(), "lanes divide the columns");
-        for j in 0..z.ncols() {
-            let k = lanes[j / each].choose(&self.table.log_density).expect("some atom is possible");
-            z.column_mut(j).copy_from_slice(self.table.atoms.as_ref().column(k));
+    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        each_column(lanes, z, |lane, j, atom| {
+            let k = lane.choose(&self.table.log_density).expect("some atom is possible");
+            atom.copy_from_slice(self.table.atoms.as_ref().column(k));
             log_q[j] = self.table.log_density[k];
-        }
+        });
     }
 }
 
 /// Proposal of independent normals around a target, somewhat wider than the target.
-///
-/// ```
-/// use mcsa_testing::Spread;
-/// let proposal = Spread::around(&mcsa_models::Gaussian::standard(2), mcsa_core::Seed::new(1), 1.5);
-/// assert!(proposal.scale.iter().all(|s| (1.2..1.8).contains(s)));
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
     /// The mean of each coordinate.
@@ -201,17 +183,14 @@ impl Proposal for Spread {
         }
     }
 
-    fn sample_into(&mut self, lanes: &mut [Stream], mut z: MatMut<'_, f64>, log_q: &mut [f64]) {
-        let each = z.ncols() / lanes.len().max(1);
-        assert_eq!(each * lanes.len(), z.ncols(), "lanes divide the columns");
-        for j in 0..z.ncols() {
-            let point = z.column_mut(j);
-            lanes[j / each].normals_into(point);
+    fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
+        each_column(lanes, z, |lane, j, point| {
+            lane.normals_into(point);
             for (x, (mean, scale)) in point.iter_mut().zip(self.mean.iter().zip(&self.scale)) {
                 *x = mean + scale * *x;
             }
             log_q[j] = self.log_prob(point);
-        }
+        });
     }
 }
 

@@ -62,8 +62,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     {
         let shifted = Shifted { target: self.target, constant };
         compare("constants do not matter", 0.0, || {
-            let plain = self.run(self.target, proposal, self.starts(), &keep)?;
-            Ok(differing(&plain, &self.run(&shifted, proposal, self.starts(), &keep)?))
+            let plain = self.run(self.target, proposal, self.starts(), &keep, Ok)?;
+            Ok(differing(&plain, &self.run(&shifted, proposal, self.starts(), &keep, Ok)?))
         })
     }
 
@@ -89,8 +89,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
     {
         let last = self.chains - 1;
         let mirror = |z: &Mat<f64>| Mat::from_fn(z.nrows(), z.ncols(), |i, j| z[(i, last - j)]);
-        let turned = self.run(self.target, proposal, mirror(&starts), &|lanes| lanes.reverse())?;
-        let plain = self.run(self.target, proposal, starts, &keep)?;
+        let turned = self.run(self.target, proposal, mirror(&starts), &|lanes| lanes.reverse(), Ok)?;
+        let plain = self.run(self.target, proposal, starts, &keep, Ok)?;
         Ok([plain, turned.iter().map(mirror).collect()])
     }
 
@@ -101,8 +101,8 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         K: Kernel<P>,
     {
         compare("replay", 0.0, || {
-            let first = self.run(self.target, proposal, self.starts(), &keep)?;
-            Ok(differing(&first, &self.run(self.target, proposal, self.starts(), &keep)?))
+            let first = self.run(self.target, proposal, self.starts(), &keep, Ok)?;
+            Ok(differing(&first, &self.run(self.target, proposal, self.starts(), &keep, Ok)?))
         })
     }
 
@@ -117,16 +117,12 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         K: Kernel<P>,
     {
         compare("restore", 0.0, || {
-            let whole = self.run(self.target, proposal, self.starts(), &keep)?;
-            let mut lanes = self.seed.named("start").streams(self.chains, 0);
-            let mut state = self.kernel.start(self.target, self.starts(), &mut lanes)?;
-            let mut parts = Vec::new();
-            for t in 0..self.steps {
-                state = through(&state)?;
+            let whole = self.run(self.target, proposal, self.starts(), &keep, Ok)?;
+            let parts = self.run(self.target, proposal, self.starts(), &keep, |state| {
+                let state = through(&state)?;
                 self.kernel.check(self.target, self.chains, &state)?;
-                self.step(self.target, proposal, &mut state, t, &keep);
-                parts.push(state.chains().positions.clone());
-            }
+                Ok(state)
+            })?;
             Ok(differing(&whole, &parts))
         })
     }
@@ -138,55 +134,43 @@ impl<'a, K, P: LogDensity + ?Sized> Trial<'a, K, P> {
         K: Kernel<P> + Kernel<Whitened<'a, P>>,
     {
         compare("coordinates do not matter", 1e-9, || {
-            let plain = self.run(self.target, proposal, self.starts(), &keep)?;
+            let plain = self.run(self.target, proposal, self.starts(), &keep, Ok)?;
             let target = Whitened::new(self.target, map.clone())?;
             let starts = map.inverse(self.starts().as_ref());
-            let moved = self.run(&target, &mut WhitenedProposal { proposal, map }, starts, &keep)?;
+            let moved = self.run(&target, &mut WhitenedProposal { proposal, map }, starts, &keep, Ok)?;
             let back: Vec<_> = moved.iter().map(|moved| map.forward(moved.as_ref())).collect();
             Ok((largest(cells(&plain, &back).map(|(_, a, b)| (a - b).abs())), String::new()))
         })
     }
 
-    /// Positions of the chains after each step.
+    /// Positions of the chains after each step, before which the state passes `through`.
     fn run<T: LogDensity + ?Sized>(
         &self,
         target: &T,
         proposal: &mut dyn Proposal,
         starts: Mat<f64>,
         order: &dyn Fn(&mut [Stream]),
+        through: impl Fn(K::State) -> Result<K::State, Error>,
     ) -> Result<Vec<Mat<f64>>, Error>
     where
         K: Kernel<T>,
     {
-        let mut lanes = self.seed.named("start").streams(self.chains, 0);
-        order(&mut lanes);
-        let mut state = self.kernel.start(target, starts, &mut lanes)?;
+        let lanes = |seed: Seed, step: usize| {
+            let mut lanes = seed.streams(self.chains, step as u64);
+            order(&mut lanes);
+            lanes
+        };
+        let mut state = self.kernel.start(target, starts, &mut lanes(self.seed.named("start"), 0))?;
+        let length = self.kernel.work_len(target, self.chains);
         let mut path = Vec::with_capacity(self.steps);
         for t in 0..self.steps {
-            self.step(target, proposal, &mut state, t, order);
+            state = through(state)?;
+            // Arbitrary memory contents, different in successive steps.
+            let mut work = vec![if t.is_multiple_of(2) { f64::NAN } else { 1e300 }; length];
+            self.kernel.step(target, proposal, &mut state, &mut lanes(self.seed, t + 1), &mut work);
             path.push(state.chains().positions.clone());
         }
         Ok(path)
-    }
-
-    fn step<T: LogDensity + ?Sized>(
-        &self,
-        target: &T,
-        proposal: &mut dyn Proposal,
-        state: &mut <K as Kernel<T>>::State,
-        t: usize,
-        order: &dyn Fn(&mut [Stream]),
-    ) where
-        K: Kernel<T>,
-    {
-        let mut lanes = self.seed.streams(self.chains, t as u64 + 1);
-        order(&mut lanes);
-        // Arbitrary memory contents, different in successive steps.
-        let mut work = vec![
-            if t.is_multiple_of(2) { f64::NAN } else { 1e300 };
-            self.kernel.work_len(target, self.chains)
-        ];
-        self.kernel.step(target, proposal, state, &mut lanes, &mut work);
     }
 }
 

@@ -126,12 +126,6 @@ impl fmt::Display for Check {
 }
 
 /// Report on one subject: the checks of its laws, in order.
-///
-/// ```
-/// use mcsa_testing::law::{Check, Report};
-/// let report = Report::new("my kernel", vec![Check::exact("rows sum to 1", 0.0, 1e-12, "")]);
-/// assert!(report.holds());
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Name of the subject; may be empty.
@@ -326,6 +320,25 @@ macro_rules! law_tests {
     };
 }
 
+/// Module of tests, one per law, of a suite: `law_suite!([lists] [module] name [cases] [meter] words)`, where `lists` is a macro of
+/// laws: `lists!(word [next] arguments)` calls the macro `next` with the arguments and the laws, and `lists!(memory word ..)` with those
+/// that need a meter.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! law_suite {
+    (@laws [$($lists:tt)*] $($of:tt)*) => { $($lists)*! { $($of)* } };
+    ($lists:tt $module:tt $name:ident [$cases:expr] $meter:tt $($word:ident)*) => {
+        #[cfg(test)]
+        mod $name {
+            use super::*;
+            $(
+                $crate::law_suite!(@laws $lists $word [$crate::law_tests] $module; $cases; [];);
+                $crate::law_suite!(@laws $lists memory $word [$crate::law_tests] $module; $cases; $meter;);
+            )*
+        }
+    };
+}
+
 /// Report on the laws of one case: `law_report!(case; law ..)`, with the functions `law(&case)` in scope.
 #[macro_export]
 macro_rules! law_report {
@@ -341,6 +354,14 @@ macro_rules! law_report {
 macro_rules! law_names {
     ($($law:ident)*) => { &[$(stringify!($law)),*] };
 }
+
+/// Names of the laws of each word, then of its laws of memory.
+macro_rules! law_lists {
+    ($lists:ident: $($word:ident)*) => {
+        &[$($lists!($word [crate::law_names]), $lists!(memory $word [crate::law_names])),*]
+    };
+}
+pub(crate) use law_lists;
 
 #[cfg(test)]
 mod tests {

@@ -49,7 +49,7 @@ pub struct Case<P> {
     /// [`moments_are_integrals`](super::moments_are_integrals).
     pub truth: Option<Truth>,
     /// Number of scattered probes of [`density_is_never_nan`](super::density_is_never_nan); the numbers of probes on the grid, the
-    /// axes and the rays follow from it.
+    /// axes and the rays follow from it. Fewer suit a target that is slow to evaluate.
     pub probes: usize,
     /// Laws that [`check`](super::check), [`report`](super::report) and [`model_suite!`](crate::model_suite) leave out.
     pub left_out: LeftOut,
@@ -72,20 +72,7 @@ impl<P: LogDensity> Case<P> {
         }
     }
 
-    /// Sets the number of probes: fewer for a target that is slow to evaluate.
-    #[must_use]
-    pub fn with_probes(self, probes: usize) -> Self {
-        Self { probes, ..self }
-    }
-
     /// Leaves out one law, for a reason that is reported.
-    ///
-    /// ```
-    /// use mcsa_models::Gaussian; use mcsa_testing::model::Case;
-    /// let case = || Case::new(Gaussian::standard(2));
-    /// assert!(case().without("gradient_is_gradient", "the density has kinks everywhere").is_ok());
-    /// assert!(case().without("gradient_is_right", "no such law").is_err());
-    /// ```
     ///
     /// # Errors
     /// If no law has this name, or the reason is empty.
@@ -105,12 +92,6 @@ impl<P: LogDensity> Case<P> {
     #[must_use]
     pub fn with_spread(self, spread: f64) -> Self {
         Self { spread: vec![spread; self.target.dim()], ..self }
-    }
-
-    /// Sets the variable transformation of the quadrature.
-    #[must_use]
-    pub fn with_map(self, map: Map) -> Self {
-        Self { map, ..self }
     }
 
     /// Sets the distribution functions for [`draws_follow_the_law`](super::draws_follow_the_law).

@@ -29,8 +29,8 @@ mod truth;
 
 use mcsa_core::{Gradient, LogDensity};
 
+use crate::law::law_lists;
 pub use crate::law::{Failure, Meter, Power, Report};
-pub use crate::law_tests;
 pub use calls::*;
 pub use case::{Case, Truth, Uniforms};
 pub use derivatives::*;
@@ -38,8 +38,7 @@ pub use mcsa_core::numeric::quadrature::Map;
 pub use terms::*;
 pub use truth::*;
 
-/// Lists of laws: `laws!(list [next] arguments)` calls the macro `next` with the arguments and the laws; `laws!(memory list ..)`
-/// with the law of memory.
+/// Lists of laws for [`law_suite!`](crate::law_suite).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! model_laws {
@@ -69,12 +68,9 @@ macro_rules! model_laws {
     (memory $other:ident [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* } };
 }
 
-macro_rules! names {
-    ($($word:ident)*) => { &[$(model_laws!($word [crate::law_names]), model_laws!(memory $word [crate::law_names])),*] };
-}
-
 /// Names of the laws that [`model_suite!`](crate::model_suite) runs, in groups: those of each word, then its law of memory.
-pub const LAWS: &[&[&str]] = names!(density gradient curvature separable subsampled draws truth);
+pub const LAWS: &[&[&str]] =
+    law_lists!(model_laws: density gradient curvature separable subsampled draws truth);
 
 /// Report on every law of [`LogDensity`] except those on allocation, with the power of the probes.
 pub fn report<P: LogDensity>(case: &Case<P>) -> Report {
@@ -113,18 +109,7 @@ pub fn check_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
 #[macro_export]
 macro_rules! model_suite {
     ($name:ident, $cases:expr, $meter:expr $(, $($word:ident)*)?) => {
-        #[cfg(test)]
-        mod $name {
-            use super::*;
-            use $crate::model::law_tests;
-            $crate::model_suite!(@words [$cases] [$meter] density $($($word)*)?);
-        }
-    };
-    (@words [$cases:expr] $meter:tt $($word:ident)*) => {
-        $(
-            $crate::model_laws!($word [law_tests] [$crate::model]; $cases; [];);
-            $crate::model_laws!(memory $word [law_tests] [$crate::model]; $cases; $meter;);
-        )*
+        $crate::law_suite!([$crate::model_laws] [$crate::model] $name [$cases] [$meter] density $($($word)*)?);
     };
 }
 

@@ -175,7 +175,7 @@ impl Atoms {
 
     /// Largest norm of a score: the least `L` with `|s| <= L`.
     pub fn largest_norm(&self) -> f64 {
-        (0..self.problem.len()).map(|atom| self.norm(atom)).fold(0.0, f64::max)
+        (0..self.problem.atoms()).map(|atom| self.norm(atom)).fold(0.0, f64::max)
     }
 
     /// The least `L` with `|s| <= L / 2`.
@@ -279,7 +279,7 @@ impl Searchable for Atoms {
     }
 
     fn at(&self, coordinates: &[f64]) -> Self {
-        let (atoms, dim) = (self.problem.len(), 1 + self.further.len());
+        let (atoms, dim) = (self.problem.atoms(), 1 + self.further.len());
         let coordinates: Vec<f64> =
             coordinates.iter().map(|x| if x.is_finite() { *x } else { 0.0 }).collect();
         let (laws, rest) = coordinates.split_at(2 * atoms);
@@ -442,16 +442,6 @@ impl Domain {
 }
 
 /// Named variables, each with one or several copies, and a count `N`.
-///
-/// ```
-/// use mcsa_theory::claims::{Domain, Effort, Numbers, Searchable, Sides, Standing, Statement};
-/// let settings = Numbers::settings(&[("x", Domain::Positive, 1)], &[1, 2]);
-/// let logarithm: Statement = Numbers::bound("ln x <= x - 1", &settings, |case| {
-///     let x = case.number("x");
-///     Sides::at_most(1.0, x - x.ln())
-/// }).into();
-/// assert_eq!(logarithm.examine(Effort::BRIEF, mcsa_core::Seed::new(1)).standing, Standing::Tight);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
     /// Name, domain and values of each variable.

@@ -5,7 +5,7 @@ use super::{
     Adaptive, Atoms, Claim, Searchable, Setting, Sides, few, half, largest_weight, started_at_target, within,
 };
 use crate::bounds::mcmc_se as bounds;
-use crate::{Moments, Number, Parts, dot};
+use crate::{Moments, Parts, dot};
 
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
@@ -26,8 +26,8 @@ fn transition() -> Vec<Claim> {
     fn accepted(case: &Atoms, right: fn(f64, f64) -> f64) -> Option<Sides> {
         let (p, w) = (&case.problem, case.problem.w());
         let z = case.start;
-        Sides::farthest((0..p.len()).filter(|&y| w[y] > 0.0).map(|y| {
-            Sides::equal(p.q()[y] * (w[y] / w[z]).smaller(1.0), p.pi()[y] * right(1.0 / w[z], 1.0 / w[y]))
+        Sides::farthest((0..p.atoms()).filter(|&y| w[y] > 0.0).map(|y| {
+            Sides::equal(p.q()[y] * (w[y] / w[z]).min(1.0), p.pi()[y] * right(1.0 / w[z], 1.0 / w[y]))
         }))
     }
     let adapted = |formula: &str, settings: &[Setting]| {
@@ -182,7 +182,7 @@ fn single(case: &Atoms) -> Moments<f64> {
 /// `V[1/N sum_j s(z_j')]` with independent starts drawn from the target, by enumeration of the starts.
 fn chains_variance(case: &Atoms) -> f64 {
     let p = &case.problem;
-    let (chains, atoms) = (case.samples, p.len());
+    let (chains, atoms) = (case.samples, p.atoms());
     let one = p.sequential(&p.imh(), 1);
     let (mut first, mut second) = (0.0, 0.0);
     for joint in 0..atoms.pow(chains as u32) {

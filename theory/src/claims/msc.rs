@@ -18,11 +18,11 @@ pub(super) fn all() -> Vec<Claim> {
 fn forgetful(case: &Atoms) -> Square<f64> {
     let problem = &case.problem;
     let chosen = |y: usize| {
-        let indicator: Vec<f64> = (0..problem.len()).map(|z| f64::from(u8::from(z == y))).collect();
+        let indicator: Vec<f64> = (0..problem.atoms()).map(|z| f64::from(u8::from(z == y))).collect();
         problem.with_statistic(&indicator).snis(case.samples - 1).mean
     };
-    let row: Vec<f64> = (0..problem.len()).map(chosen).collect();
-    Square::from_fn(problem.len(), |_, y| row[y])
+    let row: Vec<f64> = (0..problem.atoms()).map(chosen).collect();
+    Square::from_fn(problem.atoms(), |_, y| row[y])
 }
 
 /// Claims on the invariance of conditional importance sampling (MSC, Sec. 3).
@@ -33,7 +33,7 @@ fn candidates() -> Vec<Claim> {
     }
     fn flows(case: &Atoms, kernel: &Square<f64>) -> Option<Sides> {
         let flow = |z: usize, y: usize| case.problem.pi()[z] * kernel.row(z)[y];
-        let pairs = (0..case.problem.len()).flat_map(|z| (0..z).map(move |y| (z, y)));
+        let pairs = (0..case.problem.atoms()).flat_map(|z| (0..z).map(move |y| (z, y)));
         Sides::farthest(pairs.map(|(z, y)| Sides::equal(flow(z, y), flow(y, z))))
     }
     vec![

@@ -1,14 +1,12 @@
 //! Claims of pMCSA. `|s| <= L` throughout; candidates include the retained one.
 
-use faer::Mat;
-
 use super::case::normalised;
 use super::{
     Atoms, Claim, Domain, Numbers, Searchable, Setting, Sides, Statement, few, half, largest_weight,
     second_weight,
 };
 use crate::bounds::{pmcsa as bounds, rate};
-use crate::{Instance, Spectrum, Square, dot, total_variation};
+use crate::{Instance, Square, dot, total_variation};
 
 /// All claims of the paper, in its order.
 pub(super) fn all() -> Vec<Claim> {
@@ -105,7 +103,7 @@ fn closed_form() -> Vec<Claim> {
     fn kernel(case: &Atoms, rejection: fn(&Instance<f64>, f64) -> f64) -> Option<Sides> {
         let (p, z) = (&case.problem, case.start);
         let (power, v) = (p.imh().power(case.steps), p.w()[z]);
-        Sides::farthest((0..p.len()).filter_map(|y| {
+        Sides::farthest((0..p.atoms()).filter_map(|y| {
             let stays = if y == z { rejection(p, v).powi(case.steps as i32) } else { 0.0 };
             let moved = p.t_n(case.steps, &p.w()[y].max(v))? * p.pi()[y];
             Some(Sides::equal(power.row(z)[y], moved + stays))
@@ -318,15 +316,13 @@ fn candidates() -> Vec<Claim> {
     let eigenvalue = |formula: &str, candidates: &[usize], rate: fn(f64, usize) -> f64| {
         Atoms::bound(formula, &Setting::grid(&[2, 3], candidates, &[1]), move |case| {
             case.rate_to(1)?;
-            let kernel = case.problem.cis(case.samples).transition;
-            let matrix = Mat::from_fn(kernel.len(), kernel.len(), |z, y| kernel.row(z)[y]);
-            let second = Spectrum::new(&matrix, case.problem.pi()).ok()?.second();
-            Some(Sides::at_most(second, rate(case.w_star(), case.samples)))
+            let moduli = case.problem.cis(case.samples).transition.spectrum(case.problem.pi()).ok()?;
+            Some(Sides::at_most(moduli.get(1).copied().unwrap_or(0.0), rate(case.w_star(), case.samples)))
         })
     };
     let second_moment = |case: &Atoms| {
         let kernel = case.problem.cis(case.samples).transition;
-        let second = (0..kernel.len()).map(|y| kernel.row(case.start)[y] * case.norm(y).powi(2)).sum();
+        let second = (0..kernel.atoms()).map(|y| kernel.row(case.start)[y] * case.norm(y).powi(2)).sum();
         Sides::at_most(second, case.largest_norm().powi(2))
     };
     let grid = Setting::grid(&[2, 3], &[2, 3, 4, 6], &[1, 3]);
@@ -764,7 +760,7 @@ fn unprinted() -> Vec<Claim> {
         case.rate_to(t)?;
         let power = p.imh().power(t);
         let ratio = |y: usize| if p.pi()[y] > 0.0 { power.row(case.start)[y] / p.pi()[y] } else { 0.0 };
-        let largest = (0..p.len()).map(ratio).fold(0.0, f64::max);
+        let largest = (0..p.atoms()).map(ratio).fold(0.0, f64::max);
         Some(Sides::at_most(largest, t as f64 * case.w_star() * p.rate().powi(t as i32 - 1)))
     });
     let formula = "K^t(z, y)/p(y) <= 1 - r^t + t r^(t-1) (1/max(w(z), w(y)) - 1/w*), y not z";
@@ -772,7 +768,7 @@ fn unprinted() -> Vec<Claim> {
         let (p, t) = (&case.problem, case.steps);
         case.rate_to(t)?;
         let power = p.imh().power(t);
-        Sides::farthest((0..p.len()).filter(|&y| y != case.start && p.pi()[y] > 0.0).map(|y| {
+        Sides::farthest((0..p.atoms()).filter(|&y| y != case.start && p.pi()[y] > 0.0).map(|y| {
             let bound = bounds::accepted(p.w()[y].max(p.w()[case.start]), case.w_star(), t);
             Sides::at_most(power.row(case.start)[y] / p.pi()[y], bound)
         }))

@@ -13,10 +13,10 @@ impl LinearDais {
     /// # Panics
     /// If dimensions differ.
     pub fn log_mean_weight(&self, likelihood: &Quadratic, complete: bool) -> Option<f64> {
-        let d = self.dim();
+        let d = self.base.dim();
         let size = d * (self.betas.len() + 1);
         let Rows { z, mut form, .. } = self.rows(complete)?;
-        form.constant += 0.5 * self.base.log_volume() + likelihood.constant;
+        form.constant += 0.5 * self.base.log_volume + likelihood.constant;
         form.add_log_density(&self.prior, &z);
         let mut one = vec![0.0; size + 1];
         one[size] = 1.0;
@@ -29,7 +29,7 @@ impl LinearDais {
 
     /// The last point, and the log weight but for the likelihood, the prior and the volume of the base.
     fn rows(&self, complete: bool) -> Option<Rows> {
-        let (d, steps) = (self.dim(), self.betas.len());
+        let (d, steps) = (self.base.dim(), self.betas.len());
         let size = d * (steps + 1);
         let rows = || vec![vec![0.0; size + 1]; d];
         let mut phase = Rows { z: rows(), v: rows(), drawn: d, form: Form::new(size), complete };
@@ -128,12 +128,12 @@ impl Form {
         for i in 0..z.len() {
             let mut white = vec![0.0; self.linear.len() + 1];
             for (j, z) in z.iter().enumerate().take(i + 1) {
-                add(&mut white, law.whitener()[(i, j)], z);
-                white[self.linear.len()] -= law.whitener()[(i, j)] * law.mean()[j];
+                add(&mut white, law.whitener[(i, j)], z);
+                white[self.linear.len()] -= law.whitener[(i, j)] * law.mean()[j];
             }
             self.add(-0.5, &white, &white);
         }
-        self.constant -= 0.5 * law.log_volume();
+        self.constant -= 0.5 * law.log_volume;
     }
 
     /// `log E exp(form) = constant + b' M^-1 b / 2 - log det M / 2`, `M = 1 - square`.
@@ -144,8 +144,8 @@ impl Form {
         let law =
             Normal::new(vec![0.0; size], Mat::from_fn(size, size, |i, j| unit(i, j) - self.square[(i, j)]));
         let law = law.ok()?;
-        let bent = -2.0 * law.log_density(&self.linear) - law.log_volume();
-        let log_determinant = law.log_volume() - size as f64 * std::f64::consts::TAU.ln();
+        let bent = -2.0 * law.log_density(&self.linear) - law.log_volume;
+        let log_determinant = law.log_volume - size as f64 * std::f64::consts::TAU.ln();
         Some(self.constant + 0.5 * (bent - log_determinant))
     }
 }
@@ -189,7 +189,7 @@ mod tests {
     fn both_representations_have_the_same_moments() {
         for (index, chain) in (0..60).map(|index| (index, chain(index))) {
             let Rows { z, form, .. } = chain.rows(true).unwrap();
-            let (d, size) = (chain.dim(), form.linear.len());
+            let (d, size) = (chain.base.dim(), form.linear.len());
             let apart = |other: &LinearDais| {
                 let end = other.end();
                 let trace: f64 = (0..size).map(|k| form.square[(k, k)]).sum();

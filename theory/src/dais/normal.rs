@@ -10,9 +10,9 @@ pub struct Normal {
     mean: Vec<f64>,
     covariance: Mat<f64>,
     /// `L^-1` of the lower-triangular factor L of the covariance.
-    whitener: Mat<f64>,
+    pub(super) whitener: Mat<f64>,
     /// `log det(2 pi covariance)`.
-    log_volume: f64,
+    pub(super) log_volume: f64,
 }
 
 impl Normal {
@@ -74,16 +74,6 @@ impl Normal {
         self.whitener.transpose() * &self.whitener
     }
 
-    /// `L^-1`, with `covariance = L L^T`.
-    pub(super) fn whitener(&self) -> &Mat<f64> {
-        &self.whitener
-    }
-
-    /// `log det(2 pi covariance)`.
-    pub(super) fn log_volume(&self) -> f64 {
-        self.log_volume
-    }
-
     /// `|L^-1 (z - mean)|^2`.
     fn square(&self, z: &[f64]) -> f64 {
         let mut square = 0.0;
@@ -140,7 +130,7 @@ impl Normal {
         let start = column(self.mean());
         let mean = &covariance * (&prior * &start + column(&likelihood.slope));
         let bent = |precision: &Mat<f64>, x: &Mat<f64>| (x.transpose() * precision * x)[(0, 0)];
-        let log_evidence = likelihood.constant - 0.5 * (self.log_volume() + precision.log_volume())
+        let log_evidence = likelihood.constant - 0.5 * (self.log_volume + precision.log_volume)
             + d as f64 * std::f64::consts::TAU.ln()
             + 0.5 * bent(precision.covariance(), &mean)
             - 0.5 * bent(&prior, &start);

@@ -10,7 +10,7 @@ impl<T: Number> Instance<T> {
     ///
     /// From an atom of weight 0, a proposal is accepted if and only if its weight is positive, as in the production kernel.
     pub fn imh(&self) -> Square<T> {
-        Square::staying(self.len(), |z, y| self.q[y].clone() * self.accepts(z, y))
+        Square::staying(self.atoms(), |z, y| self.q[y].clone() * self.accepts(z, y))
     }
 
     /// Acceptance probability of Metropolis's rule for the move from `z` to `y`.
@@ -36,11 +36,14 @@ impl<T: Number> Instance<T> {
     ///
     /// Unlike the paper, the integral is over q: pMCSA, eq. 6 prints the target.
     pub fn rejection_at(&self, v: &T) -> T {
+        self.rejection_between(v, v)
+    }
+
+    /// Rejection probability at the weight `v`, if no atom has a weight between `below` and `v`; a sum of non-negative terms.
+    fn rejection_between(&self, below: &T, v: &T) -> T {
+        let smaller = self.w.iter().zip(&self.q).filter(|(w, _)| *w <= below);
         total(
-            self.w
-                .iter()
-                .zip(&self.q)
-                .filter(|(w, _)| *w <= v)
+            smaller
                 .map(|(w, q)| if w.is_zero() { q.clone() } else { q.clone() * (T::one() - w.clone() / v) }),
         )
     }
@@ -66,15 +69,7 @@ impl<T: Number> Instance<T> {
         let mut pieces = Vec::with_capacity(knots.len() + 1);
         let mut from = v.clone();
         for to in knots {
-            // Rejection probability between the knots, as a sum of non-negative terms.
-            let lambda = |u: &T| {
-                let smaller = self.w.iter().zip(&self.q).filter(|(w, _)| **w <= from);
-                let each = |(w, q): (&T, &T)| {
-                    if w.is_zero() { q.clone() } else { q.clone() * (T::one() - w.clone() / u) }
-                };
-                total(smaller.map(each))
-            };
-            let (low, high) = (lambda(&from), lambda(&to));
+            let (low, high) = (self.rejection_at(&from), self.rejection_between(&from, &to));
             let height = total((0..n).map(|j| high.power(j) * low.power(n - 1 - j)));
             let piece = if height.is_zero() {
                 T::zero()
@@ -94,7 +89,7 @@ impl<T: Number> Instance<T> {
     /// Barker's rule: `K(z, y) = q(y) w(y) / (w(z) + w(y))` for `y != z`; equals conditional importance sampling with two
     /// candidates.
     pub fn barker(&self) -> Square<T> {
-        Square::staying(self.len(), |z, y| self.q[y].clone() * self.barker_accepts(z, y))
+        Square::staying(self.atoms(), |z, y| self.q[y].clone() * self.barker_accepts(z, y))
     }
 
     fn barker_accepts(&self, z: usize, y: usize) -> T {
@@ -105,8 +100,8 @@ impl<T: Number> Instance<T> {
     /// Probability that Barker's rule keeps the retained point, from each atom.
     pub fn barker_rejections(&self) -> Vec<T> {
         let rejected =
-            |z| total((0..self.len()).map(|y| self.q[y].clone() * (T::one() - self.barker_accepts(z, y))));
-        (0..self.len()).map(rejected).collect()
+            |z| total((0..self.atoms()).map(|y| self.q[y].clone() * (T::one() - self.barker_accepts(z, y))));
+        (0..self.atoms()).map(rejected).collect()
     }
 }
 
@@ -146,7 +141,7 @@ impl<T: Number> Instance<T> {
     /// If `candidates` is 0.
     pub fn cis(&self, candidates: usize) -> Conditional<T> {
         assert!(candidates > 0, "the retained point is a candidate");
-        let n = self.len();
+        let n = self.atoms();
         let draws = self.counts(candidates - 1);
         let (mut rows, mut rejections) = (Vec::with_capacity(n), Vec::with_capacity(n));
         let mut weighted_variances = Vec::with_capacity(n);
@@ -196,16 +191,13 @@ impl<T: Number> Instance<T> {
     /// production estimator.
     pub fn snis(&self, draws: usize) -> SelfNormalised<T> {
         let (mut means, mut squares) = (Vec::new(), Vec::new());
-        for (counts, probability) in &self.counts(draws) {
-            let masses = self.masses(counts);
-            let all = total(masses.iter().cloned());
-            if all.is_zero() {
-                continue;
+        self.for_fresh(draws, |probability, weight, sum| {
+            if !weight.is_zero() {
+                let average = sum / weight;
+                means.push(probability.clone() * &average);
+                squares.push(probability * &average * average);
             }
-            let average = dot(&masses, &self.s) / all;
-            means.push(probability.clone() * &average);
-            squares.push(probability.clone() * &average * average);
-        }
+        });
         let mean = total(means);
         SelfNormalised { variance: total(squares) - mean.clone() * &mean, mean }
     }
@@ -236,9 +228,9 @@ impl<T: Number> Instance<T> {
     }
 
     /// Every vector of counts of `draws` points of the guide, with its multinomial probability.
-    pub(crate) fn counts(&self, draws: usize) -> Vec<(Vec<usize>, T)> {
+    fn counts(&self, draws: usize) -> Vec<(Vec<usize>, T)> {
         let mut all = Vec::new();
-        self.add_counts(0, draws, &mut vec![0; self.len()], T::one(), &mut all);
+        self.add_counts(0, draws, &mut vec![0; self.atoms()], T::one(), &mut all);
         all
     }
 
@@ -250,7 +242,7 @@ impl<T: Number> Instance<T> {
         p: T,
         all: &mut Vec<(Vec<usize>, T)>,
     ) {
-        if k + 1 == self.len() {
+        if k + 1 == self.atoms() {
             counts[k] = left;
             let probability = p * self.q[k].power(left);
             if !probability.is_zero() {
@@ -268,7 +260,7 @@ impl<T: Number> Instance<T> {
 
     /// Number of vectors of counts for `draws` points: the cost of [`Instance::cis`] with `draws + 1` candidates. Saturates.
     pub fn count_vectors(&self, draws: usize) -> usize {
-        (1..self.len()).fold(1_usize, |count, k| count.saturating_mul(draws + k) / k)
+        (1..self.atoms()).fold(1_usize, |count, k| count.saturating_mul(draws + k) / k)
     }
 }
 

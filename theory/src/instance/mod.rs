@@ -74,18 +74,13 @@ impl<T: Number> Instance<T> {
     /// If `s` has not one value per atom.
     #[must_use]
     pub fn with_statistic(&self, s: &[T]) -> Self {
-        assert_eq!(s.len(), self.len(), "a value per atom");
+        assert_eq!(s.len(), self.atoms(), "a value per atom");
         Self { s: s.to_vec(), ..self.clone() }
     }
 
     /// The number of atoms.
-    pub fn len(&self) -> usize {
+    pub fn atoms(&self) -> usize {
         self.pi.len()
-    }
-
-    /// Always false: there is at least one atom.
-    pub fn is_empty(&self) -> bool {
-        self.pi.is_empty()
     }
 
     /// The target.
@@ -246,7 +241,7 @@ impl<T: Number> Instance<T> {
     /// If `n` is 0.
     pub fn sequential(&self, kernel: &Square<T>, n: usize) -> Moments<T> {
         assert!(n > 0, "an average needs a state");
-        let zero = vec![T::zero(); self.len()];
+        let zero = vec![T::zero(); self.atoms()];
         let squares = times(&self.s, &self.s);
         let (mut first, mut second, mut diagonal) = (zero.clone(), zero.clone(), zero);
         let (mut later, mut later_squares) = (self.s.clone(), squares.clone());
@@ -262,7 +257,7 @@ impl<T: Number> Instance<T> {
         }
         let n = T::whole(n);
         let square = n.clone() * &n;
-        let variances = (0..self.len()).map(|z| {
+        let variances = (0..self.atoms()).map(|z| {
             let all = second[z].clone() - first[z].clone() * &first[z];
             Parts { covariance: (all - &diagonal[z]) / &square, diagonal: diagonal[z].clone() / &square }
         });

@@ -8,11 +8,8 @@ use mcsa_theory::claims::{self, Claim, Effort, Judgement, Standing};
 
 /// The claim of this name, tested.
 fn judged(id: &str) -> Judgement {
-    claim(id).examine(Effort::BRIEF)
-}
-
-fn claim(id: &str) -> Claim {
-    claims::all().into_iter().find(|claim| claim.id == id).unwrap_or_else(|| panic!("no claim {id}"))
+    let claim = claims::all().into_iter().find(|claim| claim.id == id);
+    claim.unwrap_or_else(|| panic!("no claim {id}")).examine(Effort::BRIEF)
 }
 
 /// Checks that standings are as expected, corrections hold and twins are refuted; the panic message lists the exceptions.

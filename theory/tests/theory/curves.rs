@@ -1,14 +1,18 @@
 //! Charts of the papers' claims: the values stated in their captions.
 
-use mcsa_theory::claims::{self, Standing};
+use mcsa_theory::claims;
 use mcsa_theory::curves::{self, Chart};
 
 fn chart(name: &str) -> Chart {
     curves::all().into_iter().find(|chart| chart.name == name).unwrap_or_else(|| panic!("no chart {name}"))
 }
 
+fn points<'a>(chart: &'a Chart, label: &str) -> &'a [(f64, f64)] {
+    &chart.curves.iter().find(|curve| curve.label == label).expect(label).points
+}
+
 fn value(chart: &Chart, label: &str, x: f64) -> f64 {
-    chart.curve(label).and_then(|curve| curve.at(x)).unwrap_or_else(|| panic!("{label} at {x}"))
+    points(chart, label).iter().find(|point| point.0 == x).unwrap_or_else(|| panic!("{label} at {x}")).1
 }
 
 #[test]
@@ -22,7 +26,6 @@ fn each_is_about_a_claim_and_can_be_drawn() {
             assert!(curve.points.len() > 5, "{} {}", chart.name, curve.label);
             assert!(curve.points.iter().all(|(x, y)| x.is_finite() && y.is_finite()), "{}", chart.name);
         }
-        assert!(chart.caption(Standing::Violated).starts_with(&format!("{} (VIOLATED). ", chart.claim)));
     }
 }
 
@@ -66,13 +69,12 @@ fn printed_bounds_are_crossed_and_corrected_ones_are_not() {
         [("accepted", "exact"), ("mean-after", "exact"), ("weighted", "exact"), ("second-moment", "exact")]
     {
         let chart = chart(name);
-        let points = &chart.curve(exact).unwrap().points;
+        let points = points(&chart, exact);
         assert!(points.iter().all(|&(x, y)| y <= value(&chart, "corrected", x) + 1e-12), "{name}");
         assert!(points.iter().any(|&(x, y)| y > value(&chart, "printed", x) + 1e-12), "{name}");
     }
     let gap = chart("jensen-gap");
-    let crossed = |label| {
-        gap.curve(label).unwrap().points.iter().filter(|(bound, gap)| *gap > bound * (1.0 + 1e-9)).count()
-    };
+    let crossed =
+        |label| points(&gap, label).iter().filter(|(bound, gap)| *gap > bound * (1.0 + 1e-9)).count();
     assert!(crossed("printed") > 10 && crossed("corrected") == 0);
 }

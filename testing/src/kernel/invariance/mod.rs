@@ -34,8 +34,7 @@ use statistics::{PROBABILITY, Scores, Sequential, Smallest, Statistics, two_samp
 /// A law that holds states its [`Power`](crate::Power). For `means` the error is a deviation of the kernel's stationary
 /// distribution, in the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation
 /// of 1.01. The part of this deviation that paths show is estimated from the correlation with their start, `1 - cov(start, path) /
-/// var(start)`, which is exact where relaxation is geometric. Four times the draws halve the detectable error;
-/// [`seeing`](Self::seeing) determines the draws by the error.
+/// var(start)`, which is exact where relaxation is geometric. Four times the draws halve the detectable error.
 ///
 /// ```
 /// use mcsa_kernels::Imh;
@@ -65,9 +64,6 @@ pub struct Invariance {
     /// True if chains may depend on each other, such as an ensemble that proposes from the other chains; then one chain of each group counts as a draw, and neither the chains' independence
     /// nor their labels are tested.
     pub interacting: bool,
-    /// Error of `means` to be detected with probability 0.9, 0.01 being one percent: it determines the number of draws, from the noise in
-    /// a pilot run of 1,024 paths, up to 524,288; if these do not suffice, the power of the check shows it.
-    pub seeing: Option<f64>,
 }
 
 /// Tests of invariance with this false-alarm probability: 32,768 paths of 32 steps, 16 chains together, paths of 8 in the rank test, a
@@ -87,7 +83,6 @@ pub fn judge(level: f64) -> Invariance {
         chains: 16,
         reversible: true,
         interacting: false,
-        seeing: None,
     }
 }
 
@@ -107,8 +102,6 @@ impl Invariance {
 
 /// Least number of draws for which the bound on the two-sample distance is proved.
 const LEAST_DRAWS: usize = 458;
-/// Largest number of draws by [`Invariance::seeing`].
-const MOST_DRAWS: usize = 1 << 19;
 /// Largest number of starts in the rank test.
 const RANKED: usize = 4_096;
 /// Number of exact draws that define the normal scores.
@@ -117,7 +110,6 @@ const REFERENCES: usize = 1_024;
 /// A kernel under test, with the data shared by all laws.
 pub(crate) struct Bench<'a, 'g, P: ?Sized, K> {
     config: Invariance,
-    draws: usize,
     walk: Walk<'a, 'g, P, K>,
     statistics: Statistics,
     scores: Scores,
@@ -138,9 +130,6 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         if !(config.draws >= LEAST_DRAWS && config.steps > 0 && config.path > 0) {
             return Err(Error::invalid("a test of invariance needs 458 draws, a step, and a path of a step"));
         }
-        if config.seeing.is_some_and(|error| !(error > 0.0)) {
-            return Err(Error::invalid("the error that a test of invariance must see is positive"));
-        }
         let chains = config.chains.min(config.draws);
         let walk = Walk::new(kernel, target, proposals, chains)?;
         let stream = &mut config.seed.named("projection").stream(0, 0);
@@ -157,16 +146,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         }
         let names = (0..count).map(|k| statistics.name(k)).collect();
         let scores = Scores::of(references);
-        let mut bench =
-            Self { config, draws: config.draws, walk, statistics, scores, names, sequential, stages: vec![] };
-        if let Some(error) = config.seeing {
-            let pilot = bench.paths(config.seed.named("pilot"), 1_024)?;
-            let seen = bench.error_seen(&pilot, bench.groups(1_024));
-            let draws = bench.groups(1_024) as f64 * chains as f64 * (seen / error).powi(2);
-            // A cast of an infinite or too large number is the largest integer.
-            bench.draws = (draws.ceil() as usize).clamp(LEAST_DRAWS, MOST_DRAWS);
-        }
-        Ok(bench)
+        Ok(Self { config, walk, statistics, scores, names, sequential, stages: vec![] })
     }
 
     /// Number of groups of chains for this number of draws.
@@ -180,32 +160,20 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         if self.config.interacting { groups } else { groups * self.walk.chains }
     }
 
-    fn paths(&mut self, seed: Seed, draws: usize) -> Result<Paths, Error> {
-        let every_chain = !self.config.interacting;
-        let plan = Plan { groups: self.groups(draws), steps: self.config.steps, every_chain };
-        Paths::new(&mut self.walk, &mut self.statistics, &self.scores, seed, plan)
-    }
-
     /// Ensures that the paths of a stage exist; every law begins with the first stage.
     fn reach(&mut self, stage: u32, draws: usize) -> Result<usize, Error> {
         let stage = stage as usize;
         if stage == self.stages.len() {
             let seed = self.config.seed.named("paths").child(stage as u64);
-            let paths = self.paths(seed, draws)?;
-            self.stages.push(paths);
+            let every_chain = !self.config.interacting;
+            let plan = Plan { groups: self.groups(draws), steps: self.config.steps, every_chain };
+            self.stages.push(Paths::new(&mut self.walk, &mut self.statistics, &self.scores, seed, plan)?);
         }
         Ok(stage)
     }
 
-    /// Detectable error of `means` with this number of groups, if their spread is that of `paths`.
-    fn error_seen(&self, paths: &Paths, groups: usize) -> f64 {
-        let tests = 4 * self.names.len();
-        let errors = statistics::of_mean(self.sequential, tests, (groups - 1) as f64);
-        errors * paths.standard_error(self.statistics.dim())
-    }
-
     pub(crate) fn along_paths(&mut self) -> Vec<Check> {
-        let (sequential, draws) = (self.sequential, self.draws);
+        let (sequential, draws) = (self.sequential, self.config.draws);
         let two = sequential.run("two samples", draws, |stage, draws| {
             let stage = self.reach(stage, draws)?;
             let found = &self.stages[stage];
@@ -220,7 +188,9 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         let still = f64::from(u8::from(first.moved == 0));
         let counted = self.counted(self.groups(draws)) as f64;
         let distance = statistics::of_distance(sequential, self.names.len(), counted);
-        let mean = self.error_seen(first, self.groups(draws));
+        let freedom = (self.groups(draws) - 1) as f64;
+        let mean = statistics::of_mean(sequential, 4 * self.names.len(), freedom);
+        let mean = mean * first.standard_error(self.statistics.dim());
         vec![
             Check::exact("moves", still, 0.0, ""),
             powerful(two, distance, "the distribution function of a coordinate after the path"),
@@ -230,7 +200,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
 
     pub(crate) fn ranks<R: Kernel<P>>(&mut self, reversal: &R) -> Check {
         let (config, every_chain) = (self.config, !self.config.interacting);
-        let draws = self.draws.min(RANKED);
+        let draws = config.draws.min(RANKED);
         let sequential = self.sequential;
         let check = sequential.run("rank", draws, |stage, draws| {
             let seed = config.seed.named("rank").child(stage.into());
@@ -246,7 +216,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
     }
 
     pub(crate) fn independence(&mut self) -> Check {
-        let (draws, chains) = (self.draws, self.walk.chains);
+        let (draws, chains) = (self.config.draws, self.walk.chains);
         let seed = self.config.seed.named("pairs");
         let sequential = self.sequential;
         let check = sequential.run("independent chains", draws, |stage, draws| {
@@ -256,7 +226,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
         });
         let pairs = self.groups(draws) * (chains / 2);
         let tests = self.names.len() + self.statistics.dim() + 1;
-        let error = statistics::of_correlation(self.sequential, tests, pairs as f64);
+        let error = statistics::of_mean(self.sequential, tests, pairs as f64) / (pairs as f64).sqrt();
         powerful(check, error, "the correlation of two chains, which should be 0,")
     }
 

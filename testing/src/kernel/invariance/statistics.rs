@@ -9,7 +9,6 @@ use crate::{Check, Measured};
 /// Statistics of a batch of points: coordinates, log p, log q, the log weight, and one random projection.
 pub(crate) struct Statistics {
     direction: Vec<f64>,
-    log_q: Vec<f64>,
     work: Vec<f64>,
 }
 
@@ -18,7 +17,7 @@ impl Statistics {
     pub(crate) fn new<P: LogDensity + ?Sized>(target: &P, stream: &mut Stream, columns: usize) -> Self {
         let mut direction = vec![0.0; target.dim()];
         stream.normals_into(&mut direction);
-        Self { direction, log_q: vec![0.0; columns], work: vec![0.0; target.work_len(columns)] }
+        Self { direction, work: vec![0.0; target.work_len(columns)] }
     }
 
     pub(crate) fn dim(&self) -> usize {
@@ -43,16 +42,14 @@ impl Statistics {
         out: &mut [f64],
     ) {
         let (dim, columns) = (z.nrows(), z.ncols());
-        let (coordinates, rest) = out.split_at_mut(dim * columns);
         for j in 0..columns {
-            z.column(j).iter().enumerate().for_each(|(i, x)| coordinates[i * columns + j] = *x);
+            z.column(j).iter().enumerate().for_each(|(i, x)| out[i * columns + j] = *x);
         }
-        let (log_p, rest) = rest.split_at_mut(columns);
+        let (log_p, rest) = out[dim * columns..].split_at_mut(columns);
         let (log_q, rest) = rest.split_at_mut(columns);
         let (log_w, projection) = rest.split_at_mut(columns);
         target.log_densities(z, log_p, &mut self.work);
-        proposal.log_probs(z, &mut self.log_q[..columns]);
-        log_q.copy_from_slice(&self.log_q[..columns]);
+        proposal.log_probs(z, log_q);
         for j in 0..columns {
             log_w[j] = log_p[j] - log_q[j];
             projection[j] = z.column(j).iter().zip(&self.direction).map(|(x, d)| x * d).sum();
@@ -284,11 +281,6 @@ pub(crate) fn of_counts(sequential: Sequential, tests: usize, cells: usize, draw
         let law = ChiSquared::new((freedom + shift).powi(2) / (freedom + 2.0 * shift));
         law.expect("a positive number of degrees of freedom").sf(quantile / factor)
     })
-}
-
-/// Test of the mean product of two scores: error in the correlation of a pair.
-pub(crate) fn of_correlation(sequential: Sequential, tests: usize, pairs: f64) -> f64 {
-    of_mean(sequential, tests, pairs) / pairs.sqrt()
 }
 
 #[cfg(test)]
