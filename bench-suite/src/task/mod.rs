@@ -99,7 +99,7 @@ impl Task {
             Self::Scatter(_) | Self::Benchmark(_) | Self::Chains(_) => String::new(),
             Self::Judgement(judgement) => format!(" within {} evaluations", judgement.evaluations),
             Self::Rung(rung) => {
-                let (family, _) = look::family(rung.family.kind());
+                let family = look::name(rung.family.kind());
                 format!(", {family}, within {} evaluations", rung.evaluations)
             }
         }
