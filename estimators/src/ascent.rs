@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::checkpoint::{Checkpoint, Progress, fit_file};
 use crate::iterates::Iterates;
 use crate::statistics::positions;
-use crate::stopping::{Judging, Rule};
+use crate::stopping::Judging;
 use crate::{Outcome, RunStatistics, Stationary, Stop};
 
 /// The fixed parts of a fit: target, family, estimator, optimiser and seed.
@@ -163,10 +163,10 @@ where
             None if fit.watch.steps_without_movement() > 0 => {
                 Outcome::PathStoodStill { steps: fit.watch.steps_without_movement() }
             }
-            None => match &mut run.rule {
-                Some(rule) => rule.at_end(self.family, self.seed, fit),
-                None => Outcome::BudgetSpent { accuracy: None },
-            },
+            None => {
+                let at_end = run.rule.as_mut().and_then(|rule| rule((self.family, self.seed), fit, true));
+                at_end.unwrap_or(Outcome::BudgetSpent { accuracy: None })
+            }
         };
         run.observers.iter_mut().try_for_each(|seat| seat.observer().finish(fit, &outcome))?;
         Ok(outcome)
@@ -234,7 +234,7 @@ where
                 }
             }
             // The rule observes every step, including one after which an observer stops the run.
-            let decided = run.rule.as_mut().and_then(|rule| rule.after_step(self.family, self.seed, fit));
+            let decided = run.rule.as_mut().and_then(|rule| rule((self.family, self.seed), fit, false));
             if fit.watch.steps_without_finite_density() >= BLIND {
                 let (non_finite, steps) = (fit.watch.non_finite(), std::mem::take(&mut fit.watch.blind));
                 return Ok(Some(Outcome::NothingFinite { step, steps, non_finite }));
@@ -297,9 +297,12 @@ pub struct Run<'r, F: ?Sized, S, O> {
     steps: u64,
     /// True if `steps` counts those of earlier runs too.
     is_total: bool,
-    rule: Option<Box<dyn Rule<F, S, O> + 'r>>,
+    rule: Option<Box<Rule<'r, F, S, O>>>,
     observers: Vec<Seat<'r, S, O>>,
 }
+
+/// [`Judging::judge`] of a rule.
+type Rule<'r, F, S, O> = dyn FnMut((&F, Seed), &mut AscentState<S, O>, bool) -> Option<Outcome> + 'r;
 
 /// An observer, lent or owned by the run.
 enum Seat<'r, S, O> {
@@ -335,7 +338,11 @@ impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
     where
         F: Family,
     {
-        Self { rule: Some(Box::new(Judging::new(rule))), ..self }
+        let mut judging = Judging::new(rule);
+        let judge = move |place: (&F, Seed), fit: &mut AscentState<S, O>, are_made| {
+            judging.judge(place, fit, are_made)
+        };
+        Self { rule: Some(Box::new(judge)), ..self }
     }
 
     /// This run with an observer of every step.

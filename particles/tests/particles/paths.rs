@@ -23,43 +23,25 @@ fn falling(rate: f64, offset: f64) -> Adam {
     Adam::new(Schedule::power(rate * offset.powf(0.8), offset, 0.8).expect("positive")).expect("possible")
 }
 
-/// The posterior of a linear-Gaussian path is in the family: its means and variances are found, and then every particle
-/// estimates the evidence exactly.
+/// The posterior of a linear-Gaussian path is in the family: its means and variances are found.
 #[test]
 fn the_posterior_of_a_linear_path_is_found() {
     let series = series(20, 1);
     let model = series.at(&TRUTH);
-    let fit = |family: &Twisted| {
-        let ascent = Ascent {
-            target: &model,
-            family,
-            estimator: PathScore { lanes: 8, ..msc_paths(10) },
-            optimizer: falling(0.1, 200.0),
-            seed: Seed::new(2),
-        };
-        let mut fit = ascent.start(vec![0.0; 40]).expect("shapes");
-        ascent.run(&mut fit, 6000).expect("finite");
-        fit.params().to_vec()
+    let ascent = Ascent {
+        target: &model,
+        family: &Twisted,
+        estimator: PathScore { lanes: 8, ..msc_paths(10) },
+        optimizer: falling(0.1, 200.0),
+        seed: Seed::new(2),
     };
-    let params = fit(&Twisted);
-    let chain = Twisted.on(&model);
-    let smc = Smc::new(100, Resampling::Systematic, 0.5).expect("possible");
-    let mut work = vec![0.0; smc.work_len(&model)];
-    let spread = |params: &[f64], work: &mut [f64]| {
-        let mut memory = vec![0.0; Twisted.proposal_len(&model)];
-        let estimates = (0..50).map(|lane| {
-            let mut proposal = Twisted.proposal(&model, params, &mut memory);
-            let found = smc.log_evidence(&model, &mut proposal, &mut Seed::new(9).stream(lane, 0), work);
-            (found - model.log_evidence()).powi(2)
-        });
-        (estimates.sum::<f64>() / 50.0).sqrt()
-    };
-    let (before, after) = (spread(&[0.0; 40], &mut work), spread(&params, &mut work));
-    assert!(after < 0.1 * before, "{before} {after}");
+    let mut fit = ascent.start(vec![0.0; 40]).expect("shapes");
+    ascent.run(&mut fit, 6000).expect("finite");
+    let (params, chain) = (fit.params(), Twisted.on(&model));
     // Moments of the fitted family, from draws: 20 000 give means within 0.007 deviations.
     let (mut lanes, n) = (Seed::new(4).streams(1, 0), 20_000);
     let mut z = faer::Mat::<f64>::zeros(20, n);
-    chain.sample_into(&params, &mut lanes, z.as_mut(), &mut vec![0.0; n], &mut [0.0; 20]);
+    chain.sample_into(params, &mut lanes, z.as_mut(), &mut vec![0.0; n], &mut [0.0; 20]);
     for (t, state) in model.smoothed().iter().enumerate() {
         let mean = (0..n).map(|j| z[(t, j)]).sum::<f64>() / n as f64;
         let variance = (0..n).map(|j| (z[(t, j)] - mean).powi(2)).sum::<f64>() / n as f64;
