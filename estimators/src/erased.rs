@@ -82,12 +82,9 @@ struct Erased<E, V> {
     view: V,
 }
 
-/// Methods that pass on every call to `$inner`, with the family, the state and the results changed on the way.
-macro_rules! forwarded {
-    ($self:ident => $inner:expr, $family:ident => $seen:expr, $state:ident => $own:expr, $own_mut:expr, $made:expr, $info:expr) => {
-        type State = DynState;
-        type Info = DynInfo;
-
+/// Methods of `Estimator<P, F>` that pass on questions to `$inner`, with the family and the state changed on the way.
+macro_rules! questions {
+    ($self:ident => $inner:expr, $family:ident => $seen:expr, $state:ident => $own:expr) => {
         fn num_params(&$self, target: &P, $family: &F) -> usize {
             $inner.num_params(target, $seen)
         }
@@ -99,6 +96,29 @@ macro_rules! forwarded {
         fn lanes(&$self) -> usize {
             $inner.lanes()
         }
+
+        fn verify(&$self, target: &P, $family: &F, $state: &Self::State) -> Result<(), Error> {
+            $inner.verify(target, $seen, $own?)
+        }
+
+        fn family_config(&$self, $family: &F) -> String {
+            $inner.family_config($seen)
+        }
+
+        fn chains<'s>(&$self, $state: &'s Self::State) -> Option<&'s Ensemble> {
+            $inner.chains($own.ok()?)
+        }
+    };
+}
+pub(crate) use questions;
+
+/// As [`questions`], with all other methods.
+macro_rules! forwarded {
+    ($self:ident => $inner:expr, $family:ident => $seen:expr, $state:ident => $own:expr, $own_mut:expr, $made:expr, $info:expr) => {
+        type State = DynState;
+        type Info = DynInfo;
+
+        questions!($self => $inner, $family => $seen, $state => $own);
 
         fn work_len(&$self, target: &P, $family: &F) -> usize {
             $inner.work_len(target, $seen)
@@ -123,20 +143,8 @@ macro_rules! forwarded {
             $inner.check(target, $seen, $own?)
         }
 
-        fn verify(&$self, target: &P, $family: &F, $state: &DynState) -> Result<(), Error> {
-            $inner.verify(target, $seen, $own?)
-        }
-
         fn config(&$self) -> String {
             $inner.config()
-        }
-
-        fn family_config(&$self, $family: &F) -> String {
-            $inner.family_config($seen)
-        }
-
-        fn chains<'s>(&$self, $state: &'s DynState) -> Option<&'s Ensemble> {
-            $inner.chains($own.ok()?)
         }
 
         fn ascent_direction(

@@ -78,14 +78,14 @@ fn mirrored_noise_cancels_what_is_odd() {
     let target = Gaussian::diagonal(vec![0.5, -1.0], vec![1.5, 0.7]).unwrap();
     let (family, params) = (MeanField::new(2), [0.1, 0.2, -0.3, 0.4]);
     let exact: Vec<f64> = (0..2).map(|i| ([0.5, -1.0][i] - params[i]) / target.variance(i)).collect();
-    let mirrored = direction(&Elbo::closed(2).mirrored(), (&target, &family), &params).0;
+    let mirrored = direction(&Elbo { mirrored: true, ..Elbo::closed(2) }, (&target, &family), &params).0;
     let plain = direction(&Elbo::closed(2), (&target, &family), &params).0;
     for i in 0..2 {
         assert!((mirrored[i] - exact[i]).abs() < 1e-12, "{} for {}", mirrored[i], exact[i]);
         assert!((plain[i] - exact[i]).abs() > 1e-3);
     }
     let mut none = [];
-    assert!(Elbo::closed(3).mirrored().init(&target, &family, &params, &mut none).is_err());
+    assert!((Elbo { mirrored: true, ..Elbo::closed(3) }).init(&target, &family, &params, &mut none).is_err());
 }
 
 const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
@@ -214,9 +214,10 @@ fn the_mean_direction_is_the_gradient_of_the_bound() {
 fn on_affine_maps_it_is_the_closed_bound() {
     fn check<F: Reparameterised + Copy>(family: F, params: &[f64]) {
         let target = correlated();
-        for (closed, flow) in
-            [(Elbo::closed(4), FlowElbo::new(4)), (Elbo::closed(4).mirrored(), FlowElbo::new(4).mirrored())]
-        {
+        for (closed, flow) in [
+            (Elbo::closed(4), FlowElbo::new(4)),
+            (Elbo { mirrored: true, ..Elbo::closed(4) }, FlowElbo { mirrored: true, ..FlowElbo::new(4) }),
+        ] {
             let (found, _) = direction(&flow, (&target, &Drawn(family)), params);
             let (expected, _) = direction(&closed, (&target, &family), params);
             for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
@@ -258,10 +259,10 @@ fn what_does_not_fit_is_refused() {
     fn init(elbo: &FlowElbo, dim: usize, params: &[f64]) -> Result<(), Error> {
         elbo.init(&Gaussian::standard(dim), &HONEST, params, &mut [])
     }
-    assert!(init(&FlowElbo::new(2).mirrored(), 1, &LAMBDA).is_ok());
+    assert!(init(&FlowElbo { mirrored: true, ..FlowElbo::new(2) }, 1, &LAMBDA).is_ok());
     for refused in [
         init(&FlowElbo::new(0), 1, &LAMBDA),
-        init(&FlowElbo::new(3).mirrored(), 1, &LAMBDA),
+        init(&FlowElbo { mirrored: true, ..FlowElbo::new(3) }, 1, &LAMBDA),
         init(&FlowElbo::new(1), 2, &LAMBDA),
         init(&FlowElbo::new(1), 1, &LAMBDA[..2]),
         init(&FlowElbo::new(1), 1, &[f64::NAN; 3]),

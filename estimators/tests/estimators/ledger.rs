@@ -4,7 +4,7 @@
 
 use mcsa_core::{Counted, Counts, Estimator, Seed};
 use mcsa_estimators::{
-    Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
+    ChainScore, Controlled, Elbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, rws, single, snis,
 };
 use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_kernels::{Hmc, Selection};
@@ -56,7 +56,7 @@ fn every_estimator_costs_the_least() {
         assert_eq!(row(&Elbo::path(n)), [x, 0.0, 0.0, x, x], "path({n})");
         // A control variate costs a score per draw; a mirrored draw costs as much as an independent one.
         assert_eq!(row(&Controlled::new(pmcsa(n))), [x, x, x, 0.0, 2.0 * x]);
-        assert_eq!(row(&pmcsa(2 * n).mirrored()), row(&pmcsa(2 * n)));
+        assert_eq!(row(&ChainScore { mirrored: true, ..pmcsa(2 * n) }), row(&pmcsa(2 * n)));
     }
     // The path derivative needs a gradient of log q per draw, the closed entropy needs none.
     assert_eq!(cost(&Elbo::path(3)).1.slope, 3 * STEPS);

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use faer::Mat;
-use mcsa_core::{ChainState, Columns, Gradient, Kernel, Stream, enumerate};
+use mcsa_core::{ChainState, Gradient, Kernel, Stream, enumerate};
 use mcsa_kernels::{GradientEnsemble, Hmc, Leapfrog, Mass, Nuts, Selection};
 
 use crate::targets::{banana, correlated, edge, funnel, pit};
