@@ -359,21 +359,6 @@ impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
     /// damaged file. A file that holds another fit, a later step of this one, or anything else is not overwritten: the run ends with an
     /// error before its first step, as it does if the file cannot be written. Later the run goes on, tries again when the next
     /// checkpoint is due, and returns an error only if the last one fails too; the fit in memory is complete then.
-    ///
-    /// ```
-    /// use mcsa_core::Seed;
-    /// use mcsa_estimators::{Ascent, Run, pmcsa};
-    /// # let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
-    /// # let optimizer = mcsa_optim::Adam::new(0.01)?;
-    /// # let path = std::env::temp_dir().join(format!("mcsa-doc-{}.fit", std::process::id()));
-    /// let ascent = Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
-    /// // The first run of the program starts a fit; after an interruption, the next one continues it.
-    /// let mut fit = ascent.resume_or(&path, || ascent.start(vec![1.0, 1.0, 0.0, 0.0]))?;
-    /// ascent.run(&mut fit, Run::to(2_000).checkpoint(&path, 500))?;
-    /// assert_eq!(ascent.resume_or(&path, || ascent.start(vec![0.0; 4]))?, fit);
-    /// # std::fs::remove_file(&path).unwrap();
-    /// # Ok::<(), mcsa_core::Error>(())
-    /// ```
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, steps: u64) -> Self
     where

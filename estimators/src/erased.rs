@@ -12,20 +12,12 @@ use serde_json::Value;
 /// Estimator of any type, for targets `P` and families `F`. It makes the same steps to the bit, with one virtual call per step.
 ///
 /// ```
-/// use mcsa_core::Seed;
-/// use mcsa_estimators::{Ascent, DynEstimator, pmcsa, snis};
-/// # let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
-/// for name in ["pmcsa", "snis"] {
-///     let estimator = match name {
-///         "pmcsa" => DynEstimator::new(pmcsa(10)),
-///         _ => DynEstimator::new(snis(10)),
-///     };
-///     let optimizer = mcsa_optim::Adam::new(0.01)?;
-///     let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(1) };
-///     let mut fit = ascent.start(vec![0.0; 4])?;
-///     ascent.run(&mut fit, 100)?;
-/// }
-/// # Ok::<(), mcsa_core::Error>(())
+/// use mcsa_estimators::{DynEstimator, pmcsa, snis};
+/// type Chosen = DynEstimator<'static, mcsa_models::Gaussian, mcsa_families::MeanField>;
+/// let by_name = |name: &str| -> Chosen {
+///     if name == "pmcsa" { DynEstimator::new(pmcsa(10)) } else { DynEstimator::new(snis(10)) }
+/// };
+/// assert!(format!("{:?}", by_name("snis")).starts_with("ScoreWeights"));
 /// ```
 pub struct DynEstimator<'e, P: ?Sized, F: ?Sized>(
     Box<dyn Estimator<P, F, State = DynState, Info = DynInfo> + 'e>,

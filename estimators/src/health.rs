@@ -21,14 +21,13 @@ use crate::{Ascent, AscentState};
 ///
 /// # k-hat
 ///
-/// The largest importance weights show whether q is wide enough for p. The report holds k-hat (Pareto shape of the
-/// weights), its standard error and the number of weights in the tail. The standard error covers other sets of the same
+/// The largest importance weights show whether q is wide enough for p. The standard error of k-hat covers other sets of the same
 /// number of draws. More draws reach farther out and may find a heavier tail, so the verdict, a [`TailWeight`], also depends on the
 /// growth from k-hat of a quarter of the draws.
 ///
-/// The threshold is 0.7. First 4000 draws are made. They suffice if the tail is heavy, or if it is light with 1/2 in place
-/// of the threshold, which means weights of finite variance. Otherwise 16 000 draws are made. The book's page on stopping has the
-/// verdicts on known tails. A k-hat from 0.55 to 0.85 stays not known: the error of k-hat from 16 000 draws is 0.09.
+/// 4000 draws suffice if the tail is heavy, or if it is light with 1/2 in place of the threshold, which means weights of finite
+/// variance. Otherwise 16 000 are made. The book's page on stopping has the verdicts on known tails. A k-hat from 0.55 to 0.85 stays not
+/// known: the error of k-hat from 16 000 draws is 0.09.
 ///
 /// Draws are of q itself. Under a guard the kernel proposes from another distribution, whose weights are lighter; these
 /// weights enter [`log_weight_bound`](Self::log_weight_bound) and [`max_weight`](Self::max_weight) only.

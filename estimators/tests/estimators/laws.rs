@@ -1,8 +1,8 @@
 //! Laws of every estimator: a fit goes on from its file bit for bit, also without the type of the estimator; steps allocate nothing;
 //! chains of other data are an error.
 
-use faer::{Mat, MatMut, MatRef};
-use mcsa_core::{Columns, ColumnsMut, Estimator, Gradient, LogDensity, Optimizer, Parametric, Seed};
+use faer::Mat;
+use mcsa_core::{Estimator, Gradient, LogDensity, Optimizer, Parametric, Seed};
 use mcsa_estimators::{
     Ascent, AscentState, BatchMatch, ChainScore, Controlled, DynEstimator, DynState, Elbo, FlowElbo,
     Interleaved, Joint, Moments, ScoreWeights, Weighting, jsa, jsa_scan, msc, msc_rb, pmcsa, pmcsa_rb, rws,
@@ -208,18 +208,18 @@ fn an_allocation_is_detected() {
     allocates_nothing("copies", &ascent, &mut ascent.start(vec![0.0, 0.5]).unwrap());
 }
 
-/// A standard normal whose methods insist on all the memory that they ask for.
+/// A standard normal in five dimensions whose methods insist on all the memory that they ask for, for a number of columns.
 struct Roomy(usize);
 
 impl LogDensity for Roomy {
     fn dim(&self) -> usize {
-        self.0
+        5
     }
     fn work_len(&self, columns: usize) -> usize {
         1_000 * columns
     }
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        assert!(work.len() >= self.work_len(1));
+        assert!(work.len() >= self.work_len(self.0));
         -0.5 * z.iter().map(|z| z * z).sum::<f64>()
     }
 }
@@ -229,26 +229,15 @@ impl Gradient for Roomy {
         gradient.iter_mut().zip(z).for_each(|(gradient, z)| *gradient = -z);
         self.log_density(z, work)
     }
-    fn gradients_into(
-        &self,
-        z: MatRef<'_, f64>,
-        out: &mut [f64],
-        mut gradients: MatMut<'_, f64>,
-        work: &mut [f64],
-    ) {
-        assert!(work.len() >= self.work_len(z.ncols()));
-        for (j, out) in out.iter_mut().enumerate() {
-            *out = self.gradient_into(z.column(j), gradients.column_mut(j), work);
-        }
-    }
 }
 
 /// Memory of the stated length leaves the target all that it asks for, also with fewer draws than dimensions.
 #[test]
 fn a_target_has_all_its_memory() {
-    let (target, family) = (Roomy(5), FullRank::new(5));
+    let family = FullRank::new(5);
     let params = vec![0.1; family.num_params()];
     for draws in [2, 9] {
+        let target = Roomy(draws);
         let (estimator, mut lanes) = (BatchMatch::new(draws), Seed::new(3).streams(1, 0));
         let mut state = estimator.init(&target, &family, &params, &mut lanes).unwrap();
         step(&estimator, (&target, &family), &params, &mut state, &mut lanes);
