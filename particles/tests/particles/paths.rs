@@ -1,6 +1,5 @@
 //! Score climbing for paths: the posterior, and joint learning of the model's parameters.
 
-use faer::linalg::solvers::DenseSolveCore;
 use mcsa_core::{Estimator, Family, Record, Seed};
 use mcsa_estimators::Ascent;
 use mcsa_models::Learnable;
@@ -63,25 +62,6 @@ pub(super) fn slopes<const K: usize>(theta: &[f64], f: impl Fn(&[f64]) -> f64) -
     })
 }
 
-/// The maximum of the exact evidence, and standard errors from its curvature.
-fn maximum_likelihood(series: &LinearGaussianSeries) -> ([f64; 3], [f64; 3]) {
-    let slopes = |theta: &[f64]| slopes::<3>(theta, |theta| series.at(theta).log_evidence());
-    let objective = |theta: &[f64], gradient: &mut [f64]| {
-        gradient.copy_from_slice(&slopes(theta));
-        series.at(theta).log_evidence()
-    };
-    let peak =
-        Lbfgs::default().maximise(objective, &[0.5, 0.0, 0.0]).expect("finite").converged().expect("a mode");
-    let bent = [0, 1, 2].map(|k| {
-        let at = |h: f64| slopes(&[0, 1, 2].map(|i| peak.point[i] + if i == k { h } else { 0.0 }));
-        let (above, below) = (at(1e-4), at(-1e-4));
-        [0, 1, 2].map(|i| (below[i] - above[i]) / 2e-4)
-    });
-    let information = faer::Mat::from_fn(3, 3, |i, k| 0.5 * (bent[k][i] + bent[i][k]));
-    let covariance = information.partial_piv_lu().inverse();
-    ([0, 1, 2].map(|k| peak.point[k]), [0, 1, 2].map(|k| covariance[(k, k)].sqrt()))
-}
-
 fn learned(series: &LinearGaussianSeries, climb: PathScore, steps: u64) -> [f64; 3] {
     let family = Twisted;
     let ascent = Ascent {
@@ -99,23 +79,22 @@ fn learned(series: &LinearGaussianSeries, climb: PathScore, steps: u64) -> [f64;
     [0, 1, 2].map(|k| fit.params()[lambdas + k])
 }
 
-/// Fisher's identity with conditional SMC reaches the maximum of the exact evidence, well within its standard error.
+/// Fisher's identity with conditional SMC reaches the maximum of the exact evidence: a parameter that is off by its standard error costs
+/// a half.
 #[test]
 fn theta_is_learned_to_maximum_likelihood() {
-    let series = series(200, 5);
-    let (best, errors) = maximum_likelihood(&series);
+    let (series, start) = (series(200, 5), [0.5, 0.0, 0.0]);
+    let evidence = |theta: &[f64]| series.at(theta).log_evidence();
+    let objective = |theta: &[f64], gradient: &mut [f64]| {
+        gradient.copy_from_slice(&slopes::<3>(theta, evidence));
+        evidence(theta)
+    };
+    let peak = Lbfgs::default().maximise(objective, &start).expect("finite").converged().expect("a mode");
+    let lost = |theta: [f64; 3]| peak.value - evidence(&theta);
     let found = learned(&series, msc_paths(10), 8000);
-    for k in 0..3 {
-        assert!((found[k] - best[k]).abs() < 0.5 * errors[k], "{k}: {found:?} {best:?} {errors:?}");
-    }
+    assert!(lost(found) < 0.1, "{found:?} {}", lost(found));
     // The twin: the starting value.
-    assert!(
-        [0.5, 0.0, 0.0]
-            .iter()
-            .zip(best)
-            .zip(errors)
-            .all(|((start, best), error)| (start - best).abs() > error)
-    );
+    assert!(lost(start) > 1.0, "{}", lost(start));
 }
 
 /// Allocations of five steps of a fit of paths and parameters, after its start.
