@@ -140,9 +140,6 @@ where
     /// Runs the fit: a number of steps, or a [`Run`] with a stopping rule, observers, progress and checkpoints. Steps allocate no
     /// memory.
     ///
-    /// Three failures end a run with an outcome: a direction that is not finite, a step to an invalid or far too distant
-    /// lambda (lambda then keeps its value from before the step), and 256 steps in a row without any finite density.
-    ///
     /// # Errors
     /// If the fit belongs to another seed, target, family, estimator or optimiser; the message names the difference. If an
     /// observer fails, such as a checkpoint that cannot be written.
