@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::checkpoint::{Checkpoint, Progress, fit_file};
 use crate::iterates::Iterates;
 use crate::statistics::positions;
-use crate::stopping::{Judging, Rule};
+use crate::stopping::Judging;
 use crate::{Outcome, RunStatistics, Stationary, Stop};
 
 /// The fixed parts of a fit: target, family, estimator, optimiser and seed.
@@ -140,9 +140,6 @@ where
     /// Runs the fit: a number of steps, or a [`Run`] with a stopping rule, observers, progress and checkpoints. Steps allocate no
     /// memory.
     ///
-    /// Three failures end a run with an outcome: a direction that is not finite, a step to an invalid or far too distant
-    /// lambda (lambda then keeps its value from before the step), and 256 steps in a row without any finite density.
-    ///
     /// # Errors
     /// If the fit belongs to another seed, target, family, estimator or optimiser; the message names the difference. If an
     /// observer fails, such as a checkpoint that cannot be written.
@@ -163,10 +160,10 @@ where
             None if fit.watch.steps_without_movement() > 0 => {
                 Outcome::PathStoodStill { steps: fit.watch.steps_without_movement() }
             }
-            None => match &mut run.rule {
-                Some(rule) => rule.at_end(self.family, self.seed, fit),
-                None => Outcome::BudgetSpent { accuracy: None },
-            },
+            None => {
+                let at_end = run.rule.as_mut().and_then(|rule| rule((self.family, self.seed), fit, true));
+                at_end.unwrap_or(Outcome::BudgetSpent { accuracy: None })
+            }
         };
         run.observers.iter_mut().try_for_each(|seat| seat.observer().finish(fit, &outcome))?;
         Ok(outcome)
@@ -234,7 +231,7 @@ where
                 }
             }
             // The rule observes every step, including one after which an observer stops the run.
-            let decided = run.rule.as_mut().and_then(|rule| rule.after_step(self.family, self.seed, fit));
+            let decided = run.rule.as_mut().and_then(|rule| rule((self.family, self.seed), fit, false));
             if fit.watch.steps_without_finite_density() >= BLIND {
                 let (non_finite, steps) = (fit.watch.non_finite(), std::mem::take(&mut fit.watch.blind));
                 return Ok(Some(Outcome::NothingFinite { step, steps, non_finite }));
@@ -297,9 +294,12 @@ pub struct Run<'r, F: ?Sized, S, O> {
     steps: u64,
     /// True if `steps` counts those of earlier runs too.
     is_total: bool,
-    rule: Option<Box<dyn Rule<F, S, O> + 'r>>,
+    rule: Option<Box<Rule<'r, F, S, O>>>,
     observers: Vec<Seat<'r, S, O>>,
 }
+
+/// [`Judging::judge`] of a rule.
+type Rule<'r, F, S, O> = dyn FnMut((&F, Seed), &mut AscentState<S, O>, bool) -> Option<Outcome> + 'r;
 
 /// An observer, lent or owned by the run.
 enum Seat<'r, S, O> {
@@ -335,7 +335,11 @@ impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
     where
         F: Family,
     {
-        Self { rule: Some(Box::new(Judging::new(rule))), ..self }
+        let mut judging = Judging::new(rule);
+        let judge = move |place: (&F, Seed), fit: &mut AscentState<S, O>, are_made| {
+            judging.judge(place, fit, are_made)
+        };
+        Self { rule: Some(Box::new(judge)), ..self }
     }
 
     /// This run with an observer of every step.
@@ -352,21 +356,6 @@ impl<'r, F: ?Sized, S, O> Run<'r, F, S, O> {
     /// damaged file. A file that holds another fit, a later step of this one, or anything else is not overwritten: the run ends with an
     /// error before its first step, as it does if the file cannot be written. Later the run goes on, tries again when the next
     /// checkpoint is due, and returns an error only if the last one fails too; the fit in memory is complete then.
-    ///
-    /// ```
-    /// use mcsa_core::Seed;
-    /// use mcsa_estimators::{Ascent, Run, pmcsa};
-    /// # let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
-    /// # let optimizer = mcsa_optim::Adam::new(0.01)?;
-    /// # let path = std::env::temp_dir().join(format!("mcsa-doc-{}.fit", std::process::id()));
-    /// let ascent = Ascent { target: &target, family: &family, estimator: pmcsa(10), optimizer, seed: Seed::new(1) };
-    /// // The first run of the program starts a fit; after an interruption, the next one continues it.
-    /// let mut fit = ascent.resume_or(&path, || ascent.start(vec![1.0, 1.0, 0.0, 0.0]))?;
-    /// ascent.run(&mut fit, Run::to(2_000).checkpoint(&path, 500))?;
-    /// assert_eq!(ascent.resume_or(&path, || ascent.start(vec![0.0; 4]))?, fit);
-    /// # std::fs::remove_file(&path).unwrap();
-    /// # Ok::<(), mcsa_core::Error>(())
-    /// ```
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, steps: u64) -> Self
     where

@@ -50,8 +50,8 @@ pub struct ScoreWeights<G = ()> {
     pub samples: usize,
     /// Weighting of the draws.
     pub weighting: Weighting,
-    /// If true, the second half of the draws is the mirror image of the first. Not with [`Weighting::Evidence`], whose
-    /// baseline needs independent draws.
+    /// If true, the second half of the draws is the mirror image of the first; needs an even number of draws and a symmetric family. Not
+    /// with [`Weighting::Evidence`], whose baseline needs independent draws.
     #[serde(default)]
     pub mirrored: bool,
     /// Guard of the proposal `q_lambda`, such as a defensive mixture.
@@ -68,14 +68,6 @@ impl ScoreWeights {
     pub fn guarded<G: Guard>(self, guard: G) -> ScoreWeights<G> {
         let Self { samples, weighting, mirrored, guard: () } = self;
         ScoreWeights { samples, weighting, mirrored, guard }
-    }
-}
-
-impl<G> ScoreWeights<G> {
-    /// This estimator with mirrored pairs of draws; needs an even number of draws and a symmetric family.
-    #[must_use]
-    pub fn mirrored(self) -> Self {
-        Self { mirrored: true, ..self }
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Elbo {
     /// Estimator of the entropy term.
     #[serde(default)]
     pub entropy: Entropy,
-    /// If true, the second half of the noise is the negative of the first half (antithetic draws).
+    /// If true, the second half of the noise is the negative of the first half (antithetic draws); the number of draws must be even.
     #[serde(default)]
     pub mirrored: bool,
 }
@@ -57,12 +57,6 @@ impl Elbo {
     /// The bound with the path derivative.
     pub const fn path(samples: usize) -> Self {
         Self { samples, entropy: Entropy::Path, mirrored: false }
-    }
-
-    /// This estimator with mirrored pairs of draws; their number must be even.
-    #[must_use]
-    pub const fn mirrored(self) -> Self {
-        Self { mirrored: true, ..self }
     }
 }
 
@@ -186,26 +180,14 @@ where
 /// equals [`Elbo::closed`](crate::Elbo::closed).
 ///
 /// Such a flow cannot be a proposal distribution: a kernel needs `log q` at the state of its chain. Families with a density
-/// at arbitrary points implement [`Family`](mcsa_core::Family), which the inclusive divergence requires. The types separate the
-/// two:
+/// at arbitrary points implement [`Family`](mcsa_core::Family), which the inclusive divergence requires, so this does not compile:
 ///
-/// ```
+/// ```compile_fail,E0277
 /// use mcsa_core::Estimator;
-/// use mcsa_estimators::{FlowElbo, pmcsa};
+/// use mcsa_estimators::pmcsa;
 /// use mcsa_families::{Flow, Gauss};
 /// use mcsa_models::Gaussian;
 /// fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
-/// fits(&FlowElbo::new(4), &Flow::block_neural(2, Gauss, 1, &[8, 8])?);
-/// fits(&pmcsa(4), &Flow::masked_autoregressive(2, Gauss, 2, &[32])?);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
-///
-/// ```compile_fail,E0277
-/// # use mcsa_core::Estimator;
-/// # use mcsa_estimators::pmcsa;
-/// # use mcsa_families::{Flow, Gauss};
-/// # use mcsa_models::Gaussian;
-/// # fn fits<F, E: Estimator<Gaussian, F>>(_: &E, _: &F) {}
 /// fits(&pmcsa(4), &Flow::block_neural(2, Gauss, 1, &[8, 8])?);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
@@ -218,7 +200,7 @@ where
 pub struct FlowElbo {
     /// Number of draws per step.
     pub samples: usize,
-    /// If true, the second half of the noise is the negative of the first half (antithetic draws).
+    /// If true, the second half of the noise is the negative of the first half (antithetic draws); the number of draws must be even.
     #[serde(default)]
     pub mirrored: bool,
 }
@@ -227,12 +209,6 @@ impl FlowElbo {
     /// An estimator with `samples` independent draws.
     pub const fn new(samples: usize) -> Self {
         Self { samples, mirrored: false }
-    }
-
-    /// This estimator with mirrored pairs of draws; their number must be even.
-    #[must_use]
-    pub const fn mirrored(self) -> Self {
-        Self { mirrored: true, ..self }
     }
 }
 

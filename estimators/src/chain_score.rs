@@ -10,6 +10,7 @@ use mcsa_families::Defence;
 use mcsa_kernels::{Acceptance, Cis, Imh, WasteRecycling};
 use serde::{Deserialize, Serialize};
 
+use crate::erased::questions;
 use crate::family_parameters::family_parameters;
 
 /// Points of a step over which scores are averaged.
@@ -41,7 +42,8 @@ pub struct ChainScore<K, G = ()> {
     /// Points over which scores are averaged.
     pub average: Average,
     /// If true, every second chain receives the mirror images of the proposals of the chain before it. The distribution of
-    /// each chain is unchanged; errors of a pair that are odd about the centre of `q_lambda` cancel.
+    /// each chain is unchanged; errors of a pair that are odd about the centre of `q_lambda` cancel. Needs an even number of chains and
+    /// a symmetric family.
     #[serde(default)]
     pub mirrored: bool,
     /// Guard of the proposal `q_lambda`, such as a defensive mixture.
@@ -62,12 +64,6 @@ impl<K> ChainScore<K> {
 }
 
 impl<K, G> ChainScore<K, G> {
-    /// This estimator with mirrored pairs of chains; needs an even number of chains and a symmetric family.
-    #[must_use]
-    pub fn mirrored(self) -> Self {
-        Self { mirrored: true, ..self }
-    }
-
     /// Largest number of columns in a batch of a step.
     pub(crate) fn columns<P: LogDensity + ?Sized>(&self) -> usize
     where
@@ -538,25 +534,7 @@ where
         format!("Controlled {{ estimator: {}, memory: {:?} }}", self.estimator.config(), self.memory)
     }
 
-    fn family_config(&self, family: &F) -> String {
-        self.estimator.family_config(family)
-    }
-
-    fn verify(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
-        self.estimator.verify(target, family, &state.estimator)
-    }
-
-    fn num_params(&self, target: &P, family: &F) -> usize {
-        self.estimator.num_params(target, family)
-    }
-
-    fn check_params(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error> {
-        self.estimator.check_params(target, family, params)
-    }
-
-    fn lanes(&self) -> usize {
-        self.estimator.lanes()
-    }
+    questions!(self => self.estimator, family => family, state => Ok::<_, Error>(&state.estimator));
 
     fn work_len(&self, target: &P, family: &F) -> usize {
         self.num_params(target, family) + self.estimator.work_len(target, family)
@@ -593,10 +571,6 @@ where
         check_state("products", &state.products)?;
         check_state("squares", &state.squares)?;
         self.estimator.check(target, family, &state.estimator)
-    }
-
-    fn chains<'s>(&self, state: &'s Self::State) -> Option<&'s Ensemble> {
-        self.estimator.chains(&state.estimator)
     }
 
     fn ascent_direction(

@@ -8,7 +8,7 @@ use mcsa_core::{
 use mcsa_diagnostics::importance_sample_size;
 use mcsa_kernels::log_weight;
 
-use crate::health::{BATCH, DRAWS, Pieces, TailShape};
+use crate::health::{BATCH, DRAWS, TailShape};
 use crate::{Ascent, AscentState, Health, ParamsOrigin, TailWeight};
 
 /// Independent draws of `q_lambda` with importance weights for p, smoothed by Pareto smoothed importance sampling (Vehtari et al.
@@ -295,7 +295,7 @@ where
         let (judged, params) = self.judged(fit)?;
         let params = &params[..self.family.num_params()];
         let draw = pushed(self.family, params, self.seed.named("health").stream(0, fit.step()));
-        let health = self.judge_by(fit, judged, &DRAWS, &[], Pieces::default(), draw);
+        let health = self.judge_by(fit, judged, &DRAWS, &[], (Vec::new(), &mut |_| usize::MAX), draw);
         let health = health.expect("a report in one piece is not stopped");
         let step_sizes = self.family.step_sizes(params, &mut vec![0.0; self.family.work_len(1)]);
         Ok(Health { step_sizes: Some(step_sizes).filter(|sizes| sizes.steps > 0), ..health })

@@ -12,20 +12,12 @@ use serde_json::Value;
 /// Estimator of any type, for targets `P` and families `F`. It makes the same steps to the bit, with one virtual call per step.
 ///
 /// ```
-/// use mcsa_core::Seed;
-/// use mcsa_estimators::{Ascent, DynEstimator, pmcsa, snis};
-/// # let (target, family) = (mcsa_models::Gaussian::standard(2), mcsa_families::MeanField::new(2));
-/// for name in ["pmcsa", "snis"] {
-///     let estimator = match name {
-///         "pmcsa" => DynEstimator::new(pmcsa(10)),
-///         _ => DynEstimator::new(snis(10)),
-///     };
-///     let optimizer = mcsa_optim::Adam::new(0.01)?;
-///     let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed: Seed::new(1) };
-///     let mut fit = ascent.start(vec![0.0; 4])?;
-///     ascent.run(&mut fit, 100)?;
-/// }
-/// # Ok::<(), mcsa_core::Error>(())
+/// use mcsa_estimators::{DynEstimator, pmcsa, snis};
+/// type Chosen = DynEstimator<'static, mcsa_models::Gaussian, mcsa_families::MeanField>;
+/// let by_name = |name: &str| -> Chosen {
+///     if name == "pmcsa" { DynEstimator::new(pmcsa(10)) } else { DynEstimator::new(snis(10)) }
+/// };
+/// assert!(format!("{:?}", by_name("snis")).starts_with("ScoreWeights"));
 /// ```
 pub struct DynEstimator<'e, P: ?Sized, F: ?Sized>(
     Box<dyn Estimator<P, F, State = DynState, Info = DynInfo> + 'e>,
@@ -82,12 +74,9 @@ struct Erased<E, V> {
     view: V,
 }
 
-/// Methods that pass on every call to `$inner`, with the family, the state and the results changed on the way.
-macro_rules! forwarded {
-    ($self:ident => $inner:expr, $family:ident => $seen:expr, $state:ident => $own:expr, $own_mut:expr, $made:expr, $info:expr) => {
-        type State = DynState;
-        type Info = DynInfo;
-
+/// Methods of `Estimator<P, F>` that pass on questions to `$inner`, with the family and the state changed on the way.
+macro_rules! questions {
+    ($self:ident => $inner:expr, $family:ident => $seen:expr, $state:ident => $own:expr) => {
         fn num_params(&$self, target: &P, $family: &F) -> usize {
             $inner.num_params(target, $seen)
         }
@@ -99,6 +88,29 @@ macro_rules! forwarded {
         fn lanes(&$self) -> usize {
             $inner.lanes()
         }
+
+        fn verify(&$self, target: &P, $family: &F, $state: &Self::State) -> Result<(), Error> {
+            $inner.verify(target, $seen, $own?)
+        }
+
+        fn family_config(&$self, $family: &F) -> String {
+            $inner.family_config($seen)
+        }
+
+        fn chains<'s>(&$self, $state: &'s Self::State) -> Option<&'s Ensemble> {
+            $inner.chains($own.ok()?)
+        }
+    };
+}
+pub(crate) use questions;
+
+/// As [`questions`], with all other methods.
+macro_rules! forwarded {
+    ($self:ident => $inner:expr, $family:ident => $seen:expr, $state:ident => $own:expr, $own_mut:expr, $made:expr, $info:expr) => {
+        type State = DynState;
+        type Info = DynInfo;
+
+        questions!($self => $inner, $family => $seen, $state => $own);
 
         fn work_len(&$self, target: &P, $family: &F) -> usize {
             $inner.work_len(target, $seen)
@@ -123,20 +135,8 @@ macro_rules! forwarded {
             $inner.check(target, $seen, $own?)
         }
 
-        fn verify(&$self, target: &P, $family: &F, $state: &DynState) -> Result<(), Error> {
-            $inner.verify(target, $seen, $own?)
-        }
-
         fn config(&$self) -> String {
             $inner.config()
-        }
-
-        fn family_config(&$self, $family: &F) -> String {
-            $inner.family_config($seen)
-        }
-
-        fn chains<'s>(&$self, $state: &'s DynState) -> Option<&'s Ensemble> {
-            $inner.chains($own.ok()?)
         }
 
         fn ascent_direction(

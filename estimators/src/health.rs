@@ -21,14 +21,13 @@ use crate::{Ascent, AscentState};
 ///
 /// # k-hat
 ///
-/// The largest importance weights show whether q is wide enough for p. The report holds k-hat (Pareto shape of the
-/// weights), its standard error and the number of weights in the tail. The standard error covers other sets of the same
+/// The largest importance weights show whether q is wide enough for p. The standard error of k-hat covers other sets of the same
 /// number of draws. More draws reach farther out and may find a heavier tail, so the verdict, a [`TailWeight`], also depends on the
 /// growth from k-hat of a quarter of the draws.
 ///
-/// The threshold is 0.7. First 4000 draws are made. They suffice if the tail is heavy, or if it is light with 1/2 in place
-/// of the threshold, which means weights of finite variance. Otherwise 16 000 draws are made. The book's page on stopping has the
-/// verdicts on known tails. A k-hat from 0.55 to 0.85 stays not known: the error of k-hat from 16 000 draws is 0.09.
+/// 4000 draws suffice if the tail is heavy, or if it is light with 1/2 in place of the threshold, which means weights of finite
+/// variance. Otherwise 16 000 are made. The book's page on stopping has the verdicts on known tails. A k-hat from 0.55 to 0.85 stays not
+/// known: the error of k-hat from 16 000 draws is 0.09.
 ///
 /// Draws are of q itself. Under a guard the kernel proposes from another distribution, whose weights are lighter; these
 /// weights enter [`log_weight_bound`](Self::log_weight_bound) and [`max_weight`](Self::max_weight) only.
@@ -153,7 +152,7 @@ where
             add_log_weights(&chains.log_p, &log_q, &mut at_chains);
         }
         let draw = drawn(self.family, params, self.seed.named("health").stream(0, fit.step()));
-        Ok(self.judge_by(fit, judged, enough, &at_chains, Pieces { done, next: Some(&mut next) }, draw))
+        Ok(self.judge_by(fit, judged, enough, &at_chains, (done, &mut next), draw))
     }
 }
 
@@ -226,15 +225,9 @@ fn half_life(w_star: f64) -> f64 {
 }
 
 impl Health {
-    /// Verdict on the tail of the weights.
+    /// Verdict on the tail of the weights: if it is light, averages over weighted draws of q are reliable.
     pub fn tail_weight(&self) -> TailWeight {
         TailWeight::of(self.shape, self.shape_error, self.shape_growth, self.shape_threshold)
-    }
-
-    /// True if averages over weighted draws of q are reliable: k-hat is below its threshold with error and growth taken
-    /// into account.
-    pub fn has_light_tails(&self) -> bool {
-        self.tail_weight() == TailWeight::Light
     }
 }
 
@@ -319,16 +312,8 @@ pub(crate) const DRAWS: [usize; 2] = [4_000, 16_000];
 /// Number of draws held in memory.
 pub(crate) const BATCH: usize = 1_000;
 
-/// Size of the next piece, given the log densities so far; 0 stops.
-type Next<'n> = &'n mut dyn FnMut(&[f64]) -> usize;
-
-/// Pieces in which fresh draws are evaluated; by default all at once.
-#[derive(Default)]
-pub(crate) struct Pieces<'n> {
-    /// Log densities of the first draws, from an earlier call.
-    pub(crate) done: Vec<f64>,
-    pub(crate) next: Option<Next<'n>>,
-}
+/// Log densities of the first draws, from an earlier call, and the size of the next piece, given the log densities so far; 0 stops.
+pub(crate) type Pieces<'n> = (Vec<f64>, &'n mut dyn FnMut(&[f64]) -> usize);
 
 /// Log weights of draws that `draw` makes, with `log q`, the number of evaluations that were not finite, and the tail: from the first
 /// number of `enough` that gives a clear tail, or the last. `None` if a piece is empty. `lent` is the length of memory that batches need.
@@ -337,7 +322,7 @@ fn fresh_weights<P: LogDensity + ?Sized>(
     dim: usize,
     lent: usize,
     enough: &[usize],
-    mut pieces: Pieces<'_>,
+    (mut done, next): Pieces<'_>,
     mut draw: impl FnMut(MatMut<'_, f64>, &mut [f64], &mut [f64]),
 ) -> Option<(Vec<f64>, usize, TailShape)> {
     let (mut work, mut points, mut log_q) = (vec![0.0; lent], vec![0.0; dim * BATCH], vec![0.0; BATCH]);
@@ -349,18 +334,17 @@ fn fresh_weights<P: LogDensity + ?Sized>(
             let (points, log_q) = (&mut points[..dim * (end - begin)], &mut log_q[..end - begin]);
             // The draws of earlier calls are made again: evaluating them is what costs.
             draw(batch_mut(points, dim, end - begin), log_q, &mut work);
-            while pieces.done.len() < end {
-                let at = pieces.done.len();
-                let piece = pieces.next.as_mut().map_or(usize::MAX, |next| next(&pieces.done));
-                let piece = piece.min(end - at);
+            while done.len() < end {
+                let at = done.len();
+                let piece = next(&done).min(end - at);
                 if piece == 0 {
                     return None;
                 }
-                pieces.done.resize(at + piece, 0.0);
+                done.resize(at + piece, 0.0);
                 let columns = &points[dim * (at - begin)..dim * (at + piece - begin)];
-                target.log_densities(batch(columns, dim, piece), &mut pieces.done[at..], &mut work);
+                target.log_densities(batch(columns, dim, piece), &mut done[at..], &mut work);
             }
-            broken += add_log_weights(&pieces.done[begin..end], log_q, &mut log_w);
+            broken += add_log_weights(&done[begin..end], log_q, &mut log_w);
         }
         tail = TailShape::of(&log_w);
         if tail.is_clear() {
@@ -450,7 +434,7 @@ pub enum TailWeight {
 
 impl TailWeight {
     /// `growth` is that of the last quadrupling of the draws; two further quadruplings with the same growth are allowed for.
-    pub(crate) fn of(shape: f64, error: f64, growth: f64, threshold: f64) -> Self {
+    fn of(shape: f64, error: f64, growth: f64, threshold: f64) -> Self {
         let reach = 1.645 * error;
         // Equal weights: their tail ends where it begins.
         if shape == f64::NEG_INFINITY {
@@ -590,8 +574,7 @@ mod tests {
     fn verdict(seed: u64, k: Option<f64>) -> TailWeight {
         let log_w = log_weights(seed, 16_000, k);
         let tail = Some(TailShape::of(&log_w[..4_000])).filter(TailShape::is_clear);
-        let tail = tail.unwrap_or_else(|| TailShape::of(&log_w));
-        TailWeight::of(tail.shape, tail.error, tail.growth, tail.threshold)
+        tail.unwrap_or_else(|| TailShape::of(&log_w)).verdict()
     }
 
     /// No set of 20 with k = 0.9 is called light, all with k = 0.1 are. The twin: k-hat of 1000 draws against a

@@ -73,38 +73,36 @@ impl Judging {
         Self { rule, units: None }
     }
 
-    fn units<F: Family + ?Sized>(&mut self, family: &F, num_params: usize, seed: Seed) -> &mut Units {
-        self.units.get_or_insert_with(|| Units::new(family, num_params, seed))
-    }
-}
-
-impl<F: Family + ?Sized, S, O> Rule<F, S, O> for Judging {
-    fn after_step(&mut self, family: &F, seed: Seed, fit: &mut AscentState<S, O>) -> Option<Outcome> {
-        let (rule, units) = (self.rule, self.units(family, fit.params().len(), seed));
+    /// Called after every step, and once more if all steps `are_made`, when there is an outcome in any case. An outcome ends the run.
+    pub(crate) fn judge<F: Family + ?Sized, S, O>(
+        &mut self,
+        (family, seed): (&F, Seed),
+        fit: &mut AscentState<S, O>,
+        are_made: bool,
+    ) -> Option<Outcome> {
+        let (rule, count) = (self.rule, fit.params().len());
+        let units = self.units.get_or_insert_with(|| Units::new(family, count, seed));
         let (step, oldest) = (fit.step(), fit.statistics().oldest());
         let (params, iterates) = fit.path();
-        iterates.note(params, oldest);
-        if !iterates.is_due() || !iterates.rests(&mut units.limits) {
-            return None;
+        if !are_made {
+            iterates.note(params, oldest);
+            if !iterates.is_due() || !iterates.rests(&mut units.limits) {
+                return None;
+            }
         }
         let looked = rule.look(family, iterates, step, units);
-        let reached = looked.filter(|(_, obstacle)| obstacle.is_none())?;
-        Some(Outcome::Converged(rule.accuracy(iterates, step, reached, &units.average)))
-    }
-
-    fn at_end(&mut self, family: &F, seed: Seed, fit: &mut AscentState<S, O>) -> Outcome {
-        let (rule, units) = (self.rule, self.units(family, fit.params().len(), seed));
-        let step = fit.step();
-        let (_, iterates) = fit.path();
-        let Some(looked) = rule.look(family, iterates, step, units) else {
-            return Outcome::BudgetSpent { accuracy: None };
+        let Some((found, obstacle)) = looked.filter(|(_, obstacle)| are_made || obstacle.is_none()) else {
+            return are_made.then_some(Outcome::BudgetSpent { accuracy: None });
         };
-        let accuracy = rule.accuracy(iterates, step, looked, &units.average);
-        if accuracy.obstacle == Some(Obstacle::Stuck) {
-            let (stayed, chain) = iterates.longest_stay(looked.0.blocks);
-            return Outcome::StationaryButStuck { accuracy, chain, stayed };
-        }
-        Outcome::BudgetSpent { accuracy: Some(accuracy) }
+        let accuracy = rule.accuracy(iterates, step, (found, obstacle), &units.average);
+        Some(match obstacle {
+            _ if !are_made => Outcome::Converged(accuracy),
+            Some(Obstacle::Stuck) => {
+                let (stayed, chain) = iterates.longest_stay(found.blocks);
+                Outcome::StationaryButStuck { accuracy, chain, stayed }
+            }
+            _ => Outcome::BudgetSpent { accuracy: Some(accuracy) },
+        })
     }
 }
 
@@ -161,15 +159,6 @@ impl Stationary {
             obstacle,
         }
     }
-}
-
-/// Stopping rule with the memory of one run.
-pub(crate) trait Rule<F: ?Sized, S, O> {
-    /// Called after every step; an outcome ends the run.
-    fn after_step(&mut self, family: &F, seed: Seed, fit: &mut AscentState<S, O>) -> Option<Outcome>;
-
-    /// Outcome when all steps were made.
-    fn at_end(&mut self, family: &F, seed: Seed, fit: &mut AscentState<S, O>) -> Outcome;
 }
 
 /// Lengths, in blocks, of the batches from which standard errors are computed; the largest error counts.

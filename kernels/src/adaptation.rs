@@ -24,29 +24,14 @@ pub trait Tunable: Sized {
     fn tuned(&self, step_size: f64, mass: Option<Mass>) -> Result<Self, Error>;
 }
 
-/// Dual averaging (Hoffman & Gelman 2014, section 3.2): adapts the log step size until the mean acceptance probability
-/// equals its target.
-///
-/// ```text
-/// h_t = (1 - 1/(t + t0)) h_(t-1) + (target - acceptance_t) / (t + t0)
-/// log eps_t = mu - sqrt(t) h_t / gamma,    mu = log(10 eps_0)
-/// log average_t = t^-kappa log eps_t + (1 - t^-kappa) log average_(t-1)
-/// ```
-///
-/// The constants `gamma = 0.05`, `t0 = 10`, `kappa = 0.75` are those of the paper and of Stan. Fails where acceptance is
-/// not a decreasing function of the step size: then the averaged step size is not meaningful.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DualAveraging {
-    target: f64,
-}
-
+/// Constants of dual averaging: those of the paper and of Stan.
 const GAMMA: f64 = 0.05;
 const T0: f64 = 10.0;
 const KAPPA: f64 = 0.75;
 
 /// State of the dual averaging of a step size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StepSize {
+struct StepSize {
     count: u64,
     #[serde(with = "bits::scalar")]
     centre: f64,
@@ -59,47 +44,22 @@ pub struct StepSize {
 }
 
 impl StepSize {
-    /// The step size for the next warm-up step.
-    pub fn current(&self) -> f64 {
-        self.log_current.exp()
-    }
-
-    /// The final step size: a weighted average of those tried, in which later ones weigh more.
-    pub fn average(&self) -> f64 {
-        self.log_average.exp()
-    }
-}
-
-impl DualAveraging {
-    /// Dual averaging towards the mean acceptance `target`: 0.8 for `Nuts` and `Hmc` (Stan), 0.574 for `Mala`, 0.234 for `Rwm`.
-    ///
-    /// # Errors
-    /// If the target is not strictly between 0 and 1.
-    pub fn new(target: f64) -> Result<Self, Error> {
-        if !(target > 0.0 && target < 1.0) {
-            let expected = "between 0 and 1, both excluded";
-            return Err(Error::parameter("target", target, expected).within("DualAveraging"));
-        }
-        Ok(Self { target })
-    }
-
-    /// The initial state, from a guess of the step size.
-    pub fn init(&self, step_size: f64) -> StepSize {
-        let log = step_size.ln();
-        StepSize { count: 0, centre: 10.0_f64.ln() + log, error: 0.0, log_current: log, log_average: log }
+    /// The initial state, from the logarithm of a guess of the step size.
+    fn new(log: f64) -> Self {
+        Self { count: 0, centre: 10.0_f64.ln() + log, error: 0.0, log_current: log, log_average: log }
     }
 
     /// Updates the step size from the acceptance probability of a step with the current one. NaN counts as 0.
-    pub fn learn(&self, state: &mut StepSize, acceptance: f64) {
+    fn learn(&mut self, target: f64, acceptance: f64) {
         let acceptance = acceptance.clamp(0.0, 1.0).max(0.0); // `max` drops a NaN
-        state.count += 1;
-        let t = state.count as f64;
+        self.count += 1;
+        let t = self.count as f64;
         let weight = 1.0 / (t + T0);
-        state.error += weight * (self.target - acceptance - state.error);
+        self.error += weight * (target - acceptance - self.error);
         // Step sizes beyond e^+-300 are meaningless, and their powers would overflow.
-        state.log_current = (state.centre - t.sqrt() / GAMMA * state.error).clamp(-300.0, 300.0);
+        self.log_current = (self.centre - t.sqrt() / GAMMA * self.error).clamp(-300.0, 300.0);
         let share = t.powf(-KAPPA);
-        state.log_average = share * state.log_current + (1.0 - share) * state.log_average;
+        self.log_average = share * self.log_current + (1.0 - share) * self.log_average;
     }
 }
 
@@ -155,6 +115,15 @@ impl Marginals {
 
 /// Stan's warm-up schedule: the step size adapts in every step, the mass in windows of doubling length.
 ///
+/// The log step size adapts by dual averaging (Hoffman & Gelman 2014, section 3.2), until the mean acceptance probability equals its
+/// target. If acceptance is not a decreasing function of the step size, the averaged step size is not meaningful.
+///
+/// ```text
+/// h_t = (1 - 1/(t + 10)) h_(t-1) + (target - acceptance_t) / (t + 10)
+/// log eps_t = mu - sqrt(t) h_t / 0.05,    mu = log(10 eps_0)
+/// log average_t = t^-0.75 log eps_t + (1 - t^-0.75) log average_(t-1)
+/// ```
+///
 /// ```text
 /// | first: eps | window | window x 2 | window x 4 | .. to the end of the windows | last: eps |
 /// ```
@@ -168,8 +137,7 @@ impl Marginals {
 /// every kernel supports such a search.
 ///
 /// ```
-/// use mcsa_kernels::{DualAveraging, WindowAdaptation};
-/// let adaptation = WindowAdaptation::new(1000, DualAveraging::new(0.8)?);
+/// let adaptation = mcsa_kernels::WindowAdaptation::new(1000, 0.8)?;
 /// let windows: Vec<_> = adaptation.windows().collect();
 /// assert_eq!(windows, [75..100, 100..150, 150..250, 250..450, 450..950]);
 /// # Ok::<(), mcsa_core::Error>(())
@@ -178,8 +146,7 @@ impl Marginals {
 pub struct WindowAdaptation {
     /// Number of steps of the whole warm-up.
     pub steps: u64,
-    /// Dual averaging of the step size.
-    pub averaging: DualAveraging,
+    target: f64,
     /// If true, the mass adapts as well; if false, there are no windows.
     pub learns_mass: bool,
 }
@@ -222,9 +189,17 @@ impl Adaptation {
 }
 
 impl WindowAdaptation {
-    /// A warm-up of `steps` steps that adapts the mass as well.
-    pub fn new(steps: u64, averaging: DualAveraging) -> Self {
-        Self { steps, averaging, learns_mass: true }
+    /// A warm-up of `steps` steps that adapts the mass as well, and aims at the mean acceptance `target`: 0.8 for `Nuts` and `Hmc` (Stan),
+    /// 0.574 for `Mala`, 0.234 for `Rwm`.
+    ///
+    /// # Errors
+    /// If the target is not strictly between 0 and 1.
+    pub fn new(steps: u64, target: f64) -> Result<Self, Error> {
+        if !(target > 0.0 && target < 1.0) {
+            let expected = "between 0 and 1, both excluded";
+            return Err(Error::parameter("target", target, expected).within("DualAveraging"));
+        }
+        Ok(Self { steps, target, learns_mass: true })
     }
 
     /// The windows in which the mass adapts, as ranges of steps.
@@ -255,7 +230,7 @@ impl WindowAdaptation {
 
     /// Initial state: a guess of the step size, and no mass.
     pub fn init(&self, step_size: f64, dim: usize) -> Adaptation {
-        let step_size = self.averaging.init(step_size);
+        let step_size = StepSize::new(step_size.ln());
         Adaptation { step: 0, step_size, marginals: Marginals::new(dim), masses: Vec::new() }
     }
 
@@ -272,13 +247,13 @@ impl WindowAdaptation {
         if state.step >= self.steps {
             return Ok(());
         }
-        self.averaging.learn(&mut state.step_size, acceptance);
+        state.step_size.learn(self.target, acceptance);
         if let Some(window) = self.windows().find(|window| window.contains(&state.step)) {
             state.marginals.add(points);
             if state.step + 1 == window.end {
                 state.masses = state.marginals.mass()?.masses().to_vec();
                 state.marginals = Marginals::new(points.nrows());
-                state.step_size = self.averaging.init(state.step_size.current());
+                state.step_size = StepSize::new(state.step_size.log_current.exp().ln());
             }
         }
         state.step += 1;
@@ -287,7 +262,8 @@ impl WindowAdaptation {
 
     /// The step size for the next step: the current trial during the warm-up, the average after it.
     pub fn step_size(&self, state: &Adaptation) -> f64 {
-        if state.step < self.steps { state.step_size.current() } else { state.step_size.average() }
+        let StepSize { log_current, log_average, .. } = state.step_size;
+        if state.step < self.steps { log_current } else { log_average }.exp()
     }
 }
 
@@ -299,11 +275,11 @@ impl WindowAdaptation {
 ///
 /// ```
 /// use mcsa_core::{Kernel, Seed};
-/// use mcsa_kernels::{DualAveraging, Hmc, Tunable, NoProposal, WindowAdaptation, warm_up};
+/// use mcsa_kernels::{Hmc, Tunable, NoProposal, WindowAdaptation, warm_up};
 /// let (target, hmc) = (mcsa_models::Gaussian::standard(2), Hmc::new(0.01, 8)?);
 /// let proposal = &mut NoProposal { dim: 2 };
 /// let mut state = hmc.init(&target, faer::Mat::zeros(2, 4))?;
-/// let plan = WindowAdaptation::new(300, DualAveraging::new(0.8)?);
+/// let plan = WindowAdaptation::new(300, 0.8)?;
 /// let mut progress = plan.init(hmc.step_size(), 2);
 /// let hmc = warm_up(&hmc, &target, proposal, &mut state, &plan, &mut progress, Seed::new(1), 300)?;
 /// assert!(hmc.step_size() > 0.3);
@@ -355,33 +331,31 @@ mod tests {
 
     #[test]
     fn two_steps_by_hand() {
-        let averaging = DualAveraging::new(0.8).unwrap();
-        let mut state = averaging.init(0.5);
-        averaging.learn(&mut state, 0.3);
+        let mut state = StepSize::new(0.5_f64.ln());
+        state.learn(0.8, 0.3);
         let h = 0.5 / 11.0;
         let first = 5.0_f64.ln() - h / 0.05;
-        assert!((state.current().ln() - first).abs() < 1e-14);
-        assert!((state.average().ln() - first).abs() < 1e-14);
-        averaging.learn(&mut state, 1.0);
+        assert!((state.log_current - first).abs() < 1e-14);
+        assert!((state.log_average - first).abs() < 1e-14);
+        state.learn(0.8, 1.0);
         let h = (1.0 - 1.0 / 12.0) * h - 0.2 / 12.0;
         let second = 5.0_f64.ln() - 2.0_f64.sqrt() * h / 0.05;
         let share = 2.0_f64.powf(-0.75);
-        assert!((state.current().ln() - second).abs() < 1e-14);
-        assert!((state.average().ln() - share * second - (1.0 - share) * first).abs() < 1e-14);
+        assert!((state.log_current - second).abs() < 1e-14);
+        assert!((state.log_average - share * second - (1.0 - share) * first).abs() < 1e-14);
     }
 
     #[test]
     fn impossible_targets_are_refused_and_nan_is_no_acceptance() {
         for target in [0.0, 1.0, -0.5, f64::NAN] {
-            assert!(DualAveraging::new(target).is_err(), "{target}");
+            assert!(WindowAdaptation::new(9, target).is_err(), "{target}");
         }
-        let averaging = DualAveraging::new(0.8).unwrap();
-        let (mut a, mut b) = (averaging.init(1.0), averaging.init(1.0));
-        averaging.learn(&mut a, f64::NAN);
-        averaging.learn(&mut b, 0.0);
+        let (mut a, mut b) = (StepSize::new(0.0), StepSize::new(0.0));
+        a.learn(0.8, f64::NAN);
+        b.learn(0.8, 0.0);
         assert_eq!(a, b);
-        (0..10_000).for_each(|_| averaging.learn(&mut a, 0.0));
-        assert!(a.current() > 0.0 && a.average() > 0.0);
+        (0..10_000).for_each(|_| a.learn(0.8, 0.0));
+        assert!(a.log_current.exp() > 0.0 && a.log_average.exp() > 0.0);
     }
 
     #[test]
@@ -396,8 +370,8 @@ mod tests {
     }
 
     fn windows(steps: u64) -> Vec<(u64, u64)> {
-        let averaging = DualAveraging::new(0.8).unwrap();
-        WindowAdaptation::new(steps, averaging).windows().map(|window| (window.start, window.end)).collect()
+        let plan = WindowAdaptation::new(steps, 0.8).unwrap();
+        plan.windows().map(|window| (window.start, window.end)).collect()
     }
 
     /// Stan's own window counter, with inclusive ends; for warm-ups of at least 150 steps.
@@ -429,13 +403,13 @@ mod tests {
 
     #[test]
     fn the_end_of_a_window_sets_the_mass_and_starts_the_step_size_again() {
-        let plan = WindowAdaptation::new(300, DualAveraging::new(0.8).unwrap());
+        let plan = WindowAdaptation::new(300, 0.8).unwrap();
         let (mut state, points) = (plan.init(0.5, 1), faer::mat![[-2.0, 2.0]]);
         for step in 0..100 {
             assert!(state.mass().unwrap().is_none() && state.step() == step);
             plan.learn(&mut state, 0.7, points.as_ref()).unwrap();
         }
-        assert_eq!(state.step_size, plan.averaging.init(state.step_size.current()));
+        assert_eq!(state.step_size, StepSize::new(state.step_size.log_current));
         let variance = 50.0 * 4.0 / 49.0;
         let mass = state.mass().unwrap().unwrap();
         assert!((1.0 / mass.masses()[0] - (50.0 * variance + 0.005) / 55.0).abs() < 1e-12);

@@ -11,18 +11,8 @@ use crate::weights::log_add;
 
 /// Kernel in detailed balance with every target p, `p(z) K(z, dy) = p(y) K(y, dz)`, at a fixed proposal.
 ///
-/// [`DelayedAcceptance`](crate::DelayedAcceptance) needs it of its inner kernel. Several sweeps of one reversible kernel are reversible:
-///
-/// ```
-/// use mcsa_core::Kernel;
-/// use mcsa_kernels::{Cis, DelayedAcceptance, Repeat};
-/// let (target, surrogate) = (mcsa_models::Gaussian::standard(1), mcsa_models::Gaussian::standard(1));
-/// let inner = Repeat { kernel: Cis::with_fresh(4), times: 3 };
-/// DelayedAcceptance { inner, surrogate }.init(&target, faer::Mat::zeros(1, 1))?;
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
-///
-/// One kernel after another in general is not, so this does not compile:
+/// [`DelayedAcceptance`](crate::DelayedAcceptance) needs it of its inner kernel. Several sweeps of one reversible kernel are reversible;
+/// one kernel after another in general is not, so this does not compile:
 ///
 /// ```compile_fail,E0277
 /// use mcsa_core::Kernel;
@@ -345,22 +335,24 @@ impl Default for Tally {
 impl Tally {
     /// Adds the metrics of one part.
     pub fn add(&mut self, record: &dyn Record) {
-        record.record(&mut |metric, value| {
-            let known = self.slots[..self.len].iter().position(|slot| slot.metric.is(metric));
-            let k = known.unwrap_or(self.len);
-            match self.slots.get_mut(k) {
-                Some(slot) => {
-                    if known.is_none() {
-                        *slot = Slot::of(metric);
-                        self.len += 1;
-                    }
-                    slot.add(metric, value);
+        record.record(&mut |metric, value| self.push(metric, value));
+    }
+
+    /// Adds a metric of one part.
+    pub(crate) fn push(&mut self, metric: Metric, value: f64) {
+        let known = self.slots[..self.len].iter().position(|slot| slot.metric.is(metric));
+        match self.slots.get_mut(known.unwrap_or(self.len)) {
+            Some(slot) => {
+                if known.is_none() {
+                    *slot = Slot::of(metric);
+                    self.len += 1;
                 }
-                // Values that an inner tally had no room for are added one by one to the count.
-                None if metric.is(Metric::UNTOLD) => self.untold = self.untold.saturating_add(value as u32),
-                None => self.untold = self.untold.saturating_add(1),
+                slot.add(metric, value);
             }
-        });
+            // Values that an inner tally had no room for are added one by one to the count.
+            None if metric.is(Metric::UNTOLD) => self.untold = self.untold.saturating_add(value as u32),
+            None => self.untold = self.untold.saturating_add(1),
+        }
     }
 
     /// The reduced value of a metric, or `None` if no part recorded it.
@@ -385,12 +377,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A record of metrics with given values.
-    struct Told(Vec<(Metric, f64)>);
-    impl Record for Told {
-        fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
-            self.0.iter().for_each(|(metric, value)| sink(*metric, *value));
-        }
+    fn add(tally: &mut Tally, part: &[(Metric, f64)]) {
+        part.iter().for_each(|(metric, value)| tally.push(*metric, *value));
     }
 
     fn told(record: &dyn Record) -> Vec<(&'static str, f64)> {
@@ -400,23 +388,23 @@ mod tests {
     }
 
     /// One metric per letter, with the value 1.
-    fn alphabet(letters: &'static str, metric: fn(&'static str) -> Metric) -> Told {
-        Told((0..letters.len()).map(|k| (metric(&letters[k..=k]), 1.0)).collect())
+    fn alphabet(letters: &'static str, metric: fn(&'static str) -> Metric) -> Vec<(Metric, f64)> {
+        (0..letters.len()).map(|k| (metric(&letters[k..=k]), 1.0)).collect()
     }
 
     #[test]
     fn reductions_by_hand() {
         let part = |rate: f64, faults: f64, top: f64, weight: f64| {
-            Told(vec![
+            [
                 (Metric::ACCEPTANCE, rate),
                 (Metric::NON_FINITE, faults),
                 (Metric::LOG_WEIGHT_TOP, top),
                 (Metric::LOG_WEIGHT_MEAN, weight.ln()),
-            ])
+            ]
         };
         let mut tally = Tally::default();
         for told in [part(0.5, 3.0, -2.0, 2.0), part(0.25, 4.0, 7.5, 0.0), part(0.75, 5.0, 7.0, 4.0)] {
-            tally.add(&told);
+            add(&mut tally, &told);
         }
         let names = ["acceptance", "non_finite", "log_weight_top", "log_weight_mean"];
         let values = [0.5, 12.0, 7.5, 2.0_f64.ln()];
@@ -435,8 +423,8 @@ mod tests {
     fn what_finds_no_room_is_counted() {
         let many = alphabet("abcdefghijklmnopqrstuvwxyz", Metric::mean);
         let mut tally = Tally::default();
-        tally.add(&many);
-        tally.add(&many);
+        add(&mut tally, &many);
+        add(&mut tally, &many);
         assert_eq!(tally.value(Metric::mean("x")), Some(1.0));
         assert_eq!(told(&tally).len(), ROOM + 1);
         assert_eq!(told(&tally)[ROOM], ("untold_metrics", 4.0));
@@ -447,7 +435,7 @@ mod tests {
         assert_eq!(told(&outer)[ROOM], ("untold_metrics", 8.0));
         // The twin: a tally with room for all values records no count of lost ones.
         let mut few = Tally::default();
-        few.add(&alphabet("abcdefghijklmnopqrstuvwx", Metric::sum));
+        add(&mut few, &alphabet("abcdefghijklmnopqrstuvwx", Metric::sum));
         assert_eq!(told(&few).len(), ROOM);
     }
 
@@ -461,17 +449,15 @@ mod tests {
         #[test]
         fn nested_tallies_are_flat_ones(parts in parts(), cuts in proptest::collection::vec(1..4_usize, 12)) {
             let metrics = [Metric::mean("mean"), Metric::sum("sum"), Metric::max("max"), Metric::log_mean("log")];
-            let parts: Vec<Told> = parts
-                .into_iter()
-                .map(|part| Told(part.into_iter().map(|(k, value)| (metrics[k], value)).collect()))
-                .collect();
+            let named = |part: Vec<(usize, f64)>| part.into_iter().map(|(k, value)| (metrics[k], value)).collect();
+            let parts: Vec<Vec<(Metric, f64)>> = parts.into_iter().map(named).collect();
             let mut flat = Tally::default();
-            parts.iter().for_each(|part| flat.add(part));
+            parts.iter().for_each(|part| add(&mut flat, part));
             let (mut nested, mut rest) = (Tally::default(), &parts[..]);
             for cut in cuts {
                 let (group, after) = rest.split_at(cut.min(rest.len()));
                 let mut inner = Tally::default();
-                group.iter().for_each(|part| inner.add(part));
+                group.iter().for_each(|part| add(&mut inner, part));
                 nested.add(&inner);
                 rest = after;
             }

@@ -121,15 +121,6 @@ struct Draws<'a, F> {
     work: &'a mut [f64],
 }
 
-impl<F: Pushforward> Draws<'_, F> {
-    /// Draws `log q` of each point from the backward law; false if it is not known.
-    fn retrace(&mut self, points: MatRef<'_, f64>, lanes: &mut [Stream], log_q: &mut [f64]) -> bool {
-        let noise_dim = self.pushforward.noise_dim();
-        let noise = batch_mut(&mut self.noise[..noise_dim * points.ncols()], noise_dim, points.ncols());
-        self.pushforward.sample_reverse_into(self.params, points, lanes, noise, log_q, self.work)
-    }
-}
-
 impl<F: Pushforward> Proposal for Draws<'_, F> {
     fn dim(&self) -> usize {
         self.pushforward.dim() + 1
@@ -188,7 +179,10 @@ impl<S: ChainState> ChainState for ExtendedState<S> {
 impl<S: ChainState> ExtendedState<S> {
     /// Draws the noise of every chain from the backward law. Without it, chains from outside have weight zero.
     fn retrace<F: Pushforward>(&mut self, draws: &mut Draws<'_, F>, lanes: &mut [Stream], log_q: &mut [f64]) {
-        if !draws.retrace(self.chains.positions.as_ref(), lanes, log_q) {
+        let Draws { pushforward, params, noise, work } = draws;
+        let (points, rows, columns) = (self.chains.positions.as_ref(), pushforward.noise_dim(), log_q.len());
+        let noise = batch_mut(&mut noise[..rows * columns], rows, columns);
+        if !pushforward.sample_reverse_into(params, points, lanes, noise, log_q, work) {
             log_q.fill(UNKNOWN);
         }
         let (dim, inner) = (self.chains.positions.nrows(), self.inner.chains_mut());

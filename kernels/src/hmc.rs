@@ -88,12 +88,13 @@ impl Hmc {
         &self.leapfrog
     }
 
+    /// Number of states of a trajectory of which point and log density are kept.
+    fn states(&self) -> usize {
+        if self.selection == Selection::EndPoint { 1 } else { self.steps + 1 }
+    }
+
     fn memory(&self, dim: usize, chains: usize) -> usize {
-        let own = match self.selection {
-            Selection::EndPoint => 1,
-            Selection::Multinomial => (self.steps + 1) * (dim + 2),
-        };
-        own * chains + Orbit::work_len(dim, chains)
+        self.states() * (dim + 2) * chains + Orbit::work_len(dim, chains)
     }
 
     /// A step with given momenta, one column per chain. Its remaining randomness is discrete (the choice of `l` among
@@ -112,67 +113,20 @@ impl Hmc {
         let (dim, chains) = (target.dim(), state.chains().len());
         assert_eq!(lanes.len(), chains, "a lane per chain");
         assert_eq!(momenta.len(), dim * chains, "a momentum per chain");
+        let (steps, states, is_drawn) = (self.steps, self.states(), self.selection == Selection::Multinomial);
         let mut orbit = Orbit::new(dim, chains, &mut work);
-        let mut info = match self.selection {
-            Selection::EndPoint => self.end_point(target, state, momenta, &mut orbit, lanes, work),
-            Selection::Multinomial => self.multinomial(target, state, momenta, &mut orbit, lanes, work),
-        };
-        info.acceptance /= chains.max(1) as f64;
-        for j in 0..chains {
-            info.non_finite += u64::from(orbit.worst[j].is_nan());
-            info.divergences += u64::from(orbit.worst[j] > DIVERGENCE);
-        }
-        info
-    }
-
-    fn end_point<P: Gradient + ?Sized>(
-        &self,
-        target: &P,
-        state: &mut GradientEnsemble,
-        momenta: &[f64],
-        orbit: &mut Orbit<'_>,
-        lanes: &mut [Stream],
-        mut work: &mut [f64],
-    ) -> HmcInfo {
-        let scratch = borrow(&mut work, lanes.len());
-        state.refresh(target, scratch, work);
-        orbit.begin(&self.leapfrog, state, momenta, |_| self.steps);
-        for step in 0..self.steps {
-            orbit.advance(&self.leapfrog, target, state, momenta, step, work);
-        }
-        let mut info = HmcInfo::default();
-        for (j, lane) in lanes.iter_mut().enumerate() {
-            info.acceptance += orbit.acceptance(j);
-            if lane.accept(orbit.log_weight(j) + orbit.start[j]) {
-                let (z, log_p, gradient) = orbit.point(j);
-                state.place(j, z, log_p, gradient);
-                info.moved += 1;
-            }
-        }
-        info
-    }
-
-    fn multinomial<P: Gradient + ?Sized>(
-        &self,
-        target: &P,
-        state: &mut GradientEnsemble,
-        momenta: &[f64],
-        orbit: &mut Orbit<'_>,
-        lanes: &mut [Stream],
-        mut work: &mut [f64],
-    ) -> HmcInfo {
-        let (dim, chains, steps) = (target.dim(), lanes.len(), self.steps);
-        let states = steps + 1;
         let log_weights = borrow(&mut work, states * chains);
         let log_p = borrow(&mut work, states * chains);
         let visited = borrow(&mut work, states * chains * dim);
         state.refresh(target, &mut log_p[..chains], work);
         log_weights.fill(0.0);
-        orbit.begin(&self.leapfrog, state, momenta, |j| lanes[j].choose(&log_weights[..states]).unwrap_or(0));
+        let forward =
+            |j: usize| if is_drawn { lanes[j].choose(&log_weights[..states]).unwrap_or(0) } else { steps };
+        orbit.begin(&self.leapfrog, state, momenta, forward);
         let mut info = HmcInfo::default();
         for step in 0..steps {
             orbit.advance(&self.leapfrog, target, state, momenta, step, work);
-            for j in 0..chains {
+            for j in 0..if is_drawn { chains } else { 0 } {
                 let k = j * states + step + 1;
                 info.acceptance += orbit.acceptance(j) / steps as f64;
                 log_weights[k] = orbit.log_weight(j);
@@ -182,14 +136,26 @@ impl Hmc {
             }
         }
         for (j, lane) in lanes.iter_mut().enumerate() {
-            log_weights[j * states] = -orbit.start[j];
-            let chosen = lane.choose(&log_weights[j * states..][..states]).unwrap_or(0);
-            if chosen > 0 {
-                let k = j * states + chosen;
-                state.chains_mut().place(j, &visited[k * dim..][..dim], log_p[k]);
-                info.moved += 1;
+            if is_drawn {
+                log_weights[j * states] = -orbit.start[j];
+                let chosen = lane.choose(&log_weights[j * states..][..states]).unwrap_or(0);
+                if chosen > 0 {
+                    let k = j * states + chosen;
+                    state.chains_mut().place(j, &visited[k * dim..][..dim], log_p[k]);
+                    info.moved += 1;
+                }
+            } else {
+                info.acceptance += orbit.acceptance(j);
+                if lane.accept(orbit.log_weight(j) + orbit.start[j]) {
+                    let (z, log_p, gradient) = orbit.point(j);
+                    state.place(j, z, log_p, gradient);
+                    info.moved += 1;
+                }
             }
+            info.non_finite += u64::from(orbit.worst[j].is_nan());
+            info.divergences += u64::from(orbit.worst[j] > DIVERGENCE);
         }
+        info.acceptance /= chains.max(1) as f64;
         info
     }
 }

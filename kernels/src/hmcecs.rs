@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 use mcsa_core::{
-    ChainState, Ensemble, Error, Gradient, Kernel, LogDensity, Metric, Proposal, Record, Stream, Subsampled,
+    ChainState, Ensemble, Error, Gradient, Kernel, LogDensity, Metric, Proposal, Stream, Subsampled,
     all_finite, borrow, fits_in_memory, numeric, same_length,
 };
 use serde::{Deserialize, Serialize};
@@ -307,22 +307,6 @@ impl ChainState for HmcecsState {
     }
 }
 
-/// Metrics of the block updates of a step.
-#[derive(Default)]
-struct Blocks {
-    tried: u32,
-    accepted: f64,
-    variance: f64,
-}
-
-impl Record for Blocks {
-    fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
-        let tried = f64::from(self.tried.max(1));
-        sink(Metric::mean("block_acceptance"), self.accepted / tried);
-        sink(Metric::mean("estimate_variance"), self.variance / tried);
-    }
-}
-
 impl<K> Hmcecs<K> {
     /// The state of chains at the columns of `positions` with these rows, chain by chain.
     ///
@@ -426,7 +410,7 @@ where
         assert_eq!(lanes.len(), state.chains.len(), "a lane per chain");
         let (data, block) = (target.num_data(), self.block());
         let kept: &mut [usize] = &mut bytemuck::cast_slice_mut(borrow(&mut work, block))[..block];
-        let (mut tally, mut blocks) = (Tally::default(), Blocks::default());
+        let (mut tally, mut accepted, mut variance) = (Tally::default(), 0.0, 0.0);
         for (j, rows) in state.rows.chunks_exact_mut(self.rows).enumerate() {
             let lane = &mut lanes[j..=j];
             let z = state.chains.positions.col_as_slice(j);
@@ -441,11 +425,10 @@ where
             let proposed = self.at(target, rows);
             let estimate = proposed.estimate(z, None, work);
             let there = target.log_prior(z, work) + estimate.perturbed();
-            blocks.tried += 1;
-            blocks.variance += estimate.variance;
+            variance += estimate.variance;
             if lane[0].accept(if there == f64::INFINITY { f64::NAN } else { there - log_p }) {
                 log_p = there;
-                blocks.accepted += 1.0;
+                accepted += 1.0;
             } else {
                 rows[first..last].copy_from_slice(&kept[..last - first]);
             }
@@ -455,7 +438,9 @@ where
             state.chains.place(j, state.walker.position(0), state.walker.log_p(0));
         }
         state.moved = false;
-        tally.add(&blocks);
+        let tried = state.chains.len().max(1) as f64;
+        tally.push(Metric::mean("block_acceptance"), accepted / tried);
+        tally.push(Metric::mean("estimate_variance"), variance / tried);
         tally
     }
 }

@@ -3,6 +3,7 @@
 use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, borrow};
 
 use crate::leapfrog::{self, leapfrog_kernel};
+use crate::weights::log_add;
 use crate::{GradientEnsemble, Leapfrog, Mass};
 
 /// No-U-turn sampler: a trajectory doubles until it turns back, and the chain moves to one of its states.
@@ -220,13 +221,8 @@ struct Weight {
 impl Weight {
     /// Joins two adjacent stretches; the drawn state is that of `other` if `take`, else of `self`.
     fn join(self, other: Self, take: bool) -> Self {
-        let (top, bottom) = if self.log_total > other.log_total {
-            (self.log_total, other.log_total)
-        } else {
-            (other.log_total, self.log_total)
-        };
         Self {
-            log_total: if top == f64::NEG_INFINITY { top } else { top + (bottom - top).exp().ln_1p() },
+            log_total: log_add(self.log_total, other.log_total),
             log_p: if take { other.log_p } else { self.log_p },
             low: self.low.min(other.low),
             high: self.high.max(other.high),

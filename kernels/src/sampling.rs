@@ -9,7 +9,7 @@ use mcsa_core::{
 };
 use mcsa_diagnostics::{effective_sample_size, r_hat, standard_error};
 
-use crate::{DualAveraging, Tunable, WindowAdaptation, warm_up};
+use crate::{Tunable, WindowAdaptation, warm_up};
 
 /// Markov chain Monte Carlo run: parallel chains tune the kernel in a warm-up, then draw with the fixed kernel.
 ///
@@ -114,7 +114,7 @@ impl Sampling {
             same_length("starting points", chains, starts.ncols())?;
             let proposal = &mut NoProposal { dim };
             let mut state = kernel.init(target, starts)?;
-            let plan = WindowAdaptation::new(self.warm_up, DualAveraging::new(self.acceptance)?);
+            let plan = WindowAdaptation::new(self.warm_up, self.acceptance)?;
             let mut progress = plan.init(kernel.step_size(), dim);
             let warm = seed.named("warm");
             let kernel = match self.warm_up {

@@ -1,4 +1,4 @@
-//! Stochastic gradient optimisers, and deterministic optimisation for starting points and ground truth.
+//! Stochastic gradient optimisers, and deterministic optimisation for starting points.
 //!
 //! An optimiser consists of an immutable config, such as [`Adam`], and a small serialisable state, such as [`AdamState`]. All
 //! optimisers ascend along a direction, usually a noisy estimate of a gradient, and do not depend on its source.
@@ -8,7 +8,7 @@
 //! * Gradient ascent without a learning rate: [`Dog`].
 //! * Learning rate schedules: [`Schedule`].
 //! * Averages of the path of any optimiser: [`Averaged`].
-//! * Deterministic optimisation: modes, Gaussian starting points and ground truth, in [`deterministic`].
+//! * Deterministic optimisation: modes and Gaussian starting points, in [`deterministic`].
 //!
 //! # Units of the rate
 //!

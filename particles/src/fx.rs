@@ -10,13 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::{GaussianDynamics, StateSpace};
 
 /// Parameters of [`FxVolatility`], on the unconstrained scale on which they are learned.
-///
-/// ```
-/// use mcsa_particles::Theta;
-/// let theta = Theta { mu: -1.0, atanh_phi: 0.9_f64.atanh(), log_sigma: 0.3_f64.ln(), log_beta: 0.0 };
-/// assert!((theta.phi() - 0.9).abs() < 1e-15);
-/// assert_eq!(Theta::from([1.0, 0.0, 0.0, 2.0]).log_beta, 2.0);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Theta {
     /// Mean level of the states.

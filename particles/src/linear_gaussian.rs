@@ -10,14 +10,6 @@ use crate::{GaussianDynamics, StateSpace};
 /// Observations `x_0 .. x_{T-1}` of a linear-Gaussian state-space model with learnable parameters
 /// `theta = (phi, log sigma, log tau)`: see [`LinearGaussian`]. Any number is a phi, because the first state has a distribution of its
 /// own.
-///
-/// ```
-/// use mcsa_models::Learnable;
-/// use mcsa_particles::LinearGaussianSeries;
-/// let series = LinearGaussianSeries::new(vec![0.3, -1.0, 0.4])?;
-/// assert!(series.at(&[0.9, 0.0, 0.0]).log_evidence() > series.at(&[0.9, 3.0, 3.0]).log_evidence());
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearGaussianSeries {
     observations: Vec<f64>,

@@ -11,7 +11,8 @@ use mcsa_core::{LogDensity, Stream};
 ///
 /// For [`LogDensity`], a point is the whole path, state after state, of dimension `num_states * state_dim`. The methods of this
 /// trait take particles: states of one time, one after the other, with their predecessors in the same order. At `t = 0`
-/// predecessors are not read and may be empty. At a time without observation, the density of the observation is 1.
+/// predecessors are not read and may be empty. At a time without observation, the density of the observation is 1. The methods panic
+/// if lengths differ.
 ///
 /// ```
 /// use mcsa_particles::StateSpace;
@@ -47,21 +48,12 @@ pub trait StateSpace: LogDensity {
     }
 
     /// Draws `z_t ~ p(. | z_{t-1})` for each particle, to `z`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]);
 
     /// Log transition density `log p(z_t | z_{t-1})` of each pair of states, written to `out`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]);
 
     /// Log observation density `log p(x_t | z_t)` of each state, written to `out`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]);
 
     /// `log p(z, x)` of a path: the sum of its log transition and log observation densities.
@@ -87,9 +79,6 @@ pub trait StateSpace: LogDensity {
 pub trait GaussianDynamics: StateSpace {
     /// Writes the mean of `z_t` given each state in `previous`, and returns the variance, which does not depend on `previous`. At
     /// `t = 0`, every mean is that of the initial distribution.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64;
 }
 
@@ -104,14 +93,11 @@ pub trait GaussianDynamics: StateSpace {
 /// A twisting function takes the place of the likelihood of the observations still to come, `x_t` included; `psi_t(z) = p(x_t | z)`
 /// gives the ordinary particle filter. The last target is the posterior whatever the twisting functions are (MSC, eqs. 13-14).
 ///
-/// Particles have the layout of [`StateSpace`]: states one after the other; at `t = 0` predecessors are not
-/// read.
+/// Particles have the layout of [`StateSpace`]: states one after the other; at `t = 0` predecessors are not read. The methods panic if
+/// lengths differ.
 pub trait PathProposal {
     /// Draws `z_t ~ q(. | z_{t-1})` for each particle and writes its log weight, the logarithm of
     /// `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn propose_into(
         &mut self,
         t: usize,
@@ -122,15 +108,9 @@ pub trait PathProposal {
     );
 
     /// Log weight of each pair of states, the logarithm of `p(z_t | z_{t-1}) psi_t(z_t) / q(z_t | z_{t-1})`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn log_weights(&mut self, t: usize, previous: &[f64], z: &[f64], log_weights: &mut [f64]);
 
     /// Log twisting function `log psi_t` of each state, written to `out`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]);
 }
 

@@ -9,16 +9,6 @@ use crate::{GaussianDynamics, PathProposal};
 
 /// Family of paths that depends on the model being fitted: its [`TwistedChain`]. When the parameters of the model move, the family
 /// changes with it.
-///
-/// ```
-/// use mcsa_core::Parametric;
-/// use mcsa_models::Learnable;
-/// use mcsa_particles::{LinearGaussianSeries, Twisted};
-/// let series = LinearGaussianSeries::new(vec![0.3, -0.1])?;
-/// let model = series.at(&[0.9, 0.0, 0.0]);
-/// assert_eq!(Twisted.on(&model).num_params(), 4);
-/// # Ok::<(), mcsa_core::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Twisted;
 

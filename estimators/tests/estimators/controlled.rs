@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Error, Estimator, Family, Parametric, Seed, Stream, enumerate};
-use mcsa_estimators::{Controllable, Controlled, ScoreWeights, Weighting, msc_rb, pmcsa, snis};
+use mcsa_estimators::{ChainScore, Controllable, Controlled, ScoreWeights, Weighting, msc_rb, pmcsa, snis};
 use mcsa_families::{Atoms, MeanField};
 use mcsa_models::Gaussian;
 use mcsa_testing::Finite;
@@ -130,13 +130,13 @@ fn the_control_has_mean_zero_and_takes_noise_off() {
     check("msc_rb", &msc_rb(3));
     check("snis", &snis(3));
     check("known", &ScoreWeights::new(2, Weighting::Known { log_normaliser: 0.0 }));
-    check("mirrored", &pmcsa(2).mirrored());
+    check("mirrored", &ChainScore { mirrored: true, ..pmcsa(2) });
 }
 
 /// Each chain of a mirrored pair keeps its distribution, so the mean of the direction is equal.
 #[test]
 fn mirrored_chains_keep_the_mean() {
-    let (alone, mirrored) = (pmcsa(2), pmcsa(2).mirrored());
+    let (alone, mirrored) = (pmcsa(2), ChainScore { mirrored: true, ..pmcsa(2) });
     let (state, same) = (at(&alone), at(&mirrored));
     let (independent, paired) = (law(&alone, &state, 0.0), law(&mirrored, &same, 0.0));
     assert!(close(independent.mean, paired.mean));
@@ -152,7 +152,7 @@ fn mirrored_importance_sampling_is_unbiased() {
         std::array::from_fn(|k| [0.1, 0.4, 0.3, 0.2][k] - LOGITS[k].exp() / total)
     };
     assert!(close(law(&known, &|| (), 0.0).mean, exact));
-    assert!(close(law(&known.clone().mirrored(), &|| (), 0.0).mean, exact));
+    assert!(close(law(&ScoreWeights { mirrored: true, ..known }, &|| (), 0.0).mean, exact));
 }
 
 /// If q is p every proposal is accepted and the direction equals the control: with the right coefficient no noise is
@@ -201,14 +201,20 @@ fn impossible_settings_are_refused() {
     let params = [0.0, 0.5];
     let mut lanes = Seed::new(1).streams(4, 0);
     let told = |result: Result<(), Error>| result.unwrap_err().to_string();
-    let odd = pmcsa(3).mirrored().init(&target, &family, &params, &mut lanes[..3]).map(drop);
+    let odd = (ChainScore { mirrored: true, ..pmcsa(3) })
+        .init(&target, &family, &params, &mut lanes[..3])
+        .map(drop);
     assert_eq!(told(odd), "ChainScore: lanes is 3, expected even, for mirrored pairs");
-    let evidence = ScoreWeights::new(4, Weighting::Evidence).mirrored();
+    let evidence = ScoreWeights { mirrored: true, ..ScoreWeights::new(4, Weighting::Evidence) };
     let refused = evidence.init(&target, &family, &params, &mut lanes);
     assert_eq!(told(refused), "ScoreWeights: a leave-one-out baseline is biased by mirrored draws");
     let atoms = Atoms::on_line(2).unwrap();
-    let no_centre =
-        snis(2).mirrored().init(&Finite::on_line(&[1.0, 1.0]).unwrap(), &atoms, &[0.0; 2], &mut lanes);
+    let no_centre = (ScoreWeights { mirrored: true, ..snis(2) }).init(
+        &Finite::on_line(&[1.0, 1.0]).unwrap(),
+        &atoms,
+        &[0.0; 2],
+        &mut lanes,
+    );
     assert!(told(no_centre).ends_with("has no known centre of symmetry"));
     let forgetful = Controlled { estimator: pmcsa(2), memory: 1.0 };
     let refused = forgetful.init(&target, &family, &params, &mut lanes[..2]).map(drop);
@@ -231,7 +237,7 @@ fn what_is_odd_cancels_in_mirrored_draws() {
         direction[..3].iter().map(|g| g.abs()).sum()
     }
     let place = (&target, &family, &params[..]);
-    assert!(of_mean(&snis(6).mirrored(), place) < 1e-12);
-    assert!(of_mean(&pmcsa(6).mirrored(), place) < 1e-12);
+    assert!(of_mean(&ScoreWeights { mirrored: true, ..snis(6) }, place) < 1e-12);
+    assert!(of_mean(&ChainScore { mirrored: true, ..pmcsa(6) }, place) < 1e-12);
     assert!(of_mean(&snis(6), place) > 1e-2 && of_mean(&pmcsa(6), place) > 1e-2);
 }

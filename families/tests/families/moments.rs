@@ -5,7 +5,7 @@ use faer::linalg::solvers::DenseSolveCore;
 use faer::{Mat, MatRef, Scale, mat};
 use mcsa_core::{Columns, Family};
 use mcsa_families::{FullRank, GaussianFamily, Link, LowRank, MeanField, MomentMatched};
-use mcsa_optim::deterministic::{Lbfgs, Quadrature, inclusive_optimum};
+use mcsa_optim::deterministic::Lbfgs;
 
 const LINKS: [Link; 2] = [Link::Softplus, Link::Exp];
 pub(crate) const WEIGHTS: [f64; 4] = [0.1, 0.4, 0.0, 0.5];
@@ -184,9 +184,16 @@ impl Atomic {
 
     /// The inclusive optimum by L-BFGS.
     pub(crate) fn optimum<F: Family>(&self, family: &F, start: &[f64]) -> Vec<f64> {
-        let p = Quadrature::new(self.points.as_ref(), &self.weights).unwrap();
+        let mut work = vec![0.0; family.work_len(self.weights.len())];
+        let objective = |params: &[f64], gradient: &mut [f64]| {
+            if family.check(params).is_err() {
+                return f64::NEG_INFINITY;
+            }
+            family.add_scores(params, self.points.as_ref(), &self.weights, gradient, &mut work);
+            self.value(family, params)
+        };
         let lbfgs = Lbfgs::with(1e-9, 10_000, 20).unwrap();
-        inclusive_optimum(&lbfgs, &p, family, start).unwrap().converged().unwrap().point
+        lbfgs.maximise(objective, start).unwrap().converged().unwrap().point
     }
 
     pub(crate) fn step<F: MomentMatched>(&self, family: &F, params: &[f64], gain: f64) -> Vec<f64> {

@@ -4,8 +4,8 @@
 use faer::{Mat, mat};
 use mcsa_core::{ChainState, Error, Kernel, Metric, Record, Seed, Stream, from_fn};
 use mcsa_kernels::{
-    Adaptation, DualAveraging, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Sampling,
-    Tunable, WindowAdaptation, warm_up,
+    Adaptation, GradientEnsemble, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Sampling, Tunable,
+    WindowAdaptation, warm_up,
 };
 use mcsa_models::{Gaussian, Mixture};
 
@@ -22,7 +22,7 @@ where
 {
     let (target, proposal, chains) = (scaled(), &mut NoProposal { dim: 3 }, 4);
     let mut state = kernel.init(&target, Mat::zeros(3, chains)).unwrap();
-    let plan = WindowAdaptation::new(1000, DualAveraging::new(goal).unwrap());
+    let plan = WindowAdaptation::new(1000, goal).unwrap();
     let mut progress = plan.init(kernel.step_size(), 3);
     let seed = Seed::new(31);
     let kernel = warm_up(kernel, &target, proposal, &mut state, &plan, &mut progress, seed, 5000).unwrap();
@@ -60,8 +60,7 @@ fn step_size_and_mass_find_their_values() {
 #[test]
 fn a_warm_up_in_parts_equals_one_in_one_part() {
     let (target, proposal, seed) = (scaled(), &mut NoProposal { dim: 3 }, Seed::new(32));
-    let (nuts, plan) =
-        (Nuts::new(0.5).unwrap(), WindowAdaptation::new(200, DualAveraging::new(0.8).unwrap()));
+    let (nuts, plan) = (Nuts::new(0.5).unwrap(), WindowAdaptation::new(200, 0.8).unwrap());
     let mut whole = (nuts.init(&target, Mat::zeros(3, 2)).unwrap(), plan.init(0.5, 3));
     let mut parts = whole.clone();
     let once = warm_up(&nuts, &target, proposal, &mut whole.0, &plan, &mut whole.1, seed, 200).unwrap();
@@ -78,7 +77,7 @@ fn a_kernel_keeps_its_mass_where_none_is_learnt() {
     let (target, proposal) = (scaled(), &mut NoProposal { dim: 3 });
     let mass = Mass::diagonal(vec![90.0, 1.2, 0.01]).unwrap();
     let nuts = Nuts::with(Leapfrog::new(0.01, mass.clone()).unwrap(), 8).unwrap();
-    let mut plan = WindowAdaptation::new(300, DualAveraging::new(0.8).unwrap());
+    let mut plan = WindowAdaptation::new(300, 0.8).unwrap();
     plan.learns_mass = false;
     let (mut state, mut progress) =
         (nuts.init(&target, Mat::zeros(3, 2)).unwrap(), plan.init(nuts.step_size(), 3));
@@ -95,7 +94,7 @@ fn a_kernel_keeps_its_mass_where_none_is_learnt() {
 #[test]
 fn foreign_progress_is_refused_and_a_finished_one_changes_nothing() {
     let (target, proposal, seed) = (scaled(), &mut NoProposal { dim: 3 }, Seed::new(33));
-    let (mala, plan) = (Mala::new(0.5).unwrap(), WindowAdaptation::new(0, DualAveraging::new(0.6).unwrap()));
+    let (mala, plan) = (Mala::new(0.5).unwrap(), WindowAdaptation::new(0, 0.6).unwrap());
     let mut state = mala.init(&target, Mat::zeros(3, 1)).unwrap();
     let mut foreign = plan.init(0.5, 2);
     let error = warm_up(&mala, &target, proposal, &mut state, &plan, &mut foreign, seed, 1).unwrap_err();
@@ -117,7 +116,7 @@ fn a_run_equals_a_hand_written_loop() {
     let sample = run.run_from(&Nuts::new(0.1).unwrap(), &target, starts.clone(), seed).unwrap();
     let (nuts, proposal) = (Nuts::new(0.1).unwrap(), &mut NoProposal { dim: 2 });
     let mut state = nuts.init(&target, starts).unwrap();
-    let plan = WindowAdaptation::new(60, DualAveraging::new(0.9).unwrap());
+    let plan = WindowAdaptation::new(60, 0.9).unwrap();
     let mut progress = plan.init(0.1, 2);
     let warm = seed.named("warm");
     let nuts = warm_up(&nuts, &target, proposal, &mut state, &plan, &mut progress, warm, 60).unwrap();

@@ -1,7 +1,7 @@
 //! Smooth targets, and targets with a discontinuity.
 
 use mcsa_core::{Gradient, LogDensity, from_fn};
-use mcsa_models::Gaussian;
+use mcsa_models::{Funnel, Gaussian};
 
 /// Banana: `z_1 ~ N(0, 1)`, `z_2 ~ N(z_1^2 / 2, 1)`; further coordinates do not enter.
 pub(crate) fn banana_in(dim: usize) -> impl Gradient {
@@ -18,13 +18,8 @@ pub(crate) fn banana() -> impl Gradient {
 }
 
 /// Funnel: `v ~ N(0, 1)`, `x ~ N(0, e^v)`.
-pub(crate) fn funnel() -> impl Gradient {
-    let log_density = |z: &[f64]| -0.5 * (z[0] * z[0] + z[1] * z[1] * (-z[0]).exp() + z[0]);
-    from_fn(2, log_density).with_gradient(|z, gradient| {
-        let precision = (-z[0]).exp();
-        gradient[0] = -z[0] + 0.5 * (z[1] * z[1] * precision - 1.0);
-        gradient[1] = -z[1] * precision;
-    })
+pub(crate) fn funnel() -> Funnel {
+    Funnel::new(2, 1.0).unwrap()
 }
 
 /// A Gaussian with standard deviations 1 and 2 and correlation 0.6.

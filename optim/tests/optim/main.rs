@@ -2,4 +2,3 @@
 
 mod deterministic;
 mod laws;
-mod noisy_quadratic;

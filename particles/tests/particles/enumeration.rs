@@ -225,23 +225,6 @@ fn a_wrong_weight_is_seen() {
     }
 }
 
-/// Benefit of ancestor sampling: with two particles, the first state of a path changes more often.
-#[test]
-fn ancestor_sampling_lets_go_of_the_past() {
-    let (model, proposal) = (chain(3, 2, 1), chain(3, 2, 2));
-    let stays = |lineage| {
-        let kernel = kernel(2, Resampling::Systematic, 1.0, lineage);
-        let found = transition(&kernel, &model, &mut steps(&model, &proposal));
-        let law = smoothing(&model);
-        // The first state is the lowest digit of a path's index.
-        (0..8)
-            .flat_map(|from| (0..8).filter(move |to| (from ^ to) & 1 == 0).map(move |to| (from, to)))
-            .map(|(from, to)| law[from] * found.matrix[(from, to)])
-            .sum::<f64>()
-    };
-    assert!(stays(Lineage::Ancestors) < stays(Lineage::Traced) - 0.02);
-}
-
 #[test]
 fn impossible_configurations_are_errors() {
     let (model, start) = (chain(2, 2, 1), faer::Mat::zeros(2, 1));

@@ -1,6 +1,5 @@
 //! Score climbing for paths: the posterior, and joint learning of the model's parameters.
 
-use faer::linalg::solvers::DenseSolveCore;
 use mcsa_core::{Estimator, Family, Record, Seed};
 use mcsa_estimators::Ascent;
 use mcsa_models::Learnable;
@@ -23,43 +22,25 @@ fn falling(rate: f64, offset: f64) -> Adam {
     Adam::new(Schedule::power(rate * offset.powf(0.8), offset, 0.8).expect("positive")).expect("possible")
 }
 
-/// The posterior of a linear-Gaussian path is in the family: its means and variances are found, and then every particle
-/// estimates the evidence exactly.
+/// The posterior of a linear-Gaussian path is in the family: its means and variances are found.
 #[test]
 fn the_posterior_of_a_linear_path_is_found() {
     let series = series(20, 1);
     let model = series.at(&TRUTH);
-    let fit = |family: &Twisted| {
-        let ascent = Ascent {
-            target: &model,
-            family,
-            estimator: PathScore { lanes: 8, ..msc_paths(10) },
-            optimizer: falling(0.1, 200.0),
-            seed: Seed::new(2),
-        };
-        let mut fit = ascent.start(vec![0.0; 40]).expect("shapes");
-        ascent.run(&mut fit, 6000).expect("finite");
-        fit.params().to_vec()
+    let ascent = Ascent {
+        target: &model,
+        family: &Twisted,
+        estimator: PathScore { lanes: 8, ..msc_paths(10) },
+        optimizer: falling(0.1, 200.0),
+        seed: Seed::new(2),
     };
-    let params = fit(&Twisted);
-    let chain = Twisted.on(&model);
-    let smc = Smc::new(100, Resampling::Systematic, 0.5).expect("possible");
-    let mut work = vec![0.0; smc.work_len(&model)];
-    let spread = |params: &[f64], work: &mut [f64]| {
-        let mut memory = vec![0.0; Twisted.proposal_len(&model)];
-        let estimates = (0..50).map(|lane| {
-            let mut proposal = Twisted.proposal(&model, params, &mut memory);
-            let found = smc.log_evidence(&model, &mut proposal, &mut Seed::new(9).stream(lane, 0), work);
-            (found - model.log_evidence()).powi(2)
-        });
-        (estimates.sum::<f64>() / 50.0).sqrt()
-    };
-    let (before, after) = (spread(&[0.0; 40], &mut work), spread(&params, &mut work));
-    assert!(after < 0.1 * before, "{before} {after}");
+    let mut fit = ascent.start(vec![0.0; 40]).expect("shapes");
+    ascent.run(&mut fit, 6000).expect("finite");
+    let (params, chain) = (fit.params(), Twisted.on(&model));
     // Moments of the fitted family, from draws: 20 000 give means within 0.007 deviations.
     let (mut lanes, n) = (Seed::new(4).streams(1, 0), 20_000);
     let mut z = faer::Mat::<f64>::zeros(20, n);
-    chain.sample_into(&params, &mut lanes, z.as_mut(), &mut vec![0.0; n], &mut [0.0; 20]);
+    chain.sample_into(params, &mut lanes, z.as_mut(), &mut vec![0.0; n], &mut [0.0; 20]);
     for (t, state) in model.smoothed().iter().enumerate() {
         let mean = (0..n).map(|j| z[(t, j)]).sum::<f64>() / n as f64;
         let variance = (0..n).map(|j| (z[(t, j)] - mean).powi(2)).sum::<f64>() / n as f64;
@@ -81,25 +62,6 @@ pub(super) fn slopes<const K: usize>(theta: &[f64], f: impl Fn(&[f64]) -> f64) -
     })
 }
 
-/// The maximum of the exact evidence, and standard errors from its curvature.
-fn maximum_likelihood(series: &LinearGaussianSeries) -> ([f64; 3], [f64; 3]) {
-    let slopes = |theta: &[f64]| slopes::<3>(theta, |theta| series.at(theta).log_evidence());
-    let objective = |theta: &[f64], gradient: &mut [f64]| {
-        gradient.copy_from_slice(&slopes(theta));
-        series.at(theta).log_evidence()
-    };
-    let peak =
-        Lbfgs::default().maximise(objective, &[0.5, 0.0, 0.0]).expect("finite").converged().expect("a mode");
-    let bent = [0, 1, 2].map(|k| {
-        let at = |h: f64| slopes(&[0, 1, 2].map(|i| peak.point[i] + if i == k { h } else { 0.0 }));
-        let (above, below) = (at(1e-4), at(-1e-4));
-        [0, 1, 2].map(|i| (below[i] - above[i]) / 2e-4)
-    });
-    let information = faer::Mat::from_fn(3, 3, |i, k| 0.5 * (bent[k][i] + bent[i][k]));
-    let covariance = information.partial_piv_lu().inverse();
-    ([0, 1, 2].map(|k| peak.point[k]), [0, 1, 2].map(|k| covariance[(k, k)].sqrt()))
-}
-
 fn learned(series: &LinearGaussianSeries, climb: PathScore, steps: u64) -> [f64; 3] {
     let family = Twisted;
     let ascent = Ascent {
@@ -117,23 +79,22 @@ fn learned(series: &LinearGaussianSeries, climb: PathScore, steps: u64) -> [f64;
     [0, 1, 2].map(|k| fit.params()[lambdas + k])
 }
 
-/// Fisher's identity with conditional SMC reaches the maximum of the exact evidence, well within its standard error.
+/// Fisher's identity with conditional SMC reaches the maximum of the exact evidence: a parameter that is off by its standard error costs
+/// a half.
 #[test]
 fn theta_is_learned_to_maximum_likelihood() {
-    let series = series(200, 5);
-    let (best, errors) = maximum_likelihood(&series);
+    let (series, start) = (series(200, 5), [0.5, 0.0, 0.0]);
+    let evidence = |theta: &[f64]| series.at(theta).log_evidence();
+    let objective = |theta: &[f64], gradient: &mut [f64]| {
+        gradient.copy_from_slice(&slopes::<3>(theta, evidence));
+        evidence(theta)
+    };
+    let peak = Lbfgs::default().maximise(objective, &start).expect("finite").converged().expect("a mode");
+    let lost = |theta: [f64; 3]| peak.value - evidence(&theta);
     let found = learned(&series, msc_paths(10), 8000);
-    for k in 0..3 {
-        assert!((found[k] - best[k]).abs() < 0.5 * errors[k], "{k}: {found:?} {best:?} {errors:?}");
-    }
+    assert!(lost(found) < 0.1, "{found:?} {}", lost(found));
     // The twin: the starting value.
-    assert!(
-        [0.5, 0.0, 0.0]
-            .iter()
-            .zip(best)
-            .zip(errors)
-            .all(|((start, best), error)| (start - best).abs() > error)
-    );
+    assert!(lost(start) > 1.0, "{}", lost(start));
 }
 
 /// Allocations of five steps of a fit of paths and parameters, after its start.

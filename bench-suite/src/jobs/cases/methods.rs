@@ -11,7 +11,7 @@ use mcsa_core::{
 use mcsa_diagnostics::{effective_sample_size, r_hat};
 use mcsa_estimators::{Ascent, BatchMatch, Draws, FlowElbo, Moments, Run, pmcsa};
 use mcsa_families::{FullRank, Learned, Mixture, MomentMatched, MultivariateT};
-use mcsa_kernels::{DualAveraging, NoProposal, Nuts, Tunable, WindowAdaptation, warm_up};
+use mcsa_kernels::{NoProposal, Nuts, Tunable, WindowAdaptation, warm_up};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, MultiPathfinder, Pathfinder, Paths};
 use mcsa_optim::{Adam, Sgd};
 
@@ -182,7 +182,7 @@ impl Bounded<'_, '_> {
         let mut steps = FIRST;
         loop {
             let (before, seed) = (self.spent(), self.seed.named("warm").child(steps));
-            let plan = WindowAdaptation::new(steps, DualAveraging::new(ACCEPTANCE)?);
+            let plan = WindowAdaptation::new(steps, ACCEPTANCE)?;
             let mut progress = plan.init(kernel.step_size(), dim);
             kernel = warm_up(&kernel, target, proposal, &mut state, &plan, &mut progress, seed, steps)?;
             let cost = self.spent() - before;

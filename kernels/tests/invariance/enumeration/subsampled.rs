@@ -126,32 +126,18 @@ fn the_extended_target_is_its_formula() {
     assert!(extended(3).iter().enumerate().all(|(k, p)| (log_p(k) - p.ln() - constant).abs() < 1e-12));
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Flaw {
-    None,
-    /// Fresh rows are kept without a test.
-    NoTest,
-    /// The log density at the old rows is compared with.
-    OldRows,
-    /// The estimate is not perturbed in the test of the rows.
-    NotPerturbed,
-}
-
-/// Energy-conserving subsampling of two rows in one block, in plain code.
-fn twin(flaw: Flaw) -> Transition {
+/// Energy-conserving subsampling of two rows in one block, in plain code, with this perturbation in the test of the rows; -1/2 is right.
+fn twin(perturbation: f64) -> Transition {
     Transition::of_states(&extended(2), 1, LIMIT, |from, lanes| {
         let (mut z, mut rows) = state(from, 2);
         let lane = &mut lanes[0];
         let fresh: Vec<usize> = (0..2).map(|_| lane.index(3).unwrap()).collect();
-        let perturbation = if flaw == Flaw::NotPerturbed { 0.0 } else { -0.5 };
         let ratio = log_perturbed(z, &fresh, perturbation) - log_perturbed(z, &rows, perturbation);
-        let old = log_extended(z, &rows);
-        if lane.accept(if flaw == Flaw::NoTest { 0.0 } else { ratio }) {
+        if lane.accept(ratio) {
             rows = fresh;
         }
         let to = POINTS[lane.index(3).unwrap()];
-        let here = if flaw == Flaw::OldRows { old } else { log_extended(z, &rows) };
-        if lane.accept(log_extended(to, &rows) - here) {
+        if lane.accept(log_extended(to, &rows) - log_extended(z, &rows)) {
             z = to;
         }
         number(z, &rows)
@@ -160,12 +146,9 @@ fn twin(flaw: Flaw) -> Transition {
 }
 
 #[test]
-fn twins_are_caught() {
-    let right = twin(Flaw::None);
-    assert!(right.keeps_target().holds() && transition(2, 1, 1).equals(&right.matrix).holds());
-    for flaw in [Flaw::NoTest, Flaw::OldRows, Flaw::NotPerturbed] {
-        assert!(twin(flaw).keeps_target().fails(), "{flaw:?}");
-    }
+fn a_twin_is_caught() {
+    assert!(transition(2, 1, 1).equals(&twin(-0.5).matrix).holds());
+    assert!(twin(0.0).keeps_target().fails());
 }
 
 /// Over all vectors of rows, the estimate has the log likelihood as its mean; the perturbed one, the twin, has not.

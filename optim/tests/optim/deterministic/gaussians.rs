@@ -234,23 +234,6 @@ fn densities_are_those_of_the_paths() {
     }
 }
 
-/// Two modes with masses 0.7 and 0.3, one path in three ending at the second: weighted by the mixture, draws have the masses of the
-/// modes. Without weights they have those of the paths.
-#[test]
-fn the_mixture_weighs_modes_by_their_mass() {
-    let target = Mixture::modes(2, 12.0, 0.3).unwrap();
-    let starts = Mat::from_fn(2, 3, |i, k| if i == 0 { [-5.0, -7.0, 5.5][k] } else { 0.5 });
-    let finder = MultiPathfinder { draws: 2_000, ..MultiPathfinder::default() };
-    let paths = finder.run_from(&target, starts.as_ref(), Seed::new(1)).unwrap();
-    let share = |weight: &dyn Fn(usize) -> f64| {
-        let right = (0..6_000).filter(|&j| paths.points[(0, j)] > 0.0);
-        right.map(weight).sum::<f64>() / (0..6_000).map(weight).sum::<f64>()
-    };
-    let weighted = share(&|j| (paths.log_p[j] - paths.log_q[j]).exp());
-    assert!((weighted - 0.3).abs() < 1e-3, "{weighted}");
-    assert!((share(&|_| 1.0) - 1.0 / 3.0).abs() < 1e-3);
-}
-
 #[test]
 fn a_path_that_fails_is_left_out_and_listed() {
     // Half a plane has no density.

@@ -1,7 +1,6 @@
 //! Tests of deterministic optimisation against closed forms.
 
 mod gaussians;
-mod inclusive;
 mod lbfgs;
 mod propagation;
 

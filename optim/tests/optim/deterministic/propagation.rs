@@ -3,7 +3,7 @@
 use faer::{Mat, MatRef, mat};
 use mcsa_core::LogDensity;
 use mcsa_models::ProbitRegression;
-use mcsa_optim::deterministic::{ExpectationPropagation, Gaussian, Laplace, Lbfgs, Propagated};
+use mcsa_optim::deterministic::{ExpectationPropagation, Gaussian, Propagated};
 
 /// Moments and log evidence by the trapezoid rule, which is exact to rounding for an integrand this smooth that vanishes at
 /// both ends.
@@ -69,8 +69,7 @@ fn data(size: f64) -> (Mat<f64>, Vec<f64>) {
 }
 
 /// With overlapping likelihood terms the approximation is close, and closer for smaller features: errors of means in standard
-/// deviations, of covariances relative to standard deviations, and of the log evidence. The Laplace approximation has less accurate
-/// covariances.
+/// deviations, of covariances relative to standard deviations, and of the log evidence.
 #[test]
 fn it_is_close_where_they_do() {
     for (size, means, covariances, evidence) in [(0.25, 1e-4, 1e-3, 1e-3), (1.0, 1e-2, 0.1, 0.05)] {
@@ -84,10 +83,6 @@ fn it_is_close_where_they_do() {
             "{} {log_evidence}",
             found.log_evidence
         );
-        let mode = Lbfgs::default().mode(&target, &[0.0; 2]).and_then(|peak| peak.converged());
-        let laplace = Laplace::at(&target, &mode.expect("a mode").point).expect("a proper mode");
-        let (_, twin) = distance(&laplace.gaussian, &truth);
-        assert!(twin > covariances, "{twin} {covariance}");
     }
 }
 
