@@ -33,6 +33,8 @@
 //! # Ok::<(), mcsa_core::Error>(())
 //! ```
 //!
+//! Lengths or shapes that differ and indices out of range panic in methods that return no `Error`.
+//!
 //! Deliberately absent: other proposals along the path than Hamiltonian ones, and learned transitions.
 
 pub mod dais;

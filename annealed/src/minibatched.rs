@@ -229,9 +229,6 @@ fn insert(seen: &mut [usize], row: usize) -> bool {
 /// draw_subset(10, &mut rows, &mut seen, |count| stream.index(count).unwrap_or(0));
 /// assert!(rows.iter().all(|&row| row < 10) && rows[0] != rows[1] && rows[1] != rows[2] && rows[2] != rows[0]);
 /// ```
-///
-/// # Panics
-/// If there are more rows than data, or `seen` is shorter than [`seen_len`].
 pub fn draw_subset(
     data: usize,
     rows: &mut [usize],

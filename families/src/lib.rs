@@ -32,6 +32,8 @@
 //! ([`MomentMatched`]). [`MultivariateT`], [`StudentT`], [`Mixture`] and [`LowRank`] take steps of online EM, which
 //! for [`MultivariateT`] are a multiple of the natural gradient.
 //!
+//! Lengths or shapes that differ and indices out of range panic in methods that return no `Error`.
+//!
 //! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
 //! that q did not draw.
 

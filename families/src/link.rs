@@ -75,9 +75,6 @@ impl Link {
     }
 
     /// The scale of each `rho`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     pub fn scales_into(self, rho: &[f64], scales: &mut [f64]) {
         assert_eq!(rho.len(), scales.len(), "a scale per number");
         match self {
@@ -87,9 +84,6 @@ impl Link {
     }
 
     /// `d sigma / d rho` at each `rho`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     pub fn derivatives_into(self, rho: &[f64], derivatives: &mut [f64]) {
         assert_eq!(rho.len(), derivatives.len(), "a derivative per number");
         match self {
@@ -99,9 +93,6 @@ impl Link {
     }
 
     /// `d ln sigma / d rho` at each `rho`, between 0 and 1, given the `scales` at `rho`.
-    ///
-    /// # Panics
-    /// If the lengths differ.
     pub fn log_derivatives_into(self, rho: &[f64], scales: &[f64], derivatives: &mut [f64]) {
         assert_eq!(rho.len(), scales.len(), "a scale per number");
         match self {

@@ -153,9 +153,6 @@ impl<S: Shape, L: Law> LocationScale<S, L> {
 
 impl<S: Shape, D: Dof> LocationScale<S, D> {
     /// The degrees of freedom at `params`.
-    ///
-    /// # Panics
-    /// If `params` does not have `num_params` entries.
     pub fn dof_at(&self, params: &[f64]) -> f64 {
         assert_eq!(params.len(), self.num_params(), "location, scale and degrees of freedom");
         self.law.dof(&params[params.len() - D::NUM_PARAMS..])

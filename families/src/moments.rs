@@ -27,9 +27,6 @@ pub trait MomentMatched: Family {
     ///
     /// Returns false if no member of the family has these moments, or none that [`check`](mcsa_core::Parametric::check) admits; the
     /// contents of `matched` are then undefined.
-    ///
-    /// # Panics
-    /// If the shapes differ.
     fn match_moments(
         &self,
         params: &[f64],

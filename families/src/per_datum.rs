@@ -23,15 +23,9 @@ pub trait BlockFamily: Parametric {
     fn num_blocks(&self) -> usize;
 
     /// Parameters `mu_i` of datum `row`, written to `own`.
-    ///
-    /// # Panics
-    /// If the lengths differ, or datum `row` does not exist.
     fn params_of(&self, params: &[f64], row: usize, own: &mut [f64]);
 
     /// `gradient += (d mu_i / d lambda)^T score` at datum `row`.
-    ///
-    /// # Panics
-    /// If the lengths differ, or datum `row` does not exist.
     fn add_score_of(&self, row: usize, score: &[f64], gradient: &mut [f64]);
 }
 

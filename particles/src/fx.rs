@@ -118,9 +118,6 @@ impl FxVolatility {
     }
 
     /// Draws states and returns from the model; `returns[t - 1]` belongs to `z[t]`.
-    ///
-    /// # Panics
-    /// If `z` is not one longer than `returns`.
     pub fn simulate_into(&self, stream: &mut Stream, z: &mut [f64], returns: &mut [f64]) {
         assert_eq!(z.len(), returns.len() + 1, "one state more than returns");
         for t in 0..z.len() {

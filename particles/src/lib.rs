@@ -19,6 +19,8 @@
 //! # Ok::<(), mcsa_core::Error>(())
 //! ```
 //!
+//! Lengths or shapes that differ and indices out of range panic in methods that return no `Error`.
+//!
 //! Deliberately absent: particle smoothers and adaptive numbers of particles, which the method does not need.
 
 mod fx;

@@ -53,9 +53,6 @@ pub trait PathKernel: std::fmt::Debug + Send + Sync {
     fn init<P: StateSpace + ?Sized>(&self, target: &P, positions: Mat<f64>) -> Result<Paths, Error>;
 
     /// One transition of every path.
-    ///
-    /// # Panics
-    /// If the number of lanes differs from that of the paths, or `work` is shorter than `work_len`.
     fn step<P: StateSpace + ?Sized>(
         &self,
         target: &P,
@@ -137,9 +134,6 @@ impl Smc {
     }
 
     /// Estimate `log Z-hat` of the log evidence; `-inf` if all weights vanish.
-    ///
-    /// # Panics
-    /// If `work` is shorter than [`work_len`](Self::work_len).
     pub fn log_evidence<P: StateSpace + ?Sized>(
         &self,
         target: &P,
@@ -152,10 +146,6 @@ impl Smc {
 
     /// Draws a path by the final weights and returns `log Z-hat`. If all weights vanish, `path` is unchanged. The
     /// distribution of the path is the posterior only in the limit of many particles.
-    ///
-    /// # Panics
-    /// If the length of `path` differs from the target's dimension, or `work` is shorter than
-    /// [`path_work_len`](Self::path_work_len).
     pub fn draw_path_into<P: StateSpace + ?Sized>(
         &self,
         target: &P,

@@ -57,9 +57,6 @@ pub trait StateSpace: LogDensity {
     fn log_observations(&self, t: usize, z: &[f64], out: &mut [f64]);
 
     /// `log p(z, x)` of a path: the sum of its log transition and log observation densities.
-    ///
-    /// # Panics
-    /// If `z` does not have length `num_states * state_dim`.
     fn log_path(&self, z: &[f64]) -> f64 {
         let dim = self.state_dim();
         assert_eq!(z.len(), self.num_states() * dim, "a path of states");

@@ -24,9 +24,6 @@ impl Twisted {
     }
 
     /// The proposals of the chain of a model at these params, which [`check`](Parametric::check) has admitted.
-    ///
-    /// # Panics
-    /// If the params have another length, or `work` is too short.
     pub fn proposal<'a, P: GaussianDynamics>(
         self,
         model: &'a P,

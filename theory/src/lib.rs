@@ -6,6 +6,8 @@
 //! * [`dais`] computes bound, gap and last distribution of an annealed chain on a linear Gaussian model in closed form.
 //! * [`Square::spectrum`] is the rate at which a transition matrix converges.
 //!
+//! Lengths or shapes that differ and indices out of range panic in methods that return no `Error`.
+//!
 //! Tests of a kernel's code, by draws and by exact transition matrices, are in the crate `mcsa-testing`.
 
 pub mod bounds;

@@ -94,9 +94,6 @@ pub fn total<T: Number>(terms: impl IntoIterator<Item = T>) -> T {
 }
 
 /// Scalar product `sum_k a_k b_k`.
-///
-/// # Panics
-/// If the lengths differ.
 pub fn dot<T: Number>(a: &[T], b: &[T]) -> T {
     assert_eq!(a.len(), b.len(), "a sum of products needs pairs");
     total(a.iter().zip(b).filter(|(a, _)| !a.is_zero()).map(|(a, b)| a.clone() * b))

@@ -78,9 +78,6 @@ impl<T: Number> Square<T> {
 }
 
 /// Total variation distance of two distributions on common atoms, `1/2 sum_y |a_y - b_y|`.
-///
-/// # Panics
-/// If the lengths differ.
 pub fn total_variation<T: Number>(a: &[T], b: &[T]) -> T {
     assert_eq!(a.len(), b.len(), "two distributions on the same atoms");
     total(a.iter().zip(b).map(|(a, b)| (a.clone() - b).abs())) * T::ratio(1, 2)

@@ -128,9 +128,6 @@ impl Dais {
     }
 
     /// Simulates the path of these normal numbers.
-    ///
-    /// # Panics
-    /// If lengths differ.
     pub fn path<S: Surrogate + ?Sized>(&self, surrogate: &S, psi: &[f64], noise: &[f64]) -> DaisPath {
         let split = self.split(surrogate, psi, noise);
         self.trace(surrogate, |chain, tape, work| chain.simulate(surrogate, psi, split, tape, work))
@@ -141,9 +138,6 @@ impl Dais {
     /// `noise` holds K rows of d normal numbers and those of the surrogate. If `end` is a draw of the posterior with log joint
     /// density f, then `E[f(end) - log q]` is an upper bound of the log evidence, and `E[exp(log q - f(end))]` is the reciprocal of
     /// the evidence: with the bound of [`path`](Self::path) it encloses the log evidence from both sides.
-    ///
-    /// # Panics
-    /// If lengths differ.
     pub fn path_back<S: Surrogate + ?Sized>(
         &self,
         surrogate: &S,
@@ -163,9 +157,6 @@ impl Dais {
     /// cotangent and share -1 it is that of the bound `f(z_K) - log q`.
     ///
     /// Costs one product with the second derivatives of the surrogate per step. No derivative is stopped.
-    ///
-    /// # Panics
-    /// If lengths differ.
     pub fn gradient<S: Surrogate + ?Sized>(
         &self,
         surrogate: &S,

@@ -44,9 +44,6 @@ pub struct SparsePosterior<'a> {
 impl SparseGaussianProcess {
     /// The posterior of `u` at `theta` given the data in `rows`, from memory that [`prepare_into`](Self::prepare_into) has written
     /// with the same arguments.
-    ///
-    /// # Panics
-    /// If theta or the memory has another length than there.
     pub fn posterior<'a>(
         &'a self,
         theta: &'a [f64],

@@ -73,9 +73,6 @@ impl SparseSurrogate {
     }
 
     /// psi at the start: this theta unless theta is fixed, and weights `N / B`.
-    ///
-    /// # Panics
-    /// If theta has another length than that of the process.
     pub fn initial(&self, theta: &[f64]) -> Vec<f64> {
         assert_eq!(theta.len(), self.process.num_thetas(), "theta of the process");
         let mut psi = theta[..self.num_thetas()].to_vec();

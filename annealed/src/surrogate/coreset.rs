@@ -190,9 +190,6 @@ impl Clusters {
     }
 
     /// Inertia: the sum of squared distances of the rows from the centres of their clusters.
-    ///
-    /// # Panics
-    /// If `x` does not have the shape that the clusters were made of.
     pub fn inertia(&self, x: MatRef<'_, f64>) -> f64 {
         assert!(
             x.nrows() == self.assignment.len() && x.ncols() == self.centres.ncols(),

@@ -47,9 +47,6 @@ impl<P: Subsampled> MinibatchSurrogate<P> {
     }
 
     /// Rows of a path, which its memory holds as bit patterns.
-    ///
-    /// # Panics
-    /// If `memory` is not that of a path.
     pub fn rows<'a>(&self, memory: &'a [f64]) -> &'a [usize] {
         &bytemuck::cast_slice(memory)[..self.rows]
     }

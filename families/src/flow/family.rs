@@ -65,9 +65,6 @@ impl Family for Flow {
 
 impl Flow {
     /// Noise of each point, `eps_j = t^-1(z_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn invert(
         &self,
         params: &[f64],
@@ -82,9 +79,6 @@ impl Flow {
 
 impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
     /// Point of each noise, `z_j = t(eps_j)`, and `ln |det dz/deps|` there; `work` as for the methods of [`Family`].
-    ///
-    /// # Panics
-    /// If the shapes differ.
     pub fn transport(
         &self,
         params: &[f64],

@@ -9,9 +9,6 @@ impl LinearDais {
     /// equals the log evidence of `likelihood`. W is a quadratic form in the standard normal noise behind `z_0` and all `v_k`, so
     /// its exponential has a Gaussian integral. `None` if the integral diverges. If `complete` is false, the terms of the momenta
     /// are left out.
-    ///
-    /// # Panics
-    /// If dimensions differ.
     pub fn log_mean_weight(&self, likelihood: &Quadratic, complete: bool) -> Option<f64> {
         let d = self.base.dim();
         let size = d * (self.betas.len() + 1);

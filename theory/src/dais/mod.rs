@@ -102,9 +102,6 @@ impl LinearDais {
 
     /// Gap `log p(D) - L = -E log p(z_K | D) - H(q_0) - E[log weight of the momenta]` of the bound L, whose last term has the
     /// likelihood of `posterior`.
-    ///
-    /// # Panics
-    /// If dimensions differ.
     pub fn gap(&self, posterior: &Normal) -> f64 {
         let End { mean, covariance, weight } = self.end();
         -posterior.mean_log_density(&mean, &covariance) - self.base.entropy() - weight
@@ -297,9 +294,6 @@ impl Phase for Moments {
 
 impl LinearDais {
     /// Mean and covariance of `z_K`, and the expected log weight of the momenta.
-    ///
-    /// # Panics
-    /// If the dimensions of prior, base, surrogate, mass and deviations differ.
     pub fn end(&self) -> End {
         let d = self.base.dim();
         let square = || vec![0.0; d * d];

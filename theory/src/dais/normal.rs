@@ -157,9 +157,6 @@ impl Quadratic {
 
     /// Linear regression on weighted rows, `sum_n weight_n log N(y_n; x_n . z, deviation^2)`, with one row of `covariates` per
     /// response.
-    ///
-    /// # Panics
-    /// If there are fewer responses or weights than rows.
     pub fn regression(covariates: &Mat<f64>, responses: &[f64], weights: &[f64], deviation: f64) -> Self {
         let (rows, d) = covariates.shape();
         let precision = 1.0 / (deviation * deviation);

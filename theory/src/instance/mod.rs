@@ -69,9 +69,6 @@ impl<T: Number> Instance<T> {
     }
 
     /// The instance with another statistic.
-    ///
-    /// # Panics
-    /// If `s` has not one value per atom.
     #[must_use]
     pub fn with_statistic(&self, s: &[T]) -> Self {
         assert_eq!(s.len(), self.atoms(), "a value per atom");
