@@ -8,9 +8,10 @@ use toml::Value;
 /// A value with the labels of the targets and the kinds of methods it applies to; without names it applies to all. Outside a grid
 /// it has a label alone: `{ kind = "standard", label = "near" }`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
 pub struct Placed<T> {
     /// The value.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "whole")]
     pub value: T,
     #[serde(skip)]
     on: Option<Vec<String>>,
@@ -46,8 +47,12 @@ pub fn grid<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<V
 
 fn combined<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let tables = combinations(&toml::Table::deserialize(from)?, &plain_values).into_iter();
-    let read = |table| T::deserialize(Value::Table(table)).map_err(|error| D::Error::custom(error.message()));
-    tables.map(read).collect()
+    tables.map(|table| whole(Value::Table(table)).map_err(D::Error::custom)).collect()
+}
+
+/// Reads a value from all keys that are left, so that an unknown one is an error.
+fn whole<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    T::deserialize(Value::deserialize(from)?).map_err(|error| D::Error::custom(error.message()))
 }
 
 pub(crate) fn is_among(names: &Option<Vec<String>>, name: &str) -> bool {
