@@ -9,6 +9,9 @@ use super::manifest::share_of;
 /// Seed of the subsets that imports keep: a subset is a pure function of the file.
 const SEED: Seed = Seed::new(1);
 
+/// Bits of the key, which is positive, number, and bits of the values.
+type Row = (u64, usize, Box<[u64]>);
+
 /// Rows of either label with the smallest of independent uniform keys, so that all subsets of a size are equally likely.
 ///
 /// The key of a row is a function of its number. As long as the numbers of rows are not known, as many rows of each label are held as
@@ -18,9 +21,8 @@ pub(super) struct Reservoir {
     size: usize,
     rows: usize,
     ones: usize,
-    /// Rows with label 0, then those with label 1: bits of the key, which is positive, number, and bits of the values; the largest key on
-    /// top.
-    held: [BinaryHeap<(u64, usize, Box<[u64]>)>; 2],
+    /// Rows with label 0, then those with label 1; the largest key on top.
+    held: [BinaryHeap<Row>; 2],
 }
 
 impl Reservoir {

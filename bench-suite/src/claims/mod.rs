@@ -1,6 +1,6 @@
 //! Claims on results, each with a check, a number and a verdict.
 //!
-//! A claim is a table `[[claim]]` in the file of its experiment: a citation, a sentence and one of four checks. A [`Contrast`]
+//! A claim is a table `[[claim]]` in the file of its experiment: a citation, a sentence and one of four checks. A `Contrast`
 //! compares metrics of methods and needs no code; `theory = "<id>"` is a search for a counterexample; `check = "<name>"` is a
 //! function in `experiments`; `not-reproducible = "<why>"` states a reason. The
 //! check gives a [`Finding`]: a number, a threshold and a verdict. It abstains if rows are missing, replicates are too few, or

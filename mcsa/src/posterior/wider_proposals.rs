@@ -21,6 +21,9 @@ const POINTS: usize = 200;
 pub(crate) const LEAST: u64 = (STRETCHES.len() * EACH) as u64;
 pub(crate) const MOST: u64 = 2 * LEAST;
 
+/// Objection, and points from all draws by their weights, one per column.
+type Found = (Option<Objection>, Mat<f64>);
+
 /// Draws of q and of wider proposals `q_k`, weighted for p as those of one mixture (Veach & Guibas 1995, balance heuristic):
 ///
 /// ```text
@@ -30,8 +33,8 @@ pub(crate) const MOST: u64 = 2 * LEAST;
 /// of a funnel in few dimensions; and, if q is a mixture, the mixture of the same components with equal weights, each stretched about its
 /// own centre, which reaches the ends of a bent ridge. Where p lies within q, the variances by the draws of q and by all are one.
 ///
-/// Returns the objection, if the variance of a parameter by all draws exceeds that by the draws of q by too large a factor, and points from
-/// all draws by their weights, one per column. `None` without any weight.
+/// It is an objection if the variance of a parameter by all draws exceeds that by the draws of q by too large a factor. `None` without any
+/// weight.
 ///
 /// # Errors
 /// If the parameters do not suit the family.
@@ -41,7 +44,7 @@ pub(crate) fn look(
     q: &FrozenProposal<'_>,
     draws: &Draws,
     seed: Seed,
-) -> Result<Option<(Option<Objection>, Mat<f64>)>, Error> {
+) -> Result<Option<Found>, Error> {
     let FrozenProposal { family, params, map } = *q;
     let (dim, density) = (target.dim(), target.density());
     let mut centre = vec![0.0; dim];
