@@ -58,7 +58,7 @@ pub(crate) fn readings(citation: &str, curve: &str) -> Vec<(f64, f64)> {
 }
 
 /// Rows of a CSV file by the names in its head; an empty cell is absent.
-fn rows<T: DeserializeOwned>(file: &str, text: &str) -> Result<Vec<T>, Error> {
+pub(crate) fn rows<T: DeserializeOwned>(file: &str, text: &str) -> Result<Vec<T>, Error> {
     let head = text.lines().next().map(fields).unwrap_or_default();
     let value = |cell: String| match serde_json::from_str(&cell) {
         Ok(Value::Number(number)) => Value::Number(number),

@@ -48,6 +48,8 @@ enum Verb {
     Python(Rest),
     /// Run samplers and guides of Python packages on our targets. Needs Python 3.11 and the network
     Anchors(python::Anchors),
+    /// Fit posteriors that others wrote by the Python package and by nutpie. Needs Python 3.11, a C++ compiler and the network
+    Strangers(Rest),
     /// Build the book with mdBook
     Book(Rest),
     #[command(external_subcommand)]
@@ -92,6 +94,7 @@ fn run(verb: Verb) -> io::Result<ExitCode> {
         }
         Verb::Python(rest) => python::test(&rest.arguments),
         Verb::Anchors(anchors) => python::anchors(&anchors),
+        Verb::Strangers(rest) => python::strangers(&rest.arguments),
         Verb::Book(rest) => book("mdbook", &rest.arguments),
         Verb::Suite(words) => match words.split_first() {
             Some((verb, rest)) if ["fit", "claims", "data", "theory"].contains(&verb.as_str()) => {

@@ -65,6 +65,22 @@ pub(crate) fn anchors(runs: &Anchors) -> io::Result<ExitCode> {
     succeeds(&mut script("collect", &[&rows, "rows.csv".as_ref()])).map(|()| ExitCode::SUCCESS)
 }
 
+/// Fits posteriors that others wrote; `arguments` go to `run.py`, which puts rows beside it. Targets of inference_gym need old versions of
+/// JAX and NumPy, and so an environment of their own.
+pub(crate) fn strangers(arguments: &[String]) -> io::Result<ExitCode> {
+    let Some(python) = interpreter() else { return crate::print(NO_PYTHON) };
+    let folder = crate::root().join("bench-suite/strangers");
+    let name = if arguments.iter().any(|given| given == "--gym") { "gym" } else { "strangers" };
+    let place = crate::target().join(name);
+    let requirements = folder.join(format!("requirements-{name}.txt"));
+    let package = crate::root().join("python");
+    let all = ["--no-deps".as_ref(), "-r".as_ref(), requirements.as_ref(), package.as_ref()];
+    let python = environment(&python, &place, &all)?;
+    let mut run = Command::new(python);
+    run.arg(folder.join("run.py")).arg("--build").arg(place.join("programs")).args(arguments);
+    succeeds(&mut run).map(|()| ExitCode::SUCCESS)
+}
+
 /// Python of at least version 3.11, with the module that makes environments.
 fn interpreter() -> Option<OsString> {
     let named = std::env::var_os("MCSA_PYTHON").filter(|name| !name.is_empty());

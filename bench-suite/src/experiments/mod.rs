@@ -8,6 +8,7 @@ mod ours;
 mod pmcsa;
 mod scoreboard;
 mod sl_dais;
+mod strangers;
 #[cfg(test)]
 mod tests;
 mod theory;
@@ -57,7 +58,7 @@ pub(crate) static CHECKS: [&[(&str, Check)]; 8] = [
 
 /// All experiments, in the order of the report. To add one: its file in `bench-suite/papers/<paper>/` and an entry here; what the
 /// file has no keys for stands in the module of the paper.
-pub static REGISTRY: [Entry; 41] = [
+pub static REGISTRY: [Entry; 42] = [
     entry!("ours/gaussian"),
     entry!("mcmc-se/tab2-logistic"),
     entry!("cw/fig2-logistic"),
@@ -92,6 +93,7 @@ pub static REGISTRY: [Entry; 41] = [
     entry!("sl-dais/tab5-local-latents"),
     entry!("ours/flow-families", ours::plane, none),
     entry!("ours/flow-directions"),
+    entry!("ours/strangers", none, strangers::tables),
     entry!("ours/fit-verdict", verdict::figures, verdict::tables),
     entry!("ours/fit-verdict-density", verdict::figures, verdict::tables),
     entry!("ours/fit-ladder"),

@@ -1,0 +1,105 @@
+"""Targets of inference_gym that bring their truth and need no download, through JAX. Versions: ``requirements-gym.txt``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from stranger import Known, Stranger
+
+# Targets whose constants are single numbers, so that their densities are.
+SINGLE = {"gym-brownian", "gym-lorenz-bridge", "gym-lorenz-bridge-unknown-scales", "gym-stochastic-volatility-small", "gym-stochastic-volatility"}
+TARGETS: dict[str, Callable[[Any], Any]] = {
+    "gym-brownian-unknown-scales": lambda t: t.BrownianMotionUnknownScalesMissingMiddleObservations(),
+    "gym-brownian": lambda t: t.BrownianMotionMissingMiddleObservations(),
+    "gym-item-response": lambda t: t.SyntheticItemResponseTheory(),
+    "gym-log-gaussian-cox": lambda t: t.SyntheticLogGaussianCoxProcess(),
+    "gym-lorenz-bridge": lambda t: t.ConvectionLorenzBridge(),
+    "gym-lorenz-bridge-unknown-scales": lambda t: t.ConvectionLorenzBridgeUnknownScales(),
+    "gym-stochastic-volatility-small": lambda t: t.VectorizedStochasticVolatilitySP500Small(),
+    "gym-stochastic-volatility": lambda t: t.VectorizedStochasticVolatilitySP500(),
+}
+
+
+def strangers() -> Iterator[Stranger]:
+    for name, make in TARGETS.items():
+        target = _Target(make, name in SINGLE)
+        yield Stranger(name, "inference_gym", target.arguments, target.reference)
+
+
+class _Target:
+    """A target: its density on R^d, and the sample transformations whose moments are published."""
+
+    def __init__(self, make: Callable[[Any], Any], is_single: bool) -> None:
+        self._make, self._is_single = make, is_single
+
+    def _model(self) -> Any:
+        import jax
+
+        jax.config.update("jax_enable_x64", not self._is_single)
+        import inference_gym.using_jax as gym
+
+        return self._make(gym.targets)
+
+    def arguments(self) -> dict[str, Any]:
+        model = self._model()
+        import jax
+        import jax.numpy as jnp
+        from jax import tree_util as tree
+
+        bijectors = model.default_event_space_bijector
+        leaves, structure = tree.tree_flatten(model.event_shape, is_leaf=lambda shape: hasattr(shape, "as_list") or isinstance(shape, tuple) and all(isinstance(n, int) for n in shape))
+        maps = tree.tree_flatten(bijectors, is_leaf=lambda b: hasattr(b, "inverse"))[0]
+        inner = [tuple(b.inverse_event_shape(shape)) for b, shape in zip(maps, leaves)]
+        sizes = [int(np.prod(shape)) for shape in inner]
+        ends = np.cumsum(sizes)
+
+        def parts(z: Any) -> list[Any]:
+            return [z[end - size : end].reshape(shape) for size, end, shape in zip(sizes, ends, inner)]
+
+        def joined(z: Any) -> tuple[Any, Any]:
+            raw = parts(z)
+            values = [b.forward(x) for b, x in zip(maps, raw)]
+            jacobian = sum(jnp.sum(b.forward_log_det_jacobian(x, event_ndims=x.ndim)) for b, x in zip(maps, raw))
+            return tree.tree_unflatten(structure, values), jacobian
+
+        def log_density(z: Any) -> Any:
+            values, jacobian = joined(z)
+            return model.unnormalized_log_prob(values) + jacobian
+
+        reported = jax.jit(jax.vmap(lambda z: {
+            name: tree.tree_leaves(transformation(joined(z)[0])) for name, transformation in model.sample_transformations.items()
+        }))
+
+        def transform(z: np.ndarray) -> dict[str, np.ndarray]:
+            found = reported(jnp.asarray(z))
+            return {f"{name}_{k}" if k else name: np.asarray(x, float) for name, xs in found.items() for k, x in enumerate(xs)}
+
+        batch = jax.jit(jax.vmap(log_density))
+        slopes = jax.jit(jax.vmap(jax.value_and_grad(log_density)))
+        return {
+            "log_density": lambda z: np.asarray(batch(jnp.asarray(z)), float),
+            "gradient": lambda z: tuple(np.asarray(x, float) for x in slopes(jnp.asarray(z))),
+            "dim": int(ends[-1]),
+            "names": [f"z[{i}]" for i in range(int(ends[-1]))],
+            "transform": transform,
+        }
+
+    def reference(self) -> dict[str, Known]:
+        from jax import tree_util as tree
+
+        found: dict[str, Known] = {}
+        for name, transformation in self._model().sample_transformations.items():
+            if transformation.ground_truth_mean is None or transformation.ground_truth_standard_deviation is None:
+                continue
+            pairs = zip(tree.tree_leaves(transformation.ground_truth_mean), tree.tree_leaves(transformation.ground_truth_standard_deviation))
+            for k, (mean, sd) in enumerate(pairs):
+                mean, sd = np.asarray(mean, float), np.asarray(sd, float)
+                for index in np.ndindex(mean.shape):
+                    place = ",".join(str(i + 1) for i in index)
+                    key = (f"{name}_{k}" if k else name) + (f"[{place}]" if index else "")
+                    found[key] = Known(float(mean[index]), float(sd[index]), (np.nan,) * 3, 0.0, 0.0)
+        return found

@@ -1,0 +1,72 @@
+"""References by long runs of nutpie, kept if two of them agree; what cannot be settled is listed with its cause.
+
+    python references.py --everyday --posteriordb FOLDER [--only NAME ...] [--shard K/N]
+
+Each of two runs has 8 chains of 2,500 draws, the second with a smaller step (acceptance 0.95) and another seed. They agree if all
+R-hats of all 16 chains together are below 1.01 and the smallest effective size is at least 4,000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import warnings
+
+import numpy as np
+
+import methods
+import run
+from stranger import FOLDER, Stranger, columns, known
+
+HEADS = "posterior,parameter,mean,sd,q5,q50,q95,mean_error,sd_error".split(",")
+RUNS = ({"seed": 1, "target_accept": 0.8}, {"seed": 2, "target_accept": 0.95})
+CHAINS, DRAWS, LEAST = 8, 2_500, 4_000
+
+
+def settled(stranger: Stranger) -> tuple[dict[str, np.ndarray], str]:
+    """Draws of all chains by parameter, and why they are no reference, if they are none."""
+    arguments = stranger.arguments()
+    parts = []
+    for settings in RUNS:
+        found = methods.nutpie(arguments, methods.Counted(arguments), chains=CHAINS, draws=DRAWS, tune=1_000, **settings)
+        parts.append({name: x.reshape(CHAINS, -1) for name, x in columns(found["draws"]).items()})
+    shaped = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    r_hat, ess = methods.diagnosed(shaped)
+    return shaped, "" if r_hat < 1.01 and ess >= LEAST else f"R-hat {r_hat:.3f}, effective size {ess:.0f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    run.add_sources(parser)
+    given = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    kept, still_open = FOLDER / "references.csv", FOLDER / "open.csv"
+    seen = set()
+    for path, heads in ((kept, HEADS), (still_open, ["posterior", "cause"])):
+        if not path.exists():
+            path.write_text(",".join(heads) + "\n")
+        with path.open(newline="") as file:
+            seen |= {row["posterior"] for row in csv.DictReader(file)}
+    for stranger in run.strangers(given):
+        if stranger.name in seen or stranger.reference():
+            continue
+        try:
+            shaped, cause = settled(stranger)
+        except Exception as error:  # noqa: BLE001: whatever it is, the others follow
+            shaped, cause = {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        if cause:
+            rows, path = [[stranger.name, cause]], still_open
+        else:
+            numbers = {name: known(x) for name, x in shaped.items()}
+            rows, path = [
+                [stranger.name, name, *(f"{x:.6g}" for x in (k.mean, k.sd, *k.quantiles)), f"{k.mean_error:.2g}", f"{k.sd_error:.2g}"]
+                for name, k in numbers.items()
+            ], kept
+        with path.open("a", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        print(f"{stranger.name}: {cause or 'settled'}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
