@@ -1,4 +1,4 @@
-"""Thirty models that a working statistician writes in PyMC, with data simulated from a seed."""
+"""Models that a working statistician writes in PyMC, with data simulated from a seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stranger import Stranger, stored
+from stranger import Known, Stranger, stored
 
 MODELS: dict[str, Callable[[np.random.Generator], Any]] = {}
 
@@ -18,15 +18,28 @@ def model(make: Callable[[np.random.Generator], Any]) -> Callable[[np.random.Gen
 
 
 def strangers() -> Iterator[Stranger]:
-    """The models; each has data of its own, whose seed is its place in the list."""
+    """The models. The data's seed is the place in the list of the first model with these data: both parametrisations have the same."""
+    places: dict[str, int] = {}
     for place, (name, make) in enumerate(MODELS.items()):
+        seed = 20_000 + places.setdefault(_data(name), place)
 
-        def arguments(make: Callable[[np.random.Generator], Any] = make, place: int = place) -> dict[str, Any]:
+        def arguments(make: Callable[[np.random.Generator], Any] = make, seed: int = seed) -> dict[str, Any]:
             import mcsa
 
-            return mcsa.from_pymc(make(np.random.default_rng(20_000 + place)))
+            return mcsa.from_pymc(make(np.random.default_rng(seed)))
 
-        yield Stranger(name, "everyday", arguments, lambda name=name: stored(name))
+        yield Stranger(name, "everyday", arguments, lambda name=name: _reference(name))
+
+
+def _data(name: str) -> str:
+    """Name of a model without its parametrisation."""
+    return name.removesuffix("-noncentred").removesuffix("-centred")
+
+
+def _reference(name: str) -> dict[str, Known]:
+    """The stored reference; if there is none, that of the same model in the other parametrisation, for the parameters of both."""
+    other = _data(name) + ("-noncentred" if name.endswith("-centred") else "-centred")
+    return stored(name) or {key: known for key, known in stored(other).items() if not key.startswith("raw")}
 
 
 def inputs(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:
@@ -158,7 +171,7 @@ def ordered_logit(rng):
     with pm.Model() as built:
         b = pm.Normal("b", 0, 2)
         cuts = pm.Normal("cuts", 0, 5, shape=3, transform=pm.distributions.transforms.ordered, initval=[-1.0, 0.0, 1.0])
-        pm.OrderedLogistic("y", eta=b * x, cutpoints=cuts, observed=y)
+        pm.OrderedLogistic("y", eta=b * x, cutpoints=cuts, compute_p=False, observed=y)
     return built
 
 
@@ -294,6 +307,14 @@ def few_data_per_group_centred(rng):
 
 
 @model
+def few_data_per_group_noncentred(rng):
+    def likelihood(pm, eta, true):
+        pm.Normal("y", eta, pm.HalfNormal("sigma", 1), observed=true + 1.0 * rng.normal(size=len(true)))
+
+    return _grouped(rng, 30, 3, 0.3, False, likelihood)
+
+
+@model
 def varying_slopes(rng):
     import pymc as pm
 
@@ -307,15 +328,28 @@ def varying_slopes(rng):
     return built
 
 
-@model
-def eight_schools_centred(rng):
+def _schools(centred):
     import pymc as pm
 
     y, errors = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
     with pm.Model() as built:
         mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
-        pm.Normal("y", pm.Normal("theta", mu, tau, shape=8), errors, observed=y)
+        if centred:
+            theta = pm.Normal("theta", mu, tau, shape=8)
+        else:
+            theta = pm.Deterministic("theta", mu + tau * pm.Normal("raw", 0, 1, shape=8))
+        pm.Normal("y", theta, errors, observed=y)
     return built
+
+
+@model
+def eight_schools_centred(rng):
+    return _schools(True)
+
+
+@model
+def eight_schools_noncentred(rng):
+    return _schools(False)
 
 
 @model
