@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -246,7 +247,7 @@ def missing_inputs(rng):
 
 
 def _grouped(rng, groups, rows, spread, centred, likelihood):
-    """Random intercepts and one slope; `likelihood(eta)` and data from it."""
+    """Random intercepts and one slope, with outcomes by `likelihood`."""
     import pymc as pm
 
     group = np.repeat(np.arange(groups), rows)
@@ -258,60 +259,35 @@ def _grouped(rng, groups, rows, spread, centred, likelihood):
             effects = pm.Normal("effects", mu, tau, shape=groups)
         else:
             effects = pm.Deterministic("effects", mu + tau * pm.Normal("raw", 0, 1, shape=groups))
-        likelihood(pm, effects[group] + b * x, eta)
+        likelihood(pm, rng, effects[group] + b * x, eta)
     return built
 
 
-@model
-def hierarchical_poisson_noncentred(rng):
-    return _grouped(rng, 12, 20, 0.5, False, lambda pm, eta, true: pm.Poisson("y", pm.math.exp(eta), observed=rng.poisson(np.exp(true))))
+def _with_noise(scale):
+    """Normal outcomes with noise of this scale, which the model learns."""
+
+    def likelihood(pm, rng, eta, true):
+        pm.Normal("y", eta, pm.HalfNormal("sigma", 1), observed=true + scale * rng.normal(size=len(true)))
+
+    return likelihood
 
 
-@model
-def hierarchical_poisson_centred(rng):
-    return _grouped(rng, 12, 20, 0.5, True, lambda pm, eta, true: pm.Poisson("y", pm.math.exp(eta), observed=rng.poisson(np.exp(true))))
+def _counts(pm, rng, eta, true):
+    pm.Poisson("y", pm.math.exp(eta), observed=rng.poisson(np.exp(true)))
 
 
-@model
-def random_intercept_logit_centred(rng):
-    return _grouped(rng, 20, 8, 0.7, True, lambda pm, eta, true: pm.Bernoulli("y", logit_p=eta, observed=rng.binomial(1, sigmoid(true))))
+def _binary(pm, rng, eta, true):
+    pm.Bernoulli("y", logit_p=eta, observed=rng.binomial(1, sigmoid(true)))
 
 
-@model
-def random_intercept_logit_noncentred(rng):
-    return _grouped(rng, 20, 8, 0.7, False, lambda pm, eta, true: pm.Bernoulli("y", logit_p=eta, observed=rng.binomial(1, sigmoid(true))))
-
-
-@model
-def many_data_per_group_centred(rng):
-    def likelihood(pm, eta, true):
-        pm.Normal("y", eta, pm.HalfNormal("sigma", 1), observed=true + 0.5 * rng.normal(size=len(true)))
-
-    return _grouped(rng, 15, 60, 0.8, True, likelihood)
-
-
-@model
-def many_data_per_group_noncentred(rng):
-    def likelihood(pm, eta, true):
-        pm.Normal("y", eta, pm.HalfNormal("sigma", 1), observed=true + 0.5 * rng.normal(size=len(true)))
-
-    return _grouped(rng, 15, 60, 0.8, False, likelihood)
-
-
-@model
-def few_data_per_group_centred(rng):
-    def likelihood(pm, eta, true):
-        pm.Normal("y", eta, pm.HalfNormal("sigma", 1), observed=true + 1.0 * rng.normal(size=len(true)))
-
-    return _grouped(rng, 30, 3, 0.3, True, likelihood)
-
-
-@model
-def few_data_per_group_noncentred(rng):
-    def likelihood(pm, eta, true):
-        pm.Normal("y", eta, pm.HalfNormal("sigma", 1), observed=true + 1.0 * rng.normal(size=len(true)))
-
-    return _grouped(rng, 30, 3, 0.3, False, likelihood)
+for name, groups, rows, spread, outcomes in (
+    ("hierarchical-poisson", 12, 20, 0.5, _counts),
+    ("random-intercept-logit", 20, 8, 0.7, _binary),
+    ("many-data-per-group", 15, 60, 0.8, _with_noise(0.5)),
+    ("few-data-per-group", 30, 3, 0.3, _with_noise(1.0)),
+):
+    MODELS[f"{name}-centred"] = partial(_grouped, groups=groups, rows=rows, spread=spread, centred=True, likelihood=outcomes)
+    MODELS[f"{name}-noncentred"] = partial(_grouped, groups=groups, rows=rows, spread=spread, centred=False, likelihood=outcomes)
 
 
 @model
