@@ -67,4 +67,4 @@ pub use stream::{Stream, each_column};
 pub use target::{
     Curvature, ExactDraws, FromFn, Gradient, LogDensity, Minibatch, Separable, Subsampled, from_fn,
 };
-pub use whitened::{AffineMap, Whitened, WhitenedProposal};
+pub use whitened::{AffineMap, Transport, Whitened, WhitenedProposal};

@@ -1,10 +1,33 @@
-//! Affine changes of coordinates, and targets in new coordinates.
+//! Changes of coordinates, the affine one among them, and targets in new coordinates.
 
 use faer::{Mat, MatMut, MatRef};
 
 use crate::{
     Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Proposal, Stream, batch, borrow, same_length,
 };
+
+/// Change of coordinates: a differentiable bijection `z = T(y)` of R^d, with its adjoint. Each method takes one point and allocates
+/// nothing.
+///
+/// A chain that leaves `log p(T(y)) + log |det dT/dy|` invariant in `y` leaves p invariant in `z`, whatever the fixed map is.
+pub trait Transport: Send + Sync {
+    /// The dimension of the points.
+    fn dim(&self) -> usize;
+
+    /// Length of the slice `work` that any method needs.
+    fn work_len(&self) -> usize {
+        0
+    }
+
+    /// Writes the image `z = T(y)` and returns `log |det dT/dy|`.
+    fn image_into(&self, y: &[f64], z: &mut [f64], work: &mut [f64]) -> f64;
+
+    /// Writes the point `y` whose image is `z` and returns `log |det dT/dy|` there.
+    fn preimage_into(&self, z: &[f64], y: &mut [f64], work: &mut [f64]) -> f64;
+
+    /// Replaces the gradient of `log p` at `T(y)` by the gradient in `y` of `log p(T(y)) + log |det dT/dy|`.
+    fn pull_back(&self, y: &[f64], gradient: &mut [f64], work: &mut [f64]);
+}
 
 /// Affine map `z = shift + factor y` with a lower triangular factor.
 ///
@@ -92,7 +115,30 @@ impl AffineMap {
     }
 }
 
-/// Target in whitened coordinates `y`, where `z = mean + L y`, in units of a given covariance `L L^T`.
+impl Transport for AffineMap {
+    fn dim(&self) -> usize {
+        self.shift.len()
+    }
+
+    fn image_into(&self, y: &[f64], z: &mut [f64], _: &mut [f64]) -> f64 {
+        self.forward_into(y, z);
+        self.log_volume
+    }
+
+    fn preimage_into(&self, z: &[f64], y: &mut [f64], _: &mut [f64]) -> f64 {
+        self.inverse_into(z, y);
+        self.log_volume
+    }
+
+    fn pull_back(&self, _: &[f64], gradient: &mut [f64], _: &mut [f64]) {
+        for j in 0..gradient.len() {
+            let column = &self.factor.col_as_slice(j)[j..];
+            gradient[j] = column.iter().zip(&gradient[j..]).map(|(factor, slope)| factor * slope).sum();
+        }
+    }
+}
+
+/// Target in the coordinates `y` of a map `z = T(y)`; the usual map is `z = mean + L y`, in units of a given covariance `L L^T`.
 ///
 /// ```text
 /// log p_white(y) = log p(mean + L y) + log |det L|
@@ -113,79 +159,77 @@ impl AffineMap {
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Whitened<'p, P: ?Sized> {
+pub struct Whitened<'p, P: ?Sized, M = AffineMap> {
     target: &'p P,
-    map: AffineMap,
+    map: M,
 }
 
-impl<'p, P: LogDensity + ?Sized> Whitened<'p, P> {
+impl<'p, P: LogDensity + ?Sized, M: Transport> Whitened<'p, P, M> {
     /// The target `target` in the coordinates `y` of `map`: `z = map(y)`.
     ///
     /// # Errors
     /// If the dimensions differ.
-    pub fn new(target: &'p P, map: AffineMap) -> Result<Self, Error> {
-        same_length("shift", target.dim(), map.shift.len()).map_err(|error| error.within("Whitened"))?;
+    pub fn new(target: &'p P, map: M) -> Result<Self, Error> {
+        same_length("shift", target.dim(), map.dim()).map_err(|error| error.within("Whitened"))?;
         Ok(Self { target, map })
     }
 
     /// The map from the whitened coordinates to those of the target.
-    pub fn map(&self) -> &AffineMap {
+    pub fn map(&self) -> &M {
         &self.map
     }
 
-    fn images<'w>(&self, y: MatRef<'_, f64>, work: &mut &'w mut [f64]) -> MatRef<'w, f64> {
+    /// Images of points, their log-Jacobians, and memory for the map.
+    fn images<'w>(
+        &self,
+        y: MatRef<'_, f64>,
+        work: &mut &'w mut [f64],
+    ) -> (MatRef<'w, f64>, &'w [f64], &'w mut [f64]) {
         let (dim, columns) = (y.nrows(), y.ncols());
-        let z = borrow(work, dim * columns);
-        for (j, z) in z.chunks_exact_mut(dim.max(1)).enumerate().take(columns) {
-            self.map.forward_into(y.column(j), z);
+        let (z, log_volumes) = (borrow(work, dim * columns), borrow(work, columns));
+        let room = borrow(work, self.map.work_len());
+        for (j, log_volume) in log_volumes.iter_mut().enumerate() {
+            *log_volume = self.map.image_into(y.column(j), &mut z[j * dim..][..dim], room);
         }
-        batch(z, dim, columns)
-    }
-
-    /// Replaces a gradient in `z` by that in `y`: `L^T gradient`.
-    fn pull_back(&self, gradient: &mut [f64]) {
-        for j in 0..gradient.len() {
-            let column = &self.map.factor.col_as_slice(j)[j..];
-            gradient[j] = column.iter().zip(&gradient[j..]).map(|(factor, slope)| factor * slope).sum();
-        }
+        (batch(z, dim, columns), log_volumes, room)
     }
 }
 
-impl<P: LogDensity + ?Sized> LogDensity for Whitened<'_, P> {
+impl<P: LogDensity + ?Sized, M: Transport> LogDensity for Whitened<'_, P, M> {
     fn dim(&self) -> usize {
         self.target.dim()
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        self.target.dim() * columns.max(1) + self.target.work_len(columns)
+        (self.target.dim() + 1) * columns.max(1) + self.map.work_len() + self.target.work_len(columns)
     }
 
-    fn log_density(&self, y: &[f64], work: &mut [f64]) -> f64 {
-        let (z, work) = work.split_at_mut(y.len());
-        self.map.forward_into(y, z);
-        self.target.log_density(z, work) + self.map.log_volume
+    fn log_density(&self, y: &[f64], mut work: &mut [f64]) -> f64 {
+        let (z, room) = (borrow(&mut work, y.len()), borrow(&mut work, self.map.work_len()));
+        let log_volume = self.map.image_into(y, z, room);
+        self.target.log_density(z, work) + log_volume
     }
 
     fn log_densities(&self, y: MatRef<'_, f64>, out: &mut [f64], mut work: &mut [f64]) {
-        let z = self.images(y, &mut work);
+        let (z, log_volumes, _) = self.images(y, &mut work);
         self.target.log_densities(z, out, work);
-        out.iter_mut().for_each(|log_p| *log_p += self.map.log_volume);
+        out.iter_mut().zip(log_volumes).for_each(|(log_p, log_volume)| *log_p += log_volume);
     }
 
     fn constrain(&self, y: &[f64], out: &mut Named) {
         let mut z = vec![0.0; y.len()];
-        self.map.forward_into(y, &mut z);
+        self.map.image_into(y, &mut z, &mut vec![0.0; self.map.work_len()]);
         self.target.constrain(&z, out);
     }
 }
 
-impl<P: Gradient + ?Sized> Gradient for Whitened<'_, P> {
-    fn gradient_into(&self, y: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        let (z, work) = work.split_at_mut(y.len());
-        self.map.forward_into(y, z);
+impl<P: Gradient + ?Sized, M: Transport> Gradient for Whitened<'_, P, M> {
+    fn gradient_into(&self, y: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
+        let (z, room) = (borrow(&mut work, y.len()), borrow(&mut work, self.map.work_len()));
+        let log_volume = self.map.image_into(y, z, room);
         let log_p = self.target.gradient_into(z, gradient, work);
-        self.pull_back(gradient);
-        log_p + self.map.log_volume
+        self.map.pull_back(y, gradient, room);
+        log_p + log_volume
     }
 
     fn gradients_into(
@@ -195,11 +239,11 @@ impl<P: Gradient + ?Sized> Gradient for Whitened<'_, P> {
         mut gradients: MatMut<'_, f64>,
         mut work: &mut [f64],
     ) {
-        let z = self.images(y, &mut work);
+        let (z, log_volumes, room) = self.images(y, &mut work);
         self.target.gradients_into(z, out, gradients.as_mut(), work);
         for (j, log_p) in out.iter_mut().enumerate() {
-            *log_p += self.map.log_volume;
-            self.pull_back(gradients.column_mut(j));
+            *log_p += log_volumes[j];
+            self.map.pull_back(y.column(j), gradients.column_mut(j), room);
         }
     }
 }

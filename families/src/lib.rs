@@ -12,6 +12,7 @@
 //! | [`FullRank`] | `d + d (d + 1) / 2` | `d^2` | the target's mean and covariance |
 //! | [`StudentT`], [`MultivariateT`] | as the Gaussians, and `nu` if learned | `d`, `d^2` | no closed form |
 //! | [`Mixture`] | `K (1 + n)`, with n those of a component | K components | many: labels can be swapped |
+//! | [`Conditional`] | two Gaussians, `n_D n_C` slopes, a basis | `n_C^2`, or `n_C` in one basis for all | by draws and scores: [`fit_conditional`] |
 //! | [`Flow`] | those of its layers | a forward and a backward sweep; inverse autoregressive: `d` steps first | no closed form |
 //! | [`Bnaf`] | those of its networks | no score: log q is known at its own draws alone | - |
 //! | [`Atoms`] | one per atom | one per atom | the target's probabilities |
@@ -38,6 +39,7 @@
 //! that q did not draw.
 
 mod atoms;
+mod conditional;
 mod defensive;
 mod flow;
 mod full_rank;
@@ -55,6 +57,10 @@ mod start;
 mod student;
 
 pub use atoms::Atoms;
+pub use conditional::{
+    Conditional, ConditionalFit, ConditionalMap, Degree, Parts, Probes, choose_drivers, fit_conditional,
+    probe,
+};
 pub use defensive::{Defence, Defensive, Tail};
 pub use flow::{
     Affine, Autoregressive, Base, BlockNeural, Bnaf, Coupling, CouplingMap, Flow, FlowConfig, Layer, Mask,

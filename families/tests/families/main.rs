@@ -4,6 +4,7 @@ mod altered;
 mod autoregressive;
 mod block_neural;
 mod closed_forms;
+mod conditional;
 mod conformance;
 mod dependent;
 mod faults;

@@ -1,0 +1,188 @@
+//! Which coordinates are drivers: nonlinearity of the own score, and hubs of the Hessian, without a graph of the model.
+
+use faer::{Mat, MatRef};
+use mcsa_core::{Columns, Error, Gradient, finite_matrix, same_length, square_fits_in_memory};
+
+/// Draws at which the score is probed, and steps up and down in one batch of gradients.
+const PROBED: usize = 4;
+const BATCH: usize = 64;
+/// Nonlinearity above which a coordinate is a driver, rounds in its median, and the greatest share of drivers.
+const NONLINEAR: f64 = 0.08;
+const ROUNDS: usize = 3;
+const MOST: f64 = 2.0 / 3.0;
+/// Second differences below this multiple of the scores are rounding.
+const ROUNDING: f64 = 1e-10;
+/// Largest dimension without hubs; strength of a hub, its least spread, and that as a share of the dimension.
+const SMALL: usize = 60;
+const STRENGTH: f64 = 0.2;
+const SPREAD: f64 = 5.0;
+const SHARE: f64 = 0.04;
+/// Standard deviation of a Gaussian in units of the median distance from the median.
+const ROBUST: f64 = 1.482_602_218_505_602;
+
+/// Result of [`probe`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probes {
+    /// Nonlinearity of the own score of each coordinate: 0 where log p is quadratic along it, as for a child that is Gaussian given
+    /// the others; infinite where the score is not finite half a standard deviation away.
+    pub nonlinearity: Vec<f64>,
+    /// Coordinates coupled to many others, in more than 60 dimensions.
+    pub hubs: Vec<usize>,
+}
+
+/// Probes the score of each coordinate at four of the draws (columns), by `2 d` gradients at each.
+///
+/// ```text
+/// nl_i = median over draws of |g_i(z + delta e_i) + g_i(z - delta e_i) - 2 g_i(z)| / |g_i(z + delta e_i) - g_i(z - delta e_i)|
+/// H_ij = (g_i(z + delta e_j) - g_i(z - delta e_j)) / (2 delta),   R_ij = mean over draws of H_ij^2 / |H_ii H_jj|,   i != j
+/// ```
+/// `delta` is half a robust standard deviation of the coordinate. Coordinate j is a hub if `sum_i R_ij > 0.2` and
+/// `(sum_i R_ij)^2 / sum_i R_ij^2 > max(5, 0.04 d)`. A log scale has a nonlinearity of 0.1 to 0.5, also where its children lie near
+/// their mode; its children have 0.
+///
+/// # Errors
+/// If there is no draw, a draw is not finite, or the dimensions differ.
+pub fn probe<P: Gradient + ?Sized>(target: &P, draws: MatRef<'_, f64>) -> Result<Probes, Error> {
+    let refuse = |error: Error| error.within("probe");
+    let (dim, count) = (draws.nrows(), draws.ncols());
+    same_length("rows of the draws", target.dim(), dim).map_err(refuse)?;
+    finite_matrix("draws", draws).map_err(refuse)?;
+    square_fits_in_memory("dim", dim).map_err(refuse)?;
+    if count == 0 {
+        return Err(refuse(Error::invalid("no draw to probe at")));
+    }
+    let steps: Vec<f64> =
+        (0..dim).map(|i| 0.5 * robust_sd(&draws.row(i).iter().copied().collect::<Vec<_>>())).collect();
+    let probed: Vec<usize> =
+        (0..PROBED.min(count)).map(|k| (2 * k + 1) * count / (2 * PROBED.min(count))).collect();
+    let mut ratios = vec![vec![]; dim];
+    // Differences of the scores (rows) by the steps (columns), and sums of R.
+    let mut differences = Mat::zeros(dim, dim);
+    let mut couplings =
+        Mat::<f64>::zeros(if dim > SMALL { dim } else { 0 }, if dim > SMALL { dim } else { 0 });
+    let (mut log_p, mut work) = (vec![0.0; 2 * BATCH], vec![0.0; target.work_len(2 * BATCH)]);
+    let (mut middle, mut z) = (vec![0.0; dim], vec![0.0; dim]);
+    for &at in &probed {
+        z.iter_mut().zip(draws.col(at).iter()).for_each(|(z, draw)| *z = *draw);
+        target.gradient_into(&z, &mut middle, &mut work);
+        for first in (0..dim).step_by(BATCH) {
+            let width = BATCH.min(dim - first);
+            let moved = Mat::from_fn(dim, 2 * width, |i, c| {
+                let step = if i == first + c / 2 { steps[i] } else { 0.0 };
+                if c % 2 == 0 { z[i] + step } else { z[i] - step }
+            });
+            let mut scores = Mat::zeros(dim, 2 * width);
+            target.gradients_into(moved.as_ref(), &mut log_p[..2 * width], scores.as_mut(), &mut work);
+            for c in 0..width {
+                let (up, down, j) =
+                    (scores.as_ref().column(2 * c), scores.as_ref().column(2 * c + 1), first + c);
+                let column = differences.col_as_slice_mut(j).iter_mut();
+                column.zip(up.iter().zip(down)).for_each(|(entry, (up, down))| *entry = up - down);
+                ratios[j].push(nonlinearity(up[j], middle[j], down[j]));
+            }
+        }
+        for j in 0..couplings.ncols() {
+            for i in (0..dim).filter(|&i| i != j) {
+                let coupling = differences[(i, j)] * differences[(i, j)] * steps[i]
+                    / (differences[(i, i)] * differences[(j, j)] * steps[j]).abs();
+                couplings[(i, j)] += if coupling.is_finite() { coupling / probed.len() as f64 } else { 0.0 };
+            }
+        }
+    }
+    let is_hub = |j: &usize| {
+        let column = couplings.col_as_slice(*j);
+        let (sum, squares) = (column.iter().sum::<f64>(), column.iter().map(|r| r * r).sum::<f64>());
+        sum > STRENGTH && sum * sum / squares > SPREAD.max(SHARE * dim as f64)
+    };
+    let hubs = (0..couplings.ncols()).filter(is_hub).collect();
+    Ok(Probes { nonlinearity: ratios.into_iter().map(median).collect(), hubs })
+}
+
+/// Drivers by the probes of the rounds so far: coordinates whose nonlinearity is above 0.08 in the median of the last three rounds, and
+/// the hubs of the last round. None if more than two thirds of the coordinates are nonlinear.
+pub fn choose_drivers(rounds: &[Probes]) -> Vec<usize> {
+    let recent = &rounds[rounds.len().saturating_sub(ROUNDS)..];
+    let Some(last) = recent.last() else { return vec![] };
+    let dim = last.nonlinearity.len();
+    let is_nonlinear =
+        |i: &usize| median(recent.iter().map(|round| round.nonlinearity[*i]).collect()) > NONLINEAR;
+    let nonlinear: Vec<usize> = (0..dim).filter(is_nonlinear).collect();
+    if nonlinear.len() as f64 > MOST * dim as f64 {
+        return vec![];
+    }
+    (0..dim).filter(|i| nonlinear.contains(i) || last.hubs.contains(i)).collect()
+}
+
+/// Ratio of the second difference to the first: 0 if the second is rounding, infinite if a score is not finite.
+fn nonlinearity(up: f64, middle: f64, down: f64) -> f64 {
+    let (bend, size) = ((up + down - 2.0 * middle).abs(), up.abs() + down.abs() + 2.0 * middle.abs());
+    if bend <= ROUNDING * size && size.is_finite() {
+        return 0.0;
+    }
+    let ratio = bend / (up - down).abs();
+    if ratio.is_nan() { f64::INFINITY } else { ratio }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { 0.5 * (values[middle - 1] + values[middle]) }
+}
+
+fn robust_sd(values: &[f64]) -> f64 {
+    let centre = median(values.to_vec());
+    let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
+    // Where more than half of the draws are equal, the median distance is 0.
+    let widest = distances.iter().copied().fold(0.0, f64::max);
+    let distance = ROBUST * median(distances);
+    if distance > 0.0 { distance } else { widest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcsa_core::{Seed, from_fn};
+    use mcsa_models::EightSchools;
+
+    fn cloud(dim: usize, scale: impl Fn(usize) -> f64) -> Mat<f64> {
+        let mut stream = Seed::new(4).stream(0, 0);
+        let mut normals = Mat::zeros(dim, 40);
+        (0..40).for_each(|j| stream.normals_into(normals.col_as_slice_mut(j)));
+        Mat::from_fn(dim, 40, |i, j| scale(i) * normals[(i, j)])
+    }
+
+    #[test]
+    fn log_tau_alone_drives_the_schools() {
+        // (mu, log tau, theta_1, ..): scales of the posterior.
+        let draws = cloud(10, |i| if i == 1 { 0.8 } else { 4.0 });
+        let found = probe(&EightSchools::centred(), draws.as_ref()).unwrap();
+        let others = found.nonlinearity.iter().enumerate().filter(|(i, _)| *i != 1);
+        assert!(others.fold(0.0, |most: f64, (_, nl)| most.max(*nl)) < 1e-6, "{:?}", found.nonlinearity);
+        assert_eq!(choose_drivers(&[found.clone(), found]), [1]);
+        // Counterexample: of two thirds and more nonlinear coordinates none is a driver.
+        let quartic = from_fn(3, |z| -z.iter().map(|z| z.powi(4)).sum::<f64>());
+        let quartic = quartic.with_gradient(|z, g| (0..3).for_each(|i| g[i] = -4.0 * z[i].powi(3)));
+        let found = probe(&quartic, cloud(3, |_| 0.5).as_ref()).unwrap();
+        assert!(found.nonlinearity.iter().all(|nl| *nl > 0.08) && choose_drivers(&[found]).is_empty());
+    }
+
+    /// A mean with 80 children, `z_i ~ N(z_0, 1)`: its column of the Hessian is full.
+    #[test]
+    fn the_mean_of_many_children_is_a_hub() {
+        let hierarchy = |pull: f64| {
+            let density =
+                move |z: &[f64]| -0.5 * z[1..].iter().map(|x| (x - pull * z[0]).powi(2)).sum::<f64>();
+            from_fn(81, move |z| density(z) - 0.5 * z[0] * z[0]).with_gradient(move |z, g| {
+                g[0] = -z[0];
+                for i in 1..81 {
+                    g[i] = pull * z[0] - z[i];
+                    g[0] -= pull * g[i];
+                }
+            })
+        };
+        let drivers = |pull| choose_drivers(&[probe(&hierarchy(pull), cloud(81, |_| 1.0).as_ref()).unwrap()]);
+        assert_eq!(drivers(1.0), [0]);
+        // Counterexample: children that hardly depend on it.
+        assert_eq!(drivers(0.04), []);
+    }
+}
