@@ -1,9 +1,11 @@
 //! Changes of coordinates, the affine one among them, and targets in new coordinates.
 
 use faer::{Mat, MatMut, MatRef};
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Proposal, Stream, batch, borrow, same_length,
+    Columns, ColumnsMut, Error, Gradient, LogDensity, Named, Proposal, Stream, batch, bits, borrow,
+    same_length,
 };
 
 /// Change of coordinates: a differentiable bijection `z = T(y)` of R^d, with its adjoint. Each method takes one point and allocates
@@ -39,10 +41,13 @@ pub trait Transport: Send + Sync {
 /// assert_eq!(y, [1.0, 1.0]);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AffineMap {
+    #[serde(with = "bits::vector")]
     shift: Vec<f64>,
+    #[serde(with = "bits::matrix")]
     factor: Mat<f64>,
+    #[serde(with = "bits::scalar")]
     log_volume: f64,
 }
 

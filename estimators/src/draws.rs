@@ -187,6 +187,16 @@ impl Draws {
         })
     }
 
+    /// Draws of chains that leave p invariant, one per column, with the effective sample size that autocorrelation leaves: q is p itself,
+    /// and all weights are equal.
+    ///
+    /// # Errors
+    /// If there is not one `log p` per point.
+    pub fn of_chains(points: Mat<f64>, log_p: Vec<f64>, sample_size: f64) -> Result<Self, Error> {
+        let log_q = log_p.clone();
+        Ok(Self { sample_size, ..Self::weighted(points, log_p, log_q)? })
+    }
+
     /// `log p - log q` of each draw, `-inf` where p or q is not a density: the logarithms of the weights before smoothing.
     pub fn log_ratios(&self) -> Vec<f64> {
         let mut log_w = Vec::with_capacity(self.len());

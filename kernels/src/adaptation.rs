@@ -29,9 +29,9 @@ const GAMMA: f64 = 0.05;
 const T0: f64 = 10.0;
 const KAPPA: f64 = 0.75;
 
-/// State of the dual averaging of a step size.
+/// Dual averaging of a step size alone, as in [`WindowAdaptation`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct StepSize {
+pub struct StepSize {
     count: u64,
     #[serde(with = "bits::scalar")]
     centre: f64,
@@ -45,12 +45,17 @@ struct StepSize {
 
 impl StepSize {
     /// The initial state, from the logarithm of a guess of the step size.
-    fn new(log: f64) -> Self {
+    pub fn new(log: f64) -> Self {
         Self { count: 0, centre: 10.0_f64.ln() + log, error: 0.0, log_current: log, log_average: log }
     }
 
+    /// As [`new`](Self::new), where the guess is good: steps stay near it.
+    pub fn near(log: f64) -> Self {
+        Self { centre: log, ..Self::new(log) }
+    }
+
     /// Updates the step size from the acceptance probability of a step with the current one. NaN counts as 0.
-    fn learn(&mut self, target: f64, acceptance: f64) {
+    pub fn learn(&mut self, target: f64, acceptance: f64) {
         let acceptance = acceptance.clamp(0.0, 1.0).max(0.0); // `max` drops a NaN
         self.count += 1;
         let t = self.count as f64;
@@ -60,6 +65,16 @@ impl StepSize {
         self.log_current = (self.centre - t.sqrt() / GAMMA * self.error).clamp(-300.0, 300.0);
         let share = t.powf(-KAPPA);
         self.log_average = share * self.log_current + (1.0 - share) * self.log_average;
+    }
+
+    /// The step size of the next step.
+    pub fn current(&self) -> f64 {
+        self.log_current.exp()
+    }
+
+    /// Logarithm of the averaged step size, which later steps keep.
+    pub fn log_average(&self) -> f64 {
+        self.log_average
     }
 }
 

@@ -238,7 +238,8 @@ impl GradientEnsemble {
         self.chains.log_p[j]
     }
 
-    pub(crate) fn gradient(&self, j: usize) -> &[f64] {
+    /// The gradient at chain `j`, as a step of a kernel leaves it.
+    pub fn gradient(&self, j: usize) -> &[f64] {
         self.gradients.col_as_slice(j)
     }
 

@@ -42,7 +42,7 @@ mod rwm;
 mod sampling;
 mod weights;
 
-pub use adaptation::{Adaptation, Tunable, WindowAdaptation, warm_up};
+pub use adaptation::{Adaptation, StepSize, Tunable, WindowAdaptation, warm_up};
 pub use cis::Cis;
 pub use compose::{Composed, Cycle, Mixture, Repeat, RepeatState, Reversible, Tally};
 pub use delayed_acceptance::{DelayedAcceptance, DelayedInfo, DelayedState};

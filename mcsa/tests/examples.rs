@@ -60,7 +60,7 @@ fn annealed_paths_tighten_the_bound() {
 fn a_posterior_is_fitted_in_one_call() {
     let [first, second] = printed("fit");
     assert_eq!(first, second);
-    assert!(first.contains("Reliable: yes, all checks passed; in "), "{first}");
+    assert!(first.contains("Reliable: yes, all checks passed; "), "{first}");
     let mean = first.lines().nth(2).and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
     assert!(mean.is_some_and(|scale: f64| (2.0..5.0).contains(&scale)), "{first}");
 }

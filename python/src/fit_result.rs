@@ -86,14 +86,14 @@ impl FitResult {
         let numbers = |Parameter { mean, error, sd, quantiles: [low, middle, high], .. }: &Parameter| {
             [*mean, *error, *sd, *low, *middle, *high]
         };
-        let Outcome { shape, params, draws, parameters, evidence, verdict, evaluations, .. } = outcome;
+        let Outcome { shape, params, draws, parameters, evidence, verdict, evaluations, sampled, .. } = outcome;
         let objections = verdict.objections.iter().map(ToString::to_string).collect();
         Ok(Self {
             numbers: Some(parameters.iter().map(numbers).collect()),
             log_evidence: (evidence.log, evidence.error, evidence.lower, evidence.upper),
             verdict: Some((verdict.is_yes(), verdict.to_string(), objections)),
             evaluations: (evaluations.density, evaluations.gradient),
-            family: shape.to_string(),
+            family: if sampled.is_some() { "chains".into() } else { shape.to_string() },
             params,
             handover,
             ..Self::of_draws(py, draws, target)?

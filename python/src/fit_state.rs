@@ -118,6 +118,7 @@ impl FitState {
         Ok(match self.lock()?.as_ref().ok_or_else(ended)?.stage {
             Stage::Start => "start",
             Stage::Climb => "climb",
+            Stage::Chains => "chains",
             Stage::Verdict => "verdict",
             Stage::Done => "done",
         })

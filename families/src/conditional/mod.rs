@@ -7,9 +7,10 @@ mod triangle;
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, Error, Family, Parametric, Stream, Transport, all_finite, borrow, each_column, same_length,
+    Columns, Error, Family, Parametric, Stream, Transport, all_finite, bits, borrow, each_column, same_length,
 };
 use mcsa_numeric::linear::standard;
+use serde::{Deserialize, Serialize};
 
 use crate::Link;
 use crate::gaussian::LN_SQRT_2PI;
@@ -19,7 +20,7 @@ pub use fit::{ConditionalFit, fit_conditional};
 pub use probe::{Probes, choose_drivers, probe};
 
 /// Degree of the conditional mean of the children as a polynomial in the drivers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Degree {
     /// No dependence.
     #[default]
@@ -31,7 +32,7 @@ pub enum Degree {
 }
 
 /// Parts that a [`Conditional`] family has; the default has none of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Parts {
     /// Full matrix V in place of the identity: the basis in which the children are conditionally independent.
     pub dense: bool,
@@ -73,12 +74,14 @@ pub struct Parts {
 /// q.check(&params)?;
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conditional {
     dim: usize,
     drivers: Vec<usize>,
     children: Vec<usize>,
+    #[serde(with = "bits::vector")]
     centre: Vec<f64>,
+    #[serde(with = "bits::vector")]
     scale: Vec<f64>,
     parts: Parts,
 }
@@ -450,9 +453,10 @@ fn add_at(part: &mut [f64], i: usize, value: impl FnOnce() -> f64) {
 /// d/de_Ci = g_i exp(s_i),   d/dl_i = ds_i/dl_i (g_i (t_i + centre_i) + 1) - g_i h_i exp(2 s_i - l_i),   d/dphi = M^T G_C
 /// d/dz_D  = G_D + (sum_i b_i d/dl_i + (dphi/dx)^T d/dphi) / scale,   d/de_D = diag(exp(rho)) F^T d/dz_D
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConditionalMap {
     family: Conditional,
+    #[serde(with = "bits::vector")]
     params: Vec<f64>,
 }
 

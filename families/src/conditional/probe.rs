@@ -1,13 +1,16 @@
 //! Which coordinates are drivers: nonlinearity of the own score, and hubs of the Hessian, without a graph of the model.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Columns, Error, Gradient, finite_matrix, same_length, square_fits_in_memory};
+use mcsa_core::{Columns, Error, Gradient, bits, finite_matrix, same_length, square_fits_in_memory};
+use serde::{Deserialize, Serialize};
 
 /// Draws at which the score is probed, and steps up and down in one batch of gradients.
 const PROBED: usize = 4;
 const BATCH: usize = 64;
 /// Nonlinearity above which a coordinate is a driver, rounds in its median, and the greatest share of drivers.
 const NONLINEAR: f64 = 0.08;
+/// Nonlinearity above which a coordinate is a driver if there is none of twice as much.
+const FAINT: f64 = 0.02;
 const ROUNDS: usize = 3;
 const MOST: f64 = 2.0 / 3.0;
 /// Second differences below this multiple of the scores are rounding.
@@ -21,10 +24,11 @@ const SHARE: f64 = 0.04;
 const ROBUST: f64 = 1.482_602_218_505_602;
 
 /// Result of [`probe`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Probes {
     /// Nonlinearity of the own score of each coordinate: 0 where log p is quadratic along it, as for a child that is Gaussian given
     /// the others; infinite where the score is not finite half a standard deviation away.
+    #[serde(with = "bits::vector")]
     pub nonlinearity: Vec<f64>,
     /// Coordinates coupled to many others, in more than 60 dimensions.
     pub hubs: Vec<usize>,
@@ -98,14 +102,17 @@ pub fn probe<P: Gradient + ?Sized>(target: &P, draws: MatRef<'_, f64>) -> Result
     Ok(Probes { nonlinearity: ratios.into_iter().map(median).collect(), hubs })
 }
 
-/// Drivers by the probes of the rounds so far: coordinates whose nonlinearity is above 0.08 in the median of the last three rounds, and
+/// Drivers by the probes of the rounds so far: coordinates whose nonlinearity in the median of the last three rounds is above 0.08, or above
+/// half the largest if that is more than 0.02 and less than 0.08; and
 /// the hubs of the last round. None if more than two thirds of the coordinates are nonlinear.
 pub fn choose_drivers(rounds: &[Probes]) -> Vec<usize> {
     let recent = &rounds[rounds.len().saturating_sub(ROUNDS)..];
     let Some(last) = recent.last() else { return vec![] };
     let dim = last.nonlinearity.len();
-    let is_nonlinear =
-        |i: &usize| median(recent.iter().map(|round| round.nonlinearity[*i]).collect()) > NONLINEAR;
+    let of = |i: usize| median(recent.iter().map(|round| round.nonlinearity[i]).collect());
+    let most = (0..dim).map(of).fold(0.0, f64::max);
+    let limit = NONLINEAR.min(0.5 * most).max(FAINT);
+    let is_nonlinear = |i: &usize| of(*i) > limit;
     let nonlinear: Vec<usize> = (0..dim).filter(is_nonlinear).collect();
     if nonlinear.len() as f64 > MOST * dim as f64 {
         return vec![];

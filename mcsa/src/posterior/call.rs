@@ -154,10 +154,11 @@ impl fmt::Display for FitState {
                     }
                 }
             }
+            Stage::Chains => match &self.attempt {
+                Some(attempt) => write!(f, "chains: {}", attempt.sampler)?,
+                None => f.write_str("chains")?,
+            },
             Stage::Verdict if self.has_more_starts() => write!(f, "verdict: {}", ascents())?,
-            Stage::Verdict if self.learnt > 0 => {
-                f.write_str("verdict: long chains, and a flow that learnt from them")?;
-            }
             Stage::Verdict => f.write_str("verdict: chains of another kernel")?,
             Stage::Done => f.write_str("done")?,
         }

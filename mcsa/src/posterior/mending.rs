@@ -31,7 +31,7 @@ impl FitState {
             Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
             _ => BENT,
         };
-        let is_over = self.mends == MENDS || dim > DENSE || self.current()?.shape == Shape::Flow;
+        let is_over = self.mends == MENDS || dim > DENSE;
         let is_over = is_over || self.is_spent(target) || points.ncols() == 0;
         if is_over || !self.allows(Shape::Mixture { components }, target) {
             return Ok(false);

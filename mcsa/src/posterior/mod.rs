@@ -3,21 +3,24 @@
 //! ```text
 //! start     ascents from spread points to modes, with their curvature; without a gradient tempering, and ascents by differences later
 //! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes; beyond 100 dimensions first a
-//!           low-rank Gaussian, if one is near; a flow where mixtures do not follow
+//!           low-rank Gaussian, if one is near
+//! chains    where q does not carry the posterior and there is a gradient: No-U-turn chains, in coordinates learnt from their draws and
+//!           gradients, may be the answer; larger mixtures follow where they do not agree
 //! draws     from the frozen q, weighted for p
-//! verdict   witnesses that q did not make: other starts, chains of another kernel, stretched copies of q, the tails of the density;
-//!           long chains, from which a flow learns where these object
+//! verdict   witnesses that q did not make: other starts, chains of another kernel, stretched copies of q, the tails of the density
 //! ```
 
+mod bridge;
+mod by_chains;
 mod call;
 mod checkpoint;
-mod confirmation;
 mod differences;
 mod enlargement;
 mod gradient_check;
 mod limits;
 mod measured;
 mod mending;
+mod metric;
 mod mode_search;
 mod moments;
 mod objection;
@@ -25,6 +28,7 @@ mod options;
 mod rates;
 mod refinement;
 mod result;
+mod sampler;
 mod shape;
 mod starts;
 mod state;
@@ -45,6 +49,7 @@ pub use options::Options;
 pub use rates::{RULE, Rates};
 pub use refinement::{Refinement, Round};
 pub use result::{FitResult, SamplerStart};
+pub use sampler::Mixing;
 pub use shape::Shape;
 pub use state::{FitState, Stage};
 pub use summary::{Evidence, Parameter};

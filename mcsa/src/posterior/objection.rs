@@ -148,8 +148,37 @@ pub enum Objection {
         /// Requested number of draws.
         of: usize,
     },
-    /// The long chains that confirm a flow did not fit into the limit of evaluations, or of time.
-    Unconfirmed,
+    /// Chains that are the answer have too few effective draws of a parameter.
+    Slow {
+        /// The parameter.
+        name: String,
+        /// Effective sample size of its mean or of its squared deviation, the smaller.
+        #[serde(with = "bits::decimal")]
+        sample_size: f64,
+    },
+    /// Steps of chains that are the answer diverged.
+    Divergences {
+        /// Their number.
+        steps: u64,
+        /// All steps.
+        of: u64,
+    },
+    /// Draws of chains that are the answer do not average to what holds for every density.
+    Stein {
+        /// Violation in units of its limit.
+        #[serde(with = "bits::decimal")]
+        excess: f64,
+    },
+    /// A mode that chains do not visit, although by Laplace's approximation it has mass.
+    Unvisited {
+        /// Log of its evidence by that of the chains.
+        #[serde(with = "bits::decimal")]
+        log_share: f64,
+        /// Number of ascents that ended there.
+        reached: usize,
+        /// Number of ascents.
+        made: usize,
+    },
     /// The budget of evaluations ended before the climb settled.
     Budget,
     /// The time ended before the climb settled.
@@ -291,8 +320,24 @@ impl fmt::Display for Objection {
             Self::Draws { made, of } => {
                 write!(f, "a limit of evaluations or time ended the draws after {made} of {of}")
             }
-            Self::Unconfirmed => f.write_str(
-                "not verified: the budget was too small for the long No-U-Turn chains that check a flow",
+            Self::Slow { name, sample_size } => {
+                write!(f, "chains move slowly in {name}: effective sample size {sample_size:.0}")
+            }
+            Self::Divergences { steps, of } => write!(
+                f,
+                "{steps} of {of} steps of the chains diverged: a part of the posterior is too narrow for them; give the scales of a hierarchy \
+                 other coordinates"
+            ),
+            Self::Stein { excess } => write!(
+                f,
+                "averages of the gradient over the chains miss what holds for every density by {} times the limit: chains stop short of a \
+                 part of the posterior",
+                brief(*excess)
+            ),
+            Self::Unvisited { log_share, reached, made } => write!(
+                f,
+                "{reached} of {made} starts found a mode that no chain visits; by Laplace's approximation it has e^{log_share:.1} times the \
+                 mass of the chains"
             ),
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),

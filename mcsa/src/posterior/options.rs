@@ -21,8 +21,8 @@ pub struct Options {
     /// Largest number of evaluations of the target by the whole fit, draws and verdict included; at least 1, and 100 draws are made in any
     /// case. Starts before the climb begin while less than half of it is spent. Of the rest a verdict takes `draws` evaluations, some 10,000
     /// of witness chains, 3,200 per dimension without a gradient, and up to 4,000 of stretched copies of q; starts and climbs leave it so
-    /// many, but at most half of all. Long chains, which judge a flow and from which it learns, take 200,000 gradients or more, and
-    /// begin only if so many are left. A limit that ends a stage or leaves out a check is an objection.
+    /// many, but at most half of all. Chains that may be the answer take at most two fifths of the evaluations,
+    /// and begin only if 20,000 are theirs. A limit that ends a stage or leaves out a check is an objection.
     pub evaluations: u64,
     /// Largest time in seconds of the whole fit, draws and verdict included, from the call on. It is looked at before every evaluation or
     /// batch of them; beyond it the draws take about a second, or are 100. A limit that ends a stage or leaves out a check is an

@@ -91,8 +91,9 @@ mod tests {
 
     #[test]
     fn a_fit_by_the_density_alone_quotes_its_own_rates() {
-        let said =
-            |has_gradient| crate::posterior::Verdict { objections: Vec::new(), has_gradient }.to_string();
+        let said = |has_gradient| {
+            crate::posterior::Verdict { objections: Vec::new(), has_gradient, by_chains: false }.to_string()
+        };
         assert!(said(false).contains("by the log density alone") && !said(true).contains("alone"));
     }
 }

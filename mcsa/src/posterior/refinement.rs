@@ -3,15 +3,14 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Estimator, Family, LogDensity, Optimizer, Seed, bits};
+use mcsa_core::{Error, Family, LogDensity, Seed, bits};
 use mcsa_estimators::{
     Ascent, AscentState, Draws, Moments, MomentsState, Run, Stop, TailWeight, View, pmcsa,
 };
 use mcsa_kernels::ImhState;
-use mcsa_optim::{AdamState, Sgd, SgdState};
+use mcsa_optim::{Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
-use super::enlargement::{White, flow};
 use super::shape::DENSE;
 use super::{Gated, Options, Shape};
 
@@ -28,8 +27,6 @@ pub struct Refinement {
     /// Rounds so far, each twice as long as the one before.
     pub rounds: Vec<Round>,
     fit: Option<AscentState<MomentsState<ImhState>, SgdState>>,
-    #[serde(default)]
-    flow: Option<AscentState<ImhState, AdamState>>,
 }
 
 /// Weights of draws of q at the end of a round.
@@ -49,8 +46,6 @@ pub struct Round {
 
 /// Evaluations of a first round per dimension, and at least.
 const FIRST: (usize, usize) = (40, 600);
-/// Chains of a flow, and steps of its first round.
-const FLOW: (usize, usize) = (50, 1_000);
 /// Draws at the end of a round.
 const LOOK: usize = 1_000;
 /// Smallest number of chains of a component; the largest of all is [`MOST_CHAINS`].
@@ -71,6 +66,8 @@ const LIGHT: f64 = 200.0;
 const EVEN: f64 = 0.2;
 /// Least weight of a component for which the start is worth ten draws per dimension.
 const LEAST: f64 = 0.02;
+/// Effective share below which a climb that does not rise, or has made three rounds, leaves the posterior to chains.
+const SLOWEST: f64 = 0.1;
 
 impl Round {
     fn of(steps: u64, draws: &Draws) -> Self {
@@ -81,19 +78,17 @@ impl Round {
 
 impl Refinement {
     pub(crate) fn new(number: u64, shape: Shape, start: Vec<f64>) -> Self {
-        Self { number, shape, start, rounds: Vec::new(), fit: None, flow: None }
+        Self { number, shape, start, rounds: Vec::new(), fit: None }
     }
 
     /// Parameters reached.
     pub fn params(&self) -> &[f64] {
-        let of_flow = self.flow.as_ref().map(AscentState::params);
-        of_flow.or(self.fit.as_ref().map(AscentState::params)).unwrap_or(&self.start)
+        self.fit.as_ref().map_or(&self.start, AscentState::params)
     }
 
     /// Steps so far.
     pub(crate) fn steps(&self) -> u64 {
-        let of_flow = self.flow.as_ref().map(AscentState::step);
-        of_flow.or(self.fit.as_ref().map(AscentState::step)).unwrap_or(0)
+        self.fit.as_ref().map_or(0, AscentState::step)
     }
 
     /// Effective share of the draws after the last round; 0 before the first.
@@ -104,6 +99,12 @@ impl Refinement {
     /// k-hat of the draws after the last round; NaN before the first.
     pub(crate) fn tail(&self) -> f64 {
         self.rounds.last().map_or(f64::NAN, |round| round.shape)
+    }
+
+    /// True if the weights are poor and a round has not improved them, or the third has not.
+    pub(crate) fn is_slow(&self) -> bool {
+        matches!(self.made(), [.., before, last] if last.share < SLOWEST && last.share < (1.0 + SLOW) * before.share)
+            || matches!(self.made(), [_, _, last] if last.share < SLOWEST)
     }
 
     /// True if the weights are so even that no larger family is tried.
@@ -127,8 +128,7 @@ impl Refinement {
     fn start_draws(&self, dim: usize) -> Result<f64, Error> {
         let draws = START_DRAWS * dim as f64;
         Ok(match self.shape {
-            // Moments are not what a flow is fitted by.
-            Shape::LowRank { .. } | Shape::Flow => draws,
+            Shape::LowRank { .. } => draws,
             // A covariance with d (d + 1) / 2 entries needs draws in proportion.
             Shape::StudentT => draws * (dim as f64 / DENSE as f64).max(1.0),
             Shape::Mixture { components } => {
@@ -148,17 +148,13 @@ impl Refinement {
         let components = match self.shape {
             Shape::LowRank { .. } | Shape::StudentT => 1,
             Shape::Mixture { components } => components,
-            Shape::Flow => return FLOW.0,
         };
         (components * dim.max(CHAINS)).min(MOST_CHAINS)
     }
 
     /// Evaluations of the next round, without those of its look.
     fn next_steps(&self, dim: usize) -> u64 {
-        let first = match self.shape {
-            Shape::Flow => FLOW.1,
-            _ => (FIRST.0 * dim).max(FIRST.1).div_ceil(self.chains(dim)),
-        };
+        let first = (FIRST.0 * dim).max(FIRST.1).div_ceil(self.chains(dim));
         (first as u64) << self.made().len()
     }
 
@@ -202,18 +198,19 @@ impl Refinement {
     ) -> Result<(), Error> {
         let (dim, seed) = (target.dim(), seed.named("climb").child(self.number));
         let (chains, draws) = (pmcsa(self.chains(dim)), self.start_draws(dim)?);
-        match self.shape.matched(dim)? {
-            Some(family) => {
-                let estimator = Moments::new(chains, draws);
-                let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
-                go_on(&ascent, &mut self.fit, &self.start, steps, goes_on)
-            }
-            None => {
-                let (family, optimizer) = (&flow(dim)?, White::new(dim)?);
-                let ascent = Ascent { target, family, estimator: chains, optimizer, seed };
-                go_on(&ascent, &mut self.flow, &self.start, steps, goes_on)
-            }
-        }
+        let (family, estimator) = (self.shape.matched(dim)?, Moments::new(chains, draws));
+        let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
+        let mut begun = match self.fit.take() {
+            Some(fit) => fit,
+            None => ascent.start(self.start.clone())?,
+        };
+        let mut watch = |_: &View<'_, MomentsState<ImhState>, SgdState>| match goes_on() {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(Stop::because("a limit was reached")),
+        };
+        let ran = ascent.run(&mut begun, Run::of(steps).observe(&mut watch)).map(drop);
+        self.fit = Some(begun);
+        ran
     }
 
     /// Round without steps: in many dimensions the start may be as good as what chains can reach. Of a Student t it is the better one of the
@@ -247,7 +244,7 @@ impl Refinement {
     /// # Errors
     /// If the chains remember other densities than `target` has, or another seed.
     pub(crate) fn verify(&mut self, target: &dyn LogDensity, seed: Seed) -> Result<(), Error> {
-        if self.fit.is_none() && self.flow.is_none() {
+        if self.fit.is_none() {
             return Ok(());
         }
         self.go_on(&Gated::new(target, &Arc::default()), seed, 0, &|| true)
@@ -285,33 +282,6 @@ impl Refinement {
         let saved = draws as f64 * (1.0 / self.share() - 1.0);
         !self.is_good() || self.next_cost(dim) as f64 <= saved
     }
-}
-
-/// Makes `steps` more steps of a fit, which begins at `start` if there is none, or fewer if `goes_on` is false after one.
-fn go_on<P, F, E, O>(
-    ascent: &Ascent<'_, P, F, E, O>,
-    fit: &mut Option<AscentState<E::State, O::State>>,
-    start: &[f64],
-    steps: u64,
-    goes_on: &dyn Fn() -> bool,
-) -> Result<(), Error>
-where
-    P: LogDensity + ?Sized,
-    F: Family + ?Sized,
-    E: Estimator<P, F>,
-    O: Optimizer,
-{
-    let mut begun = match fit.take() {
-        Some(fit) => fit,
-        None => ascent.start(start.to_vec())?,
-    };
-    let mut watch = |_: &View<'_, E::State, O::State>| match goes_on() {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(Stop::because("a limit was reached")),
-    };
-    let ran = ascent.run(&mut begun, Run::of(steps).observe(&mut watch)).map(drop);
-    *fit = Some(begun);
-    ran
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use faer::Mat;
-use mcsa_core::{AffineMap, Error};
+use mcsa_core::{AffineMap, Error, counted};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 
 use super::moments::gaussian;
+use super::sampler::Mixing;
 use super::summary::{Evidence, Parameter};
 use super::target::Evaluations;
 use super::{Chains, FitState, Objection, Shape, Target, Verdict, summary};
@@ -27,6 +28,8 @@ pub struct FitResult {
     pub evidence: Evidence,
     /// The verdict.
     pub verdict: Verdict,
+    /// Diagnostics of the chains, if they are the answer: then the draws are theirs, with equal weights, and no q belongs to them.
+    pub sampled: Option<Mixing>,
     /// Witness chains: their last positions are starts for another sampler.
     pub chains: Chains,
     /// Evaluations of the target, those of the verdict and the draws included.
@@ -46,7 +49,21 @@ impl fmt::Display for FitResult {
             writeln!(f, "{name:>16} {mean:>12} {error:>10} {sd:>12} {low:>12} {middle:>12} {high:>12}")?;
         }
         let Evidence { log, error, lower, upper } = self.evidence;
-        writeln!(f, "log evidence {log:.3} +- {error:.3}, bounds {lower:.3} and {upper:.3}")?;
+        match log.is_nan() {
+            true => f.write_str("log evidence not estimated\n")?,
+            false => writeln!(f, "log evidence {log:.3} +- {error:.3}, bounds {lower:.3} and {upper:.3}")?,
+        }
+        if let Some(Mixing { r_hat, sample_size, divergences, .. }) = self.sampled {
+            writeln!(
+                f,
+                "{} draws of {} chains: effective sample size {sample_size:.0} or more, R-hat {r_hat:.3} or less, {}; {} evaluations",
+                self.draws.len(),
+                self.chains.positions.ncols(),
+                counted(divergences, "divergence"),
+                self.evaluations.total()
+            )?;
+            return write!(f, "Reliable: {}", self.verdict);
+        }
         writeln!(
             f,
             "{} draws of {}: effective sample size {:.0}, k-hat {:.2}; {} evaluations",
@@ -162,12 +179,20 @@ impl FitResult {
         chains: Chains,
     ) -> Result<Self, Error> {
         let (climb, objections) = (state.current()?, state.objections.clone());
+        let by_chains = state.by_chains();
+        let of_chains = by_chains.map(|_| chains.positions.ncols());
         Ok(Self {
             shape: climb.shape,
             params: climb.proposal(target.dim())?,
-            parameters: summary::parameters(*target.density().inner(), &draws),
-            evidence: Evidence::of(&draws, &chains.log_weights),
-            verdict: Verdict { objections, has_gradient: state.has_gradient(target) },
+            parameters: summary::parameters(*target.density().inner(), &draws, of_chains),
+            evidence: by_chains
+                .map_or_else(|| Evidence::of(&draws, &chains.log_weights), |(_, evidence)| evidence),
+            verdict: Verdict {
+                objections,
+                has_gradient: state.has_gradient(target),
+                by_chains: by_chains.is_some(),
+            },
+            sampled: by_chains.map(|(sampler, _)| sampler.mixing()),
             evaluations: state.spent,
             draws,
             chains,

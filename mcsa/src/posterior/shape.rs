@@ -9,7 +9,6 @@ use mcsa_optim::deterministic::Gaussian;
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
-use super::enlargement::flow;
 
 /// Family of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +26,6 @@ pub enum Shape {
         /// Number of components.
         components: usize,
     },
-    /// RealNVP flow: affine couplings of a Gaussian.
-    Flow,
 }
 
 /// Lower bound of the degrees of freedom: with it the covariance is finite.
@@ -60,7 +57,7 @@ impl Shape {
             Self::Mixture { components } if 2 * components <= COMPONENTS => {
                 Some(Self::Mixture { components: 2 * components })
             }
-            Self::Mixture { .. } | Self::Flow => None,
+            Self::Mixture { .. } => None,
         }
     }
 
@@ -69,27 +66,24 @@ impl Shape {
         let covariance = match self {
             Self::LowRank { rank } => Some(LowRank::new(dim, rank).moments(params)?.covariance()),
             Self::StudentT => Self::student_t(dim)?.covariance(params)?,
-            Self::Mixture { .. } | Self::Flow => None,
+            Self::Mixture { .. } => None,
         };
         Ok(covariance.map(|covariance| Gaussian { mean: params[..dim].to_vec(), covariance }))
     }
 
     /// The family in `dim` dimensions.
     pub(crate) fn build(self, dim: usize) -> Result<Box<dyn Family>, Error> {
-        Ok(match self.matched(dim)? {
-            Some(family) => family,
-            None => Box::new(flow(dim)?),
-        })
+        let family: Box<dyn Family> = self.matched(dim)?;
+        Ok(family)
     }
 
-    /// The family in `dim` dimensions, if it is fitted by running moments.
-    pub(crate) fn matched(self, dim: usize) -> Result<Option<Box<dyn MomentMatched>>, Error> {
-        Ok(Some(match self {
+    /// The family in `dim` dimensions, which is fitted by running moments.
+    pub(crate) fn matched(self, dim: usize) -> Result<Box<dyn MomentMatched>, Error> {
+        Ok(match self {
             Self::LowRank { rank } => Box::new(LowRank::new(dim, rank)),
             Self::StudentT => Box::new(Self::student_t(dim)?),
             Self::Mixture { components } => Box::new(Self::mixture(dim, components)?),
-            Self::Flow => return Ok(None),
-        }))
+        })
     }
 }
 
@@ -98,7 +92,6 @@ impl std::fmt::Display for Shape {
         match self {
             Self::LowRank { rank } => write!(f, "a Gaussian of rank {rank}"),
             Self::StudentT => f.write_str("a Student t"),
-            Self::Flow => f.write_str("a flow"),
             Self::Mixture { components } => write!(f, "a mixture of {components} Student t"),
         }
     }

@@ -163,7 +163,10 @@ impl FitState {
     }
 
     /// The gradient, if there is one and it was not found to be wrong.
-    fn trusted_gradient<'t, 'a>(&self, target: &'t Target<'a>) -> Option<&'t Gated<&'a dyn Gradient>> {
+    pub(super) fn trusted_gradient<'t, 'a>(
+        &self,
+        target: &'t Target<'a>,
+    ) -> Option<&'t Gated<&'a dyn Gradient>> {
         target.gradient().filter(|_| !self.starts.distrusted)
     }
 

@@ -5,6 +5,7 @@ use mcsa_core::{AffineMap, Error, LogDensity, Seed, bits};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
+use super::by_chains::Attempt;
 use super::checkpoint::TargetFingerprint;
 use super::enlargement::mixture_start;
 use super::mode_search::{ModeSearch, Starts};
@@ -27,6 +28,8 @@ pub enum Stage {
     Start,
     /// Rounds of the climb.
     Climb,
+    /// Chains that may be the answer, where no q of location and scale carries the posterior.
+    Chains,
     /// Draws, witnesses, verdict. The first witnesses are the starts that are left.
     Verdict,
     /// Nothing is left to do.
@@ -54,17 +57,16 @@ pub struct FitState {
     pub(super) chains: Option<Chains>,
     again: usize,
     pub(super) mends: usize,
-    pub(super) learnt: usize,
-    /// The fit before a flow learnt from long chains, to which a witness may have objected.
-    pub(super) before: Option<Earlier>,
     pub(super) is_late: bool,
     /// The fit whose checks passed, while a mixture is tried because its weights are uneven.
     pub(super) kept: Option<Earlier>,
+    /// The chains that were tried as the answer.
+    pub(super) attempt: Option<Attempt>,
 }
 
 /// Ratio of effective shares from which on a larger family has helped.
 const HELPED: f64 = 1.2;
-/// Decrease of k-hat from which on a larger family has helped, and increase from which on a flow has not.
+/// Decrease of k-hat from which on a larger family has helped.
 const LIGHTER: f64 = 0.1;
 /// k-hat of the final draws above which the climb goes on, and how often it may.
 const HEAVY_DRAWS: f64 = 0.7;
@@ -112,6 +114,7 @@ impl FitState {
         let done = match self.stage {
             Stage::Start => self.start(target),
             Stage::Climb => self.climb(target),
+            Stage::Chains => self.sample(target),
             Stage::Verdict => self.judge(target),
             Stage::Done => Ok(()),
         };
@@ -125,48 +128,47 @@ impl FitState {
     fn climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let seed = self.seed();
         let climb = self.current()?;
+        if climb.is_slow() && self.begin_chains(target) {
+            return Ok(());
+        }
+        let climb = self.current()?;
         if climb.is_settled(&self.options, target.dim()) {
             return self.bend(target);
         }
-        let is_flow = climb.shape == Shape::Flow;
         if self.is_spent(target) {
-            return if is_flow { self.bend(target) } else { self.cut(target, Objection::Budget) };
+            return self.cut(target, Objection::Budget);
         }
         let goes_on = || !target.gate().is_closed();
         match self.current_mut()?.advance(target.density(), seed, &goes_on) {
-            // A flow is an attempt, without which the fit goes on.
-            Err(_) if is_flow => {
-                self.climbs.pop();
-                self.end_climb()
-            }
             // A limit ended the round.
             Ok(false) => self.cut(target, self.limit(target)),
             done => done.map(drop),
         }
     }
 
-    /// After a climb: a climb of a larger mixture if the weights are bad and the last enlargement helped, else of a flow, else the verdict.
+    /// After a climb: chains if the weights are bad, then a larger mixture as long as that helps, then the verdict.
     fn bend(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let (last, before) = match &self.climbs[..] {
             [] => return Err(Error::invalid("no climb was begun")),
             [last] => (last, None),
             [.., before, last] => (last, Some(before)),
         };
-        let (is_good, is_flow) = (last.is_good(), last.shape == Shape::Flow);
+        let is_good = last.is_good();
         let helped = self.mends > 0
             || before.is_none_or(|before| {
                 let lighter = last.tail() < before.tail() - LIGHTER && last.share() > 0.5 * before.share();
-                // The weights of a flow may be more even and yet have a heavier tail.
-                let heavier = is_flow && last.tail() > before.tail() + LIGHTER;
-                (last.share() > HELPED * before.share() && !heavier) || lighter
+                last.share() > HELPED * before.share() || lighter
             });
         let larger = last.shape.larger(target.dim()).filter(|_| !is_good && helped && self.mends == 0);
+        if !is_good && self.begin_chains(target) {
+            return Ok(());
+        }
         let Some(larger) = larger else {
             if !helped {
                 // The larger family is no better: the smaller one stays.
                 self.climbs.pop();
             }
-            return if is_flow { self.end_climb() } else { self.flow(target) };
+            return self.end_climb();
         };
         if !self.allows(larger, target) {
             return self.cut(target, Objection::Budget);
@@ -198,7 +200,6 @@ impl FitState {
     pub(super) fn forget_climbs(&mut self) {
         self.climbs.clear();
         (self.drawn, self.again, self.kept) = (CachedDraws::default(), 0, None);
-        (self.learnt, self.before) = (0, None);
     }
 
     fn current_mut(&mut self) -> Result<&mut Refinement, Error> {
@@ -265,6 +266,10 @@ impl FitState {
             self.current_mut()?.advance(target.density(), seed, &|| !target.gate().is_closed())?;
             return Ok(());
         }
+        let is_light = draws.shape < draws.shape_threshold && draws.sample_size >= verdict::FEWEST;
+        if !is_light && self.kept.is_none() && self.begin_chains(target) {
+            return Ok(());
+        }
         let map = white(&draws, self.current()?)?;
         let of_chains = seed.named("chains").child(self.mends as u64);
         let q = FrozenProposal { family: &*family, params: &params, map: &map };
@@ -277,7 +282,7 @@ impl FitState {
         };
         let none = || (Chains::none(target.dim()), Mat::zeros(target.dim(), 0));
         let cost = Chains::cost(target.dim(), target.gradient().is_some());
-        let (mut chains, mut points) = match verified(Check::Chains, cost <= target.gate().left()) {
+        let (chains, mut points) = match verified(Check::Chains, cost <= target.gate().left()) {
             false => none(),
             true => {
                 let starts = witness::starts(target, &self.ascents.modes, CHAINS, seed, self.mends as u64)?;
@@ -289,6 +294,7 @@ impl FitState {
         let evidence =
             verdict::Evidence { target, q: &q, draws: &draws, ascents: &self.ascents, chains: &chains };
         let mut found = evidence.objections();
+        let (offset, _) = evidence.offset();
         if target.dim() <= DENSE
             && verified(Check::WiderProposals, wider_proposals::LEAST <= target.gate().left())
         {
@@ -301,7 +307,11 @@ impl FitState {
         }
         let by = self.limit(target);
         found.extend(unverified.into_iter().map(|check| Objection::unverified(check, &by)));
-        let is_soft = self.mends == 0 && (draws.shape > SOFT || evidence.offset().0 > SOFT_OFFSET);
+        if found.iter().any(Objection::is_to_q) && self.kept.is_none() && self.begin_chains(target) {
+            self.drawn.draws = Some(draws);
+            return Ok(());
+        }
+        let is_soft = self.mends == 0 && (draws.shape > SOFT || offset > SOFT_OFFSET);
         if self.returns(&draws, &found) {
             return self.go_back(target);
         }
@@ -315,11 +325,7 @@ impl FitState {
             return Ok(());
         }
         self.look_at_tails(target, &map);
-        if self.learns(target, &q, &draws, &mut found, &mut chains)? {
-            return Ok(());
-        }
         self.objections.extend(found);
-        let (draws, chains) = self.better(target, draws, chains)?;
         self.conclude(draws, chains);
         Ok(())
     }
@@ -327,6 +333,9 @@ impl FitState {
     /// Notes an objection to the tails of the density, or to a limit that ended the look at them.
     pub(super) fn look_at_tails(&mut self, target: &Target<'_>, map: &AffineMap) {
         let found = tail_objection(target, map, self.seed());
+        if self.objections.iter().any(|objection| matches!(objection, Objection::Tail { .. })) {
+            return;
+        }
         self.objections.extend(match target.gate().is_closed() {
             true => Some(Objection::unverified(Check::Tails, &self.limit(target))),
             false => found,
@@ -349,6 +358,11 @@ impl FitState {
     /// # Errors
     /// If a stage is left, or the target has another dimension than the state.
     pub fn finish(&self, target: &Target<'_>) -> Result<FitResult, Error> {
+        if let Some((sampler, _)) = self.by_chains() {
+            self.check(target)?;
+            let (draws, chains) = sampler.answer(self.options.draws)?;
+            return FitResult::of(self, target, draws, chains);
+        }
         let Some(chains) = self.chains.clone().filter(|_| self.stage == Stage::Done) else {
             return Err(Error::invalid("the fit is not finished").within("FitState"));
         };

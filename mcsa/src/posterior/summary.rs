@@ -1,7 +1,9 @@
 //! Summaries of weighted draws: moments and quantiles of parameters, evidence.
 
-use mcsa_core::{LogDensity, Named};
+use mcsa_core::{LogDensity, Named, bits};
+use mcsa_diagnostics::standard_error;
 use mcsa_estimators::Draws;
+use serde::{Deserialize, Serialize};
 
 /// Posterior of a parameter on its constrained scale, from weighted draws.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,24 +20,28 @@ pub struct Parameter {
     pub quantiles: [f64; 3],
 }
 
-/// Log evidence with its Monte Carlo error, and bounds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Log evidence with its Monte Carlo error, and bounds. NaN where it is not estimated.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// `log 1/n sum_i w_i` over draws of q.
+    /// `log 1/n sum_i w_i` over draws of q; of an answer by chains, by a bridge between them and a Gaussian.
+    #[serde(with = "bits::scalar")]
     pub log: f64,
     /// Its standard error.
+    #[serde(with = "bits::scalar")]
     pub error: f64,
     /// Lower bound: the mean of `log w` over draws of q.
+    #[serde(with = "bits::scalar")]
     pub lower: f64,
     /// Upper bound: the mean of `log w` over chains that leave p invariant; NaN if none were run.
+    #[serde(with = "bits::scalar")]
     pub upper: f64,
 }
 
 /// Probabilities of the quantiles.
 const PROBABILITIES: [f64; 3] = [0.05, 0.5, 0.95];
 
-/// Every parameter of the target.
-pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws) -> Vec<Parameter> {
+/// Every parameter of the target; of draws of so many chains, chain after chain, errors include autocorrelation.
+pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws, chains: Option<usize>) -> Vec<Parameter> {
     let (mut named, weights) = (Named::default(), draws.weights());
     for j in 0..draws.len() {
         named.next_point();
@@ -45,7 +51,12 @@ pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws) -> Vec<Paramete
     let of = |(k, name): (usize, &String)| {
         values.clear();
         values.extend(named.values().iter().skip(k).step_by(names.len()));
-        Parameter::of(name.clone(), &values, &weights)
+        let found = Parameter::of(name.clone(), &values, &weights);
+        let error = chains.map(|chains| {
+            let chains: Vec<&[f64]> = values.chunks_exact(values.len() / chains).collect();
+            standard_error(&chains)
+        });
+        Parameter { error: error.unwrap_or(found.error), ..found }
     };
     names.iter().enumerate().map(of).collect()
 }

@@ -13,6 +13,10 @@ const RANDOM: usize = 20;
 /// thousands do not estimate it: n draws of a density that falls like `r^-(1 + nu)` reach about `n^(1/nu)` and see but
 /// `1 - n^(-(nu - 2)/nu)` of the variance, 0.75 of it for `nu = 2.4` and n = 4000.
 const HEAVIEST: f64 = 3.4;
+/// Fall from which on the density along a line has an integral, with room for rounding.
+const INTEGRABLE: f64 = 1.02;
+/// Contribution of a tail to the second moment along its axis, in squares of the standard deviation, below which it is no objection.
+const FAINT: f64 = 1e-6;
 /// Most axes.
 const AXES: usize = 50;
 
@@ -28,6 +32,9 @@ pub(crate) fn cost(dim: usize) -> u64 {
 /// ```
 /// A density that falls like `r^-3` or more slowly along an axis has no variance over that line; like `1/r`, no integral. Along random
 /// directions the density is taken to fall alike in a cone, and has to fall faster by `r^(d - 1)`.
+///
+/// A tail with an integral is no objection if it begins so low that `r^3 p(r) / p(0)` is below 1e-6: a Cauchy prior of a parameter that
+/// the data determine, up to values at which they say nothing more.
 ///
 /// A density that rises from r to 100 r may have a wall at r and a tail beyond it: the fall is then that from the next radius, and the
 /// density is improper if it rises up to the last.
@@ -59,16 +66,20 @@ pub(crate) fn tail_objection(target: &Target<'_>, map: &AffineMap, seed: Seed) -
             let z: Vec<f64> = centre.iter().zip(&direction).map(|(z, step)| z + radius * step).collect();
             density.log_density(&z, &mut work)
         };
-        let mut falls =
-            RADII.windows(2).map(|radii| (at(radii[0]) - at(radii[1])) / (radii[1] / radii[0]).ln());
-        let Some(mut fall) = falls.next() else { continue };
+        let mut falls = RADII.windows(2).map(|radii| {
+            let near = at(radii[0]);
+            ((near - at(radii[1])) / (radii[1] / radii[0]).ln(), near + 3.0 * radii[0].ln())
+        });
+        let Some((mut fall, mut square)) = falls.next() else { continue };
         while fall < 0.0 {
             let Some(next) = falls.next() else { break };
-            fall = next;
+            (fall, square) = next;
         }
         // Along a random direction the density is taken to fall alike in a cone, whose volume grows like r^(d - 1).
-        let fall = if axis.is_some() { fall } else { fall - (dim as f64 - 1.0) };
-        if fall.is_finite() && fall <= HEAVIEST {
+        let volume = if axis.is_some() { 0.0 } else { dim as f64 - 1.0 };
+        let (fall, square) = (fall - volume, square + volume * RADII[0].ln());
+        let is_faint = fall > INTEGRABLE && square - at(0.0) < FAINT.ln();
+        if fall.is_finite() && fall <= HEAVIEST && !is_faint {
             let name = axis.map_or_else(
                 || "random directions (less the volume, which grows like r^(d - 1))".to_owned(),
                 |i| target.name(i),
@@ -111,6 +122,17 @@ mod tests {
         }
         let rises = objection(|r| 0.1 * r.ln_1p()).expect("an objection").to_string();
         assert_eq!(rises, "the density does not fall along z[0]: the posterior is improper");
+    }
+
+    /// Data determine z up to 30, beyond which the likelihood is flat: `e^-450` of the mass is in the tail of the prior.
+    #[test]
+    fn a_tail_of_no_mass_is_no_objection() {
+        let likelihood = |depth: f64| move |r: f64| -depth.min(0.5 * r * r) - 1.6 * (r * r).ln_1p();
+        assert_eq!(objection(likelihood(450.0)), None);
+        // Counterexample: a hump above a tail that has a share of the mass.
+        assert!(
+            matches!(objection(likelihood(10.0)), Some(Objection::Tail { fall, .. }) if (fall - 3.2).abs() < 1e-3)
+        );
     }
 
     /// In two dimensions a density that falls like `r^-4` leaves `r^-3` over cones, less than along its axes; in five one like `r^-7`.

@@ -7,7 +7,7 @@ use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use super::witness::{CHAINS, FrozenProposal, LONG_CHAINS, functions};
+use super::witness::{CHAINS, FrozenProposal, functions};
 use super::{Chains, MEASURED, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
 /// Verdict on a fit by witnesses that q did not make: yes if none objects.
@@ -15,6 +15,8 @@ use super::{Chains, MEASURED, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, 
 pub struct Verdict {
     /// Objections; none means yes.
     pub objections: Vec<Objection>,
+    /// True if the answer is that of chains, whose error rates are others.
+    pub by_chains: bool,
     /// False if the fit used the log density alone, whose error rates are others.
     pub has_gradient: bool,
 }
@@ -39,8 +41,6 @@ const SPREAD: f64 = 0.9;
 const R_HAT: f64 = 1.25;
 /// Limits of differences of moments between short witness chains and the draws.
 const SHORT: Limits = Limits { shift: 0.15, stretch: 0.3, confidence: 0.999, chains: CHAINS };
-/// The same for long chains.
-const LONG: Limits = Limits { shift: 0.08, stretch: 0.2, confidence: 0.9, chains: LONG_CHAINS };
 
 /// Limits within which moments of chains agree with those of the draws.
 struct Limits {
@@ -76,11 +76,6 @@ impl Evidence<'_> {
         let found =
             [self.weights(), self.spread(), self.non_finite(), self.starts(), self.mixing(), self.missed()];
         found.into_iter().flatten().chain(self.moments(&SHORT)).collect()
-    }
-
-    /// The objections of long chains.
-    pub(crate) fn objections_of_long_chains(&self) -> Vec<Objection> {
-        [self.mixing(), self.missed(), self.moments(&LONG)].into_iter().flatten().collect()
     }
 
     fn weights(&self) -> Option<Objection> {
@@ -211,6 +206,10 @@ fn heaviest_spread(draws: &Draws) -> Option<(usize, f64)> {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.by_chains && self.is_yes() {
+            return f
+                .write_str("yes, all checks passed; of answers by chains no error rate has been measured");
+        }
         let rates = if self.has_gradient { MEASURED } else { MEASURED_BY_DENSITY };
         if self.is_yes() {
             return write!(f, "yes, all checks passed; {}", rates.of_yes());

@@ -42,8 +42,6 @@ pub struct Chains {
 
 /// Number of chains.
 pub(crate) const CHAINS: usize = 16;
-/// Number of long chains, by which a flow is judged.
-pub(crate) const LONG_CHAINS: usize = 32;
 /// Steps of the warm-up.
 const WARM_UP: u64 = 40;
 /// Steps after it.

@@ -99,14 +99,16 @@ fn witness(objection: &Objection) -> &'static str {
     match objection {
         Objection::Gradient { .. } => "objects_gradient",
         Objection::Weights { .. } | Objection::Spread { .. } => "objects_weights",
-        Objection::Start { .. } | Objection::Starts { .. } => "objects_start",
-        Objection::Mixing { .. } => "objects_mixing",
+        Objection::Start { .. } | Objection::Starts { .. } | Objection::Unvisited { .. } => "objects_start",
+        Objection::Mixing { .. }
+        | Objection::Slow { .. }
+        | Objection::Divergences { .. }
+        | Objection::Stein { .. } => "objects_mixing",
         Objection::Moments { .. } => "objects_moments",
         Objection::Missed { .. } | Objection::WiderProposals { .. } => "objects_missed",
         Objection::Tail { .. } => "objects_tail",
         Objection::NonFinite { .. } | Objection::Random { .. } => "objects_non_finite",
-        Objection::Unconfirmed
-        | Objection::Budget
+        Objection::Budget
         | Objection::Time
         | Objection::Interrupted
         | Objection::Unverified { .. }

@@ -1,0 +1,110 @@
+//! Evidence by a bridge between chains and a Gaussian.
+
+use faer::Mat;
+use mcsa_core::{AffineMap, LogDensity, Seed};
+use mcsa_diagnostics::effective_sample_size;
+
+use super::Evidence;
+use super::moments::of_points;
+use super::shape::DENSE;
+
+/// Largest change of the log evidence at which the iteration ends, and most iterations.
+const CLOSE: f64 = 1e-8;
+const ITERATIONS: usize = 1_000;
+/// Largest standard error of an estimate.
+const LARGEST: f64 = 0.5;
+
+/// Log evidence by the optimal bridge (Meng & Wong 1996) between q, a Gaussian with the moments of the first halves of the chains, and the
+/// second halves:
+///
+/// ```text
+/// Z = mean over q of p / (s p + t Z q)  /  mean over chains of q / (s p + t Z q),      s + t = 1 in proportion to effective draws
+/// ```
+/// NaN if it does not converge, or its standard error is above 0.5. `points` and `log_p` are those of the chains, chain after chain.
+pub(super) fn bridge(
+    target: &dyn LogDensity,
+    points: &Mat<f64>,
+    log_p: &[f64],
+    chains: usize,
+    seed: Seed,
+) -> Evidence {
+    let unknown = Evidence { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
+    estimate(target, points, log_p, chains, seed).filter(|found| found.error <= LARGEST).unwrap_or(unknown)
+}
+
+fn estimate(
+    target: &dyn LogDensity,
+    points: &Mat<f64>,
+    log_p: &[f64],
+    chains: usize,
+    seed: Seed,
+) -> Option<Evidence> {
+    let (dim, length) = (points.nrows(), points.ncols() / chains);
+    let half = length / 2;
+    let place = |c: usize, first: usize, of: usize| c / of * length + first + c % of;
+    let learnt = Mat::from_fn(dim, chains * half, |i, c| points[(i, place(c, 0, half))]);
+    let mut gaussian = of_points(learnt.as_ref());
+    if dim > DENSE || 2 * dim > chains * half {
+        let covariance = &gaussian.covariance;
+        gaussian.covariance = Mat::from_fn(dim, dim, |i, j| if i == j { covariance[(i, i)] } else { 0.0 });
+    }
+    let map = AffineMap::new(gaussian.mean.clone(), gaussian.factor().ok()?).ok()?;
+    let constant = 0.5 * dim as f64 * std::f64::consts::TAU.ln() + map.log_volume();
+    let mut work = vec![0.0; target.work_len(1)];
+    let (mut y, mut z) = (vec![0.0; dim], vec![0.0; dim]);
+    let log_q = |y: &[f64]| -0.5 * y.iter().map(|y| y * y).sum::<f64>() - constant;
+    let rest = length - half;
+    let of_chains: Vec<f64> = (0..chains * rest)
+        .map(|c| {
+            let c = place(c, half, rest);
+            map.inverse_into(points.col_as_slice(c), &mut y);
+            log_p[c] - log_q(&y)
+        })
+        .collect();
+    let mut stream = seed.named("bridge").stream(0, 0);
+    let of_q: Vec<f64> = (0..chains * rest)
+        .map(|_| {
+            stream.normals_into(&mut y);
+            map.forward_into(&y, &mut z);
+            let value = target.log_density(&z, &mut work) - log_q(&y);
+            if value.is_nan() { f64::NEG_INFINITY } else { value }
+        })
+        .collect();
+    let split: Vec<&[f64]> = of_chains.chunks_exact(rest).collect();
+    let (n, m) = (effective_sample_size(&split), of_q.len() as f64);
+    let (s, t) = (n / (n + m), m / (n + m));
+    // In units of the middle ratio, so that no exponential overflows.
+    let mut sorted = of_chains.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let unit = sorted[sorted.len() / 2];
+    let mut log_z = 0.0_f64;
+    // p / (s p + t Z q) and q / (s p + t Z q), without dividing an infinity by another.
+    let above = |ratio: f64, z: f64| (s + t * z * (unit - ratio).exp()).recip();
+    let below = |ratio: f64, z: f64| (s * (ratio - unit).exp() + t * z).recip();
+    for _ in 0..ITERATIONS {
+        let z = log_z.exp();
+        let over = of_q.iter().map(|ratio| above(*ratio, z)).sum::<f64>() / m;
+        let under = of_chains.iter().map(|ratio| below(*ratio, z)).sum::<f64>() / of_chains.len() as f64;
+        let next = (over / under).ln();
+        let is_close = (next - log_z).abs() < CLOSE;
+        log_z = next;
+        if is_close {
+            break;
+        }
+    }
+    let z = log_z.exp();
+    let relative = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.iter().map(|x| (x / mean - 1.0).powi(2)).sum::<f64>() / values.len() as f64
+    };
+    let over: Vec<f64> = of_q.iter().map(|ratio| above(*ratio, z)).collect();
+    let under: Vec<f64> = of_chains.iter().map(|ratio| below(*ratio, z)).collect();
+    let size = effective_sample_size(&under.chunks_exact(rest).collect::<Vec<_>>());
+    let error = (relative(&over) / m + relative(&under) / size).sqrt();
+    Some(Evidence {
+        log: log_z + unit,
+        error,
+        lower: of_q.iter().sum::<f64>() / m,
+        upper: of_chains.iter().sum::<f64>() / of_chains.len() as f64,
+    })
+}

@@ -1,0 +1,231 @@
+//! The answer by chains, where no q of location and scale carries the posterior.
+
+use faer::Mat;
+use mcsa_core::{AffineMap, Error, LogDensity};
+use mcsa_estimators::Draws;
+use mcsa_optim::deterministic::Gaussian;
+use serde::{Deserialize, Serialize};
+
+use super::bridge::bridge;
+use super::limits::Gated;
+use super::moments::of_points;
+use super::sampler::{CHAINS, Sampler};
+use super::shape::DENSE;
+use super::tails::tail_objection;
+use super::{Chains, Check, Evidence, FitState, Mode, ModeSearch, Objection, Stage, Target};
+
+/// Chains that are tried, and the way back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Attempt {
+    pub(super) sampler: Sampler,
+    /// Ascents in the coordinates of the chains, whose Gaussian is the first mode.
+    search: ModeSearch,
+    /// The stage that follows if they are no answer.
+    after: Stage,
+    /// Evaluations of the fit when they began.
+    begun: u64,
+    /// The evidence, if the chains are the answer.
+    evidence: Option<Evidence>,
+}
+
+/// Fewest draws of chains, which their diagnostics need.
+const FEWEST_DRAWS: usize = 2_000;
+/// Share of the budget that chains may use, and the fewest evaluations with which they begin.
+const SHARE: f64 = 0.4;
+const LEAST: u64 = 20_000;
+/// Largest R-hat of chains that are an answer, with an objection.
+const NEAR: f64 = 1.1;
+/// Trials for a start with a finite density.
+const TRIALS: usize = 100;
+/// Change of a variance, in units of it, below which a mode that no chain visits is negligible: its share of the evidence times the square
+/// of its distance.
+const NEGLIGIBLE: f64 = 0.1;
+/// Steps of a chain that begins at a mode which the others do not visit.
+const PROBE: usize = 100;
+
+impl FitState {
+    /// Begins chains, once, where there is a gradient to trust and enough of the budget; true if it does.
+    pub(super) fn begin_chains(&mut self, target: &Target<'_>) -> bool {
+        let Some(gradient) = self.trusted_gradient(target) else { return false };
+        let is_free = self.attempt.is_none() && !self.is_out(target) && self.allowance() >= LEAST;
+        if !is_free || self.objections.iter().any(|o| matches!(o, Objection::Random { .. })) {
+            return false;
+        }
+        let Some(starts) = self.spread_starts(gradient) else { return false };
+        let sampler = Sampler::new(starts, gradient);
+        self.attempt = Some(Attempt {
+            sampler,
+            search: ModeSearch::default(),
+            after: self.stage,
+            begun: self.spent.total(),
+            evidence: None,
+        });
+        self.stage = Stage::Chains;
+        true
+    }
+
+    fn allowance(&self) -> u64 {
+        ((SHARE * self.options.evaluations as f64) as u64).min(self.left() / 2)
+    }
+
+    /// Evaluations that are kept from the chains, until they end.
+    pub(super) fn kept_from_chains(&self) -> u64 {
+        let Some(attempt) = self.attempt.as_ref().filter(|attempt| !attempt.sampler.is_over()) else {
+            return 0;
+        };
+        let used = self.spent.total() - attempt.begun;
+        let most = (SHARE * self.options.evaluations as f64) as u64;
+        self.left().saturating_sub(most.saturating_sub(used))
+    }
+
+    /// Points of the cube `(-2, 2)^d` with finite densities, one per chain.
+    fn spread_starts(&self, density: &dyn LogDensity) -> Option<Mat<f64>> {
+        let mut starts = Mat::zeros(density.dim(), CHAINS);
+        let mut work = vec![0.0; density.work_len(1)];
+        for j in 0..CHAINS {
+            let mut stream = self.seed().named("spread").stream(j as u64, 0);
+            let point = starts.col_as_slice_mut(j);
+            (0..TRIALS).find(|_| {
+                point.iter_mut().for_each(|z| *z = 4.0 * stream.uniform() - 2.0);
+                density.log_density(point, &mut work).is_finite()
+            })?;
+        }
+        Some(starts)
+    }
+
+    /// A round of the chains; at their end the verdict on them, and the way back if it is no.
+    pub(super) fn sample(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let (seed, wanted, limit) = (self.seed(), self.options.draws, self.limit(target));
+        let (Some(gradient), Some(attempt)) = (self.trusted_gradient(target), &mut self.attempt) else {
+            return Err(Error::invalid("no chains were begun"));
+        };
+        let goes_on = || !target.gate().is_closed();
+        if !attempt.sampler.is_over() {
+            if attempt.sampler.advance(gradient, wanted.max(FEWEST_DRAWS), seed, &goes_on).is_err() {
+                attempt.sampler.end();
+            }
+            return Ok(());
+        }
+        let mixing = attempt.sampler.has_draws().then(|| attempt.sampler.mixing());
+        let suffices = mixing.is_some_and(|mixing| mixing.suffices());
+        if suffices && attempt.search.made < self.options.starts && goes_on() {
+            if attempt.search.modes.is_empty() {
+                let gaussian = spread(&attempt.sampler.points());
+                attempt.search.keep(gaussian, f64::NAN);
+            }
+            attempt.search.advance(gradient, seed.named("after"))?;
+            return Ok(());
+        }
+        let (after, seen) = (attempt.after, attempt.sampler.latest());
+        let map = seen.as_ref().and_then(|points| {
+            let gaussian = spread(points);
+            AffineMap::new(gaussian.mean.clone(), gaussian.factor().ok()?).ok()
+        });
+        let tails = map.as_ref().and_then(|map| tail_objection(target, map, seed));
+        let (Some(mixing), Some(points), Some(map)) = (mixing, seen, map) else {
+            self.objections.extend(tails);
+            self.stage = after;
+            return Ok(());
+        };
+        let mut found: Vec<Objection> = mixing.objections(&|i| target.name(i));
+        found.extend(tails);
+        if target.gate().is_closed() {
+            found.push(Objection::unverified(Check::Tails, &limit));
+        }
+        let mut evidence = Evidence { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
+        let mut unvisited = None;
+        if suffices {
+            evidence = bridge(target.density(), &points, &attempt.sampler.log_p(), CHAINS, seed);
+            let (made, of) = (attempt.search.made, self.options.starts);
+            if made < of {
+                found.push(Objection::Starts { made, of });
+            }
+            unvisited = self.unvisited(target, gradient, &map, &points, evidence.log)?;
+        }
+        // Chains that agree are the answer, if not a good one; mixtures follow where they do not, and where a mode was found beside them.
+        let is_answer = mixing.r_hat <= NEAR && unvisited.is_none();
+        self.stage = if is_answer { Stage::Done } else { after };
+        if is_answer {
+            self.objections.append(&mut found);
+        }
+        if let Some(attempt) = &mut self.attempt {
+            attempt.evidence = is_answer.then_some(evidence);
+        }
+        Ok(())
+    }
+
+    /// The objection to the mode with the most evidence that no chain visits, and from which a chain does not come to the others.
+    fn unvisited(
+        &self,
+        target: &Target<'_>,
+        gradient: &Gated<&dyn mcsa_core::Gradient>,
+        map: &AffineMap,
+        points: &Mat<f64>,
+        log_evidence: f64,
+    ) -> Result<Option<Objection>, Error> {
+        let Some(Attempt { sampler, search, .. }) = &self.attempt else { return Ok(None) };
+        let distance = |z: &[f64]| {
+            let mut y = vec![0.0; z.len()];
+            map.inverse_into(z, &mut y);
+            y.iter().map(|y| y * y).sum::<f64>().sqrt()
+        };
+        let farthest = (0..points.ncols()).map(|c| distance(points.col_as_slice(c))).fold(0.0, f64::max);
+        let Gaussian { mean, covariance } = spread(points);
+        let square = |mode: &Mode| {
+            (0..mean.len())
+                .map(|i| (mode.point[i] - mean[i]).powi(2) / covariance[(i, i)])
+                .fold(1.0, f64::max)
+        };
+        let has_mass =
+            |mode: &&Mode| !(mode.log_evidence - log_evidence + square(mode).ln() <= NEGLIGIBLE.ln());
+        let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
+        let outside = modes.filter(|mode| distance(&mode.point) > farthest).filter(has_mass);
+        let mut worst: Option<(f64, usize)> = None;
+        for (k, mode) in outside.enumerate() {
+            let probe = Mat::from_fn(mode.point.len(), 1, |i, _| mode.point[i]);
+            let seed = self.seed().named("probe").child(k as u64);
+            let ended = sampler.probe(gradient, probe, PROBE, seed, &|| !target.gate().is_closed())?;
+            let returns = ended.is_some_and(|end| distance(end.col_as_slice(0)) <= farthest);
+            if !returns && worst.is_none_or(|(log_share, _)| mode.log_evidence - log_evidence > log_share) {
+                worst = Some((mode.log_evidence - log_evidence, mode.reached));
+            }
+        }
+        let made = self.ascents.made + search.made;
+        Ok(worst.map(|(log_share, reached)| Objection::Unvisited { log_share, reached, made }))
+    }
+
+    /// The chains and the evidence, if they are the answer.
+    pub(super) fn by_chains(&self) -> Option<(&Sampler, Evidence)> {
+        let attempt = self.attempt.as_ref()?;
+        attempt.evidence.map(|evidence| (&attempt.sampler, evidence))
+    }
+}
+
+impl Sampler {
+    /// The draws as an answer: of all that were made, as many as were wanted at even distances, chain after chain.
+    pub(super) fn answer(&self, wanted: usize) -> Result<(Draws, Chains), Error> {
+        let (points, log_p) = (self.points(), self.log_p());
+        let length = points.ncols() / CHAINS;
+        let kept = wanted.div_ceil(CHAINS).min(length);
+        let place = |c: usize| c / kept * length + ((c % kept + 1) * length) / kept - 1;
+        let thinned = Mat::from_fn(points.nrows(), CHAINS * kept, |i, c| points[(i, place(c))]);
+        let log_p = (0..CHAINS * kept).map(|c| log_p[place(c)]).collect();
+        let positions = Mat::from_fn(points.nrows(), CHAINS, |i, j| points[(i, (j + 1) * length - 1)]);
+        let mixing = self.mixing();
+        let size = mixing.sample_size.min((CHAINS * kept) as f64);
+        let chains =
+            Chains { positions, r_hat: mixing.r_hat, worst: mixing.slowest, ..Chains::none(points.nrows()) };
+        Ok((Draws::of_chains(thinned, log_p, size)?, chains))
+    }
+}
+
+/// Gaussian with the moments of the points; beyond some hundred dimensions, of independent coordinates.
+fn spread(points: &Mat<f64>) -> Gaussian {
+    let mut gaussian = of_points(points.as_ref());
+    let dim = points.nrows();
+    if dim > DENSE {
+        let covariance = &gaussian.covariance;
+        gaussian.covariance = Mat::from_fn(dim, dim, |i, j| if i == j { covariance[(i, i)] } else { 0.0 });
+    }
+    gaussian
+}

@@ -1,0 +1,558 @@
+//! Chains as the answer: No-U-turn chains whose metric is learnt from their draws and gradients, then frozen.
+
+use std::fmt;
+
+use faer::Mat;
+use mcsa_core::{
+    Address, ChainState, Ensemble, Error, Gradient, Kernel, Seed, Transport, Whitened, bits, counted,
+};
+use mcsa_diagnostics::{bulk_sample_size, effective_sample_size, r_hat, standard_error};
+use mcsa_families::{Probes, choose_drivers, fit_conditional, probe};
+use mcsa_kernels::{GradientEnsemble, Leapfrog, Mass, NoProposal, Nuts, StepSize};
+use serde::{Deserialize, Serialize};
+
+use super::Objection;
+use super::metric::Metric;
+
+/// Chains on their way to draws of equal weight.
+///
+/// ```text
+/// scales        each chain tunes a step size of its own; after each round a scale per parameter is learnt
+/// dense         chains whose R-hat in a round is small learn a dense metric
+/// conditional   where a part of the posterior is too narrow for one metric, some parameters set location and scale of the others
+/// frozen        coordinates and step sizes stay: the chains are exact for p, and their draws count
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sampler {
+    #[serde(with = "bits::matrix")]
+    positions: Mat<f64>,
+    metric: Metric,
+    /// Logarithms of the step sizes of the chains.
+    #[serde(with = "bits::vector")]
+    steps: Vec<f64>,
+    round: usize,
+    phase: Phase,
+    /// Largest R-hat of the last round.
+    #[serde(with = "bits::scalar")]
+    agreement: f64,
+    /// How often draws that count were begun and given up.
+    frozen: usize,
+    /// Looks for drivers of the conditional coordinates.
+    probes: Vec<Probes>,
+    /// Draws of the last round before the frozen ones.
+    last: Option<Block>,
+    /// Frozen blocks.
+    blocks: Vec<Block>,
+}
+
+/// What the next round is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Phase {
+    /// To find the posterior, with scales as metric.
+    Scales,
+    /// To learn a dense metric, which was learnt so many times.
+    Dense(usize),
+    /// To learn conditional coordinates, which were learnt so many times.
+    Conditional(usize),
+    /// To tune the step sizes with the final coordinates.
+    Tune,
+    /// Draws that count.
+    Frozen,
+    /// Nothing: the draws suffice, or more of them would not help.
+    Ended,
+}
+
+/// Steps of all chains in one kind of coordinates, chain after chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Block {
+    /// Draws.
+    #[serde(with = "bits::matrix")]
+    points: Mat<f64>,
+    /// Draws in the coordinates of the chains.
+    #[serde(with = "bits::matrix")]
+    white: Mat<f64>,
+    /// Gradients in these coordinates.
+    #[serde(with = "bits::matrix")]
+    slopes: Mat<f64>,
+    #[serde(with = "bits::vector")]
+    log_p: Vec<f64>,
+    divergences: u64,
+    leapfrogs: u64,
+}
+
+/// Diagnostics of frozen chains.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Mixing {
+    /// Largest rank-normalised R-hat of a parameter, and which it is.
+    #[serde(with = "bits::scalar")]
+    pub r_hat: f64,
+    /// The parameter with the largest R-hat.
+    pub slowest: usize,
+    /// Smallest effective sample size of a mean, by ranks, or of a squared deviation.
+    #[serde(with = "bits::scalar")]
+    pub sample_size: f64,
+    /// The parameter with the smallest effective sample size.
+    pub scarcest: usize,
+    /// Largest identity of Stein that the draws miss, in units of its limit; see [`Sampler::mixing`].
+    #[serde(with = "bits::scalar")]
+    pub stein: f64,
+    /// True if some parameters set location and scale of the others in the coordinates of the chains.
+    pub is_conditional: bool,
+    /// Divergent steps.
+    pub divergences: u64,
+    /// All steps of the chains that count.
+    pub steps: u64,
+}
+
+/// Number of chains.
+pub(super) const CHAINS: usize = 8;
+/// Lengths of rounds; the last is that of those that follow.
+const ROUNDS: [usize; 12] = [10, 10, 10, 15, 15, 20, 20, 30, 40, 60, 80, 100];
+/// Most rounds until the chains agree.
+const MOST_ROUNDS: usize = 10;
+/// Length of a round from which on chains can agree.
+const LEAST_AGREED: usize = 30;
+/// Largest R-hat of a round of chains that agree.
+const AGREED: f64 = 1.1;
+/// Largest dimension of a dense metric.
+const WIDEST: usize = 200;
+/// Lengths of the round that learns a dense metric, with at least three draws per dimension, and of the last.
+const DENSE_ROUND: usize = 60;
+const TUNE: usize = 50;
+/// Lengths of the rounds that learn conditional coordinates, and most draws of which they learn.
+const CONDITIONAL: [usize; 4] = [30, 40, 60, 60];
+const LEARNT: usize = 1_000;
+/// Acceptance at which the step sizes aim, with one metric and in conditional coordinates.
+const ACCEPTANCE: (f64, f64) = (0.8, 0.9);
+/// Depths of trees, in the first rounds and later.
+const SHALLOW: [usize; 7] = [5, 5, 5, 6, 6, 7, 7];
+const DEPTH: usize = 10;
+/// Step size in the first round.
+const FIRST_STEP: f64 = 0.2;
+/// Limits of the diagnostics.
+const R_HAT: f64 = 1.01;
+const FEWEST: f64 = 400.0;
+/// Identities of Stein: smallest violation, and standard errors of it, that count.
+const STEIN: (f64, f64) = (0.1, 4.5);
+/// Largest share of divergent steps, with one metric and in conditional coordinates.
+const DIVERGENT: (f64, f64) = (0.0005, 0.03);
+/// Most times that draws which count are given up for better coordinates.
+const MOST_FROZEN: usize = 3;
+/// Numbers of draws at which the diagnostics decide, in units of those that are wanted.
+const LOOKS: [usize; 3] = [1, 2, 4];
+
+impl Sampler {
+    /// Chains that begin at the columns of `starts`.
+    pub(super) fn new(starts: Mat<f64>, target: &dyn Gradient) -> Self {
+        let chains = starts.ncols();
+        let slopes = gradients(target, &starts);
+        Self {
+            positions: starts,
+            metric: Metric::of_gradients(&slopes),
+            steps: vec![FIRST_STEP.ln(); chains],
+            round: 0,
+            phase: Phase::Scales,
+            agreement: f64::INFINITY,
+            frozen: 0,
+            probes: Vec::new(),
+            last: None,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// True if nothing is left to do.
+    pub(super) fn is_over(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// True if draws that count were made.
+    pub(super) fn has_draws(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// The draws that count, or those of the last round.
+    pub(super) fn latest(&self) -> Option<Mat<f64>> {
+        if self.has_draws() {
+            Some(self.points())
+        } else {
+            self.last.as_ref().map(|last| last.points.clone())
+        }
+    }
+
+    /// Ends the chains with the draws that they have.
+    pub(super) fn end(&mut self) {
+        self.phase = Phase::Ended;
+    }
+
+    /// The next round. It ends early, and the chains with it, where `goes_on` becomes false.
+    ///
+    /// # Errors
+    /// If coordinates degenerate.
+    pub(super) fn advance(
+        &mut self,
+        target: &dyn Gradient,
+        wanted: usize,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
+        let chains = self.positions.ncols();
+        let length = match self.phase {
+            Phase::Scales => ROUNDS[self.round.min(ROUNDS.len() - 1)],
+            Phase::Dense(_) => DENSE_ROUND.max(3 * target.dim() / chains),
+            Phase::Conditional(times) => CONDITIONAL[times],
+            Phase::Tune => TUNE,
+            Phase::Frozen => wanted.div_ceil(4 * chains).max(8),
+            Phase::Ended => return Ok(()),
+        };
+        let seed = seed.named("sampler").child(self.round as u64);
+        let Some(block) = self.run(target, length, seed, goes_on)? else {
+            self.phase = Phase::Ended;
+            return Ok(());
+        };
+        self.round += 1;
+        if self.phase == Phase::Frozen {
+            self.blocks.push(block);
+            self.look(target, wanted);
+        } else {
+            self.learn(target, block);
+        }
+        Ok(())
+    }
+
+    /// Steps of all chains; `None` if a limit ended them.
+    fn run(
+        &mut self,
+        target: &dyn Gradient,
+        length: usize,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Block>, Error> {
+        let (dim, chains) = self.positions.shape();
+        let depth = if self.round < SHALLOW.len() { SHALLOW[self.round] } else { DEPTH };
+        let [points, whites, slopes] = std::array::from_fn(|_| Mat::zeros(dim, chains * length));
+        let mut block = Block {
+            points,
+            white: whites,
+            slopes,
+            log_p: vec![0.0; chains * length],
+            divergences: 0,
+            leapfrogs: 0,
+        };
+        let acceptance =
+            if matches!(self.metric, Metric::Conditional(_)) { ACCEPTANCE.1 } else { ACCEPTANCE.0 };
+        let (is_frozen, is_first) = (self.phase == Phase::Frozen, self.round == 0);
+        let white = Whitened::new(target, self.metric.clone())?;
+        let kernel_of =
+            |log: f64| Nuts::with(Leapfrog::new(log.clamp(-300.0, 300.0).exp(), Mass::unit())?, depth);
+        let mut work = vec![0.0; kernel_of(0.0)?.work_len(&white, 1).max(self.metric.work_len())];
+        let mut stuck = vec![true; chains];
+        for j in 0..chains {
+            let mut start = Mat::zeros(dim, 1);
+            self.metric.preimage_into(self.positions.col_as_slice(j), start.col_as_slice_mut(0), &mut work);
+            let mut kernel = kernel_of(self.steps[j])?;
+            let mut state: GradientEnsemble = kernel.init(&white, start)?;
+            let mut step_size =
+                if is_first { StepSize::new(self.steps[j]) } else { StepSize::near(self.steps[j]) };
+            let mut lanes = [seed.stream(j as u64, 0)];
+            for t in 0..length {
+                if !goes_on() {
+                    return Ok(None);
+                }
+                lanes[0].go_to(Address::of(j as u64, t as u64));
+                let info = kernel.step(&white, &mut NoProposal { dim }, &mut state, &mut lanes, &mut work);
+                block.divergences += info.divergences;
+                block.leapfrogs += info.leapfrogs;
+                stuck[j] &= info.moved == 0;
+                if !is_frozen {
+                    step_size.learn(acceptance, info.acceptance);
+                    kernel = kernel_of(step_size.current().ln())?;
+                }
+                let (place, Ensemble { positions, log_p, .. }) = (j * length + t, state.chains());
+                let y = positions.col_as_slice(0);
+                let z = block.points.col_as_slice_mut(place);
+                block.log_p[place] = log_p[0] - self.metric.image_into(y, z, &mut work);
+                block.white.col_as_slice_mut(place).copy_from_slice(y);
+                block.slopes.col_as_slice_mut(place).copy_from_slice(state.gradient(0));
+            }
+            let end = block.points.col((j + 1) * length - 1);
+            self.positions.col_mut(j).copy_from(end);
+            if !is_frozen {
+                self.steps[j] = step_size.log_average();
+            }
+        }
+        // Before the freeze, a chain that has not moved at all goes on from the place of another.
+        if !is_frozen && let Some(moving) = stuck.iter().position(|stuck| !stuck) {
+            for j in (0..chains).filter(|&j| stuck[j]) {
+                let place = self.positions.col(moving).to_owned();
+                self.positions.col_mut(j).copy_from(place);
+                self.steps[j] = self.steps[moving];
+            }
+        }
+        Ok(Some(block))
+    }
+
+    /// Coordinates from a round, and what follows.
+    fn learn(&mut self, target: &dyn Gradient, block: Block) {
+        let (dim, chains) = self.positions.shape();
+        let length = block.log_p.len() / chains;
+        self.agreement =
+            (0..dim).map(|i| r_hat(&block.chains(i, chains))).fold(1.0, |a, b| if b <= a { a } else { b });
+        let has_agreed = self.agreement <= AGREED;
+        self.phase = match self.phase {
+            Phase::Scales => {
+                // The second half of a round; its first half is the way to where it is.
+                let half = |all: &Mat<f64>| {
+                    let kept = length - length / 2;
+                    Mat::from_fn(dim, chains * kept, |i, c| {
+                        all[(i, c / kept * length + length / 2 + c % kept)]
+                    })
+                };
+                self.metric = self.metric.clone().rescaled(
+                    half(&block.white).as_ref(),
+                    half(&block.slopes).as_ref(),
+                    chains,
+                );
+                self.last = Some(block);
+                match has_agreed && length >= LEAST_AGREED {
+                    true if dim <= WIDEST => Phase::Dense(0),
+                    true => Phase::Tune,
+                    false if self.round < MOST_ROUNDS => Phase::Scales,
+                    false => self.condition(target, 0),
+                }
+            }
+            Phase::Dense(times) => {
+                let dense = if has_agreed {
+                    self.metric.dense(block.white.as_ref(), block.slopes.as_ref())
+                } else {
+                    None
+                };
+                self.metric = dense.unwrap_or_else(|| self.metric.clone());
+                self.last = Some(block);
+                if times == 0 { Phase::Dense(1) } else { Phase::Tune }
+            }
+            Phase::Conditional(times) => {
+                self.last = Some(block);
+                match times + 1 < CONDITIONAL.len() {
+                    true => self.condition(target, times + 1),
+                    false => match self.condition(target, times) {
+                        Phase::Conditional(_) => Phase::Tune,
+                        phase => phase,
+                    },
+                }
+            }
+            Phase::Tune => Phase::Frozen,
+            phase => phase,
+        };
+        if self.phase == Phase::Frozen {
+            // One step size for all: that of the middle chain.
+            let mut sorted = self.steps.clone();
+            sorted.sort_unstable_by(f64::total_cmp);
+            self.steps.fill(sorted[chains / 2]);
+        }
+    }
+
+    /// Conditional coordinates from the last draws, if drivers are found; the phase that follows.
+    fn condition(&mut self, target: &dyn Gradient, times: usize) -> Phase {
+        let chains = self.positions.ncols();
+        let Some(last) = &self.last else { return Phase::Ended };
+        let length = last.log_p.len() / chains;
+        let step = (chains * length).div_ceil(LEARNT);
+        let places: Vec<usize> = (0..chains * length).step_by(step.max(1)).collect();
+        let draws = Mat::from_fn(last.points.nrows(), places.len(), |i, c| last.points[(i, places[c])]);
+        let chain: Vec<usize> = places.iter().map(|c| c / length).collect();
+        let fitted = probe(target, draws.as_ref()).and_then(|probes| {
+            self.probes.push(probes);
+            let drivers = choose_drivers(&self.probes);
+            if drivers.is_empty() {
+                return Err(Error::invalid("no driver was found"));
+            }
+            fit_conditional(draws.as_ref(), gradients(target, &draws).as_ref(), &chain, &drivers)
+        });
+        match fitted {
+            Ok(fitted) => {
+                if times == 0 {
+                    let dim = self.positions.nrows() as f64;
+                    self.steps.fill((0.5 * dim.powf(-0.25)).ln());
+                }
+                self.metric = Metric::Conditional(fitted.map);
+                Phase::Conditional(times)
+            }
+            Err(_) => Phase::Ended,
+        }
+    }
+
+    /// Ends the chains if their draws suffice; begins conditional coordinates if more of them would not help.
+    fn look(&mut self, target: &dyn Gradient, wanted: usize) {
+        let made: usize = self.blocks.iter().map(|block| block.log_p.len()).sum();
+        let mixing = self.mixing();
+        // Few looks, so that the first R-hat below the limit is not waited for.
+        let is_look =
+            LOOKS.iter().any(|times| made >= times * wanted && made < times * wanted + wanted / 4 + 8);
+        let is_last = made >= LOOKS[LOOKS.len() - 1] * wanted;
+        if is_look && mixing.suffices() {
+            self.phase = Phase::Ended;
+        } else if is_last || mixing.r_hat > AGREED || mixing.diverges() {
+            self.phase = Phase::Ended;
+            if self.frozen < MOST_FROZEN {
+                self.frozen += 1;
+                let is_new = !matches!(self.metric, Metric::Conditional(_));
+                self.last = self.blocks.last().cloned();
+                self.phase = self.condition(target, if is_new { 0 } else { CONDITIONAL.len() - 1 });
+            }
+            if self.phase != Phase::Ended {
+                self.blocks.clear();
+            }
+        }
+    }
+
+    /// The end of one further chain with the frozen metric and step size; `None` if a limit ended it.
+    pub(super) fn probe(
+        &self,
+        target: &dyn Gradient,
+        start: Mat<f64>,
+        length: usize,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Mat<f64>>, Error> {
+        let steps = self.steps[..1].to_vec();
+        let mut one = Self { positions: start, steps, blocks: Vec::new(), ..self.clone() };
+        one.phase = Phase::Frozen;
+        Ok(one.run(target, length, seed, goes_on)?.map(|_| one.positions))
+    }
+
+    /// Diagnostics of the draws, in the coordinates of the target where they depend on these.
+    ///
+    /// In coordinates y of the metric, with `g = d/dy log p`, every p has `E[g_i] = 0` and `E[y_i g_i] = -1`, centred; chains that stop at a neck
+    /// give a term of its border instead.
+    pub(super) fn mixing(&self) -> Mixing {
+        let dim = self.positions.nrows();
+        let mut found = Mixing {
+            r_hat: 1.0,
+            slowest: 0,
+            sample_size: f64::INFINITY,
+            scarcest: 0,
+            stein: 0.0,
+            is_conditional: matches!(self.metric, Metric::Conditional(_)),
+            divergences: self.blocks.iter().map(|block| block.divergences).sum(),
+            steps: self.blocks.iter().map(|block| block.log_p.len() as u64).sum(),
+        };
+        let (points, white, slopes) = (self.points(), self.joined(|b| &b.white), self.joined(|b| &b.slopes));
+        for i in 0..dim {
+            let [values, y, g] = [&points, &white, &slopes].map(|all| self.split(all, i));
+            let average = |chains: &[Vec<f64>]| chains.iter().flatten().sum::<f64>() / points.ncols() as f64;
+            let map = |chains: &[Vec<f64>], of: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
+                chains.iter().map(|chain| chain.iter().map(|x| of(*x)).collect()).collect()
+            };
+            let r_hat = r_hat(&values);
+            if !(r_hat <= found.r_hat) {
+                (found.r_hat, found.slowest) = (r_hat, i);
+            }
+            let centre = average(&values);
+            let squares = map(&values, &|z| (z - centre).powi(2));
+            let size = bulk_sample_size(&values).min(effective_sample_size(&squares));
+            if !(size >= found.sample_size) {
+                (found.sample_size, found.scarcest) = (size, i);
+            }
+            let centre = average(&y);
+            let products: Vec<Vec<f64>> = y
+                .iter()
+                .zip(&g)
+                .map(|(y, g)| y.iter().zip(g).map(|(y, g)| (y - centre) * g + 1.0).collect())
+                .collect();
+            for (values, least) in [(&g, STEIN.0), (&products, 2.0 * STEIN.0)] {
+                let excess = average(values).abs() / least.max(STEIN.1 * standard_error(values));
+                found.stein = if excess <= found.stein { found.stein } else { excess };
+            }
+        }
+        found
+    }
+
+    /// Columns of all blocks, chain after chain.
+    fn joined(&self, of: impl Fn(&Block) -> &Mat<f64>) -> Mat<f64> {
+        let (dim, chains) = self.positions.shape();
+        let lengths: Vec<usize> = self.blocks.iter().map(|block| block.log_p.len() / chains).collect();
+        let mut all = Mat::zeros(dim, chains * lengths.iter().sum::<usize>());
+        let mut place = 0;
+        for j in 0..chains {
+            for (block, length) in self.blocks.iter().zip(&lengths) {
+                all.subcols_mut(place, *length).copy_from(of(block).subcols(j * length, *length));
+                place += length;
+            }
+        }
+        all
+    }
+
+    /// Values of a coordinate, chain by chain.
+    fn split(&self, all: &Mat<f64>, i: usize) -> Vec<Vec<f64>> {
+        let length = all.ncols() / self.positions.ncols();
+        (0..self.positions.ncols())
+            .map(|j| (j * length..(j + 1) * length).map(|c| all[(i, c)]).collect())
+            .collect()
+    }
+
+    /// All draws in the coordinates of the target, chain after chain.
+    pub(super) fn points(&self) -> Mat<f64> {
+        self.joined(|block| &block.points)
+    }
+
+    /// Log densities of all draws, chain after chain.
+    pub(super) fn log_p(&self) -> Vec<f64> {
+        let chains = self.positions.ncols();
+        let part = |block: &Block, j: usize| {
+            block.log_p.chunks(block.log_p.len() / chains).nth(j).unwrap_or_default().to_vec()
+        };
+        (0..chains).flat_map(|j| self.blocks.iter().flat_map(move |block| part(block, j))).collect()
+    }
+}
+
+/// Gradients at the columns of `points`.
+fn gradients(target: &dyn Gradient, points: &Mat<f64>) -> Mat<f64> {
+    let mut slopes = Mat::zeros(points.nrows(), points.ncols());
+    let mut work = vec![0.0; target.work_len(points.ncols())];
+    target.gradients_into(points.as_ref(), &mut vec![0.0; points.ncols()], slopes.as_mut(), &mut work);
+    slopes
+}
+
+impl Block {
+    /// Values of a coordinate, chain by chain.
+    fn chains(&self, i: usize, chains: usize) -> Vec<Vec<f64>> {
+        let length = self.points.ncols() / chains;
+        (0..chains).map(|j| (0..length).map(|t| self.points[(i, j * length + t)]).collect()).collect()
+    }
+}
+
+impl Mixing {
+    /// What speaks against the draws as an answer.
+    pub(super) fn objections(&self, name: &dyn Fn(usize) -> String) -> Vec<Objection> {
+        let Self { r_hat, slowest, sample_size, scarcest, stein, divergences, steps, .. } = *self;
+        let found = [
+            (!(r_hat <= R_HAT)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
+            (!(sample_size >= FEWEST)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
+            (!(stein <= 1.0)).then_some(Objection::Stein { excess: stein }),
+            self.diverges().then_some(Objection::Divergences { steps: divergences, of: steps }),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
+    /// True if the draws can be an answer.
+    pub(super) fn suffices(&self) -> bool {
+        self.r_hat <= R_HAT && self.sample_size >= FEWEST && self.stein <= 1.0 && !self.diverges()
+    }
+
+    /// True if too many steps diverged.
+    pub(super) fn diverges(&self) -> bool {
+        let most = if self.is_conditional { DIVERGENT.1 } else { DIVERGENT.0 };
+        self.divergences as f64 > most * self.steps as f64
+    }
+}
+
+impl fmt::Display for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", counted(self.round, "round"))?;
+        match self.blocks.len() {
+            0 if self.agreement.is_infinite() => Ok(()),
+            0 => write!(f, ", R-hat {:.2}", self.agreement),
+            blocks => write!(f, ", draws in {}", counted(blocks, "block")),
+        }
+    }
+}
