@@ -52,6 +52,10 @@ def strangers(given: argparse.Namespace) -> list[Stranger]:
         import gym
 
         found += gym.strangers()
+    if getattr(given, "planted", False):
+        import planted
+
+        found = [planted.with_second_mode(one) for one in found]
     part, parts = map(int, given.shard.split("/"))
     found = [one for one in found if (not given.only or one.name in given.only) and (not given.trials or one.is_trial)]
     return found[part - 1 :: parts]
@@ -79,6 +83,7 @@ def text(value: Any) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_sources(parser)
+    parser.add_argument("--planted", action="store_true", help="copies with a planted second mode in place of the posteriors")
     parser.add_argument("--methods", nargs="+", default=list(methods.METHODS), choices=list(methods.METHODS))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--limit", type=float, default=600.0, metavar="SECONDS", help="time limit of a run")

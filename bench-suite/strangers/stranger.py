@@ -39,8 +39,8 @@ class Stranger:
 
     @property
     def is_trial(self) -> bool:
-        """Whether settings may be chosen on this posterior: an even hash of the name."""
-        return hashlib.sha256(self.name.encode()).digest()[0] % 2 == 0
+        """Whether settings may be chosen on this posterior: an even hash of the name, of copies that of the original's."""
+        return hashlib.sha256(self.name.partition("+")[0].encode()).digest()[0] % 2 == 0
 
 
 def columns(parameters: dict[str, np.ndarray], first: int = 1) -> dict[str, np.ndarray]:

@@ -306,6 +306,30 @@ fn verdicts_on_fits() {
     assert_eq!(found(0.0, 1.0, 0.9)[2], TooLittle);
 }
 
+/// The first replicate of each failure is wrong, passed, and missed by the starts; the others are right and refused, as are twins.
+#[test]
+fn answers_on_drawn_failures() {
+    let found = results("ours/planted", Default, |task, replicate, _| {
+        let is_missed = replicate == 0 && task.target().case().is_some_and(Case::is_planted);
+        let of = |is: bool| if is { 1.0 } else { 0.0 };
+        vec![
+            ("answer_error", of(is_missed)),
+            ("answer_stretch", 1.0),
+            ("yes", of(is_missed)),
+            ("start_share", of(!is_missed)),
+        ]
+    });
+    let rows = &verdict::answers(&found)[0].rows;
+    let of = |name: &str, class: &str| {
+        let row = rows.iter().find(|row| row[0] == name && row[1] == class).unwrap();
+        row[3..7].join(" ")
+    };
+    assert_eq!(of("box mode", "planted"), "0 0 3 0");
+    assert_eq!(of("box mode", "planted, hidden"), "0 1 0 0");
+    assert_eq!(of("box mode, healthy", "good"), "0 0 4 0");
+    assert_eq!(of("All: planted, hidden", ""), "0 19 0 0");
+}
+
 /// Running moments are near from the budget `ours` on, all others from `theirs` on.
 #[test]
 fn budgets_to_a_distance() {

@@ -106,6 +106,16 @@ enum Class {
     Good,
 }
 
+impl Class {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Planted => "planted",
+            Self::Hidden => "planted, hidden",
+            Self::Good => "good",
+        }
+    }
+}
+
 struct Tally<'r> {
     case: &'r Case,
     class: Class,
@@ -115,12 +125,17 @@ struct Tally<'r> {
     rows: Vec<&'r Row>,
 }
 
-/// Tallies of all cases, in the order of the classes and of the file.
+/// Tallies of all cases, in the order of the classes and of the file. Runs of a case whose parameters are drawn are those of two cases:
+/// of one that starts reach and of one that they do not.
 fn tallies(results: &Results) -> Vec<Tally<'_>> {
     let of_cases = results.outcomes.iter().filter_map(|one| Some((one.job.task.target().case()?, &one.rows)));
-    let cases = in_groups(of_cases).into_iter();
-    let mut all: Vec<Tally<'_>> =
-        cases.map(|(case, rows)| Tally::of(case, rows.into_iter().flatten().collect())).collect();
+    let runs = of_cases.flat_map(|(case, rows)| rows.iter().map(move |row| (case, row)));
+    let is_missed = |case: &Case, row: &Row| {
+        matches!(case, Case::Planted { .. })
+            && row.values.get("start_share").is_some_and(|share| *share < REACHED)
+    };
+    let cases = in_groups(runs.map(|(case, row)| ((case, is_missed(case, row)), row))).into_iter();
+    let mut all: Vec<Tally<'_>> = cases.map(|((case, _), rows)| Tally::of(case, rows)).collect();
     all.sort_by_key(|tally| tally.class);
     all
 }
@@ -288,13 +303,49 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     )]
 }
 
+/// Answers of one verdict and one kind: their titles, and what is true of them.
+const ANSWERS: [(&str, Is); 4] = [
+    ("Yes and right", |run| run.yes && !run.wrong),
+    ("Yes and wrong", FALSE_YES),
+    ("No and right", FALSE_NO),
+    ("No and wrong", |run| !run.yes && run.wrong),
+];
+
+/// The four answers of each kind of planted failure and of its healthy twins.
+pub(super) fn answers(results: &Results) -> Vec<Table> {
+    let all = tallies(results);
+    let line = |[name, of, share]: [String; 3], runs: &[&Run]| {
+        let counts = ANSWERS.map(|(_, is_it)| runs.iter().filter(|run| is_it(run)).count());
+        let limit = (!runs.is_empty()).then(|| binomial(counts[1], runs.len(), LEVEL)[1]);
+        let limit = or_dash(limit.map(|limit| format!("{:.2} %", 100.0 * limit)));
+        [name, of, share].into_iter().chain(counts.map(|count| count.to_string())).chain([limit]).collect()
+    };
+    let of_tally = |tally: &Tally<'_>| {
+        let share = or_dash(tally.start_share.map(|share| format!("{:.0} %", 100.0 * share)));
+        let name = [tally.case.title(), tally.class.name().to_owned(), share];
+        line(name, &tally.runs.iter().collect::<Vec<_>>())
+    };
+    let of_class = |class: Class| {
+        let runs = all.iter().filter(|tally| tally.class == class).flat_map(|tally| &tally.runs);
+        line([format!("All: {}", class.name()), String::new(), String::new()], &runs.collect::<Vec<_>>())
+    };
+    let sums = [Class::Planted, Class::Hidden, Class::Good].into_iter().map(of_class);
+    vec![Table::new(
+        "answers",
+        "Answers on planted failures whose parameters are drawn",
+        &format!(
+            "Kind | Class | Starts that reach it | {} | Rate of wrong yes, at most",
+            ANSWERS.map(|(title, _)| title).join(" | ")
+        ),
+        all.iter().map(of_tally).chain(sums).collect(),
+        "Right: every mean within 0.3 standard deviations of the posterior, every standard deviation within a factor 1.3. Hidden: runs of \
+         which fewer than one start in twenty ends in the second mode. At most: upper end of the exact 90 % interval.",
+    )]
+}
+
 fn row(tally: &Tally<'_>) -> Vec<String> {
     let title = tally.case.title();
-    let class = match tally.class {
-        Class::Planted => "planted",
-        Class::Hidden => "planted, hidden",
-        Class::Good => "good",
-    };
+    let class = tally.class.name();
     let trial = if TRIAL.contains(&&*title) { ", trial" } else { "" };
     let objections = WITNESSES.iter().map(|(metric, name)| (tally.objections(metric), name));
     let objections =

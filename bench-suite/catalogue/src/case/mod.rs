@@ -1,5 +1,6 @@
 //! Cases: targets whose moments, margins or normalisers are known, and planted failures.
 
+mod planted;
 mod posteriors;
 mod truth;
 
@@ -16,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use strum::IntoStaticStr;
 
-pub use posteriors::{Built, Fault};
+pub use planted::Shape;
+pub use posteriors::{Built, Fault, Hidden};
 use posteriors::{response_standardised, standardised, synthetic_rows};
 pub use truth::{HEAD, LEVELS, LongRun, Margins, Truth};
 use truth::{Line, level};
@@ -97,6 +99,8 @@ pub enum Case {
     RadonCounties,
     /// Forty Gaussians in the plane (Midgley et al. 2023), with means of our own seed.
     FortyGaussians,
+    /// Failure whose parameters are drawn, or its healthy twin.
+    Planted { shape: Shape, healthy: bool },
 }
 
 /// Seed of targets that are drawn once.
@@ -116,6 +120,16 @@ impl Case {
         }
         let (truth, margins) = LongRun::of(&self.title())?;
         Ok(Built { truth, margins: Some(margins), ..built })
+    }
+
+    /// The case with parameters drawn by a seed, if they are drawn. A failure and its twin have the same parameters under one seed.
+    pub fn redrawn(&self, seed: Seed) -> Result<Option<Built>, Error> {
+        match *self {
+            Self::Planted { shape, healthy } => {
+                planted::drawn(shape, healthy, &mut seed.named(self.kind()).stream(0, 0)).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Builds the case with those moments alone that have a closed form.
@@ -203,12 +217,16 @@ impl Case {
                 let margins = truth::of_mixture(&target);
                 Built::exact(target, margins)
             }
+            Self::Planted { shape, healthy } => planted::drawn(shape, healthy, &mut stream)?,
         })
     }
 
     /// Name of the kind.
     pub fn kind(&self) -> &'static str {
-        self.into()
+        match self {
+            Self::Planted { shape, .. } => shape.into(),
+            _ => self.into(),
+        }
     }
 
     /// Kind and settings in words: `two modes: d 5, 6 apart, 5 %`.
@@ -254,6 +272,9 @@ impl Case {
             Self::SyntheticRows { dim } => format!("logistic on SYNTHETIC rows: d {dim}"),
             Self::RadonCounties => "radon".to_owned(),
             Self::FortyGaussians => "40 Gaussians".to_owned(),
+            Self::Planted { healthy, .. } => {
+                format!("{}{}", self.kind().replace('-', " "), if *healthy { ", healthy" } else { "" })
+            }
         }
     }
 
@@ -261,6 +282,7 @@ impl Case {
     pub fn is_planted(&self) -> bool {
         match self {
             Self::Student { freedom, .. } => *freedom <= 2.0,
+            Self::Planted { healthy, .. } => !healthy,
             Self::Wishart { .. }
             | Self::Factors { .. }
             | Self::EqualCorrelation { .. }

@@ -15,6 +15,12 @@ use super::truth::{self, Line, Margins, STANDARD, Truth};
 use crate::Posterior;
 use crate::regression::standardise;
 
+/// True at points of a mode.
+pub type Hidden = Box<dyn Fn(&[f64]) -> bool + Send + Sync>;
+
+/// Distance, in standard deviations of a standard normal mode, within which a point is one of the mode.
+const NEAR: f64 = 1.0;
+
 /// A case, built.
 pub struct Built {
     /// The target.
@@ -23,8 +29,8 @@ pub struct Built {
     pub truth: Truth,
     /// The covariance, if it is known in closed form.
     pub covariance: Option<Mat<f64>>,
-    /// A mode that starts may miss.
-    pub hidden: Option<Vec<f64>>,
+    /// True at points of a mode that starts may miss, if there is one.
+    pub hidden: Option<Hidden>,
     /// Log normaliser of the density, if it is known in closed form or by quadrature.
     pub log_z: Option<f64>,
     /// Margins of the coordinates: in closed form, or by stored quantiles.
@@ -57,10 +63,10 @@ impl Built {
 
     /// A mixture with a mode on the first axis that starts may miss.
     pub(super) fn hidden(target: Mixture, at: f64) -> Self {
-        let mut mode = vec![0.0; target.dim()];
-        mode[0] = at;
         let margins = truth::of_mixture(&target);
-        Self { hidden: Some(mode), ..Self::exact(target, margins) }
+        let is_near =
+            move |z: &[f64]| (z[0] - at).powi(2) + z[1..].iter().map(|z| z * z).sum::<f64>() < NEAR * NEAR;
+        Self { hidden: Some(Box::new(is_near)), ..Self::exact(target, margins) }
     }
 
     /// A target that should be standard normal, without its constant.

@@ -21,15 +21,16 @@ use crate::store::Row;
 use crate::task::{Benchmark, Job, Judgement, Rung};
 use answer::{Answer, Known};
 
-/// Distance, in standard deviations of a standard normal mode, within which a start has reached it.
-const NEAR: f64 = 1.0;
-
 impl Judgement {
     pub(super) fn run(&self, job: &Job, running: &Running<'_>) -> Result<Option<JobEnd>, Error> {
         let (title, built) = built(&self.target, running)?;
         // Runs of different cases are independent: rates are over all of them.
         let seed = job.seed.named(&title);
-        let row = |number| Ok(Row::new(number + 1, self.fit(&built, seed.child(number + 1))?));
+        let row = |number| {
+            let drawn =
+                self.target.case().map_or(Ok(None), |case| case.redrawn(job.seed.child(number + 1)))?;
+            Ok(Row::new(number + 1, self.fit(drawn.as_ref().unwrap_or(&built), seed.child(number + 1))?))
+        };
         rows_of_fits(job, running, row)
     }
 
@@ -48,11 +49,7 @@ impl Judgement {
         let mut values =
             vec![("p_evaluations", spent.density as f64), ("p_gradients", spent.gradient as f64)];
         if let Some(hidden) = &built.hidden {
-            let near = |point: &[f64]| {
-                let square: f64 = point.iter().zip(hidden).map(|(a, b)| (a - b).powi(2)).sum();
-                square.sqrt() < NEAR
-            };
-            let modes = fitting.ascents.modes.iter().filter(|mode| near(&mode.point));
+            let modes = fitting.ascents.modes.iter().filter(|mode| hidden(&mode.point));
             let reached: usize = modes.map(|mode| mode.reached).sum();
             values.push(("start_share", reached as f64 / fitting.ascents.made.max(1) as f64));
         }
