@@ -55,7 +55,8 @@
 //! | [`testing`] | `mcsa-testing` | tests of a kernel, a family or a model of one's own: invariance, exact transition matrices, conformance |
 //! | [`theory`] | `mcsa-theory` | the papers' claims and bounds as checks, exact finite problems |
 //!
-//! The examples of this crate: a fit in one call (`fit`), a posterior of one's own from start to checked draws (`own_posterior`), a model, a family and a kernel
+//! The examples of this crate: a fit in one call (`fit`), a model without a gradient by hand (`hierarchical_poisson`), a posterior of
+//! one's own from start to checked draws (`own_posterior`), a model, a family and a kernel
 //! of one's own (`own_model`, `own_family`, `own_kernel`), and a fit from minibatches along annealed paths (`sl_dais`);
 //! `cargo run --release -p mcsa --example own_posterior`.
 

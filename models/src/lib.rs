@@ -3,6 +3,8 @@
 //! A model defines a distribution, whatever method approximates it. The transforms from `R^d` to its parameters and
 //! their log-Jacobians are part of the model ([`Transform`]).
 //!
+//! * Your own model without calculus: [`GenericDensity`], a formula for every number type ([`Real`]), and declared [`Parameters`] make
+//!   a target with a gradient, [`Bounded`].
 //! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`].
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
@@ -23,8 +25,7 @@
 //!
 //! Lengths or shapes that differ and indices out of range panic in methods that return no [`Error`].
 //!
-//! Deliberately absent: automatic differentiation. Gradients are written by hand and checked against differences and
-//! dual numbers.
+//! Gradients of these models are written by hand, checked against differences, and some against [`Bounded`].
 
 use faer::Mat;
 
@@ -35,6 +36,7 @@ mod eight_schools;
 mod factor_analysis;
 mod gaussian;
 mod gaussian_process;
+mod generic;
 mod held_out;
 mod learnable;
 mod linear;
@@ -56,6 +58,7 @@ pub use eight_schools::{Centring, EightSchools};
 pub use factor_analysis::{FactorAnalysis, FactorBlocks};
 pub use gaussian::Gaussian;
 pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};
+pub use generic::{Bounded, GenericDensity, Parameters, Real};
 pub use held_out::{
     accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };

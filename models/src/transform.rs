@@ -2,6 +2,8 @@
 
 use mcsa_core::numeric::scalar;
 
+use crate::generic::Real;
+
 /// Transform of a parameter: a smooth increasing map `theta = b(z)` of the real line onto the parameter's range.
 ///
 /// | range | `theta` | `log b'(z)` |
@@ -35,11 +37,11 @@ pub enum Transform {
 
 impl Transform {
     /// `theta = b(z)`. For large `|z|` it rounds to an end of the range.
-    pub fn constrain(self, z: f64) -> f64 {
+    pub fn constrain<R: Real>(self, z: R) -> R {
         match self {
             Self::Real => z,
             Self::Positive => z.exp(),
-            Self::Interval { low, high } => low * scalar::sigmoid(-z) + high * scalar::sigmoid(z),
+            Self::Interval { low, high } => (-z).sigmoid() * low + z.sigmoid() * high,
         }
     }
 
@@ -53,13 +55,11 @@ impl Transform {
     }
 
     /// Log-Jacobian `log b'(z)`.
-    pub fn log_slope(self, z: f64) -> f64 {
+    pub fn log_slope<R: Real>(self, z: R) -> R {
         match self {
-            Self::Real => 0.0,
+            Self::Real => 0.0.into(),
             Self::Positive => z,
-            Self::Interval { low, high } => {
-                (high - low).ln() + scalar::log_sigmoid(z) + scalar::log_sigmoid(-z)
-            }
+            Self::Interval { low, high } => z.log_sigmoid() + (high - low).ln() + (-z).log_sigmoid(),
         }
     }
 
@@ -75,12 +75,13 @@ impl Transform {
 
 #[cfg(test)]
 mod tests {
-    use super::Transform::{Interval, Positive, Real};
+    use super::Transform::{self, Interval, Positive};
     use mcsa_testing::law::{ROUNDING, is_slope, slope};
 
     #[test]
     fn transforms_invert_and_their_slopes_are_slopes() {
-        for transform in [Real, Positive, Interval { low: -1.0, high: 1.0 }, Interval { low: 2.5, high: 7.0 }]
+        for transform in
+            [Transform::Real, Positive, Interval { low: -1.0, high: 1.0 }, Interval { low: 2.5, high: 7.0 }]
         {
             for z in [-4.0, -0.3, 0.0, 1.7, 3.9] {
                 let is = |found: f64, f: &dyn Fn(f64) -> f64| {

@@ -4,6 +4,7 @@ mod conformance;
 mod factor_analysis;
 mod faults;
 mod formulas;
+mod generic;
 mod ground_truth;
 mod robust;
 mod weighted_rows;

@@ -1,0 +1,118 @@
+//! Models without calculus: one formula of a density gives density and gradient, and bounds of parameters are declared.
+
+mod dual;
+mod parameters;
+mod real;
+mod tape;
+
+use mcsa_core::{Error, Gradient, LogDensity, Named};
+
+pub use parameters::Parameters;
+pub use real::Real;
+
+use crate::support::decided;
+
+/// Log density written once for every type of number, with and without derivatives; a method, because closures cannot be generic.
+pub trait GenericDensity: Send + Sync {
+    /// `log p(theta)` up to a constant, on the parameters' own scale, in the order of their declaration.
+    fn log_density<R: Real>(&self, theta: &[R]) -> R;
+}
+
+/// Target of a density and its declared parameters: gradient, transforms and log-Jacobians are computed.
+///
+/// ```text
+/// log p(z) = log p(theta(z)) + log |det dtheta/dz|
+/// ```
+/// The gradient is exact, by dual numbers in up to eight dimensions and by a tape beyond. It costs 2 to 3 times the density for
+/// regressions, at every dimension, and 4 to 11 times for hierarchies whose density costs a few nanoseconds a term. The first gradient
+/// on a thread allocates; later ones do not, until one of them needs a longer tape.
+///
+/// NaN is a fault of the density; where a coordinate is beyond +-100, it counts as outside the support. Derivatives in a scale overflow
+/// from about `e^-230` on, earlier than the density.
+///
+/// ```
+/// use mcsa_models::{Bounded, Gradient, GenericDensity, LogDensity, Parameters, Real};
+///
+/// /// Normal data with unknown mean and standard deviation; prior `1 / sigma`.
+/// struct Sample(Vec<f64>);
+///
+/// impl GenericDensity for Sample {
+///     fn log_density<R: Real>(&self, theta: &[R]) -> R {
+///         let (mu, sigma) = (theta[0], theta[1]);
+///         self.0.iter().map(|&x| R::from(x).log_normal(mu, sigma)).sum::<R>() - sigma.ln()
+///     }
+/// }
+///
+/// let target = Bounded::new(Parameters::new().real("mu", 1).positive("sigma"), Sample(vec![1.0, 3.0]))?;
+/// let mut gradient = [0.0; 2];
+/// target.gradient_into(&[2.0, 0.0], &mut gradient, &mut vec![0.0; target.work_len(1)]);
+/// assert_eq!(gradient, [0.0, 0.0]);
+/// # Ok::<(), mcsa_models::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounded<M> {
+    parameters: Parameters,
+    density: M,
+}
+
+/// Magnitude of a coordinate from which NaN is a matter of range.
+const FAR: f64 = 100.0;
+
+impl<M: GenericDensity> Bounded<M> {
+    /// The target of a density of these parameters.
+    ///
+    /// # Errors
+    /// If two parameters have the same name, an interval is empty or infinite, or a simplex has no number.
+    pub fn new(parameters: Parameters, density: M) -> Result<Self, Error> {
+        parameters.check().map_err(|error| error.within("Bounded"))?;
+        Ok(Self { parameters, density })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn evaluate<R: Real>(&self, z: &[R], theta: &mut [R]) -> R {
+        let log_jacobian = self.parameters.constrain_into(z, theta);
+        self.density.log_density(theta) + log_jacobian
+    }
+}
+
+fn outside_if_far(log_p: f64, z: &[f64]) -> f64 {
+    if log_p.is_nan() && z.iter().any(|z| z.abs() > FAR) { decided(log_p, z) } else { log_p }
+}
+
+impl<M: GenericDensity> LogDensity for Bounded<M> {
+    fn dim(&self) -> usize {
+        self.parameters.dim()
+    }
+
+    fn work_len(&self, _: usize) -> usize {
+        self.parameters.len()
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        outside_if_far(self.evaluate(z, &mut work[..self.parameters.len()]), z)
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        self.parameters.report(z, out);
+    }
+}
+
+impl<M: GenericDensity> Gradient for Bounded<M> {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        let len = self.parameters.len();
+        let log_p = if z.len() <= dual::MOST {
+            dual::gradient_into(z, len, gradient, |z, theta| self.evaluate(z, theta))
+        } else {
+            tape::gradient_into(z, len, gradient, |z, theta| self.evaluate(z, theta))
+        };
+        let log_p = outside_if_far(log_p, z);
+        if log_p == f64::NEG_INFINITY {
+            gradient.fill(0.0);
+        }
+        log_p
+    }
+}
