@@ -20,6 +20,7 @@ pub const METRICS: &[&str] = names! {
     "bias" "norm of the bias of the direction";
     "block_acceptance" "acceptance rate of fresh blocks of rows";
     "bulk_ess" "smallest bulk effective sample size of a coordinate of the chains";
+    "by_chains" "1 if the answer is that of chains";
     "depth" "mean depth of trajectories";
     "divergences" "trajectories whose energy error was too large";
     "elbo" "evidence lower bound on all data, nats";

@@ -194,7 +194,7 @@ class Result:
         return {"starts": starts, "mean": np.array(mean), "covariance": covariance}
 
     def summary(self) -> Summary:
-        """Moments and quantiles of every parameter."""
+        """Moments and quantiles of every parameter; NaN if the verdict is no and no attempt came close to the posterior."""
         if self._labels.transform is None:
             names = list(self._fitted.names)
             if self._fitted.numbers is None:
@@ -206,6 +206,9 @@ class Result:
             for index in np.ndindex(values.shape[1:]):
                 names.append(name + (f"[{', '.join(map(str, index))}]" if index else ""))
                 columns.append(values[(slice(None), *index)])
+        if self._fitted.numbers is not None and np.isnan(self._fitted.numbers).all():
+            absent = np.full(len(names), np.nan)
+            return Summary(names, absent, absent, absent, np.full((len(names), len(_PROBABILITIES)), np.nan))
         return _summary(names, np.stack(columns, axis=1), self.weights)
 
     def to_arviz(self, *, resample: bool = True) -> Any:
@@ -230,9 +233,11 @@ class Result:
 
     def __repr__(self) -> str:
         log, error = self.log_evidence
+        evidence = "not estimated" if np.isnan(log) else f"{log:.3f} +- {error:.3f}"
+        weights = "" if self.family == "chains" else f", k-hat {self.k_hat:.2f}"
         return (
-            f"{self.summary()}\nlog evidence {log:.3f} +- {error:.3f}\n"
-            f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}, k-hat {self.k_hat:.2f}\n"
+            f"{self.summary()}\nlog evidence {evidence}\n"
+            f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}{weights}\n"
             f"Reliable: {self.verdict}"
         )
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Version of the rule of the verdict: to be raised with every change that can turn a yes into a no or a no into a yes.
-pub const RULE: u32 = 6;
+pub const RULE: u32 = 7;
 
 /// Error rates of the verdict: numbers of fits and of errors among them.
 ///

@@ -22,7 +22,8 @@ pub struct FitResult {
     pub params: Vec<f64>,
     /// Weighted draws of q.
     pub draws: Draws,
-    /// Every parameter on its constrained scale: moments and quantiles of the weighted draws.
+    /// Every parameter on its constrained scale: moments and quantiles of the weighted draws. NaN if the verdict is no and
+    /// [nothing came close](Self::is_close).
     pub parameters: Vec<Parameter>,
     /// Log evidence.
     pub evidence: Evidence,
@@ -43,6 +44,9 @@ impl fmt::Display for FitResult {
             "{:>16} {:>12} {:>10} {:>12} {:>12} {:>12} {:>12}",
             "", "mean", "error", "sd", "5 %", "50 %", "95 %"
         )?;
+        if !self.is_close() {
+            writeln!(f, "no moments: no attempt came close to the posterior")?;
+        }
         for Parameter { name, mean, error, sd, quantiles: [low, middle, high] } in &self.parameters {
             let [mean, low, middle, high] = [mean, low, middle, high].map(|x| places(*x, *sd));
             let (error, sd) = (places(*error, *sd), places(*sd, *sd));
@@ -75,6 +79,14 @@ impl fmt::Display for FitResult {
         )?;
         write!(f, "Reliable: {}", self.verdict)
     }
+}
+
+/// Smallest effective sample size and largest k-hat of weighted draws near the posterior.
+const CLOSE: (f64, f64) = (30.0, 1.0);
+
+/// True if the draws are near enough to the posterior for their moments to be shown beside a no.
+fn is_close(draws: &Draws) -> bool {
+    draws.sample_size >= CLOSE.0 && draws.shape <= CLOSE.1
 }
 
 /// A number with the decimal places that fit a standard deviation, or with a power of ten.
@@ -181,10 +193,18 @@ impl FitResult {
         let (climb, objections) = (state.current()?, state.objections.clone());
         let by_chains = state.by_chains();
         let of_chains = by_chains.map(|_| chains.positions.ncols());
+        let mut parameters = summary::parameters(*target.density().inner(), &draws, of_chains);
+        if !objections.is_empty() && by_chains.is_none() && !is_close(&draws) {
+            let [mean, error, sd] = [f64::NAN; 3];
+            parameters.iter_mut().for_each(|parameter| {
+                let name = std::mem::take(&mut parameter.name);
+                *parameter = Parameter { name, mean, error, sd, quantiles: [f64::NAN; 3] };
+            });
+        }
         Ok(Self {
             shape: climb.shape,
             params: climb.proposal(target.dim())?,
-            parameters: summary::parameters(*target.density().inner(), &draws, of_chains),
+            parameters,
             evidence: by_chains
                 .map_or_else(|| Evidence::of(&draws, &chains.log_weights), |(_, evidence)| evidence),
             verdict: Verdict {
@@ -197,6 +217,12 @@ impl FitResult {
             draws,
             chains,
         })
+    }
+
+    /// False if the verdict is no and the draws are far from the posterior: their effective sample size is below 30, or k-hat above 1. Then
+    /// their moments say nothing.
+    pub fn is_close(&self) -> bool {
+        self.verdict.is_yes() || self.sampled.is_some() || is_close(&self.draws)
     }
 
     /// Starting points, metric and objections for a sampler.

@@ -138,8 +138,11 @@ const STEIN: (f64, f64) = (0.1, 4.5);
 const DIVERGENT: (f64, f64) = (0.0005, 0.03);
 /// Most times that draws which count are given up for better coordinates.
 const MOST_FROZEN: usize = 3;
-/// Numbers of draws at which the diagnostics decide, in units of those that are wanted.
-const LOOKS: [usize; 3] = [1, 2, 4];
+/// Draws of a block, as a share of those that are wanted.
+const BLOCK: usize = 4;
+/// Numbers of blocks at which the diagnostics decide: few, so that the first R-hat below its limit is not waited for. At the first they can
+/// only end the draws.
+const LOOKS: [usize; 4] = [1, 4, 8, 16];
 
 impl Sampler {
     /// Chains that begin at the columns of `starts`.
@@ -201,7 +204,7 @@ impl Sampler {
             Phase::Dense(_) => DENSE_ROUND.max(3 * target.dim() / chains),
             Phase::Conditional(times) => CONDITIONAL[times],
             Phase::Tune => TUNE,
-            Phase::Frozen => wanted.div_ceil(4 * chains).max(8),
+            Phase::Frozen => wanted.div_ceil(BLOCK * chains),
             Phase::Ended => return Ok(()),
         };
         let seed = seed.named("sampler").child(self.round as u64);
@@ -212,7 +215,7 @@ impl Sampler {
         self.round += 1;
         if self.phase == Phase::Frozen {
             self.blocks.push(block);
-            self.look(target, wanted);
+            self.look(target);
         } else {
             self.learn(target, block);
         }
@@ -382,14 +385,13 @@ impl Sampler {
     }
 
     /// Ends the chains if their draws suffice; begins conditional coordinates if more of them would not help.
-    fn look(&mut self, target: &dyn Gradient, wanted: usize) {
-        let made: usize = self.blocks.iter().map(|block| block.log_p.len()).sum();
-        let mixing = self.mixing();
-        // Few looks, so that the first R-hat below the limit is not waited for.
-        let is_look =
-            LOOKS.iter().any(|times| made >= times * wanted && made < times * wanted + wanted / 4 + 8);
-        let is_last = made >= LOOKS[LOOKS.len() - 1] * wanted;
-        if is_look && mixing.suffices() {
+    fn look(&mut self, target: &dyn Gradient) {
+        let made = self.blocks.len();
+        if !LOOKS.contains(&made) {
+            return;
+        }
+        let (mixing, is_last) = (self.mixing(), made == LOOKS[LOOKS.len() - 1]);
+        if made > LOOKS[0] && mixing.suffices() {
             self.phase = Phase::Ended;
         } else if is_last || mixing.r_hat > AGREED || mixing.diverges() {
             self.phase = Phase::Ended;

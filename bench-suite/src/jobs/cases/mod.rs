@@ -65,6 +65,7 @@ impl Judgement {
 fn seen(fitted: &FitResult, truth: &Truth) -> Vec<(&'static str, f64)> {
     let mut values = vec![
         ("yes", if fitted.verdict.is_yes() { 1.0 } else { 0.0 }),
+        ("by_chains", if fitted.sampled.is_some() { 1.0 } else { 0.0 }),
         ("k_hat", fitted.draws.shape),
         ("sample_share", fitted.draws.sample_size / fitted.draws.len() as f64),
     ];
