@@ -1,6 +1,7 @@
 //! Cases: targets whose moments, margins or normalisers are known, and planted failures.
 
 mod posteriors;
+mod simulated;
 mod truth;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use strum::IntoStaticStr;
 
 pub use posteriors::{Built, Fault};
 use posteriors::{response_standardised, standardised, synthetic_rows};
+pub use simulated::Simulated;
 pub use truth::{HEAD, LEVELS, LongRun, Margins, Truth};
 use truth::{Line, level};
 
@@ -97,6 +99,12 @@ pub enum Case {
     RadonCounties,
     /// Forty Gaussians in the plane (Midgley et al. 2023), with means of our own seed.
     FortyGaussians,
+    /// Data sets whose parameters are drawn from a prior, each with its own posterior; the case itself is the first of them.
+    Simulated {
+        model: Simulated,
+        /// Scales of the prior of which parameters are drawn, in units of those of the posterior: wrong unless 1.
+        prior: f64,
+    },
 }
 
 /// Seed of targets that are drawn once.
@@ -203,6 +211,10 @@ impl Case {
                 let margins = truth::of_mixture(&target);
                 Built::exact(target, margins)
             }
+            Self::Simulated { model, prior } => {
+                let (_, target) = model.draw(prior, &mut stream)?;
+                Built::unknown(target)
+            }
         })
     }
 
@@ -254,10 +266,13 @@ impl Case {
             Self::SyntheticRows { dim } => format!("logistic on SYNTHETIC rows: d {dim}"),
             Self::RadonCounties => "radon".to_owned(),
             Self::FortyGaussians => "40 Gaussians".to_owned(),
+            Self::Simulated { model, prior } => {
+                format!("simulated {}, prior times {prior}", format!("{model:?}").to_lowercase())
+            }
         }
     }
 
-    /// True for planted failures, false for good targets.
+    /// True for planted failures, and for simulated data sets, which have no moments; false for good targets.
     pub fn is_planted(&self) -> bool {
         match self {
             Self::Student { freedom, .. } => *freedom <= 2.0,
