@@ -344,8 +344,10 @@ mod tests {
 
     use super::*;
 
+    type Drawn = (Vec<f64>, Box<dyn Gradient>);
+
     /// A normal mean with a standard normal prior and two data, whose noise has scale 1, and is taken to have scale `taken`.
-    fn simulator(taken: f64) -> impl Fn(&mut Stream) -> Result<(Vec<f64>, Box<dyn Gradient>), Error> + Sync {
+    fn simulator(taken: f64) -> impl Fn(&mut Stream) -> Result<Drawn, Error> + Sync {
         move |stream| {
             let z = stream.normal();
             let y = z + 0.5_f64.sqrt() * stream.normal();

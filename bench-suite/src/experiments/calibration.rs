@@ -47,7 +47,7 @@ fn judged(results: &Results) -> Result<Vec<Judged>, String> {
 }
 
 /// Names of the quantities that are ranked.
-fn names(model: Simulated) -> Result<Vec<String>, String> {
+pub(super) fn names(model: Simulated) -> Result<Vec<String>, String> {
     let mut named = Named::default();
     let (truth, target) =
         model.draw(1.0, &mut Seed::new(1).stream(0, 0)).map_err(|error| error.to_string())?;
