@@ -136,10 +136,16 @@ macro_rules! counted {
     }};
 }
 
-/// Implements traits for references, by the methods of what they refer to.
+/// Implements traits for references and boxes, by the methods of what they refer to.
 macro_rules! by_reference {
     ($($trait:ident { $(fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? $([$($count:tt)*])?;)* })+) => {$(
         impl<T: $trait + ?Sized> $trait for &T {
+            $(fn $name(&self, $($arg: $type),*) $(-> $out)? {
+                (**self).$name($($arg),*)
+            })*
+        }
+
+        impl<T: $trait + ?Sized> $trait for Box<T> {
             $(fn $name(&self, $($arg: $type),*) $(-> $out)? {
                 (**self).$name($($arg),*)
             })*

@@ -18,6 +18,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! [`calibrate`] draws data from the prior of a model and fits them, and so tries whether answers with a yes are right on this model.
+//!
 //! The parts can be chosen one by one:
 //!
 //! ```
@@ -61,9 +63,11 @@
 //! `cargo run --release -p mcsa --example own_posterior`.
 
 mod book;
+mod calibration;
 pub mod posterior;
 pub mod prelude;
 
+pub use calibration::{Calibration, CalibrationResult, Conclusion, Ranked, calibrate, calibrate_density};
 pub use faer;
 pub use mcsa_annealed as annealed;
 pub use mcsa_core as core;

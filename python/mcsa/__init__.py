@@ -15,6 +15,7 @@ from ._mcsa import __version__
 from . import models
 from .ascent import Ascent, ascend
 from .bridges import from_jax, from_pymc
+from .calibration import Calibration, calibrate
 from .files import load
 from .fit import Fit, fit, resume
 from .result import Result, Summary
@@ -22,11 +23,13 @@ from .stan import from_stan
 
 __all__ = [
     "Ascent",
+    "Calibration",
     "Fit",
     "Result",
     "Summary",
     "__version__",
     "ascend",
+    "calibrate",
     "fit",
     "from_jax",
     "from_pymc",

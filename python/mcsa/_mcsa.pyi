@@ -4,10 +4,27 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AscentState", "Density", "FitResult", "FitState", "Model", "__version__"]
+__all__ = [
+    "AscentState",
+    "Density",
+    "FitResult",
+    "FitState",
+    "Model",
+    "__version__",
+    "calibration_judge",
+    "calibration_looks",
+]
 __version__: str
 
 _Floats = NDArray[np.float64]
+
+def calibration_looks(data_sets: int, limits: tuple[float, float, float]) -> list[int]: ...
+def calibration_judge(
+    names: list[str],
+    fits: list[tuple[list[float], str | None]],
+    data_sets: int,
+    limits: tuple[float, float, float],
+) -> tuple[str, str, float, list[int], list[int]]: ...
 
 @final
 class Density:

@@ -161,20 +161,19 @@ class Result:
         """Draws by name of the parameter, on the scale of ``transform`` if one was given. They need their ``weights``."""
         if self._labels.transform is None:
             return {name: self._fitted.values[:, i] for i, name in enumerate(self._fitted.names)}
-        return self._by_name("transform", self._labels.transform(self.draws))
+        return self._by_name("transform", self._labels.transform(self.draws), len(self.draws))
 
     def log_likelihood(self) -> dict[str, np.ndarray]:
         """Log likelihood of every datum at every draw; empty if the target does not provide it. Needs the ``weights``."""
         if self._labels.log_likelihood is None:
             return {}
         found = self._labels.log_likelihood(self.draws)
-        return self._by_name("log_likelihood", found if isinstance(found, dict) else {"y": found})
+        return self._by_name("log_likelihood", found if isinstance(found, dict) else {"y": found}, len(self.draws))
 
-    def _by_name(self, what: str, found: Any) -> dict[str, np.ndarray]:
-        """Arrays by name, whose first side is the number of draws."""
+    def _by_name(self, what: str, found: Any, count: int) -> dict[str, np.ndarray]:
+        """Arrays by name, whose first side is the number of points."""
         if not isinstance(found, dict):
             raise TypeError(f"{what} gave {type(found).__name__}; expected a dict of arrays by name")
-        count = len(self.draws)
         named = {name: numbers(f"{what}: {name}", values) for name, values in found.items()}
         for name, values in named.items():
             if values.ndim == 0 or len(values) != count:
@@ -201,15 +200,22 @@ class Result:
                 return _summary(names, self._fitted.values, self.weights)
             table = np.array(self._fitted.numbers)
             return Summary(names, table[:, 0], table[:, 1], table[:, 2], table[:, 3:])
-        names, columns = [], []
-        for name, values in self.parameters().items():
-            for index in np.ndindex(values.shape[1:]):
-                names.append(name + (f"[{', '.join(map(str, index))}]" if index else ""))
-                columns.append(values[(slice(None), *index)])
+        names, values = self._flat(self.draws)
         if self._fitted.numbers is not None and np.isnan(self._fitted.numbers).all():
             absent = np.full(len(names), np.nan)
             return Summary(names, absent, absent, absent, np.full((len(names), len(_PROBABILITIES)), np.nan))
-        return _summary(names, np.stack(columns, axis=1), self.weights)
+        return _summary(names, values, self.weights)
+
+    def _flat(self, z: np.ndarray) -> tuple[list[str], np.ndarray]:
+        """Names of all numbers of ``transform``, or else of the coordinates, and their values at points, one point per row."""
+        if self._labels.transform is None:
+            return list(self._fitted.names), z
+        names, columns = [], []
+        for name, values in self._by_name("transform", self._labels.transform(z), len(z)).items():
+            for index in np.ndindex(values.shape[1:]):
+                names.append(name + (f"[{', '.join(map(str, index))}]" if index else ""))
+                columns.append(values[(slice(None), *index)])
+        return names, np.stack(columns, axis=1)
 
     def to_arviz(self, *, resample: bool = True) -> Any:
         """The result for ArviZ: an ``InferenceData`` of ArviZ 0.x, a ``DataTree`` of 1.x.

@@ -1,6 +1,7 @@
 //! Native part of the Python package `mcsa`.
 
 mod ascent;
+mod calibration;
 mod callback;
 mod fit_result;
 mod fit_state;
@@ -24,5 +25,7 @@ fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<fit_state::FitState>()?;
     module.add_class::<fit_result::FitResult>()?;
-    module.add_class::<ascent::AscentState>()
+    module.add_class::<ascent::AscentState>()?;
+    module.add_function(wrap_pyfunction!(calibration::calibration_looks, module)?)?;
+    module.add_function(wrap_pyfunction!(calibration::calibration_judge, module)?)
 }

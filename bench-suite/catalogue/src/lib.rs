@@ -21,7 +21,7 @@ mod regression;
 mod start;
 mod target;
 
-pub use case::{Built, Case, Fault, HEAD, Hidden, LEVELS, LongRun, Margins, Shape, Truth};
+pub use case::{Built, Case, Fault, HEAD, Hidden, LEVELS, LongRun, Margins, Shape, Simulated, Truth};
 pub use family::{AnnealedConfig, Ansatz, BuiltFamily, FamilyConfig, Pushed, full_rank_at};
 pub use mcsa_particles::FirstState;
 pub use method::{AnyEstimator, Entrant, KernelConfig, Method, Moment, Views};

@@ -240,6 +240,8 @@ pub enum Vector {
     Weight,
     /// Density of the means of network weights.
     WeightDensity,
+    /// Ranks of true parameters, and of their log density, among draws.
+    Ranks,
 }
 
 impl Vector {

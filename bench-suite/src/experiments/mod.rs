@@ -1,6 +1,7 @@
 //! Experiments of the repository. Their files have jobs, figures, tables and claims; what these have no keys for is in Rust here, a
 //! file for each paper.
 
+mod calibration;
 mod cw;
 mod mcmc_se;
 mod msc;
@@ -45,7 +46,8 @@ macro_rules! entry {
 }
 
 /// Checks of claims that are no comparisons, by the names that the files have for them.
-pub(crate) static CHECKS: [&[(&str, Check)]; 8] = [
+pub(crate) static CHECKS: [&[(&str, Check)]; 9] = [
+    &calibration::CHECKS,
     &cw::CHECKS,
     &mcmc_se::CHECKS,
     &msc::CHECKS,
@@ -58,7 +60,7 @@ pub(crate) static CHECKS: [&[(&str, Check)]; 8] = [
 
 /// All experiments, in the order of the report. To add one: its file in `bench-suite/papers/<paper>/` and an entry here; what the
 /// file has no keys for stands in the module of the paper.
-pub static REGISTRY: [Entry; 44] = [
+pub static REGISTRY: [Entry; 45] = [
     entry!("ours/gaussian"),
     entry!("mcmc-se/tab2-logistic"),
     entry!("cw/fig2-logistic"),
@@ -98,6 +100,7 @@ pub static REGISTRY: [Entry; 44] = [
     entry!("ours/fit-verdict-density", verdict::figures, verdict::tables),
     entry!("ours/planted", verdict::figures, verdict::answers),
     entry!("ours/planted-density", verdict::figures, verdict::answers),
+    entry!("ours/calibration", calibration::figures, calibration::tables),
     entry!("ours/fit-ladder"),
     entry!("ours/scoreboard-zoo", scoreboard::figures, scoreboard::tables),
     entry!("ours/scoreboard-fab", scoreboard::figures, |found| with(scoreboard::evidence, found)),

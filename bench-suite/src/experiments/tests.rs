@@ -277,6 +277,30 @@ fn lost_modes() {
     assert_eq!(found(0.3, 0.3), [TooLittle]);
 }
 
+/// Even ranks are uniform; those of a prior that is too wide gather at the ends. Few noes leave them as they are.
+#[test]
+fn calibrations() {
+    let found = |preset, power: fn(f64) -> f64| {
+        let experiment = entry("ours/calibration").experiment().unwrap();
+        verdicts(&Results::with_vectors(experiment, preset, |task, replicate, step| {
+            let (Task::Judgement(judgement), Some(Case::Simulated { model, prior })) =
+                (task, task.target().case())
+            else {
+                panic!("{}", task.title())
+            };
+            let quantities = calibration::names(*model).unwrap().len();
+            let place = ((20 * (step - 1) + replicate) as f64 + 0.5) / (20 * judgement.runs) as f64;
+            let rank =
+                0.5 + 0.5 * (2.0 * place - 1.0).signum() * (2.0 * place - 1.0).abs().powf(power(*prior));
+            let yes = if step == 1 && replicate == 0 { 0.0 } else { 1.0 };
+            (vec![("yes", yes)], vec![(Vector::Ranks, vec![rank; quantities])])
+        }))
+    };
+    assert_eq!(found(Paper, |prior| prior.powi(-2)), [Agree; 2]);
+    assert_eq!(found(Paper, |prior| if prior == 1.0 { 0.4 } else { 1.0 }), [Disagree; 2]);
+    assert_eq!(found(Quick, |_| 1.0), [TooLittle; 2]);
+}
+
 #[test]
 fn climbs() {
     let found = |error, share| {

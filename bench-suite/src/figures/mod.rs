@@ -282,8 +282,8 @@ mod tests {
     /// Figures can be drawn from any results: complete, absent, or infinite; rows of tables are as wide as their heads.
     #[test]
     fn every_figure_and_table_can_be_made_at_any_time() {
-        use Vector::{DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity};
-        let vectors = [DrawsX, DrawsY, LogScales, Means, Weight, WeightDensity];
+        use Vector::{DrawsX, DrawsY, LogScales, Means, Ranks, Weight, WeightDensity};
+        let vectors = [DrawsX, DrawsY, LogScales, Means, Ranks, Weight, WeightDensity];
         let check = |entry: &Entry, results: &Results| {
             for file in entry.figures(results) {
                 assert!(file.figure.draw().is_ok(), "{} {}", entry.file, file.name);

@@ -2,6 +2,7 @@
 
 mod planted;
 mod posteriors;
+mod simulated;
 mod truth;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use strum::IntoStaticStr;
 pub use planted::Shape;
 pub use posteriors::{Built, Fault, Hidden};
 use posteriors::{response_standardised, standardised, synthetic_rows};
+pub use simulated::Simulated;
 pub use truth::{HEAD, LEVELS, LongRun, Margins, Truth};
 use truth::{Line, level};
 
@@ -101,6 +103,12 @@ pub enum Case {
     FortyGaussians,
     /// Failure whose parameters are drawn, or its healthy twin.
     Planted { shape: Shape, healthy: bool },
+    /// Data sets whose parameters are drawn from a prior, each with its own posterior; the case itself is the first of them.
+    Simulated {
+        model: Simulated,
+        /// Scales of the prior of which parameters are drawn, in units of those of the posterior: wrong unless 1.
+        prior: f64,
+    },
 }
 
 /// Seed of targets that are drawn once.
@@ -218,6 +226,10 @@ impl Case {
                 Built::exact(target, margins)
             }
             Self::Planted { shape, healthy } => planted::drawn(shape, healthy, &mut stream)?,
+            Self::Simulated { model, prior } => {
+                let (_, target) = model.draw(prior, &mut stream)?;
+                Built::unknown(target)
+            }
         })
     }
 
@@ -275,10 +287,13 @@ impl Case {
             Self::Planted { healthy, .. } => {
                 format!("{}{}", self.kind().replace('-', " "), if *healthy { ", healthy" } else { "" })
             }
+            Self::Simulated { model, prior } => {
+                format!("simulated {}, prior times {prior}", format!("{model:?}").to_lowercase())
+            }
         }
     }
 
-    /// True for planted failures, false for good targets.
+    /// True for planted failures, and for simulated data sets, which have no moments; false for good targets.
     pub fn is_planted(&self) -> bool {
         match self {
             Self::Student { freedom, .. } => *freedom <= 2.0,

@@ -7,8 +7,9 @@ mod methods;
 use std::ops::ControlFlow;
 
 use faer::Mat;
+use mcsa::Calibration;
 use mcsa::posterior::{FitResult, FitState, Objection, Options, Target};
-use mcsa_core::{Counted, Error, Seed, Stream};
+use mcsa_core::{Counted, Error, Gradient, Seed, Stream};
 use mcsa_estimators::{Ascent, Draws, Moments, Run, pmcsa};
 use mcsa_families::{FullRank, Link, LowRank, MeanField, MomentMatched, MultivariateT};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs};
@@ -16,7 +17,8 @@ use mcsa_optim::{Adam, Schedule, Sgd};
 
 use super::running::rows_of_fits;
 use super::{JobEnd, Running, now};
-use crate::catalog::{self, Built, Entrant, FamilyConfig, Method, Moment, Posterior, Truth};
+use crate::catalog::{self, Built, Case, Entrant, FamilyConfig, Method, Moment, Posterior, Simulated, Truth};
+use crate::metric::Vector;
 use crate::store::Row;
 use crate::task::{Benchmark, Job, Judgement, Rung};
 use answer::{Answer, Known};
@@ -26,6 +28,9 @@ impl Judgement {
         let (title, built) = built(&self.target, running)?;
         // Runs of different cases are independent: rates are over all of them.
         let seed = job.seed.named(&title);
+        if let Some(Case::Simulated { model, prior }) = self.target.case() {
+            return rows_of_fits(job, running, |number| self.ranked(*model, *prior, seed, number));
+        }
         let row = |number| {
             let drawn =
                 self.target.case().map_or(Ok(None), |case| case.redrawn(job.seed.child(number + 1)))?;
@@ -34,15 +39,28 @@ impl Judgement {
         rows_of_fits(job, running, row)
     }
 
+    /// Row of one simulated data set.
+    fn ranked(&self, model: Simulated, prior: f64, seed: Seed, number: u64) -> Result<Row, Error> {
+        let call = if self.gradient { mcsa::fit::<Box<dyn Gradient>> } else { mcsa::fit_density };
+        let plan = Calibration { options: self.options(seed), ..Calibration::default() };
+        let ranked = plan.data_set(number, |stream| model.draw(prior, stream), call)?;
+        let yes = if ranked.no.is_none() { 1.0 } else { 0.0 };
+        let vectors = [(Vector::Ranks, ranked.ranks)].into();
+        Ok(Row { vectors, ..Row::new(number + 1, [("yes", yes)]) })
+    }
+
+    fn options(&self, seed: Seed) -> Options {
+        let number = (seed.stream(0, 0).uniform() * 2.0_f64.powi(53)) as u64;
+        Options { evaluations: self.evaluations, ..Options::seeded(number) }
+    }
+
     fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
         let posterior = &*built.posterior;
         let target = match self.gradient {
             true => Target::with_gradient(&posterior),
             false => Target::density_only(&posterior),
         };
-        let number = (seed.stream(0, 0).uniform() * 2.0_f64.powi(53)) as u64;
-        let options = Options { evaluations: self.evaluations, ..Options::seeded(number) };
-        let mut fitting = FitState::new(&options)?;
+        let mut fitting = FitState::new(&self.options(seed))?;
         let fitted =
             fitting.run(&target, &mut |_| ControlFlow::Continue(())).and_then(|()| fitting.finish(&target));
         let spent = target.evaluations();
