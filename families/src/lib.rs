@@ -58,8 +58,8 @@ mod student;
 
 pub use atoms::Atoms;
 pub use conditional::{
-    Conditional, ConditionalFit, ConditionalMap, ConditionalParts, Degree, Probes, choose_drivers,
-    fit_conditional, probe,
+    Conditional, ConditionalFit, ConditionalMap, Degree, Parts, Probes, choose_drivers, fit_conditional,
+    probe,
 };
 pub use defensive::{Defence, Defensive, Tail};
 pub use flow::{

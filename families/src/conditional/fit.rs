@@ -9,7 +9,7 @@ use mcsa_core::{
 
 use super::basis::{basis, unit_factors};
 use super::triangle::{self, Unit};
-use super::{Conditional, ConditionalMap, ConditionalParts, Degree, features_into, saturated};
+use super::{Conditional, ConditionalMap, Degree, Parts, features_into, saturated};
 use crate::Normal;
 
 /// Gain of held-out mean log q, in nats, from which on a part belongs to q.
@@ -57,7 +57,7 @@ enum Basis {
 struct Choices {
     stein: bool,
     basis: Basis,
-    parts: ConditionalParts,
+    parts: Parts,
 }
 
 /// Fits a [`Conditional`] family to draws of chains (columns) and to `gradients`, the gradients of log p there. `chain` has the chain of
@@ -74,7 +74,7 @@ struct Choices {
 /// `m = 0` is maximum likelihood. `m = 1` has no noise where p is conditionally Gaussian in this basis, as then `r exp(-2 s) + g = 0` at
 /// each draw: a funnel is learnt from draws that have never been in its neck.
 ///
-/// Location (weighted least squares) and scale (Gauss-Newton) alternate. ConditionalParts are tried in a fixed order, with m = 0 and 1, and kept if
+/// Location (weighted least squares) and scale (Gauss-Newton) alternate. Parts are tried in a fixed order, with m = 0 and 1, and kept if
 /// mean log q of the half of the chains that was left out rises by 0.05 nats: m = 1, V the Cholesky factor, saturation with
 /// shrinkage, V by joint diagonalisation, shrinkage, drift, a linear and a quadratic mean. A part without which it falls by less than
 /// that is removed at the end: m = 1 is bad while a part is missing, and a basis can take the place of one. Above 60
@@ -206,8 +206,7 @@ impl<'a> Cloud<'a> {
         };
         // The family checks the drivers.
         let units = vec![1.0; drivers.len()];
-        let family =
-            Conditional::new(draws.nrows(), drivers, units.clone(), units, ConditionalParts::default())?;
+        let family = Conditional::new(draws.nrows(), drivers, units.clone(), units, Parts::default())?;
         let drivers_moved = drivers.iter().map(|&driver| moves(driver)).collect::<Result<Vec<_>, _>>()?;
         let (centre, scale) = drivers_moved.into_iter().unzip();
         let units = family.children.iter().map(unit).collect::<Result<_, _>>()?;
@@ -225,7 +224,7 @@ impl<'a> Cloud<'a> {
     /// The fit to some draws.
     fn fit(&self, columns: &[usize], choices: Choices) -> Result<ConditionalMap, Error> {
         let (count, dim) = (columns.len(), self.children.len());
-        let parts = ConditionalParts { dense: choices.basis != Basis::Diagonal, ..choices.parts };
+        let parts = Parts { dense: choices.basis != Basis::Diagonal, ..choices.parts };
         let (centre, scale) = (self.centre.clone(), self.scale.clone());
         let mut family = Conditional::new(self.draws.nrows(), self.drivers, centre, scale, parts)?;
         let z = Mat::from_fn(self.drivers.len(), count, |k, j| self.draws[(self.drivers[k], columns[j])]);
@@ -565,11 +564,7 @@ mod tests {
     fn a_funnel_is_learnt_exactly_from_draws_outside_its_neck() {
         let (z, gradients, chain) = draws(&Funnel::new(10, 3.0).unwrap(), 300, |z| z[0] > 0.0);
         let fit = fit_conditional(z.as_ref(), gradients.as_ref(), &chain, &[0]).unwrap();
-        assert!(
-            fit.stein && fit.map.family().parts() == ConditionalParts::default(),
-            "{:?}",
-            fit.map.family()
-        );
+        assert!(fit.stein && fit.map.family().parts() == Parts::default(), "{:?}", fit.map.family());
         assert!(funnel_error(&fit.map) < 1e-6, "{}", funnel_error(&fit.map));
         // Counterexample: maximum likelihood has the noise of 300 draws.
         let cloud = Cloud::new(z.as_ref(), gradients.as_ref(), &[0]).unwrap();
@@ -581,19 +576,14 @@ mod tests {
     fn a_banana_has_a_quadratic_mean() {
         let (z, gradients, chain) = draws(&Banana::new(2.0, 1.0).unwrap(), 200, |_| true);
         let right = fit_conditional(z.as_ref(), gradients.as_ref(), &chain, &[0]).unwrap();
-        assert_eq!(
-            right.map.family().parts(),
-            ConditionalParts { degree: Degree::Quadratic, ..ConditionalParts::default() }
-        );
+        assert_eq!(right.map.family().parts(), Parts { degree: Degree::Quadratic, ..Parts::default() });
         let at = right.map.family().split(right.map.params());
         let bend = at.location[2] / right.map.family().scale[0].powi(2);
         assert!((bend - 1.0).abs() < 1e-6 && at.level[0].abs() < 1e-6, "{bend} {}", at.level[0]);
         // Counterexample: a linear mean.
         let cloud = Cloud::new(z.as_ref(), gradients.as_ref(), &[0]).unwrap();
-        let (all, parts) = (
-            (0..200).collect::<Vec<_>>(),
-            ConditionalParts { degree: Degree::Linear, ..ConditionalParts::default() },
-        );
+        let (all, parts) =
+            ((0..200).collect::<Vec<_>>(), Parts { degree: Degree::Linear, ..Parts::default() });
         let linear = cloud.fit(&all, Choices { parts, ..Choices::default() }).unwrap();
         assert!(cloud.sum_log_q(&linear, &all) / 200.0 < right.held_out - 0.5);
     }
@@ -617,10 +607,7 @@ mod tests {
         let chain: Vec<usize> = (0..count).map(|j| j % 4).collect();
         let fit = fit_conditional(z.as_ref(), gradients.as_ref(), &chain, &[0]).unwrap();
         let (family, at) = (fit.map.family(), fit.map.family().split(fit.map.params()));
-        assert_eq!(
-            family.parts(),
-            ConditionalParts { saturating: true, shrinking: true, ..ConditionalParts::default() }
-        );
+        assert_eq!(family.parts(), Parts { saturating: true, shrinking: true, ..Parts::default() });
         for i in 0..3 {
             let kappa = (data[i] - mean) * f64::powi(error[i], -2);
             let found = [at.ceiling[i], at.shrinkage[i], at.location[i]];

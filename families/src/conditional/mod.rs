@@ -30,9 +30,9 @@ pub enum Degree {
     Quadratic,
 }
 
-/// ConditionalParts that a [`Conditional`] family has; the default has none of them.
+/// Parts that a [`Conditional`] family has; the default has none of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ConditionalParts {
+pub struct Parts {
     /// Full matrix V in place of the identity: the basis in which the children are conditionally independent.
     pub dense: bool,
     /// Scales saturate at `exp(c)`.
@@ -62,13 +62,13 @@ pub struct ConditionalParts {
 /// `2 n^2` operations with n children if V is dense, else a number of operations linear in n.
 ///
 /// Packing: `mu, rho, F, a, b, M, A, B, c, kappa, h`; triangles, b and M column by column; of the last six parts those that the
-/// [`ConditionalParts`] have. The units `centre` and `scale` of the drivers belong to the family.
+/// [`Parts`] have. The units `centre` and `scale` of the drivers belong to the family.
 ///
 /// ```
 /// use mcsa_core::Parametric;
-/// use mcsa_families::{Conditional, ConditionalParts};
+/// use mcsa_families::{Conditional, Parts};
 /// // Neal's funnel in three dimensions: the log variance z_0 has standard deviation 3.
-/// let q = Conditional::new(3, &[0], vec![0.0], vec![1.0], ConditionalParts::default())?;
+/// let q = Conditional::new(3, &[0], vec![0.0], vec![1.0], Parts::default())?;
 /// let params = [0.0, 3.0_f64.ln(), 0.0, 0.0, 0.5, 0.5, 0.0, 0.0];
 /// q.check(&params)?;
 /// # Ok::<(), mcsa_core::Error>(())
@@ -80,7 +80,7 @@ pub struct Conditional {
     children: Vec<usize>,
     centre: Vec<f64>,
     scale: Vec<f64>,
-    parts: ConditionalParts,
+    parts: Parts,
 }
 
 /// Lambda in parts, in the order of the packing.
@@ -164,7 +164,7 @@ impl Conditional {
         drivers: &[usize],
         centre: Vec<f64>,
         scale: Vec<f64>,
-        parts: ConditionalParts,
+        parts: Parts,
     ) -> Result<Self, Error> {
         let refuse = |error: Error| error.within("Conditional");
         for (k, &driver) in drivers.iter().enumerate() {
@@ -192,7 +192,7 @@ impl Conditional {
     }
 
     /// The parts that the family has.
-    pub fn parts(&self) -> ConditionalParts {
+    pub fn parts(&self) -> Parts {
         self.parts
     }
 
@@ -207,7 +207,7 @@ impl Conditional {
 
     /// Lengths of the parts of lambda.
     fn lengths(&self) -> [usize; 11] {
-        let (n, children, ConditionalParts { dense, saturating, shrinking, drifting, .. }) =
+        let (n, children, Parts { dense, saturating, shrinking, drifting, .. }) =
             (self.drivers.len(), self.children.len(), self.parts);
         let square = triangle::len(children) * usize::from(dense);
         let [c, kappa, h] = [saturating, shrinking, drifting].map(|has| children * usize::from(has));

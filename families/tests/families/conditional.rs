@@ -2,21 +2,16 @@
 
 use faer::mat;
 use mcsa_core::{Family, Gradient, LogDensity, Parametric, Transport, Whitened};
-use mcsa_families::{Conditional, ConditionalMap, ConditionalParts, Degree};
+use mcsa_families::{Conditional, ConditionalMap, Degree, Parts};
 use mcsa_models::EightSchools;
 use mcsa_testing::family::Case;
 
 use crate::altered::meter;
 
-const ALL: ConditionalParts = ConditionalParts {
-    dense: true,
-    saturating: true,
-    shrinking: true,
-    drifting: true,
-    degree: Degree::Quadratic,
-};
+const ALL: Parts =
+    Parts { dense: true, saturating: true, shrinking: true, drifting: true, degree: Degree::Quadratic };
 
-fn case(dim: usize, drivers: &[usize], parts: ConditionalParts) -> Case<Conditional> {
+fn case(dim: usize, drivers: &[usize], parts: Parts) -> Case<Conditional> {
     let (centre, scale) = (vec![0.2; drivers.len()], vec![1.3; drivers.len()]);
     let family = Conditional::new(dim, drivers, centre, scale, parts).expect("distinct drivers");
     let params = (0..family.num_params()).map(|k| 0.3 * (k as f64 * 1.3).sin()).collect();
@@ -24,11 +19,11 @@ fn case(dim: usize, drivers: &[usize], parts: ConditionalParts) -> Case<Conditio
 }
 
 fn cases() -> Vec<Case<Conditional>> {
-    let none = ConditionalParts::default();
-    let saturating = ConditionalParts { saturating: true, shrinking: true, ..none };
-    let drifting = ConditionalParts { drifting: true, degree: Degree::Linear, ..none };
-    let dense = ConditionalParts { dense: true, ..none };
-    let shapes: [(usize, &[usize], ConditionalParts); 11] = [
+    let none = Parts::default();
+    let saturating = Parts { saturating: true, shrinking: true, ..none };
+    let drifting = Parts { drifting: true, degree: Degree::Linear, ..none };
+    let dense = Parts { dense: true, ..none };
+    let shapes: [(usize, &[usize], Parts); 11] = [
         (0, &[], ALL),
         (1, &[], none),
         (1, &[0], ALL),
@@ -95,7 +90,7 @@ fn the_map_is_a_change_of_coordinates() {
 /// Neal's funnel is the member with slope one half and nothing else.
 #[test]
 fn a_funnel_is_a_member() {
-    let q = Conditional::new(3, &[0], vec![0.0], vec![1.0], ConditionalParts::default()).unwrap();
+    let q = Conditional::new(3, &[0], vec![0.0], vec![1.0], Parts::default()).unwrap();
     let funnel = mcsa_models::Funnel::new(3, 3.0).unwrap();
     let (z, mut work) = (mat![[2.0, -5.0], [0.3, 0.01], [-1.0, 0.1]], vec![0.0; q.work_len(1)]);
     let mut gap = |slope: f64, j: usize| {
