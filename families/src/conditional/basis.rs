@@ -66,9 +66,9 @@ pub(super) fn basis(
     );
     let (white, scores) = (white.transpose().to_owned(), scores * &factor);
     let mut means = vec![];
-    for k in 0..drivers.nrows() {
+    for k in 0..drivers.ncols() {
         let mut order = all.clone();
-        order.sort_by(|&a, &b| drivers[(k, a)].total_cmp(&drivers[(k, b)]));
+        order.sort_by(|&a, &b| drivers[(a, k)].total_cmp(&drivers[(b, k)]));
         for quarter in order.chunks(count.div_ceil(4)) {
             let mean = geometric_mean(white.as_ref(), scores.as_ref(), quarter)?;
             means.push(faer::Scale(dim as f64 / trace(&mean)) * mean);

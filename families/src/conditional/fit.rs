@@ -16,10 +16,8 @@ use crate::Normal;
 const GAIN: f64 = 0.05;
 /// Largest dimension in which all parts are tried.
 const SMALL: usize = 60;
-/// Most alternations of location and scale, and the change of log scales that ends them; steps of Newton's method in each; halvings of
-/// a step.
-const ROUNDS: usize = 12;
-const STILL: f64 = 1e-10;
+/// Alternations of location and scale; steps of Newton's method in each; halvings of a step.
+const ROUNDS: usize = 4;
 const NEWTON: usize = 25;
 const HALVINGS: usize = 30;
 /// Longest step of a log scale or its slopes.
@@ -74,12 +72,10 @@ struct Choices {
 /// `m = 0` is maximum likelihood. `m = 1` has no noise where p is conditionally Gaussian in this basis, as then `r exp(-2 s) + g = 0` at
 /// each draw: a funnel is learnt from draws that have never been in its neck.
 ///
-/// Location (weighted least squares) and scale (Gauss-Newton) alternate. Parts are tried in a fixed order, with m = 0 and 1, and kept if
-/// mean log q of the half of the chains that was left out rises by 0.05 nats: m = 1, V the Cholesky factor, saturation with
-/// shrinkage, V by joint diagonalisation, shrinkage, drift, a linear and a quadratic mean. A part without which it falls by less than
-/// that is removed at the end: m = 1 is bad while a part is missing, and a basis can take the place of one. Above 60
-/// dimensions: m = 1, the linear mean, the Cholesky factor, saturation with shrinkage, m = 1. Drivers have the mean and the
-/// covariance of the draws.
+/// Location (weighted least squares) and scale (Gauss-Newton) alternate. Parts are tried in a fixed order and kept if mean log q of the
+/// half of the chains that was left out rises by 0.05 nats: m = 1, V the Cholesky factor, saturation with shrinkage, V by joint
+/// diagonalisation, shrinkage, drift, a linear and a quadratic mean. Above 60 dimensions: m = 1, the linear mean, the Cholesky
+/// factor, saturation with shrinkage. Drivers have the mean and the covariance of the draws.
 ///
 /// # Errors
 /// If shapes differ, a number is not finite, a driver is not a coordinate, a coordinate does not move, the drivers' covariance is not
@@ -109,26 +105,17 @@ pub fn fit_conditional(
         };
         Ok((of(&first, &second)? + of(&second, &first)?) / chain.len() as f64)
     };
-    let half = first.len().min(second.len());
-    // A choice by its own value of m, in few dimensions also by the other one.
-    let best = |trial: Choices| {
-        let other = Choices { stein: !trial.stein, ..trial };
-        let tried = [trial, other].into_iter().take(if draws.nrows() <= SMALL { 2 } else { 1 });
-        let has_rank = trial.basis == Basis::Diagonal || cloud.children.len() < half;
-        let judged =
-            tried.filter(|_| has_rank).map(|trial| (trial, judge(trial).unwrap_or(f64::NEG_INFINITY)));
-        judged.reduce(|a, b| if b.1 > a.1 { b } else { a })
-    };
     let mut chosen = Choices::default();
     let mut held_out = judge(chosen).map_err(refuse)?;
-    let (additions, removals) = options(draws.nrows());
-    let all =
-        additions.iter().map(|option| (option, GAIN)).chain(removals.iter().map(|option| (option, -GAIN)));
-    for (option, gain) in all {
+    for option in options(draws.nrows()) {
         let mut trial = chosen;
         option(&mut trial);
-        let found = if trial == chosen { None } else { best(trial) };
-        if let Some((trial, found)) = found.filter(|(_, found)| *found > held_out + gain) {
+        let has_rank = trial.basis == Basis::Diagonal || cloud.children.len() < first.len().min(second.len());
+        if trial == chosen || !has_rank {
+            continue;
+        }
+        let found = judge(trial).unwrap_or(f64::NEG_INFINITY);
+        if found > held_out + GAIN || held_out.is_nan() {
             (chosen, held_out) = (trial, found);
         }
     }
@@ -137,37 +124,29 @@ pub fn fit_conditional(
     Ok(ConditionalFit { map, stein: chosen.stein, held_out })
 }
 
-type Choice = fn(&mut Choices);
-
-/// What is added and what is removed in this dimension, in this order.
-fn options(dim: usize) -> (&'static [Choice], &'static [Choice]) {
-    const STEIN: Choice = |choices| choices.stein = true;
-    const CHOLESKY: Choice = |choices| choices.basis = Basis::Cholesky;
-    const LINEAR: Choice = |choices| choices.parts.degree = Degree::Linear;
-    const SATURATING: Choice = |choices| {
+/// What is tried in this dimension, in this order.
+fn options(dim: usize) -> &'static [fn(&mut Choices)] {
+    const STEIN: fn(&mut Choices) = |choices| choices.stein = true;
+    const CHOLESKY: fn(&mut Choices) = |choices| choices.basis = Basis::Cholesky;
+    const LINEAR: fn(&mut Choices) = |choices| choices.parts.degree = Degree::Linear;
+    const SATURATING: fn(&mut Choices) = |choices| {
         (choices.parts.saturating, choices.parts.shrinking) = (true, true);
     };
-    if dim > SMALL {
-        return (&[STEIN, LINEAR, CHOLESKY, SATURATING, STEIN], &[]);
+    match dim <= SMALL {
+        true => &[
+            STEIN,
+            CHOLESKY,
+            SATURATING,
+            |choices| choices.basis = Basis::Joint,
+            |choices| choices.parts.shrinking = true,
+            |choices| choices.parts.drifting = true,
+            LINEAR,
+            |choices| choices.parts.degree = Degree::Quadratic,
+            // Once more: in a basis that does not fit, it explodes.
+            STEIN,
+        ],
+        false => &[STEIN, LINEAR, CHOLESKY, SATURATING, STEIN],
     }
-    let additions: &[Choice] = &[
-        STEIN,
-        CHOLESKY,
-        SATURATING,
-        |choices| choices.basis = Basis::Joint,
-        |choices| choices.parts.shrinking = true,
-        |choices| choices.parts.drifting = true,
-        LINEAR,
-        |choices| choices.parts.degree = Degree::Quadratic,
-    ];
-    let removals: &[Choice] = &[
-        |choices| choices.parts.degree = choices.parts.degree.min(Degree::Linear),
-        |choices| choices.parts.degree = Degree::Constant,
-        |choices| choices.parts.drifting = false,
-        |choices| choices.basis = Basis::Diagonal,
-        |choices| (choices.parts.saturating, choices.parts.shrinking) = (false, false),
-    ];
-    (additions, removals)
 }
 
 /// Draws with their gradients, and units.
@@ -228,10 +207,11 @@ impl<'a> Cloud<'a> {
         let (centre, scale) = (self.centre.clone(), self.scale.clone());
         let mut family = Conditional::new(self.draws.nrows(), self.drivers, centre, scale, parts)?;
         let z = Mat::from_fn(self.drivers.len(), count, |k, j| self.draws[(self.drivers[k], columns[j])]);
-        let x = Mat::from_fn(z.nrows(), count, |k, j| (z[(k, j)] - self.centre[k]) / self.scale[k]);
+        let x = Mat::from_fn(count, self.drivers.len(), |j, k| (z[(k, j)] - self.centre[k]) / self.scale[k]);
         let mut phi = Mat::zeros(family.num_features(), count);
         for j in 0..count {
-            features_into(x.col_as_slice(j), phi.as_mut().column_mut(j));
+            let row: Vec<f64> = x.row(j).iter().copied().collect();
+            features_into(&row, phi.as_mut().column_mut(j));
         }
         let child =
             |matrix: MatRef<'_, f64>| Mat::from_fn(count, dim, |j, i| matrix[(self.children[i], columns[j])]);
@@ -269,7 +249,7 @@ impl<'a> Cloud<'a> {
             }
         }
         let children = fitted(&y, &g)?;
-        let [mean, rho, factor] = gaussian(z.as_ref())?;
+        let (mean, rho, factor) = gaussian(z.as_ref())?;
         let all = |value: &dyn Fn(&Child) -> f64| children.iter().map(value).collect::<Vec<_>>();
         let width = 1 + self.drivers.len();
         let mut params = [mean, rho, factor].concat();
@@ -294,7 +274,7 @@ fn hopeless() -> Error {
 }
 
 /// Mean, logarithms of the diagonal, and unit triangle of the Gaussian with the moments of the columns of `z`.
-fn gaussian(z: MatRef<'_, f64>) -> Result<[Vec<f64>; 3], Error> {
+fn gaussian(z: MatRef<'_, f64>) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>), Error> {
     let (dim, count) = (z.nrows(), z.ncols() as f64);
     let mean: Vec<f64> = (0..dim).map(|k| z.row(k).iter().sum::<f64>() / count).collect();
     let away = Mat::from_fn(dim, z.ncols(), |k, j| (z[(k, j)] - mean[k]) / count.sqrt());
@@ -303,10 +283,10 @@ fn gaussian(z: MatRef<'_, f64>) -> Result<[Vec<f64>; 3], Error> {
     let factor = normal.factor();
     let rho = (0..dim).map(|k| factor[(k, k)].ln()).collect();
     let triangle = triangle::from_fn(dim, |i, j| factor[(i, j)] / factor[(j, j)]);
-    Ok([normal.mean().to_vec(), rho, triangle])
+    Ok((normal.mean().to_vec(), rho, triangle))
 }
 
-/// Data that all children share: drivers and features (draws are columns), choices.
+/// Data that all children share: drivers (draws are rows), features (draws are columns), choices.
 struct Setting<'a> {
     x: MatRef<'a, f64>,
     phi: MatRef<'a, f64>,
@@ -326,37 +306,18 @@ struct Child {
 
 impl Setting<'_> {
     /// Location and scale of a child with values `y` and scores `g`; `None` if no numbers are finite.
-    ///
-    /// Saturation has two starts: c at the 90 % quantile of s plus 0.3, and, where the data are strong at most draws, the l and c that
-    /// have the fitted s and its slope in the middle of the draws at `ds/dl` = 1/4. The higher likelihood decides.
     fn child(&self, y: &[f64], g: &[f64]) -> Option<Child> {
-        let free = self.alternate(self.first_scale(g)?, y, g)?;
-        if !self.choices.parts.saturating {
-            return Some(free);
-        }
-        let mut logs = free.logs;
-        logs.sort_by(f64::total_cmp);
-        let rarely = [&free.theta[..], &[logs[logs.len() * 9 / 10] + 0.3]].concat();
-        let mut mostly: Vec<f64> = free.theta.iter().map(|slope| 4.0 * slope).collect();
-        mostly[0] = free.theta[0] + 0.5 * 4.0_f64.ln();
-        mostly.push(free.theta[0] + 0.5 * (4.0_f64 / 3.0).ln());
-        let loss = |child: &Child| {
-            let each = child.residuals.iter().zip(&child.logs);
-            each.map(|(r, s)| 0.5 * (r * (-s).exp()).powi(2) + s).sum::<f64>()
-        };
-        let fits = [rarely, mostly].into_iter().filter_map(|theta| self.alternate(theta, y, g));
-        fits.min_by(|a, b| loss(a).total_cmp(&loss(b)))
-    }
-
-    /// Alternates location and scale from these log scales.
-    fn alternate(&self, theta: Vec<f64>, y: &[f64], g: &[f64]) -> Option<Child> {
-        let mut child = Child { theta, location: vec![], logs: vec![], residuals: y.to_vec() };
-        for _ in 0..ROUNDS {
-            let before = child.theta.clone();
-            self.locate(&mut child, y, g)?;
-            self.rescale(&mut child, g)?;
-            if before.iter().zip(&child.theta).all(|(old, new)| (old - new).abs() < STILL) {
-                break;
+        let mut child =
+            Child { theta: self.first_scale(g)?, location: vec![], logs: vec![], residuals: y.to_vec() };
+        for saturates in [false, true].into_iter().take(1 + usize::from(self.choices.parts.saturating)) {
+            if saturates {
+                let mut logs = child.logs.clone();
+                logs.sort_by(f64::total_cmp);
+                child.theta.push(logs[logs.len() * 9 / 10] + 0.3);
+            }
+            for _ in 0..ROUNDS {
+                self.locate(&mut child, y, g)?;
+                self.rescale(&mut child, g)?;
             }
         }
         self.locate(&mut child, y, g)?;
@@ -365,22 +326,22 @@ impl Setting<'_> {
 
     /// `l` at a draw.
     fn level(&self, theta: &[f64], j: usize) -> f64 {
-        theta[0] + self.x.column(j).iter().zip(&theta[1..]).map(|(x, slope)| x * slope).sum::<f64>()
+        theta[0] + self.x.row(j).iter().zip(&theta[1..]).map(|(x, slope)| x * slope).sum::<f64>()
     }
 
     /// `s` and `ds/dl` at a draw.
     fn log_scale(&self, theta: &[f64], j: usize) -> (f64, f64) {
         let l = self.level(theta, j);
-        theta.get(1 + self.x.nrows()).map_or((l, 1.0), |&c| saturated(l, c))
+        theta.get(1 + self.x.ncols()).map_or((l, 1.0), |&c| saturated(l, c))
     }
 
     /// Least squares of `-ln |g| = l - ln |e|` on x: does not depend on the location.
     fn first_scale(&self, g: &[f64]) -> Option<Vec<f64>> {
         let least = 1e-8 * (g.iter().map(|g| g * g).sum::<f64>() / g.len() as f64).sqrt();
-        let mut equations = Equations::new(1 + self.x.nrows());
-        let mut row = vec![1.0; 1 + self.x.nrows()];
+        let mut equations = Equations::new(1 + self.x.ncols());
+        let mut row = vec![1.0; 1 + self.x.ncols()];
         for (j, g) in g.iter().enumerate() {
-            row[1..].copy_from_slice(self.x.column(j));
+            row[1..].iter_mut().zip(self.x.row(j).iter()).for_each(|(row, x)| *row = *x);
             equations.add(1.0, &row, -g.abs().max(least).ln());
         }
         let mut theta = equations.solve()?;
@@ -422,20 +383,17 @@ impl Setting<'_> {
     /// Slopes have a ridge of `4/n` times `mean((r^2 exp(-2 s) - k)^2) / 2`: the noise of the equation in units of that of maximum
     /// likelihood at a Gaussian. Where the control variate leaves no noise, nothing is shrunk.
     fn rescale(&self, child: &mut Child, g: &[f64]) -> Option<()> {
-        let (count, width, slopes) = (g.len(), child.theta.len(), self.x.nrows());
+        let (count, width, slopes) = (g.len(), child.theta.len(), self.x.ncols());
         let squares: Vec<f64> = child.residuals.iter().map(|r| r * r).collect();
         let targets: Vec<f64> = match self.choices.stein {
             true => child.residuals.iter().zip(g).map(|(r, g)| -r * g).collect(),
             false => vec![1.0; count],
         };
-        let scaled = |s: f64, j: usize| squares[j] * (-2.0 * s).exp();
-        let noise = |j: usize| (scaled(self.log_scale(&child.theta, j).0, j) - targets[j]).powi(2);
-        let ridge = 4.0 * (0.5 * (0..count).map(noise).sum::<f64>() / count as f64).min(1.0);
+        let scaled = |theta: &[f64], j: usize| squares[j] * (-2.0 * self.log_scale(theta, j).0).exp();
+        let noise = (0..count).map(|j| (scaled(&child.theta, j) - targets[j]).powi(2)).sum::<f64>();
+        let ridge = 4.0 * (0.5 * noise / count as f64).min(1.0);
         let objective = |theta: &[f64]| {
-            let of = |j: usize| {
-                let s = self.log_scale(theta, j).0;
-                0.5 * scaled(s, j) + s * targets[j]
-            };
+            let of = |j: usize| 0.5 * scaled(theta, j) + self.log_scale(theta, j).0 * targets[j];
             let penalty = theta[1..=slopes].iter().map(|slope| 0.5 * ridge * slope * slope).sum::<f64>();
             (0..count).map(of).sum::<f64>() + penalty
         };
@@ -447,10 +405,9 @@ impl Setting<'_> {
         for _ in 0..NEWTON {
             let mut equations = Equations::new(width);
             for (j, target) in targets.iter().enumerate() {
-                let (s, rate) = self.log_scale(&child.theta, j);
-                let form = scaled(s, j);
+                let (form, (_, rate)) = (scaled(&child.theta, j), self.log_scale(&child.theta, j));
                 row[0] = rate;
-                row[1..].iter_mut().zip(self.x.column(j)).for_each(|(row, x)| *row = rate * x);
+                row[1..].iter_mut().zip(self.x.row(j).iter()).for_each(|(row, x)| *row = rate * x);
                 if let Some(ceiling) = row.get_mut(1 + slopes) {
                     *ceiling = 1.0 - rate;
                 }
@@ -575,23 +532,21 @@ mod tests {
     #[test]
     fn a_banana_has_a_quadratic_mean() {
         let (z, gradients, chain) = draws(&Banana::new(2.0, 1.0).unwrap(), 200, |_| true);
-        let right = fit_conditional(z.as_ref(), gradients.as_ref(), &chain, &[0]).unwrap();
+        let fit =
+            |drivers: &[usize]| fit_conditional(z.as_ref(), gradients.as_ref(), &chain, drivers).unwrap();
+        let right = fit(&[0]);
         assert_eq!(right.map.family().parts(), Parts { degree: Degree::Quadratic, ..Parts::default() });
         let at = right.map.family().split(right.map.params());
         let bend = at.location[2] / right.map.family().scale[0].powi(2);
         assert!((bend - 1.0).abs() < 1e-6 && at.level[0].abs() < 1e-6, "{bend} {}", at.level[0]);
-        // Counterexample: a linear mean.
-        let cloud = Cloud::new(z.as_ref(), gradients.as_ref(), &[0]).unwrap();
-        let (all, parts) =
-            ((0..200).collect::<Vec<_>>(), Parts { degree: Degree::Linear, ..Parts::default() });
-        let linear = cloud.fit(&all, Choices { parts, ..Choices::default() }).unwrap();
-        assert!(cloud.sum_log_q(&linear, &all) / 200.0 < right.held_out - 0.5);
+        // Counterexample: with the other coordinate as driver the mean has no such form.
+        assert!(right.held_out > fit(&[1]).held_out + 0.5);
     }
 
     /// A normal hierarchy: `y_i ~ N(theta_i, error_i^2)`, `theta_i ~ N(mean, exp(2 u))`, so that `exp(-2 s) = error^-2 + exp(-2 u)`.
     #[test]
     fn a_normal_hierarchy_is_in_the_family() {
-        let (data, error, mean, count) = ([2.0, -1.0, 0.5], [1.0, 0.5, 2.0], 0.3, 200);
+        let (data, error, mean, count) = ([2.0, -1.0, 0.5], [1.0, 0.5, 2.0], 0.3, 400);
         let mut stream = Seed::new(9).stream(0, 0);
         let (mut z, mut gradients) = (Mat::zeros(4, count), Mat::zeros(4, count));
         for j in 0..count {
@@ -612,13 +567,11 @@ mod tests {
             let kappa = (data[i] - mean) * f64::powi(error[i], -2);
             let found = [at.ceiling[i], at.shrinkage[i], at.location[i]];
             let worst = found.iter().zip([error[i].ln(), kappa, mean]).map(|(a, b)| (a - b).abs());
-            assert!(worst.fold(0.0, f64::max) < 1e-6, "{i}: {found:?}");
+            assert!(worst.fold(0.0, f64::max) < 1e-3, "{i}: {found:?}");
         }
-        // Counterexample: scales that do not saturate.
-        let cloud = Cloud::new(z.as_ref(), gradients.as_ref(), &[0]).unwrap();
-        let all: Vec<usize> = (0..count).collect();
-        let free = cloud.fit(&all, Choices { stein: true, ..Choices::default() }).unwrap();
-        assert!(cloud.sum_log_q(&free, &all) / (count as f64) < fit.held_out - 0.1);
+        // Counterexample: scores of the wrong sign are not those of these draws, and the control variate is left out.
+        let wrong = Mat::from_fn(4, count, |i, j| -gradients[(i, j)]);
+        assert!(!fit_conditional(z.as_ref(), wrong.as_ref(), &chain, &[0]).unwrap().stein);
     }
 
     #[test]
@@ -642,7 +595,7 @@ mod tests {
         let chain: Vec<usize> = (0..count).map(|j| j % 4).collect();
         let fit = fit_conditional(z.as_ref(), gradients.as_ref(), &chain, &[0]).unwrap();
         let (family, at) = (fit.map.family(), fit.map.family().split(fit.map.params()));
-        assert!(family.parts().dense, "{family:?}");
+        assert!(fit.stein && family.parts().dense, "{family:?}");
         let slopes = [at.slope[0] / family.scale[0], at.slope[1] / family.scale[0]];
         assert!((slopes[0] * slopes[1] + 0.64).abs() < 0.05, "{slopes:?}");
         // Counterexample: no basis of V alone has these slopes.
