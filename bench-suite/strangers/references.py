@@ -54,10 +54,10 @@ def thinned(names: list[str]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_sources(parser)
-    parser.add_argument("--limit", type=int, default=3_600, metavar="SECONDS", help="time limit of a posterior")
+    parser.add_argument("--limit", type=int, default=3_600, metavar="SECONDS", help="limit of a posterior in processor time")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
-    signal.signal(signal.SIGALRM, over)
+    signal.signal(signal.SIGPROF, over)
     kept, still_open = FOLDER / "references.csv", FOLDER / "open.csv"
     seen = set()
     for path, heads in ((kept, HEADS), (still_open, ["posterior", "cause"])):
@@ -68,12 +68,12 @@ def main() -> None:
     for stranger in run.strangers(given):
         if stranger.name in seen or (stranger.source != "everyday" and stranger.reference()):
             continue
-        signal.alarm(given.limit)
+        signal.setitimer(signal.ITIMER_PROF, given.limit)
         try:
             shaped, cause = settled(stranger)
         except Exception as error:  # noqa: BLE001: whatever it is, the others follow
             shaped, cause = {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         if cause:
             rows, path = [[stranger.name, cause]], still_open
         else:
