@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from stranger import Known, Stranger
+from stranger import Known, Stranger, columns
 
 # Targets whose constants are single numbers, so that their densities are.
 SINGLE = {"gym-brownian", "gym-lorenz-bridge", "gym-lorenz-bridge-unknown-scales", "gym-stochastic-volatility-small", "gym-stochastic-volatility"}
@@ -70,13 +70,21 @@ class _Target:
             values, jacobian = joined(z)
             return model.unnormalized_log_prob(values) + jacobian
 
-        reported = jax.jit(jax.vmap(lambda z: {
-            name: tree.tree_leaves(transformation(joined(z)[0])) for name, transformation in model.sample_transformations.items()
-        }))
+        def report(z: Any) -> dict[str, Any]:
+            found: dict[str, Any] = {}
+            for name, transformation in model.sample_transformations.items():
+                values = transformation(joined(z)[0])
+                # The truth of a path is one array, its values are one for each time.
+                if isinstance(transformation.ground_truth_mean, np.ndarray):
+                    leaves = tree.tree_leaves(values)
+                    values = leaves[0] if len(leaves) == 1 else jnp.stack(leaves)
+                found |= _by_name(name, values)
+            return found
+
+        reported = jax.jit(jax.vmap(report))
 
         def transform(z: np.ndarray) -> dict[str, np.ndarray]:
-            found = reported(jnp.asarray(z))
-            return {f"{name}_{k}" if k else name: np.asarray(x, float) for name, xs in found.items() for k, x in enumerate(xs)}
+            return {name: np.asarray(x, float) for name, x in reported(jnp.asarray(z)).items()}
 
         batch = jax.jit(jax.vmap(log_density))
         slopes = jax.jit(jax.vmap(jax.value_and_grad(log_density)))
@@ -89,17 +97,18 @@ class _Target:
         }
 
     def reference(self) -> dict[str, Known]:
-        from jax import tree_util as tree
-
         found: dict[str, Known] = {}
         for name, transformation in self._model().sample_transformations.items():
             if transformation.ground_truth_mean is None or transformation.ground_truth_standard_deviation is None:
                 continue
-            pairs = zip(tree.tree_leaves(transformation.ground_truth_mean), tree.tree_leaves(transformation.ground_truth_standard_deviation))
-            for k, (mean, sd) in enumerate(pairs):
-                mean, sd = np.asarray(mean, float), np.asarray(sd, float)
-                for index in np.ndindex(mean.shape):
-                    place = ",".join(str(i + 1) for i in index)
-                    key = (f"{name}_{k}" if k else name) + (f"[{place}]" if index else "")
-                    found[key] = Known(float(mean[index]), float(sd[index]), (np.nan,) * 3, 0.0, 0.0)
+            means, sds = (columns({key: np.asarray(x, float)[None] for key, x in _by_name(name, truth).items()})
+                          for truth in (transformation.ground_truth_mean, transformation.ground_truth_standard_deviation))
+            found |= {key: Known(float(mean[0]), float(sds[key][0]), (np.nan,) * 3) for key, mean in means.items()}
         return found
+
+
+def _by_name(name: str, values: Any) -> dict[str, Any]:
+    """Arrays of a structure, by the name of the structure and their place in it."""
+    from jax import tree_util as tree
+
+    return {name + re.sub(r"\W+", ".", tree.keystr(path)).rstrip("."): x for path, x in tree.tree_flatten_with_path(values)[0]}

@@ -2,7 +2,8 @@
 
     cargo xtask strangers --posteriordb FOLDER --everyday [--only NAME ..] [--methods NAME ..] [--seeds N] [--shard K/N] [--trials]
 
-Runs whose rows are there are not run again. `cargo xtask figures ours/strangers` makes the tables.
+Runs whose rows are there are not run again. The moments of each run are kept: `--judge` judges rows whose reference came later.
+`cargo xtask figures ours/strangers` makes the tables.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ import argparse
 import csv
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import methods
-from stranger import FOLDER, Stranger, columns, compared
+from stranger import FOLDER, Known, Stranger, columns, compared, summary
 
 COLUMNS = (
     "source,posterior,dim,trial,method,seed,outcome,right,mean_error,sd_error,worst,ess,gradients,densities,seconds,building,way,reasons"
@@ -61,19 +67,53 @@ def strangers(given: argparse.Namespace) -> list[Stranger]:
     return found[part - 1 :: parts]
 
 
-def job(stranger: Stranger, method: str, seed: int) -> dict[str, Any]:
+def place_of(folder: Path, name: str, method: str, seed: str) -> Path:
+    """File of the moments of a run."""
+    return folder / f"{name}+{method.replace(' ', '-')}+{seed}.npz"
+
+
+def keep(path: Path, found: dict[str, Known]) -> None:
+    """Writes the moments of a run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, names=list(found), numbers=[(one.mean, one.sd, *one.quantiles) for one in found.values()])
+
+
+def kept(path: Path) -> dict[str, Known]:
+    """The moments of a run."""
+    with np.load(path) as file:
+        return {str(name): Known(x[0], x[1], tuple(x[2:])) for name, x in zip(file["names"], file["numbers"].tolist())}
+
+
+def judge(given: argparse.Namespace) -> None:
+    """Judges the rows of runs that have no judgement yet, where moments and a reference are there."""
+    with given.rows.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    by_name = {one.name: one for one in strangers(given)}
+    for row in rows:
+        path = place_of(given.moments, row["posterior"], row["method"], row["seed"])
+        if row["right"] or row["posterior"] not in by_name or not path.exists():
+            continue
+        if reference := by_name[row["posterior"]].reference():
+            row |= {key: text(value) for key, value in compared(kept(path), reference).items()}
+    with given.rows.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def job(stranger: Stranger, method: str, seed: int, moments: Path) -> dict[str, Any]:
     """The row of one run, in this process."""
     warnings.filterwarnings("ignore")
-    start = time.perf_counter()
+    start = time.process_time()
     arguments = stranger.arguments()
-    building = time.perf_counter() - start
+    building = time.process_time() - start
     found = methods.run(arguments, method, seed)
     row = {"dim": arguments["dim"], "outcome": found["word"], "building": building}
     row |= {key: found[key] for key in ("ess", "gradients", "densities", "seconds", "way", "reasons")}
+    answer = summary(columns(found["draws"]), found["weights"])
+    keep(place_of(moments, stranger.name, method, str(seed)), answer)
     reference = stranger.reference()
-    if reference:
-        row |= compared(columns(found["draws"]), found["weights"], reference)
-    return row
+    return row | compared(answer, reference) if reference else row
 
 
 def text(value: Any) -> str:
@@ -86,14 +126,20 @@ def main() -> None:
     parser.add_argument("--planted", action="store_true", help="copies with a planted second mode in place of the posteriors")
     parser.add_argument("--methods", nargs="+", default=list(methods.METHODS), choices=list(methods.METHODS))
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=600.0, metavar="SECONDS", help="time limit of a run")
+    parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="limit of a run in processor time")
     parser.add_argument("--rows", type=Path, default=FOLDER / "rows.csv")
+    parser.add_argument("--moments", type=Path, metavar="FOLDER", help="where the moments of runs are kept (moments in the folder of programs)")
+    parser.add_argument("--judge", action="store_true", help="judge the rows whose reference came after the run, and end")
     parser.add_argument("--job", nargs=3, metavar=("NAME", "METHOD", "SEED"), help=argparse.SUPPRESS)
     given = parser.parse_args()
+    given.moments = given.moments or given.build / "moments"
+    if given.judge:
+        judge(given)
+        return
     if given.job:
         name, method, seed = given.job
         given.only, given.shard = [name], "1/1"
-        print("\n" + json.dumps(job(strangers(given)[0], method, int(seed)), default=float))
+        print("\n" + json.dumps(job(strangers(given)[0], method, int(seed), given.moments), default=float))
         return
     seen = set()
     if given.rows.exists():
@@ -111,16 +157,16 @@ def main() -> None:
     for place, (one, method, seed) in enumerate(wanted):
         row = {"source": one.source, "posterior": one.name, "trial": int(one.is_trial), "method": method, "seed": seed}
         command = [sys.executable, __file__, *sys.argv[1:], "--job", one.name, method, str(seed)]
-        start = time.perf_counter()
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=given.limit, env=os.environ | {"OMP_NUM_THREADS": "1"})
-            lines = done.stdout.strip().splitlines()
-            if done.returncode == 0 and lines:
-                row |= json.loads(lines[-1])
-            else:
-                row |= {"outcome": "crash", "reasons": " ".join(done.stderr.strip().splitlines()[-1:])[:300]}
-        except subprocess.TimeoutExpired:
-            row |= {"outcome": "over", "seconds": time.perf_counter() - start}
+        # Processor time, since a shared machine would stretch the other kind.
+        limited = partial(resource.setrlimit, resource.RLIMIT_CPU, (given.limit, given.limit + 5))
+        done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limited, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        lines = done.stdout.strip().splitlines()
+        if done.returncode == 0 and lines:
+            row |= json.loads(lines[-1])
+        elif done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            row |= {"outcome": "over", "seconds": float(given.limit)}
+        else:
+            row |= {"outcome": "crash", "reasons": " ".join(done.stderr.strip().splitlines()[-1:])[:300]}
         with given.rows.open("a", newline="") as file:
             csv.writer(file, lineterminator="\n").writerow([text(row.get(name, "")) for name in COLUMNS])
         print(f"{place + 1}/{len(wanted)} {one.name}, {method}, seed {seed}: {row['outcome']}, right {row.get('right', '?')}", file=sys.stderr, flush=True)

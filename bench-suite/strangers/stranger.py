@@ -19,13 +19,13 @@ CERTAIN = 0.1
 
 @dataclass(frozen=True)
 class Known:
-    """Reference of one parameter: mean, standard deviation, quantiles at LEVELS, and errors of mean and sd in standard deviations."""
+    """What draws say of one parameter: mean, standard deviation, quantiles at LEVELS, and errors of mean and sd in standard deviations."""
 
     mean: float
     sd: float
     quantiles: tuple[float, float, float]
-    mean_error: float
-    sd_error: float
+    mean_error: float = 0.0
+    sd_error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -77,29 +77,37 @@ def stored(name: str) -> dict[str, Known]:
     return found
 
 
-def compared(draws: dict[str, np.ndarray], weights: np.ndarray, reference: dict[str, Known]) -> dict[str, Any]:
+def summary(draws: dict[str, np.ndarray], weights: np.ndarray) -> dict[str, Known]:
+    """Moments and quantiles of weighted draws, by parameter."""
+    found = {}
+    for name, x in draws.items():
+        order = np.argsort(x)
+        places = np.searchsorted(np.cumsum(weights[order]), LEVELS)
+        quantiles = tuple(map(float, x[order[np.minimum(places, len(x) - 1)]]))
+        mean = weights @ x
+        found[name] = Known(float(mean), float(np.sqrt(weights @ (x - mean) ** 2)), quantiles)
+    return found
+
+
+def compared(found: dict[str, Known], reference: dict[str, Known]) -> dict[str, Any]:
     """Largest errors over the parameters of the reference: of a mean in standard deviations, of a standard deviation as a factor.
 
     *Right*: every mean within 0.3 standard deviations and every standard deviation within a factor 1.3. A parameter whose reference is
     uncertain is judged by its median, and by the width between its 5 and 95 % quantiles.
     """
-    absent = sorted(set(reference) - set(draws))
+    absent = sorted(set(reference) - set(found))
     if absent:
         raise KeyError(f"the draws have no {', '.join(absent[:3])}")
     mean_error, sd_error, worst, badness = 0.0, 1.0, "", -1.0
     for name, truth in reference.items():
         if not truth.sd > 1e-10 * max(1.0, abs(truth.mean)):
             continue
-        x = draws[name]
+        one = found[name]
         if truth.mean_error > CERTAIN or truth.sd_error > CERTAIN:
-            order = np.argsort(x)
-            places = np.searchsorted(np.cumsum(weights[order]), LEVELS)
-            low, middle, high = x[order[np.minimum(places, len(x) - 1)]]
             width = truth.quantiles[2] - truth.quantiles[0]
-            off, factor = abs(middle - truth.quantiles[1]) / (width / 3.29), (high - low) / width
+            off, factor = abs(one.quantiles[1] - truth.quantiles[1]) / (width / 3.29), (one.quantiles[2] - one.quantiles[0]) / width
         else:
-            mean = weights @ x
-            off, factor = abs(mean - truth.mean) / truth.sd, np.sqrt(weights @ (x - mean) ** 2) / truth.sd
+            off, factor = abs(one.mean - truth.mean) / truth.sd, one.sd / truth.sd
         factor = max(factor, 1 / factor) if factor > 0 else np.inf
         if not (np.isfinite(off) and np.isfinite(factor)):
             off = factor = np.inf
