@@ -1,7 +1,7 @@
 //! The answer by chains, where no q of location and scale carries the posterior.
 
 use faer::Mat;
-use mcsa_core::{AffineMap, Error, LogDensity};
+use mcsa_core::{AffineMap, Error, Gradient, LogDensity};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 use serde::{Deserialize, Serialize};
@@ -133,17 +133,17 @@ impl FitState {
             found.push(Objection::unverified(Check::Tails, &limit));
         }
         let mut evidence = Evidence { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
-        let mut unvisited = None;
+        let mut is_partial = false;
         if suffices {
             evidence = bridge(target.density(), &points, &attempt.sampler.log_p(), CHAINS, seed);
             let (made, of) = (attempt.search.made, self.options.starts);
             if made < of {
                 found.push(Objection::Starts { made, of });
             }
-            unvisited = self.unvisited(target, gradient, &map, &points, evidence.log)?;
+            is_partial = self.misses_a_mode(target, gradient, &map, &points, evidence.log)?;
         }
         // Chains that agree are the answer, if not a good one; mixtures follow where they do not, and where a mode was found beside them.
-        let is_answer = mixing.r_hat <= NEAR && unvisited.is_none();
+        let is_answer = mixing.r_hat <= NEAR && !is_partial;
         self.stage = if is_answer { Stage::Done } else { after };
         if is_answer {
             self.objections.append(&mut found);
@@ -154,16 +154,16 @@ impl FitState {
         Ok(())
     }
 
-    /// The objection to the mode with the most evidence that no chain visits, and from which a chain does not come to the others.
-    fn unvisited(
+    /// True if a mode has mass, no chain visits it, and a chain that begins there does not come to the others.
+    fn misses_a_mode(
         &self,
         target: &Target<'_>,
-        gradient: &Gated<&dyn mcsa_core::Gradient>,
+        gradient: &Gated<&dyn Gradient>,
         map: &AffineMap,
         points: &Mat<f64>,
         log_evidence: f64,
-    ) -> Result<Option<Objection>, Error> {
-        let Some(Attempt { sampler, search, .. }) = &self.attempt else { return Ok(None) };
+    ) -> Result<bool, Error> {
+        let Some(Attempt { sampler, search, .. }) = &self.attempt else { return Ok(false) };
         let distance = |z: &[f64]| {
             let mut y = vec![0.0; z.len()];
             map.inverse_into(z, &mut y);
@@ -177,21 +177,18 @@ impl FitState {
                 .fold(1.0, f64::max)
         };
         let has_mass =
-            |mode: &&Mode| !(mode.log_evidence - log_evidence + square(mode).ln() <= NEGLIGIBLE.ln());
+            |mode: &Mode| !(mode.log_evidence - log_evidence + square(mode).ln() <= NEGLIGIBLE.ln());
         let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
-        let outside = modes.filter(|mode| distance(&mode.point) > farthest).filter(has_mass);
-        let mut worst: Option<(f64, usize)> = None;
+        let outside = modes.filter(|mode| distance(&mode.point) > farthest && has_mass(mode));
         for (k, mode) in outside.enumerate() {
             let probe = Mat::from_fn(mode.point.len(), 1, |i, _| mode.point[i]);
             let seed = self.seed().named("probe").child(k as u64);
-            let ended = sampler.probe(gradient, probe, PROBE, seed, &|| !target.gate().is_closed())?;
-            let returns = ended.is_some_and(|end| distance(end.col_as_slice(0)) <= farthest);
-            if !returns && worst.is_none_or(|(log_share, _)| mode.log_evidence - log_evidence > log_share) {
-                worst = Some((mode.log_evidence - log_evidence, mode.reached));
+            let end = sampler.probe(gradient, probe, PROBE, seed, &|| !target.gate().is_closed())?;
+            if !end.is_some_and(|end| distance(end.col_as_slice(0)) <= farthest) {
+                return Ok(true);
             }
         }
-        let made = self.ascents.made + search.made;
-        Ok(worst.map(|(log_share, reached)| Objection::Unvisited { log_share, reached, made }))
+        Ok(false)
     }
 
     /// The chains and the evidence, if they are the answer.

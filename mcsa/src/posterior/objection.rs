@@ -169,16 +169,6 @@ pub enum Objection {
         #[serde(with = "bits::decimal")]
         excess: f64,
     },
-    /// A mode that chains do not visit, although by Laplace's approximation it has mass.
-    Unvisited {
-        /// Log of its evidence by that of the chains.
-        #[serde(with = "bits::decimal")]
-        log_share: f64,
-        /// Number of ascents that ended there.
-        reached: usize,
-        /// Number of ascents.
-        made: usize,
-    },
     /// The budget of evaluations ended before the climb settled.
     Budget,
     /// The time ended before the climb settled.
@@ -333,11 +323,6 @@ impl fmt::Display for Objection {
                 "averages of the gradient over the chains miss what holds for every density by {} times the limit: chains stop short of a \
                  part of the posterior",
                 brief(*excess)
-            ),
-            Self::Unvisited { log_share, reached, made } => write!(
-                f,
-                "{reached} of {made} starts found a mode that no chain visits; by Laplace's approximation it has e^{log_share:.1} times the \
-                 mass of the chains"
             ),
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),

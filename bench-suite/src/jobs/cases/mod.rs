@@ -115,7 +115,7 @@ fn witness(objection: &Objection) -> &'static str {
     match objection {
         Objection::Gradient { .. } => "objects_gradient",
         Objection::Weights { .. } | Objection::Spread { .. } => "objects_weights",
-        Objection::Start { .. } | Objection::Starts { .. } | Objection::Unvisited { .. } => "objects_start",
+        Objection::Start { .. } | Objection::Starts { .. } => "objects_start",
         Objection::Mixing { .. }
         | Objection::Slow { .. }
         | Objection::Divergences { .. }
