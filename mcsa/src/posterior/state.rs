@@ -307,16 +307,16 @@ impl FitState {
         }
         let by = self.limit(target);
         found.extend(unverified.into_iter().map(|check| Objection::unverified(check, &by)));
-        if found.iter().any(Objection::is_to_q) && self.kept.is_none() && self.begin_chains(target) {
-            self.drawn.draws = Some(draws);
-            return Ok(());
-        }
         let is_soft = self.mends == 0 && (draws.shape > SOFT || offset > SOFT_OFFSET);
         if self.returns(&draws, &found) {
             return self.go_back(target);
         }
         if (is_soft || found.iter().any(Objection::is_to_q)) && self.mend(target, &draws, &points)? {
             self.keep(draws, chains, &found);
+            return Ok(());
+        }
+        if found.iter().any(Objection::is_to_q) && self.kept.is_none() && self.begin_chains(target) {
+            self.drawn.draws = Some(draws);
             return Ok(());
         }
         let is_elsewhere =

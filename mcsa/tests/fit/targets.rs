@@ -217,8 +217,10 @@ fn mass_far_from_the_mode_is_found_by_tempering() {
     let fit =
         |evaluations| mcsa::fit_density(&funnel, &Options { evaluations, ..Options::seeded(1) }).unwrap();
     let rich = fit(150_000);
-    assert!(rich.parameters[0].mean.abs() < 1.5 && rich.evidence.log.abs() < 1.5, "{rich}");
-    assert!(!rich.verdict.is_yes());
+    let (mean, _) = rich.draws.moments();
+    assert!(mean[0].abs() < 1.5 && rich.evidence.log.abs() < 1.5, "{rich}");
+    // Draws of so small an effective sample size have no moments that are shown.
+    assert!(!rich.verdict.is_yes() && rich.is_close() != rich.parameters[0].mean.is_nan(), "{rich}");
 }
 
 /// A funnel is answered by chains in conditional coordinates where the budget allows them, and by no mixture; a target that q follows needs none.
