@@ -249,7 +249,7 @@ impl<'a> Cloud<'a> {
             }
         }
         let children = fitted(&y, &g)?;
-        let (mean, rho, factor) = gaussian(z.as_ref())?;
+        let [mean, rho, factor] = gaussian(z.as_ref())?;
         let all = |value: &dyn Fn(&Child) -> f64| children.iter().map(value).collect::<Vec<_>>();
         let width = 1 + self.drivers.len();
         let mut params = [mean, rho, factor].concat();
@@ -274,7 +274,7 @@ fn hopeless() -> Error {
 }
 
 /// Mean, logarithms of the diagonal, and unit triangle of the Gaussian with the moments of the columns of `z`.
-fn gaussian(z: MatRef<'_, f64>) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>), Error> {
+fn gaussian(z: MatRef<'_, f64>) -> Result<[Vec<f64>; 3], Error> {
     let (dim, count) = (z.nrows(), z.ncols() as f64);
     let mean: Vec<f64> = (0..dim).map(|k| z.row(k).iter().sum::<f64>() / count).collect();
     let away = Mat::from_fn(dim, z.ncols(), |k, j| (z[(k, j)] - mean[k]) / count.sqrt());
@@ -283,7 +283,7 @@ fn gaussian(z: MatRef<'_, f64>) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>), Error>
     let factor = normal.factor();
     let rho = (0..dim).map(|k| factor[(k, k)].ln()).collect();
     let triangle = triangle::from_fn(dim, |i, j| factor[(i, j)] / factor[(j, j)]);
-    Ok((normal.mean().to_vec(), rho, triangle))
+    Ok([normal.mean().to_vec(), rho, triangle])
 }
 
 /// Data that all children share: drivers (draws are rows), features (draws are columns), choices.

@@ -165,7 +165,7 @@ impl FitState {
 /// let plan = Sampling::new(starts.ncols(), 200).warm_up(100);
 /// let sample = plan.run_from(&Nuts::new(0.5)?, &white, starts, Seed::new(1))?;
 /// let draws = white.map().forward(sample.draws.as_ref());
-/// assert_eq!(draws.ncols(), 16 * 200);
+/// assert_eq!(draws.ncols(), plan.chains * 200);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

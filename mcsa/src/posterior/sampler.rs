@@ -249,7 +249,7 @@ impl Sampler {
             |log: f64| Nuts::with(Leapfrog::new(log.clamp(-300.0, 300.0).exp(), Mass::unit())?, depth);
         let mut work = vec![0.0; kernel_of(0.0)?.work_len(&white, 1).max(self.metric.work_len())];
         let mut stuck = vec![true; chains];
-        for j in 0..chains {
+        for (j, stuck) in stuck.iter_mut().enumerate() {
             let mut start = Mat::zeros(dim, 1);
             self.metric.preimage_into(self.positions.col_as_slice(j), start.col_as_slice_mut(0), &mut work);
             let mut kernel = kernel_of(self.steps[j])?;
@@ -265,7 +265,7 @@ impl Sampler {
                 let info = kernel.step(&white, &mut NoProposal { dim }, &mut state, &mut lanes, &mut work);
                 block.divergences += info.divergences;
                 block.leapfrogs += info.leapfrogs;
-                stuck[j] &= info.moved == 0;
+                *stuck &= info.moved == 0;
                 if !is_frozen {
                     step_size.learn(acceptance, info.acceptance);
                     kernel = kernel_of(step_size.current().ln())?;
