@@ -93,7 +93,7 @@ pub struct Mixing {
     pub sample_size: f64,
     /// The parameter with the smallest effective sample size.
     pub scarcest: usize,
-    /// Largest identity of Stein that the draws miss, in units of its limit; see [`Sampler::mixing`].
+    /// Largest of the identities `E[g] = 0` and `E[y g] = -1` that the draws miss, in units of its limit.
     #[serde(with = "bits::scalar")]
     pub stein: f64,
     /// True if some parameters set location and scale of the others in the coordinates of the chains.
