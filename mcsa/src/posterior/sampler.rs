@@ -77,7 +77,6 @@ struct Block {
     #[serde(with = "bits::vector")]
     log_p: Vec<f64>,
     divergences: u64,
-    leapfrogs: u64,
 }
 
 /// Diagnostics of frozen chains.
@@ -106,10 +105,8 @@ pub struct Mixing {
 
 /// Number of chains.
 pub(super) const CHAINS: usize = 8;
-/// Lengths of rounds; the last is that of those that follow.
-const ROUNDS: [usize; 12] = [10, 10, 10, 15, 15, 20, 20, 30, 40, 60, 80, 100];
-/// Most rounds until the chains agree.
-const MOST_ROUNDS: usize = 10;
+/// Lengths of the rounds until the chains agree.
+const ROUNDS: [usize; 10] = [10, 10, 10, 15, 15, 20, 20, 30, 40, 60];
 /// Length of a round from which on chains can agree.
 const LEAST_AGREED: usize = 30;
 /// Largest R-hat of a round of chains that agree.
@@ -233,14 +230,8 @@ impl Sampler {
         let (dim, chains) = self.positions.shape();
         let depth = if self.round < SHALLOW.len() { SHALLOW[self.round] } else { DEPTH };
         let [points, whites, slopes] = std::array::from_fn(|_| Mat::zeros(dim, chains * length));
-        let mut block = Block {
-            points,
-            white: whites,
-            slopes,
-            log_p: vec![0.0; chains * length],
-            divergences: 0,
-            leapfrogs: 0,
-        };
+        let mut block =
+            Block { points, white: whites, slopes, log_p: vec![0.0; chains * length], divergences: 0 };
         let acceptance =
             if matches!(self.metric, Metric::Conditional(_)) { ACCEPTANCE.1 } else { ACCEPTANCE.0 };
         let (is_frozen, is_first) = (self.phase == Phase::Frozen, self.round == 0);
@@ -264,7 +255,6 @@ impl Sampler {
                 lanes[0].go_to(Address::of(j as u64, t as u64));
                 let info = kernel.step(&white, &mut NoProposal { dim }, &mut state, &mut lanes, &mut work);
                 block.divergences += info.divergences;
-                block.leapfrogs += info.leapfrogs;
                 *stuck &= info.moved == 0;
                 if !is_frozen {
                     step_size.learn(acceptance, info.acceptance);
@@ -319,7 +309,7 @@ impl Sampler {
                 match has_agreed && length >= LEAST_AGREED {
                     true if dim <= WIDEST => Phase::Dense(0),
                     true => Phase::Tune,
-                    false if self.round < MOST_ROUNDS => Phase::Scales,
+                    false if self.round < ROUNDS.len() => Phase::Scales,
                     false => self.condition(target, 0),
                 }
             }
