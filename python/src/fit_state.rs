@@ -31,7 +31,7 @@ impl FitState {
         seed: u64,
         draws: usize,
         starts: usize,
-        evaluations: u64,
+        evaluations: Option<u64>,
         seconds: Option<f64>,
         share: f64,
         checkpoint: Option<PathBuf>,

@@ -73,6 +73,7 @@ impl Source {
             true => Target::with_gradient(&target),
             false => Target::density_only(&target),
         };
+        let target = if self.callables().is_some() { target.in_batches() } else { target };
         f(&target.checked(&check))
     }
 }

@@ -223,7 +223,7 @@ impl FitModel {
         let options: Options = typed("options", &parts["options"])?;
         let options = Options {
             seed: self.seed,
-            evaluations: self.budget.unwrap_or(options.evaluations),
+            evaluations: self.budget.or(options.evaluations),
             seconds: self.seconds.or(options.seconds),
             checkpoint: self.checkpoint.clone(),
             progress: true,

@@ -1,16 +1,17 @@
 //! The answer by chains, where no q of location and scale carries the posterior.
 
 use faer::Mat;
-use mcsa_core::{AffineMap, Error, Gradient, LogDensity};
+use mcsa_core::{AffineMap, Error, LogDensity};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 use serde::{Deserialize, Serialize};
 
 use super::bridge::bridge;
-use super::limits::Gated;
+use super::differences::Differences;
 use super::moments::of_points;
 use super::sampler::{CHAINS, Sampler};
 use super::shape::DENSE;
+use super::side_by_side::Shared;
 use super::tails::tail_objection;
 use super::{Chains, Check, Evidence, FitState, Mode, ModeSearch, Objection, Stage, Target};
 
@@ -22,16 +23,18 @@ pub(super) struct Attempt {
     search: ModeSearch,
     /// The stage that follows if they are no answer.
     after: Stage,
-    /// Evaluations of the fit when they began.
+    /// Evaluations of the fit when they began, and the most that they may make.
     begun: u64,
+    most: u64,
     /// The evidence, if the chains are the answer.
     evidence: Option<Evidence>,
 }
 
 /// Fewest draws of chains, which their diagnostics need.
 const FEWEST_DRAWS: usize = 2_000;
-/// Share of the budget that chains may use, and the fewest evaluations with which they begin.
+/// Share of the budget that chains may use, with a gradient and without, and the fewest gradients with which they begin.
 const SHARE: f64 = 0.4;
+const SHARE_BY_DENSITY: f64 = 0.8;
 const LEAST: u64 = 20_000;
 /// Largest R-hat of chains that are an answer, with an objection.
 const NEAR: f64 = 1.1;
@@ -44,28 +47,50 @@ const NEGLIGIBLE: f64 = 0.1;
 const PROBE: usize = 100;
 
 impl FitState {
-    /// Begins chains, once, where there is a gradient to trust and enough of the budget; true if it does.
+    /// Begins chains, once, where there is enough of the budget; true if it does.
     pub(super) fn begin_chains(&mut self, target: &Target<'_>) -> bool {
-        let Some(gradient) = self.trusted_gradient(target) else { return false };
-        let is_free = self.attempt.is_none() && !self.is_out(target) && self.allowance() >= LEAST;
+        let (each, most) = self.allowance(target);
+        let is_free = self.attempt.is_none() && !self.is_out(target) && most >= LEAST * each;
         if !is_free || self.objections.iter().any(|o| matches!(o, Objection::Random { .. })) {
             return false;
         }
-        let Some(starts) = self.spread_starts(gradient) else { return false };
-        let sampler = Sampler::new(starts, gradient);
+        let Some(starts) = self.spread_starts(target.density()) else { return false };
+        let sampler = self.with_slopes(target, |slopes| Sampler::new(starts, slopes.gradient));
         self.attempt = Some(Attempt {
             sampler,
             search: ModeSearch::default(),
             after: self.stage,
             begun: self.spent.total(),
+            most,
             evidence: None,
         });
         self.stage = Stage::Chains;
         true
     }
 
-    fn allowance(&self) -> u64 {
-        ((SHARE * self.options.evaluations as f64) as u64).min(self.left() / 2)
+    /// Evaluations that a gradient takes, and those that chains may make.
+    fn allowance(&self, target: &Target<'_>) -> (u64, u64) {
+        let (each, share, of_left) = match self.has_gradient(target) {
+            true => (1, SHARE, 0.5),
+            false => (1 + target.dim() as u64, SHARE_BY_DENSITY, SHARE_BY_DENSITY),
+        };
+        let most = (share * self.budget() as f64).min(of_left * self.left() as f64);
+        (each, most as u64)
+    }
+
+    /// Work with gradients of the target, or differences of its log density where there is no gradient to trust.
+    fn with_slopes<T>(&self, target: &Target<'_>, work: impl FnOnce(Shared<'_>) -> T) -> T {
+        match self.trusted_gradient(target) {
+            Some(gradient) => work(target.shared(gradient)),
+            None => {
+                let scale = |i: usize| match self.ascents.modes.first() {
+                    Some(mode) if mode.covariance[(i, i)].is_normal() => mode.covariance[(i, i)].sqrt(),
+                    _ => 1.0,
+                };
+                let scales = (0..target.dim()).map(scale).collect();
+                work(target.shared(&Differences::scaled(target.density(), scales)))
+            }
+        }
     }
 
     /// Evaluations that are kept from the chains, until they end.
@@ -74,8 +99,7 @@ impl FitState {
             return 0;
         };
         let used = self.spent.total() - attempt.begun;
-        let most = (SHARE * self.options.evaluations as f64) as u64;
-        self.left().saturating_sub(most.saturating_sub(used))
+        self.left().saturating_sub(attempt.most.saturating_sub(used))
     }
 
     /// Points of the cube `(-2, 2)^d` with finite densities, one per chain.
@@ -96,14 +120,18 @@ impl FitState {
     /// A round of the chains; at their end the verdict on them, and the way back if it is no.
     pub(super) fn sample(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let (seed, wanted, limit) = (self.seed(), self.options.draws, self.limit(target));
-        let (Some(gradient), Some(attempt)) = (self.trusted_gradient(target), &mut self.attempt) else {
+        let Some(mut attempt) = self.attempt.take() else {
             return Err(Error::invalid("no chains were begun"));
         };
         let goes_on = || !target.gate().is_closed();
         if !attempt.sampler.is_over() {
-            if attempt.sampler.advance(gradient, wanted.max(FEWEST_DRAWS), seed, &goes_on).is_err() {
+            let round = self.with_slopes(target, |slopes| {
+                attempt.sampler.advance(slopes, wanted.max(FEWEST_DRAWS), seed, &goes_on)
+            });
+            if round.is_err() {
                 attempt.sampler.end();
             }
+            self.attempt = Some(attempt);
             return Ok(());
         }
         let mixing = attempt.sampler.has_draws().then(|| attempt.sampler.mixing());
@@ -113,8 +141,13 @@ impl FitState {
                 let gaussian = spread(&attempt.sampler.points());
                 attempt.search.keep(gaussian, f64::NAN);
             }
-            attempt.search.advance(gradient, seed.named("after"))?;
-            return Ok(());
+            let after = seed.named("after");
+            let advanced = match self.trusted_gradient(target) {
+                Some(gradient) => attempt.search.advance(target.shared(gradient), self.options.starts, after),
+                None => attempt.search.advance_by_density(target.density(), after).map(drop),
+            };
+            self.attempt = Some(attempt);
+            return advanced;
         }
         let (after, seen) = (attempt.after, attempt.sampler.latest());
         let map = seen.as_ref().and_then(|points| {
@@ -125,6 +158,7 @@ impl FitState {
         let (Some(mixing), Some(points), Some(map)) = (mixing, seen, map) else {
             self.objections.extend(tails);
             self.stage = after;
+            self.attempt = Some(attempt);
             return Ok(());
         };
         let mut found: Vec<Objection> = mixing.objections(&|i| target.name(i));
@@ -140,30 +174,30 @@ impl FitState {
             if made < of {
                 found.push(Objection::Starts { made, of });
             }
-            is_partial = self.misses_a_mode(target, gradient, &map, &points, evidence.log)?;
+            is_partial = self.misses_a_mode(&attempt, target, &map, &points, evidence.log)?;
         }
         // Chains that agree are the answer, if not a good one; mixtures follow where they do not, and where a mode was found beside them.
         let is_answer = mixing.r_hat <= NEAR && !is_partial;
         self.stage = if is_answer { Stage::Done } else { after };
         if is_answer {
+            // Where q would have begun has no bearing on chains.
+            self.objections.retain(|objection| !matches!(objection, Objection::Tempering { .. }));
             self.objections.append(&mut found);
         }
-        if let Some(attempt) = &mut self.attempt {
-            attempt.evidence = is_answer.then_some(evidence);
-        }
+        attempt.evidence = is_answer.then_some(evidence);
+        self.attempt = Some(attempt);
         Ok(())
     }
 
     /// True if a mode has mass, no chain visits it, and a chain that begins there does not come to the others.
     fn misses_a_mode(
         &self,
+        Attempt { sampler, search, .. }: &Attempt,
         target: &Target<'_>,
-        gradient: &Gated<&dyn Gradient>,
         map: &AffineMap,
         points: &Mat<f64>,
         log_evidence: f64,
     ) -> Result<bool, Error> {
-        let Some(Attempt { sampler, search, .. }) = &self.attempt else { return Ok(false) };
         let distance = |z: &[f64]| {
             let mut y = vec![0.0; z.len()];
             map.inverse_into(z, &mut y);
@@ -183,7 +217,9 @@ impl FitState {
         for (k, mode) in outside.enumerate() {
             let probe = Mat::from_fn(mode.point.len(), 1, |i, _| mode.point[i]);
             let seed = self.seed().named("probe").child(k as u64);
-            let end = sampler.probe(gradient, probe, PROBE, seed, &|| !target.gate().is_closed())?;
+            let end = self.with_slopes(target, |slopes| {
+                sampler.probe(slopes, probe, PROBE, seed, &|| !target.gate().is_closed())
+            })?;
             if !end.is_some_and(|end| distance(end.col_as_slice(0)) <= farthest) {
                 return Ok(true);
             }

@@ -14,6 +14,10 @@ use super::shape::DENSE;
 use super::target::Evaluations;
 use super::{Chains, FitState, Objection, Shape, Stage, Target, tails, wider_proposals};
 
+/// Most evaluations of a fit if the options have none, with a gradient and by the log density alone.
+const BUDGET: u64 = 1_000_000;
+const BUDGET_BY_DENSITY: u64 = 5_000_000;
+
 impl FitState {
     /// True if a limit has been reached: no evaluations are left, or no time.
     pub(super) fn is_out(&self, target: &Target<'_>) -> bool {
@@ -44,14 +48,21 @@ impl FitState {
         Ok(())
     }
 
+    /// Most evaluations of the whole fit.
+    pub(super) fn budget(&self) -> u64 {
+        let by_default =
+            if self.is_by_density || self.starts.distrusted { BUDGET_BY_DENSITY } else { BUDGET };
+        self.options.evaluations.unwrap_or(by_default)
+    }
+
     /// Evaluations that the starts have left.
     pub(super) fn left_for_starts(&self) -> u64 {
-        (self.options.evaluations / 2).saturating_sub(self.spent.total())
+        (self.budget() / 2).saturating_sub(self.spent.total())
     }
 
     /// Evaluations that are left.
     pub(super) fn left(&self) -> u64 {
-        self.options.evaluations.saturating_sub(self.spent.total())
+        self.budget().saturating_sub(self.spent.total())
     }
 
     /// Evaluations that are kept for a verdict: those of its draws, short chains, stretched copies of q and tails; at most half of the budget.
@@ -60,7 +71,7 @@ impl FitState {
         let wide = if dim <= DENSE { wider_proposals::MOST } else { 0 };
         let chains = Chains::cost(dim, target.gradient().is_some());
         let all = draws as u64 + chains + chains / 20 + wide + tails::cost(dim);
-        all.min(self.options.evaluations / 2)
+        all.min(self.budget() / 2)
     }
 
     /// Evaluations that a piece of work has to leave to later ones: ascents leave those of the verdict.
@@ -114,6 +125,7 @@ pub(crate) struct Gate {
     /// Evaluations among those left that the piece has to leave to later ones.
     reserved: AtomicU64,
     deadline: Mutex<Option<Instant>>,
+    is_timed: AtomicBool,
     is_armed: AtomicBool,
     is_closed: AtomicBool,
     /// True while evaluations are made whatever the limits.
@@ -131,6 +143,7 @@ impl Gate {
     /// Sets the end of the time of all pieces of work.
     pub(crate) fn until(&self, deadline: Option<Instant>) {
         *self.deadline() = deadline;
+        self.is_timed.store(deadline.is_some(), Relaxed);
     }
 
     /// Begins a piece of work that may make `left` evaluations but for those `reserved`.
@@ -159,7 +172,8 @@ impl Gate {
 
     /// True if the time of this piece of work is over.
     pub(crate) fn is_late(&self) -> bool {
-        self.is_armed.load(Relaxed) && self.deadline().is_some_and(|end| now() >= end)
+        let is_limited = self.is_timed.load(Relaxed) && self.is_armed.load(Relaxed);
+        is_limited && self.deadline().is_some_and(|end| now() >= end)
     }
 
     /// True if a limit ended this piece of work, or its time is over.
@@ -175,26 +189,45 @@ impl Gate {
 
     /// Makes evaluations, to be added to those `made`, if they are within the limits.
     fn pass(&self, made: &AtomicU64, points: usize, evaluate: impl FnOnce()) -> bool {
-        let (points, left) = (points as u64, self.left());
+        let points = points as u64;
         if !self.is_armed.load(Relaxed) {
             made.fetch_add(points, Relaxed);
             evaluate();
             return true;
         }
-        let is_over = || self.is_closed() || left < self.reserved.load(Relaxed).saturating_add(points);
-        if !self.is_unlimited.load(Relaxed) && is_over() {
+        let is_unlimited = self.is_unlimited.load(Relaxed);
+        let least = if is_unlimited { 0 } else { self.reserved.load(Relaxed).saturating_add(points) };
+        let take = |left: u64| (left >= least).then(|| left.saturating_sub(points));
+        let is_over = !is_unlimited && self.is_closed();
+        if is_over || self.left.fetch_update(Relaxed, Relaxed, take).is_err() {
             self.is_closed.store(true, Relaxed);
             return false;
         }
         made.fetch_add(points, Relaxed);
-        self.left.store(left.saturating_sub(points), Relaxed);
-        let begun = self.deadline().map(|_| now());
+        let begun = self.is_timed.load(Relaxed).then(now);
         evaluate();
         if let Some(begun) = begun {
             self.points.fetch_add(points, Relaxed);
             self.took.fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
         }
         true
+    }
+
+    /// Does work in several threads. If the number of evaluations ends it, all that were left count as made, as gradients if some were:
+    /// which of them came before the end depends on the threads.
+    pub(crate) fn in_threads<T>(&self, work: impl FnOnce() -> T) -> T {
+        let (before, left, was_closed) = (self.evaluations(), self.left(), self.is_closed.load(Relaxed));
+        let done = work();
+        let is_ended = self.is_armed.load(Relaxed) && self.is_closed.load(Relaxed) && !was_closed;
+        if is_ended && !self.is_late() {
+            let reserved = self.reserved.load(Relaxed);
+            let spent = left.saturating_sub(reserved);
+            let of_gradient = if self.evaluations().gradient > before.gradient { spent } else { 0 };
+            self.gradients.store(before.gradient + of_gradient, Relaxed);
+            self.densities.store(before.density + spent - of_gradient, Relaxed);
+            self.left.store(left.min(reserved), Relaxed);
+        }
+        done
     }
 
     /// Does work whose evaluations are made whatever the limits.

@@ -4,11 +4,13 @@
 //! start     ascents from spread points to modes, with their curvature; without a gradient tempering, and ascents by differences later
 //! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes; beyond 100 dimensions first a
 //!           low-rank Gaussian, if one is near
-//! chains    where q does not carry the posterior and there is a gradient: No-U-turn chains, in coordinates learnt from their draws and
-//!           gradients, may be the answer; larger mixtures follow where they do not agree
+//! chains    where q does not carry the posterior: No-U-turn chains, in coordinates learnt from their draws and gradients (or differences of the
+//!           log density), may be the answer; larger mixtures follow where they do not agree
 //! draws     from the frozen q, weighted for p
 //! verdict   witnesses that q did not make: other starts, chains of another kernel, stretched copies of q, the tails of the density
 //! ```
+//!
+//! Ascents with a gradient and chains run [side by side](Target::in_batches).
 
 mod bridge;
 mod by_chains;
@@ -30,6 +32,7 @@ mod refinement;
 mod result;
 mod sampler;
 mod shape;
+mod side_by_side;
 mod starts;
 mod state;
 mod summary;

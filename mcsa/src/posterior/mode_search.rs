@@ -6,6 +6,7 @@ use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Maximum, Outcome, Path
 use serde::{Deserialize, Serialize};
 
 use super::differences::Differences;
+use super::side_by_side::Shared;
 
 /// Local maximum of the target, with the Gaussian approximation there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,68 +69,52 @@ const TOLERANCE: f64 = 0.1;
 const FINE: f64 = 0.01;
 /// Distance of two ends, in standard deviations, below which they are one mode.
 const NEAR: f64 = 0.5;
+/// Ascents side by side.
+const ROUND: usize = 10;
 /// Largest number of distinct modes.
 const MOST: usize = 20;
 
 impl ModeSearch {
-    /// Restores the numbers of ascents from before one that a limit ended.
-    pub(crate) const fn restore_counts(&mut self, before: &Self) {
-        (self.made, self.unfinished, self.outside) = (before.made, before.unfinished, before.outside);
-    }
-
-    /// Makes one more ascent.
+    /// Makes one more ascent, or, beyond the first mode, some side by side: as many as a round has, up to `most` in all.
     ///
     /// # Errors
     /// If the first finds no point with a finite density.
-    pub(crate) fn advance<P: Gradient>(&mut self, target: &P, seed: Seed) -> Result<(), Error> {
-        let mut stream = seed.named("ascent").stream(0, self.made as u64);
-        let first = self.modes.first().map(Mode::map).transpose()?;
-        let Some(start) = self.starting_point(target, first.as_ref(), &mut stream) else {
+    pub(super) fn advance(&mut self, target: Shared<'_>, most: usize, seed: Seed) -> Result<(), Error> {
+        let lane = |number: usize| seed.named("ascent").stream(0, number as u64);
+        let Some(map) = self.modes.first().map(Mode::map).transpose()? else {
+            let mut stream = lane(self.made);
+            let start = starting_point(target.gradient, None, self.made, &mut stream);
             self.made += 1;
-            self.outside += 1;
-            if self.modes.is_empty() && self.made >= TRIALS {
-                let reason = format!("no point with a finite log density in {TRIALS} trials near the origin");
-                return Err(Error::invalid(reason));
+            match start {
+                Some(start) => self.first(target.gradient, &start, &mut stream),
+                None if self.made < TRIALS => self.outside += 1,
+                None => {
+                    let reason =
+                        format!("no point with a finite log density in {TRIALS} trials near the origin");
+                    return Err(Error::invalid(reason));
+                }
             }
             return Ok(());
         };
-        self.made += 1;
-        match first {
-            None => self.first(target, &start, &mut stream),
-            Some(map) => self.another(target, map, &start),
+        let begun = self.made;
+        self.made = (begun + ROUND).min(most.max(begun + 1));
+        let ends = target.each(self.made - begun, |k, gradient| {
+            let start = starting_point(gradient, Some(&map), begun + k, &mut lane(begun + k))?;
+            Some(ascent(gradient, map.clone(), &start))
+        });
+        for end in ends {
+            match end {
+                None => self.outside += 1,
+                Some(None) => self.unfinished += 1,
+                Some(Some(end)) if self.returns_to(&end) => {}
+                Some(Some(end)) => self.discover(Laplace::by_differences(target.gradient, &end)),
+            }
         }
         Ok(())
     }
 
-    fn starting_point<P: LogDensity>(
-        &self,
-        target: &P,
-        first: Option<&AffineMap>,
-        stream: &mut Stream,
-    ) -> Option<Vec<f64>> {
-        let dim = target.dim();
-        let (mut z, mut work) = (vec![0.0; dim], vec![0.0; target.work_len(1)]);
-        for trial in 0..10 {
-            match first {
-                None if self.made == 0 && trial == 0 => {}
-                Some(map) if !self.made.is_multiple_of(3) => {
-                    let mut y = vec![0.0; dim];
-                    stream.normals_into(&mut y);
-                    let spread = SPREADS[self.made / 3 % SPREADS.len()];
-                    y.iter_mut().for_each(|y| *y *= spread);
-                    map.forward_into(&y, &mut z);
-                }
-                _ => z.iter_mut().for_each(|z| *z = 4.0 * stream.uniform() - 2.0),
-            }
-            if target.log_density(&z, &mut work).is_finite() {
-                return Some(z);
-            }
-        }
-        None
-    }
-
     /// The first ascent, in the coordinates of the target.
-    fn first<P: Gradient>(&mut self, target: &P, start: &[f64], stream: &mut Stream) {
+    fn first(&mut self, target: &dyn Gradient, start: &[f64], stream: &mut Stream) {
         let peak = Lbfgs::default().mode(target, start).and_then(Maximum::converged);
         let laplace = peak.ok().and_then(|peak| Laplace::by_differences(target, &peak.point).ok());
         match laplace {
@@ -147,25 +132,6 @@ impl ModeSearch {
         self.modes.push(Mode { point: mean, covariance, log_evidence, reached: 1 });
     }
 
-    /// An ascent in whitened coordinates, to a mode that is known or new.
-    fn another<P: Gradient>(&mut self, target: &P, map: AffineMap, start: &[f64]) {
-        let mut y = vec![0.0; start.len()];
-        map.inverse_into(start, &mut y);
-        let climbed = Whitened::new(target, map).and_then(|white| {
-            let peak = Lbfgs::with(TOLERANCE, 300, 10)?.mode(&white, &y)?;
-            let mut z = vec![0.0; y.len()];
-            white.map().forward_into(&peak.point, &mut z);
-            Ok((z, peak.outcome))
-        });
-        let Ok((end, Outcome::Converged)) = climbed else {
-            self.unfinished += 1;
-            return;
-        };
-        if !self.returns_to(&end) {
-            self.discover(Laplace::by_differences(target, &end));
-        }
-    }
-
     /// Makes one more ascent by differences of the log density; the end, if it is a new mode. The first mode gives the coordinates.
     ///
     /// # Errors
@@ -178,7 +144,7 @@ impl ModeSearch {
         let first = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?;
         let (map, factor) = (first.map()?, first.factor()?);
         let mut stream = seed.named("ascent").stream(0, self.made as u64);
-        let start = self.starting_point(target, Some(&map), &mut stream);
+        let start = starting_point(target, Some(&map), self.made, &mut stream);
         self.made += 1;
         let Some(mut z) = start else {
             self.outside += 1;
@@ -187,7 +153,7 @@ impl ModeSearch {
         let mut y = vec![0.0; z.len()];
         map.inverse_into(&z, &mut y);
         let white = Whitened::new(target, map)?;
-        let white = Differences(&white);
+        let white = Differences::new(&white);
         let mut work = vec![0.0; white.work_len(1)];
         // Not scaled on the way, which would take `2 d (d + 1)` evaluations each time.
         let climbed = Lbfgs::with(FINE, 300, 10)?
@@ -197,7 +163,7 @@ impl ModeSearch {
             self.unfinished += 1;
             return Ok(None);
         };
-        white.0.map().forward_into(&peak.point, &mut z);
+        white.density().map().forward_into(&peak.point, &mut z);
         if self.returns_to(&z) {
             return Ok(None);
         }
@@ -232,6 +198,45 @@ impl ModeSearch {
         let sum: f64 = weights.iter().sum();
         weights.into_iter().map(|weight| weight / sum).collect()
     }
+}
+
+/// Start of the ascent with this number, at a point with a finite density; `first` is the map of the first mode.
+fn starting_point<P: LogDensity + ?Sized>(
+    target: &P,
+    first: Option<&AffineMap>,
+    number: usize,
+    stream: &mut Stream,
+) -> Option<Vec<f64>> {
+    let dim = target.dim();
+    let (mut z, mut work) = (vec![0.0; dim], vec![0.0; target.work_len(1)]);
+    for trial in 0..10 {
+        match first {
+            None if number == 0 && trial == 0 => {}
+            Some(map) if !number.is_multiple_of(3) => {
+                let mut y = vec![0.0; dim];
+                stream.normals_into(&mut y);
+                let spread = SPREADS[number / 3 % SPREADS.len()];
+                y.iter_mut().for_each(|y| *y *= spread);
+                map.forward_into(&y, &mut z);
+            }
+            _ => z.iter_mut().for_each(|z| *z = 4.0 * stream.uniform() - 2.0),
+        }
+        if target.log_density(&z, &mut work).is_finite() {
+            return Some(z);
+        }
+    }
+    None
+}
+
+/// End of an ascent in whitened coordinates, if it converges.
+fn ascent(target: &dyn Gradient, map: AffineMap, start: &[f64]) -> Option<Vec<f64>> {
+    let mut y = vec![0.0; start.len()];
+    map.inverse_into(start, &mut y);
+    let white = Whitened::new(target, map).ok()?;
+    let peak = Lbfgs::with(TOLERANCE, 300, 10).ok()?.mode(&white, &y).ok()?;
+    let mut z = vec![0.0; y.len()];
+    white.map().forward_into(&peak.point, &mut z);
+    (peak.outcome == Outcome::Converged).then_some(z)
 }
 
 impl Mode {

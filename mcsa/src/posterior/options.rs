@@ -19,11 +19,12 @@ pub struct Options {
     /// reaches with probability `s` is missed by all of them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
     pub starts: usize,
     /// Largest number of evaluations of the target by the whole fit, draws and verdict included; at least 1, and 100 draws are made in any
-    /// case. Starts before the climb begin while less than half of it is spent. Of the rest a verdict takes `draws` evaluations, some 10,000
-    /// of witness chains, 3,200 per dimension without a gradient, and up to 4,000 of stretched copies of q; starts and climbs leave it so
-    /// many, but at most half of all. Chains that may be the answer take at most two fifths of the evaluations,
-    /// and begin only if 20,000 are theirs. A limit that ends a stage or leaves out a check is an objection.
-    pub evaluations: u64,
+    /// case. `None` is a million, or five million by the log density alone. Starts before the climb begin while less than half of it is
+    /// spent. Of the rest a verdict takes `draws` evaluations, some 10,000 of witness chains, 3,200 per dimension without a gradient, and up
+    /// to 4,000 of stretched copies of q; starts and climbs leave it so many, but at most half of all. Chains that may be the answer take
+    /// two fifths of the evaluations at most, or four fifths without a gradient. They begin only if 20,000 gradients are theirs, each of
+    /// them `d + 1` evaluations where it is by differences. A limit that ends a stage or leaves out a check is an objection.
+    pub evaluations: Option<u64>,
     /// Largest time in seconds of the whole fit, draws and verdict included, from the call on. It is looked at before every evaluation or
     /// batch of them; beyond it the draws take about a second, or are 100. A limit that ends a stage or leaves out a check is an
     /// objection, and such a result depends on the machine.
@@ -48,13 +49,13 @@ impl Default for Options {
 const MOST_DRAWS: f64 = (1_u64 << 40) as f64;
 
 impl Options {
-    /// The defaults, with this seed: 4000 draws, 100 starts, a million evaluations, no limit of time, no progress, no file.
+    /// The defaults, with this seed: 4000 draws, 100 starts, evaluations by the kind of target, no limit of time, no progress, no file.
     pub const fn seeded(seed: u64) -> Self {
         Self {
             seed,
             draws: 4_000,
             starts: 100,
-            evaluations: 1_000_000,
+            evaluations: None,
             seconds: None,
             share: 0.7,
             progress: false,
@@ -68,7 +69,8 @@ impl Options {
     /// If there are fewer than 100 draws or more than 2^40, no starts, no evaluations, a time that is not positive, or a share outside `(0, 1]`.
     pub fn check(&self) -> Result<(), Error> {
         let (draws, starts, share) = (self.draws as f64, self.starts as f64, self.share);
-        let (evaluations, seconds) = (self.evaluations as f64, self.seconds.unwrap_or(f64::INFINITY));
+        let evaluations = self.evaluations.map_or(f64::INFINITY, |most| most as f64);
+        let seconds = self.seconds.unwrap_or(f64::INFINITY);
         let rules = [
             ("draws", draws, draws >= 100.0, "at least 100"),
             ("draws", draws, draws <= MOST_DRAWS, "at most 2^40: more do not fit into memory"),
@@ -85,11 +87,15 @@ impl Options {
 
     /// The first difference between these options and others that changes a result.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
+        let [here, there] = [self, other].map(|options| match options.evaluations {
+            Some(most) => most.to_string(),
+            None => "the default".to_owned(),
+        });
         let named: [(&str, [&dyn Display; 2]); 5] = [
             ("seed", [&self.seed, &other.seed]),
             ("draws", [&self.draws, &other.draws]),
             ("starts", [&self.starts, &other.starts]),
-            ("evaluations", [&self.evaluations, &other.evaluations]),
+            ("evaluations", [&here, &there]),
             ("share", [&self.share, &other.share]),
         ];
         let mut pairs = named.iter().map(|(name, pair)| (name, pair.map(ToString::to_string)));

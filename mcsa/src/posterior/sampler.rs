@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Objection;
 use super::metric::Metric;
+use super::side_by_side::Shared;
 
 /// Chains on their way to draws of equal weight.
 ///
@@ -77,6 +78,14 @@ struct Block {
     #[serde(with = "bits::vector")]
     log_p: Vec<f64>,
     divergences: u64,
+}
+
+/// Steps of one chain.
+struct Walk {
+    block: Block,
+    /// Logarithm of the step size after them.
+    step: f64,
+    has_moved: bool,
 }
 
 /// Diagnostics of frozen chains.
@@ -190,15 +199,15 @@ impl Sampler {
     /// If coordinates degenerate.
     pub(super) fn advance(
         &mut self,
-        target: &dyn Gradient,
+        target: Shared<'_>,
         wanted: usize,
         seed: Seed,
-        goes_on: &dyn Fn() -> bool,
+        goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error> {
         let chains = self.positions.ncols();
         let length = match self.phase {
             Phase::Scales => ROUNDS[self.round.min(ROUNDS.len() - 1)],
-            Phase::Dense(_) => DENSE_ROUND.max(3 * target.dim() / chains),
+            Phase::Dense(_) => DENSE_ROUND.max(3 * self.positions.nrows() / chains),
             Phase::Conditional(times) => CONDITIONAL[times],
             Phase::Tune => TUNE,
             Phase::Frozen => wanted.div_ceil(BLOCK * chains),
@@ -212,76 +221,103 @@ impl Sampler {
         self.round += 1;
         if self.phase == Phase::Frozen {
             self.blocks.push(block);
-            self.look(target);
+            self.look(target.gradient);
         } else {
-            self.learn(target, block);
+            self.learn(target.gradient, block);
         }
         Ok(())
     }
 
-    /// Steps of all chains; `None` if a limit ended them.
+    /// Steps of all chains, side by side; `None` if a limit ended them.
     fn run(
         &mut self,
-        target: &dyn Gradient,
+        target: Shared<'_>,
         length: usize,
         seed: Seed,
-        goes_on: &dyn Fn() -> bool,
+        goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Block>, Error> {
-        let (dim, chains) = self.positions.shape();
-        let depth = if self.round < SHALLOW.len() { SHALLOW[self.round] } else { DEPTH };
-        let [points, whites, slopes] = std::array::from_fn(|_| Mat::zeros(dim, chains * length));
-        let mut block =
-            Block { points, white: whites, slopes, log_p: vec![0.0; chains * length], divergences: 0 };
-        let acceptance =
-            if matches!(self.metric, Metric::Conditional(_)) { ACCEPTANCE.1 } else { ACCEPTANCE.0 };
-        let (is_frozen, is_first) = (self.phase == Phase::Frozen, self.round == 0);
-        let white = Whitened::new(target, self.metric.clone())?;
-        let kernel_of =
-            |log: f64| Nuts::with(Leapfrog::new(log.clamp(-300.0, 300.0).exp(), Mass::unit())?, depth);
-        let mut work = vec![0.0; kernel_of(0.0)?.work_len(&white, 1).max(self.metric.work_len())];
-        let mut stuck = vec![true; chains];
-        for (j, stuck) in stuck.iter_mut().enumerate() {
-            let mut start = Mat::zeros(dim, 1);
-            self.metric.preimage_into(self.positions.col_as_slice(j), start.col_as_slice_mut(0), &mut work);
-            let mut kernel = kernel_of(self.steps[j])?;
-            let mut state: GradientEnsemble = kernel.init(&white, start)?;
-            let mut step_size =
-                if is_first { StepSize::new(self.steps[j]) } else { StepSize::near(self.steps[j]) };
-            let mut lanes = [seed.stream(j as u64, 0)];
-            for t in 0..length {
-                if !goes_on() {
-                    return Ok(None);
-                }
-                lanes[0].go_to(Address::of(j as u64, t as u64));
-                let info = kernel.step(&white, &mut NoProposal { dim }, &mut state, &mut lanes, &mut work);
-                block.divergences += info.divergences;
-                *stuck &= info.moved == 0;
-                if !is_frozen {
-                    step_size.learn(acceptance, info.acceptance);
-                    kernel = kernel_of(step_size.current().ln())?;
-                }
-                let (place, Ensemble { positions, log_p, .. }) = (j * length + t, state.chains());
-                let y = positions.col_as_slice(0);
-                let z = block.points.col_as_slice_mut(place);
-                block.log_p[place] = log_p[0] - self.metric.image_into(y, z, &mut work);
-                block.white.col_as_slice_mut(place).copy_from_slice(y);
-                block.slopes.col_as_slice_mut(place).copy_from_slice(state.gradient(0));
-            }
-            let end = block.points.col((j + 1) * length - 1);
-            self.positions.col_mut(j).copy_from(end);
-            if !is_frozen {
-                self.steps[j] = step_size.log_average();
-            }
+        let chains = self.positions.ncols();
+        let one = |j: usize, gradient: &dyn Gradient| self.chain(gradient, j, length, seed, goes_on);
+        let walks = target.each(chains, one).into_iter().collect::<Result<Option<Vec<Walk>>, _>>()?;
+        let Some(walks) = walks else {
+            return Ok(None);
+        };
+        let join = |of: fn(&Block) -> &Mat<f64>| {
+            Mat::from_fn(self.positions.nrows(), chains * length, |i, c| {
+                of(&walks[c / length].block)[(i, c % length)]
+            })
+        };
+        let block = Block {
+            points: join(|block| &block.points),
+            white: join(|block| &block.white),
+            slopes: join(|block| &block.slopes),
+            log_p: walks.iter().flat_map(|walk| walk.block.log_p.iter().copied()).collect(),
+            divergences: walks.iter().map(|walk| walk.block.divergences).sum(),
+        };
+        for (j, walk) in walks.iter().enumerate() {
+            self.positions.col_mut(j).copy_from(block.points.col((j + 1) * length - 1));
+            self.steps[j] = walk.step;
         }
         // Before the freeze, a chain that has not moved at all goes on from the place of another.
-        if !is_frozen && let Some(moving) = stuck.iter().position(|stuck| !stuck) {
-            for j in (0..chains).filter(|&j| stuck[j]) {
+        let moving = walks.iter().position(|walk| walk.has_moved);
+        if let Some(moving) = moving.filter(|_| self.phase != Phase::Frozen) {
+            for j in (0..chains).filter(|&j| !walks[j].has_moved) {
                 let place = self.positions.col(moving).to_owned();
                 self.positions.col_mut(j).copy_from(place);
                 self.steps[j] = self.steps[moving];
             }
         }
         Ok(Some(block))
+    }
+
+    /// Steps of chain j; `None` if a limit ended them.
+    fn chain(
+        &self,
+        target: &dyn Gradient,
+        j: usize,
+        length: usize,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Walk>, Error> {
+        let dim = self.positions.nrows();
+        let depth = if self.round < SHALLOW.len() { SHALLOW[self.round] } else { DEPTH };
+        let [points, whites, slopes] = std::array::from_fn(|_| Mat::zeros(dim, length));
+        let mut block = Block { points, white: whites, slopes, log_p: vec![0.0; length], divergences: 0 };
+        let acceptance =
+            if matches!(self.metric, Metric::Conditional(_)) { ACCEPTANCE.1 } else { ACCEPTANCE.0 };
+        let (is_frozen, is_first) = (self.phase == Phase::Frozen, self.round == 0);
+        let white = Whitened::new(target, self.metric.clone())?;
+        let kernel_of =
+            |log: f64| Nuts::with(Leapfrog::new(log.clamp(-300.0, 300.0).exp(), Mass::unit())?, depth);
+        let mut kernel = kernel_of(self.steps[j])?;
+        let mut work = vec![0.0; kernel.work_len(&white, 1).max(self.metric.work_len())];
+        let mut start = Mat::zeros(dim, 1);
+        self.metric.preimage_into(self.positions.col_as_slice(j), start.col_as_slice_mut(0), &mut work);
+        let mut state: GradientEnsemble = kernel.init(&white, start)?;
+        let mut step_size =
+            if is_first { StepSize::new(self.steps[j]) } else { StepSize::near(self.steps[j]) };
+        let (mut lanes, mut has_moved) = ([seed.stream(j as u64, 0)], false);
+        for t in 0..length {
+            if !goes_on() {
+                return Ok(None);
+            }
+            lanes[0].go_to(Address::of(j as u64, t as u64));
+            let info = kernel.step(&white, &mut NoProposal { dim }, &mut state, &mut lanes, &mut work);
+            block.divergences += info.divergences;
+            has_moved |= info.moved > 0;
+            if !is_frozen {
+                step_size.learn(acceptance, info.acceptance);
+                kernel = kernel_of(step_size.current().ln())?;
+            }
+            let Ensemble { positions, log_p, .. } = state.chains();
+            let y = positions.col_as_slice(0);
+            block.log_p[t] =
+                log_p[0] - self.metric.image_into(y, block.points.col_as_slice_mut(t), &mut work);
+            block.white.col_as_slice_mut(t).copy_from_slice(y);
+            block.slopes.col_as_slice_mut(t).copy_from_slice(state.gradient(0));
+        }
+        let step = if is_frozen { self.steps[j] } else { step_size.log_average() };
+        Ok(Some(Walk { block, step, has_moved }))
     }
 
     /// Coordinates from a round, and what follows.
@@ -400,11 +436,11 @@ impl Sampler {
     /// The end of one further chain with the frozen metric and step size; `None` if a limit ended it.
     pub(super) fn probe(
         &self,
-        target: &dyn Gradient,
+        target: Shared<'_>,
         start: Mat<f64>,
         length: usize,
         seed: Seed,
-        goes_on: &dyn Fn() -> bool,
+        goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Mat<f64>>, Error> {
         let steps = self.steps[..1].to_vec();
         let mut one = Self { positions: start, steps, blocks: Vec::new(), ..self.clone() };

@@ -39,9 +39,9 @@ impl FitState {
             return self.begin_climb(target);
         };
         let (is_first, before) = (self.ascents.modes.is_empty(), self.ascents.clone());
-        self.ascents.advance(gradient, seed)?;
+        self.ascents.advance(target.shared(gradient), FIRST.min(self.options.starts), seed)?;
         if target.gate().is_closed() {
-            self.ascents.restore_counts(&before);
+            self.ascents = before;
             if is_first {
                 self.objections.push(Objection::unverified(Check::Gradient, &self.limit(target)));
             }
@@ -136,11 +136,13 @@ impl FitState {
         if self.has_more_starts() && self.left() > self.held_back(target) {
             let before = self.ascents.clone();
             match self.trusted_gradient(target) {
-                Some(gradient) => self.ascents.advance(gradient, self.seed())?,
+                Some(gradient) => {
+                    self.ascents.advance(target.shared(gradient), self.options.starts, self.seed())?;
+                }
                 None => self.start_by_density(target)?,
             }
             if target.gate().is_closed() {
-                self.ascents.restore_counts(&before);
+                self.ascents = before;
                 self.end_starts(target)?;
             }
             return Ok(true);

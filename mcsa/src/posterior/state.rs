@@ -58,6 +58,8 @@ pub struct FitState {
     again: usize,
     pub(super) mends: usize,
     pub(super) is_late: bool,
+    /// True if the target has no gradient.
+    pub(super) is_by_density: bool,
     /// The fit whose checks passed, while a mixture is tried because its weights are uneven.
     pub(super) kept: Option<Earlier>,
     /// The chains that were tried as the answer.
@@ -102,6 +104,7 @@ impl FitState {
     /// dimension than the state, or its [check](Target::checked) fails.
     pub fn advance(&mut self, target: &Target<'_>) -> Result<(), Error> {
         self.check(target)?;
+        self.is_by_density = target.gradient().is_none();
         if self.stage == Stage::Start {
             target.check_names()?;
         }

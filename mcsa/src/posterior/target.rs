@@ -6,6 +6,7 @@ use mcsa_core::{Error, Gradient, LogDensity, Named};
 use serde::{Deserialize, Serialize};
 
 use super::limits::{Gate, Gated};
+use super::side_by_side::Shared;
 
 /// Target of a fit: a log density, and its gradient if there is one. Evaluations are counted.
 pub struct Target<'a> {
@@ -13,6 +14,7 @@ pub struct Target<'a> {
     gradient: Option<Gated<&'a dyn Gradient>>,
     gate: Arc<Gate>,
     check: Option<&'a Check<'a>>,
+    in_batches: bool,
 }
 
 /// Check of a target after a piece of work.
@@ -41,7 +43,7 @@ impl<'a> Target<'a> {
     }
 
     fn of<P: LogDensity>(target: &'a P, gate: Arc<Gate>) -> Self {
-        Self { density: Gated::new(target, &gate), gradient: None, gate, check: None }
+        Self { density: Gated::new(target, &gate), gradient: None, gate, check: None, in_batches: false }
     }
 
     /// Limits of the present piece of work.
@@ -65,6 +67,17 @@ impl<'a> Target<'a> {
     /// ```
     pub fn checked(self, check: &'a (dyn Fn() -> Result<(), Error> + Sync + 'a)) -> Self {
         Self { check: Some(check), ..self }
+    }
+
+    /// The target with its gradients in batches where tasks are independent, and no evaluations at the same time: for a log density whose
+    /// calls cost much more than its points. Else such tasks run in the threads of rayon.
+    pub fn in_batches(self) -> Self {
+        Self { in_batches: true, ..self }
+    }
+
+    /// A gradient of this target, for independent tasks.
+    pub(super) fn shared<'t>(&'t self, gradient: &'t dyn Gradient) -> Shared<'t> {
+        Shared { gradient, gate: &self.gate, in_batches: self.in_batches }
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {

@@ -44,7 +44,7 @@ impl LogDensity for Called {
 
 #[test]
 fn two_parameters_of_one_name_are_an_error() {
-    let options = Options { draws: 100, starts: 4, evaluations: 3_000, ..Options::seeded(1) };
+    let options = Options { draws: 100, starts: 4, evaluations: Some(3_000), ..Options::seeded(1) };
     let error = mcsa::fit_density(&Called(["a", "a"]), &options).unwrap_err().to_string();
     assert!(error.contains("two parameters have the name \"a\""), "{error}");
     let fitted = mcsa::fit_density(&Called(["a", "b"]), &options).unwrap();
@@ -77,7 +77,7 @@ proptest! {
                 };
             }
         });
-        let options = Options { draws: 100, starts: 4, evaluations: 3_000, ..Options::seeded(seed) };
+        let options = Options { draws: 100, starts: 4, evaluations: Some(3_000), ..Options::seeded(seed) };
         for fitted in [mcsa::fit(&target, &options), mcsa::fit_density(&target, &options)] {
             match fitted {
                 Ok(fitted) => {

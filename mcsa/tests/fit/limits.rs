@@ -17,20 +17,20 @@ fn a_budget_ends_every_stage() {
     let whole = mcsa::fit(&model, &enough).unwrap();
     assert!(whole.verdict.is_yes(), "{whole}");
     // Too few evaluations for all starts.
-    let short = mcsa::fit(&model, &Options { evaluations: 1_000, ..enough.clone() }).unwrap();
+    let short = mcsa::fit(&model, &Options { evaluations: Some(1_000), ..enough.clone() }).unwrap();
     assert!(short.evaluations.total() <= 1_000 + BEYOND, "{short}");
     assert!(objects!(short, Objection::Starts { made, of: 100 } if *made < 100), "{short}");
     // Without a gradient: too few for tempering.
-    let short = mcsa::fit_density(&model, &Options { evaluations: 1_000, ..enough.clone() }).unwrap();
+    let short = mcsa::fit_density(&model, &Options { evaluations: Some(1_000), ..enough.clone() }).unwrap();
     assert!(objects!(short, Objection::Tempering { exponent } if *exponent < 1.0), "{short}");
     // Too few for the climbs of a bent target.
     let bent = Banana::new(2.0, 2.0).unwrap();
-    let options = Options { evaluations: 8_000, starts: 5, share: 1.0, ..enough };
+    let options = Options { evaluations: Some(8_000), starts: 5, share: 1.0, ..enough };
     let short = mcsa::fit(&bent, &options).unwrap();
     assert!(short.verdict.objections.contains(&Objection::Budget), "{short}");
     assert!(short.evaluations.total() <= 8_000 + BEYOND, "{short}");
     // Counterexample: with the default budget this objection is not there.
-    let long = mcsa::fit(&bent, &Options { evaluations: 1_000_000, ..options }).unwrap();
+    let long = mcsa::fit(&bent, &Options { evaluations: Some(1_000_000), ..options }).unwrap();
     assert!(!long.verdict.objections.contains(&Objection::Budget), "{long}");
 }
 
@@ -56,7 +56,7 @@ fn wrong_options_are_refused() {
         (Options { draws: 99, ..ours.clone() }, "draws"),
         (Options { draws: usize::MAX, ..ours.clone() }, "draws"),
         (Options { starts: 0, ..ours.clone() }, "starts"),
-        (Options { evaluations: 0, ..ours.clone() }, "evaluations"),
+        (Options { evaluations: Some(0), ..ours.clone() }, "evaluations"),
         (Options { share: f64::NAN, ..ours.clone() }, "share"),
         (Options { share: 1.5, ..ours.clone() }, "share"),
         (Options { seconds: Some(f64::NAN), ..ours.clone() }, "seconds"),
@@ -98,7 +98,7 @@ fn lacks(fitted: &FitResult, of: Check) -> bool {
 fn evaluations_bound_the_whole_fit() {
     for with_gradient in [true, false] {
         let fit = |dim: usize, evaluations: u64| {
-            let options = Options { evaluations, draws: 1_000, ..Options::seeded(1) };
+            let options = Options { evaluations: Some(evaluations), draws: 1_000, ..Options::seeded(1) };
             counted(dim, Duration::ZERO, with_gradient, &options)
         };
         for (dim, evaluations) in [(2, 1), (2, 60), (2, 600), (2, 2_500), (2, 5_000), (150, 1), (150, 700)] {
@@ -143,7 +143,7 @@ fn a_fit_that_a_limit_ended_is_read_again() {
     use mcsa::posterior::{FitState, Target};
     let model = Gaussian::standard(3);
     let target = Target::with_gradient(&model);
-    let options = Options { evaluations: 1_000, ..Options::seeded(1) };
+    let options = Options { evaluations: Some(1_000), ..Options::seeded(1) };
     let mut fitting = FitState::new(&options).unwrap();
     fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     let text = serde_json::to_string(&fitting).unwrap();

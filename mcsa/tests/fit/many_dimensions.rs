@@ -7,7 +7,7 @@ use mcsa::posterior::{FitResult, Options, Shape};
 use mcsa::prelude::*;
 
 fn options() -> Options {
-    Options { draws: 4_000, starts: 5, evaluations: 200_000, ..Options::seeded(1) }
+    Options { draws: 4_000, starts: 5, evaluations: Some(200_000), ..Options::seeded(1) }
 }
 
 /// Largest error of means and of log standard deviations, in standard deviations and relative.
@@ -62,7 +62,7 @@ fn bananas_in_many_dimensions_are_refused() {
                 banana.gradient_into(pair, gradient, &mut []);
             }
         });
-        let options = Options { evaluations: 60_000, ..options() };
+        let options = Options { evaluations: Some(60_000), ..options() };
         let fitted = mcsa::fit(&target, &options).unwrap();
         assert!(!fitted.verdict.is_yes(), "{fitted}");
         assert!(fitted.evaluations.total() <= 60_105, "{}", fitted.evaluations.total());

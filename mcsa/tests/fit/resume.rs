@@ -16,7 +16,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 fn options() -> Options {
-    Options { draws: 400, starts: 6, evaluations: 60_000, ..Options::seeded(3) }
+    Options { draws: 400, starts: 6, evaluations: Some(60_000), ..Options::seeded(3) }
 }
 
 fn without_a_break(target: &Target<'_>, options: &Options) -> FitResult {
@@ -49,8 +49,8 @@ fn in_pieces<'a>(name: &str, with: &dyn Fn() -> Target<'a>, options: &Options) -
 fn interruptions_after_every_piece_change_no_bit() {
     // Ten starts before the climb, and four for the verdict.
     let (model, options) =
-        (Banana::new(2.0, 0.5).unwrap(), Options { starts: 14, evaluations: 150_000, ..options() });
-    let stages = vec![Stage::Start, Stage::Climb, Stage::Verdict];
+        (Banana::new(2.0, 0.5).unwrap(), Options { starts: 14, evaluations: Some(150_000), ..options() });
+    let stages = vec![Stage::Start, Stage::Climb, Stage::Chains, Stage::Verdict];
     let (whole, _) = in_pieces("with", &|| Target::with_gradient(&model), &options);
     let (alone, seen) = in_pieces("without", &|| Target::density_only(&model), &options);
     assert_eq!(seen, stages);
@@ -64,7 +64,7 @@ fn interruptions_after_every_piece_change_no_bit() {
 #[test]
 fn chains_are_resumed() {
     let (schools, funnel) = (EightSchools::non_centred(), Funnel::new(5, 3.0).unwrap());
-    let longer = Options { evaluations: 400_000, share: 0.99, ..options() };
+    let longer = Options { evaluations: Some(400_000), share: 0.99, ..options() };
     let (fitted, seen) = in_pieces("metric", &|| Target::with_gradient(&schools), &longer);
     assert!(
         seen.contains(&Stage::Chains) && fitted.sampled.is_some_and(|mixing| !mixing.is_conditional),
@@ -126,7 +126,7 @@ fn files_of_other_fits_are_refused_with_the_difference() {
             (Options { seed: 4, ..options.clone() }, "seed is 3 there and 4 here"),
             (Options { draws: 500, ..options.clone() }, "draws is 400 there and 500 here"),
             (Options { starts: 7, ..options.clone() }, "starts is 6 there and 7 here"),
-            (Options { evaluations: 9, ..options.clone() }, "evaluations is 60000 there and 9 here"),
+            (Options { evaluations: Some(9), ..options.clone() }, "evaluations is 60000 there and 9 here"),
             (Options { share: 0.25, ..options.clone() }, "share is 0.7 there and 0.25 here"),
         ] {
             let said = refusal(&target, &other);

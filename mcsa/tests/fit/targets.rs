@@ -11,7 +11,7 @@ use mcsa::prelude::*;
 use crate::both;
 
 fn options() -> Options {
-    Options { draws: 2_000, starts: 20, evaluations: 100_000, ..Options::seeded(1) }
+    Options { draws: 2_000, starts: 20, evaluations: Some(100_000), ..Options::seeded(1) }
 }
 
 /// Mean and standard deviation of a parameter are those given, within five Monte Carlo errors of 2000 draws with an effective share of
@@ -107,7 +107,7 @@ fn a_right_gradient_is_used_at_a_pole() {
                 gradient[j + 2] = error * (data(j) - b - off[j] / s.exp());
             }
         });
-        mcsa::fit(&target, &Options { evaluations: 20_000, ..options() }).unwrap()
+        mcsa::fit(&target, &Options { evaluations: Some(20_000), ..options() }).unwrap()
     };
     let right = fitted(1.0);
     assert!(!objects!(right, Objection::Gradient { .. }) && right.verdict.has_gradient, "{right}");
@@ -216,7 +216,7 @@ fn mass_far_from_the_mode_is_found_by_tempering() {
     let funnel = Funnel::new(10, 3.0).unwrap();
     let fit =
         |evaluations| mcsa::fit_density(&funnel, &Options { evaluations, ..Options::seeded(1) }).unwrap();
-    let rich = fit(150_000);
+    let rich = fit(Some(150_000));
     let (mean, _) = rich.draws.moments();
     assert!(mean[0].abs() < 1.5 && rich.evidence.log.abs() < 1.5, "{rich}");
     // Draws of so small an effective sample size have no moments that are shown.
@@ -228,15 +228,16 @@ fn mass_far_from_the_mode_is_found_by_tempering() {
 fn chains_follow_what_mixtures_do_not() {
     let funnel = Funnel::new(10, 3.0).unwrap();
     let fit = |evaluations| mcsa::fit(&funnel, &Options { evaluations, ..Options::seeded(1) }).unwrap();
-    let rich = fit(400_000);
+    let rich = fit(Some(400_000));
     assert!(rich.verdict.is_yes() && has_moments(&rich, 0, 0.0, 3.0), "{rich}");
     assert!(rich.sampled.is_some_and(|mixing| mixing.is_conditional), "{rich}");
     // The evidence of a normalised density.
     assert!(rich.evidence.log.abs() < 4.0 * rich.evidence.error || rich.evidence.log.is_nan(), "{rich}");
     // Counterexamples: evaluations that do not suffice for chains, and a target without a neck.
-    let poor = fit(20_000);
+    let poor = fit(Some(20_000));
     assert!(poor.sampled.is_none() && !poor.verdict.is_yes(), "{poor}");
-    let round = mcsa::fit(&Gaussian::standard(3), &Options { evaluations: 400_000, ..options() }).unwrap();
+    let round =
+        mcsa::fit(&Gaussian::standard(3), &Options { evaluations: Some(400_000), ..options() }).unwrap();
     assert!(round.sampled.is_none() && round.verdict.is_yes(), "{round}");
 }
 

@@ -51,7 +51,7 @@ impl Judgement {
 
     fn options(&self, seed: Seed) -> Options {
         let number = (seed.stream(0, 0).uniform() * 2.0_f64.powi(53)) as u64;
-        Options { evaluations: self.evaluations, ..Options::seeded(number) }
+        Options { evaluations: Some(self.evaluations), ..Options::seeded(number) }
     }
 
     fn fit(&self, built: &Built, seed: Seed) -> Result<Vec<(&'static str, f64)>, Error> {
