@@ -252,7 +252,7 @@ impl Bounded<'_, '_> {
     pub(super) fn fit(self) -> Result<Answer, Error> {
         let number = (self.seed.named("fit").stream(0, 0).uniform() * 2.0_f64.powi(53)) as u64;
         let (evaluations, draws) = (self.budget, self.draws().max(100));
-        let options = Options { evaluations, draws, ..Options::seeded(number) };
+        let options = Options { evaluations: Some(evaluations), draws, ..Options::seeded(number) };
         let target = Target::with_gradient(&self.target);
         let mut fitting = FitState::new(&options)?;
         fitting.run(&target, &mut |_| ControlFlow::Continue(()))?;
