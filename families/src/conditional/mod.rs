@@ -461,6 +461,11 @@ pub struct ConditionalMap {
 }
 
 impl ConditionalMap {
+    /// The coordinates that set location and scale of the others.
+    pub fn drivers(&self) -> &[usize] {
+        self.family.drivers()
+    }
+
     /// The map at these parameters.
     ///
     /// # Errors

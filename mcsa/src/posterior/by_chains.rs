@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::bridge::bridge;
 use super::differences::Differences;
 use super::moments::of_points;
-use super::sampler::{CHAINS, Sampler};
+use super::sampler::{CHAINS, Mixing, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
 use super::tails::tail_objection;
+use super::verdict::MOMENT;
+use super::wider_proposals::beyond;
 use super::{Chains, Check, Evidence, FitState, Mode, ModeSearch, Objection, Stage, Target};
 
 /// Chains that are tried, and the way back.
@@ -40,11 +42,9 @@ const LEAST: u64 = 20_000;
 const NEAR: f64 = 1.1;
 /// Trials for a start with a finite density.
 const TRIALS: usize = 100;
-/// Change of a variance, in units of it, below which a mode that no chain visits is negligible: its share of the evidence times the square
-/// of its distance.
-const NEGLIGIBLE: f64 = 0.1;
-/// Steps of a chain that begins at a mode which the others do not visit.
+/// Steps of a chain that begins at a place which the others do not visit, and most such chains.
 const PROBE: usize = 100;
+const PROBES: usize = 20;
 
 impl FitState {
     /// Begins chains, once, where there is enough of the budget; true if it does.
@@ -174,7 +174,7 @@ impl FitState {
             if made < of {
                 found.push(Objection::Starts { made, of });
             }
-            is_partial = self.misses_a_mode(&attempt, target, &map, &points, evidence.log)?;
+            is_partial = self.misses_a_mode(&attempt, target, &map, &points, mixing, evidence.log)?;
         }
         // Chains that agree are the answer, if not a good one; mixtures follow where they do not, and where a mode was found beside them.
         let is_answer = mixing.r_hat <= NEAR && !is_partial;
@@ -189,13 +189,15 @@ impl FitState {
         Ok(())
     }
 
-    /// True if a mode has mass, no chain visits it, and a chain that begins there does not come to the others.
+    /// True if p has mass beyond the draws, or no chain visits a mode with mass, or a point that an ascent passed, and a chain that begins
+    /// there does not come to the others.
     fn misses_a_mode(
         &self,
         Attempt { sampler, search, .. }: &Attempt,
         target: &Target<'_>,
         map: &AffineMap,
         points: &Mat<f64>,
+        mixing: Mixing,
         log_evidence: f64,
     ) -> Result<bool, Error> {
         let distance = |z: &[f64]| {
@@ -210,12 +212,25 @@ impl FitState {
                 .map(|i| (mode.point[i] - mean[i]).powi(2) / covariance[(i, i)])
                 .fold(1.0, f64::max)
         };
-        let has_mass =
-            |mode: &Mode| !(mode.log_evidence - log_evidence + square(mode).ln() <= NEGLIGIBLE.ln());
+        let has_mass = |mode: &Mode| !(mode.log_evidence - log_evidence + square(mode).ln() <= MOMENT.ln());
         let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
-        let outside = modes.filter(|mode| distance(&mode.point) > farthest && has_mass(mode));
-        for (k, mode) in outside.enumerate() {
-            let probe = Mat::from_fn(mode.point.len(), 1, |i, _| mode.point[i]);
+        let modes = modes.filter(|mode| has_mass(mode)).map(|mode| &mode.point);
+        // Points that ascents passed, if they are as high as half of the draws.
+        let mut heights = sampler.log_p();
+        heights.sort_unstable_by(f64::total_cmp);
+        let middle = heights[heights.len() / 2];
+        let entries = self.ascents.entries.iter().chain(&search.entries);
+        let entries = entries.filter(|entry| entry.log_p >= middle).map(|entry| &entry.point);
+        // In conditional coordinates the far ends of the children are those of the drivers.
+        if !mixing.is_conditional && target.dim() <= DENSE {
+            let moment = beyond(target.density(), map, farthest, self.seed());
+            if moment - log_evidence > MOMENT.ln() {
+                return Ok(true);
+            }
+        }
+        let outside = modes.chain(entries).filter(|point| distance(point) > farthest).take(PROBES);
+        for (k, point) in outside.enumerate() {
+            let probe = Mat::from_fn(point.len(), 1, |i, _| point[i]);
             let seed = self.seed().named("probe").child(k as u64);
             let end = self.with_slopes(target, |slopes| {
                 sampler.probe(slopes, probe, PROBE, seed, &|| !target.gate().is_closed())

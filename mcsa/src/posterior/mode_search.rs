@@ -1,5 +1,7 @@
 //! Ascents to the modes of a target from spread points.
 
+use std::sync::{Mutex, PoisonError};
+
 use faer::Mat;
 use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, bits};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Maximum, Outcome, Pathfinder};
@@ -39,6 +41,19 @@ pub struct ModeSearch {
     pub unfinished: usize,
     /// Number of starts without a finite density nearby.
     pub outside: usize,
+    /// First point of each later ascent whose density is that of typical draws, if the top of the ascent were a Gaussian mode. All ascents
+    /// on ridges that cross end in one place, but they enter by their own ridge.
+    #[serde(default)]
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A point with its log density.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    #[serde(with = "bits::vector")]
+    pub(crate) point: Vec<f64>,
+    #[serde(with = "bits::scalar")]
+    pub(crate) log_p: f64,
 }
 
 /// Progress of the starts.
@@ -65,8 +80,9 @@ const SPREADS: [f64; 3] = [2.0, 5.0, 15.0];
 const TRIALS: usize = 100;
 /// Norm of the gradient, in whitened coordinates, at which an ascent ends.
 const TOLERANCE: f64 = 0.1;
-/// As [`TOLERANCE`], of ascents by differences: Newton's step from the end must be short also at a mode that is wider than the first.
-const FINE: f64 = 0.01;
+/// As [`TOLERANCE`], where Newton's step from the end is long, as at a mode that is much wider than the first, and of ascents by
+/// differences.
+const FINE: f64 = 0.001;
 /// Distance of two ends, in standard deviations, below which they are one mode.
 const NEAR: f64 = 0.5;
 /// Ascents side by side.
@@ -100,14 +116,27 @@ impl ModeSearch {
         self.made = (begun + ROUND).min(most.max(begun + 1));
         let ends = target.each(self.made - begun, |k, gradient| {
             let start = starting_point(gradient, Some(&map), begun + k, &mut lane(begun + k))?;
-            Some(ascent(gradient, map.clone(), &start))
+            Some(ascent(gradient, map.clone(), &start, TOLERANCE))
         });
-        for end in ends {
+        for found in ends {
+            let Some((end, entry)) = found else {
+                self.outside += 1;
+                continue;
+            };
+            self.entries.extend(entry);
             match end {
-                None => self.outside += 1,
-                Some(None) => self.unfinished += 1,
-                Some(Some(end)) if self.returns_to(&end) => {}
-                Some(Some(end)) => self.discover(Laplace::by_differences(target.gradient, &end)),
+                None => self.unfinished += 1,
+                Some(end) if self.returns_to(&end) => {}
+                Some(end) => {
+                    let laplace = Laplace::by_differences(target.gradient, &end).or_else(|error| {
+                        let (end, _) = ascent(target.gradient, map.clone(), &end, FINE);
+                        end.map_or(Err(error), |end| Laplace::by_differences(target.gradient, &end))
+                    });
+                    match laplace {
+                        Ok(found) if self.returns_to(&found.gaussian.mean) => {}
+                        found => self.discover(found),
+                    }
+                }
             }
         }
         Ok(())
@@ -154,11 +183,19 @@ impl ModeSearch {
         map.inverse_into(&z, &mut y);
         let white = Whitened::new(target, map)?;
         let white = Differences::new(&white);
-        let mut work = vec![0.0; white.work_len(1)];
+        let (mut work, mut path) = (vec![0.0; white.work_len(1)], Vec::new());
         // Not scaled on the way, which would take `2 d (d + 1)` evaluations each time.
         let climbed = Lbfgs::with(FINE, 300, 10)?
-            .maximise(|y, slopes| white.gradient_into(y, slopes, &mut work), &y)
+            .maximise(
+                |y, slopes| {
+                    let log_p = white.gradient_into(y, slopes, &mut work);
+                    path.push((y.to_vec(), log_p));
+                    log_p
+                },
+                &y,
+            )
             .and_then(Maximum::converged);
+        self.entries.extend(entry(path, white.density().map()));
         let Ok(peak) = climbed else {
             self.unfinished += 1;
             return Ok(None);
@@ -228,15 +265,63 @@ fn starting_point<P: LogDensity + ?Sized>(
     None
 }
 
-/// End of an ascent in whitened coordinates, if it converges.
-fn ascent(target: &dyn Gradient, map: AffineMap, start: &[f64]) -> Option<Vec<f64>> {
+/// End of an ascent in whitened coordinates, if it converges, and its entry.
+fn ascent(
+    target: &dyn Gradient,
+    map: AffineMap,
+    start: &[f64],
+    tolerance: f64,
+) -> (Option<Vec<f64>>, Option<Entry>) {
     let mut y = vec![0.0; start.len()];
     map.inverse_into(start, &mut y);
-    let white = Whitened::new(target, map).ok()?;
-    let peak = Lbfgs::with(TOLERANCE, 300, 10).ok()?.mode(&white, &y).ok()?;
-    let mut z = vec![0.0; y.len()];
-    white.map().forward_into(&peak.point, &mut z);
-    (peak.outcome == Outcome::Converged).then_some(z)
+    let Ok(white) = Whitened::new(target, map) else { return (None, None) };
+    let watched = Watched { target: &white, path: Mutex::default() };
+    let peak = Lbfgs::with(tolerance, 300, 10).and_then(|lbfgs| lbfgs.mode(&watched, &y));
+    let entry = entry(watched.path.into_inner().unwrap_or_else(PoisonError::into_inner), white.map());
+    let end = peak.ok().filter(|peak| peak.outcome == Outcome::Converged).map(|peak| {
+        let mut z = vec![0.0; y.len()];
+        white.map().forward_into(&peak.point, &mut z);
+        z
+    });
+    (end, entry)
+}
+
+/// The first point of a path, in whitened coordinates, that is as high as typical draws: `d / 2 + 1` below its top.
+fn entry(path: Vec<(Vec<f64>, f64)>, map: &AffineMap) -> Option<Entry> {
+    let dim = path.first()?.0.len() as f64;
+    let top = path.iter().map(|(_, log_p)| *log_p).fold(f64::NEG_INFINITY, f64::max);
+    let (y, log_p) = path.into_iter().find(|(_, log_p)| *log_p >= top - 0.5 * dim - 1.0)?;
+    let mut point = vec![0.0; y.len()];
+    map.forward_into(&y, &mut point);
+    Some(Entry { point, log_p: log_p - map.log_volume() })
+}
+
+/// A target with the points at which its gradient was evaluated, and their log densities.
+struct Watched<'a, P> {
+    target: &'a P,
+    path: Mutex<Vec<(Vec<f64>, f64)>>,
+}
+
+impl<P: LogDensity> LogDensity for Watched<'_, P> {
+    fn dim(&self) -> usize {
+        self.target.dim()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        self.target.work_len(columns)
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        self.target.log_density(z, work)
+    }
+}
+
+impl<P: Gradient> Gradient for Watched<'_, P> {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let log_p = self.target.gradient_into(z, gradient, work);
+        self.path.lock().unwrap_or_else(PoisonError::into_inner).push((z.to_vec(), log_p));
+        log_p
+    }
 }
 
 impl Mode {

@@ -64,6 +64,16 @@ pub enum Objection {
         /// Number of ascents.
         made: usize,
     },
+    /// Mode searches passed points of typical density to which q gives almost none.
+    Passed {
+        /// Largest log weight at such a point, less the log evidence.
+        #[serde(with = "bits::decimal")]
+        log_weight: f64,
+        /// Number of ascents that passed one.
+        ascents: usize,
+        /// Number of ascents.
+        made: usize,
+    },
     /// Chains of another kernel disagree with each other.
     Mixing {
         /// Name of the parameter.
@@ -215,6 +225,7 @@ impl Objection {
             Self::Weights { .. }
                 | Self::Spread { .. }
                 | Self::Start { .. }
+                | Self::Passed { .. }
                 | Self::Mixing { .. }
                 | Self::Moments { .. }
                 | Self::Missed { .. }
@@ -248,6 +259,11 @@ impl fmt::Display for Objection {
                 f,
                 "{reached} of {made} starts found a mode to which the fit gives almost no density: the density there is e^{log_weight:.1} \
                  times that of the fit"
+            ),
+            Self::Passed { log_weight, ascents, made } => write!(
+                f,
+                "{ascents} of {made} starts passed points to which the fit gives almost no density: the density there is up to \
+                 e^{log_weight:.1} times that of the fit"
             ),
             Self::Mixing { r_hat, .. } if !r_hat.is_finite() => f.write_str(
                 "chains of another kernel found no point of weight: their log densities are not finite",

@@ -6,7 +6,7 @@ use faer::Mat;
 use mcsa_core::{
     Address, ChainState, Ensemble, Error, Gradient, Kernel, Seed, Transport, Whitened, bits, counted,
 };
-use mcsa_diagnostics::{bulk_sample_size, effective_sample_size, r_hat, standard_error};
+use mcsa_diagnostics::{Pareto, bulk_sample_size, effective_sample_size, r_hat, standard_error};
 use mcsa_families::{Probes, choose_drivers, fit_conditional, probe};
 use mcsa_kernels::{GradientEnsemble, Leapfrog, Mass, NoProposal, Nuts, StepSize};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Objection;
 use super::metric::Metric;
 use super::side_by_side::Shared;
+use super::verdict::SPREAD;
 
 /// Chains on their way to draws of equal weight.
 ///
@@ -104,6 +105,11 @@ pub struct Mixing {
     /// Largest of the identities `E[g] = 0` and `E[y g] = -1` that the draws miss, in units of its limit.
     #[serde(with = "bits::scalar")]
     pub stein: f64,
+    /// Largest k-hat of squared deviations of a parameter; in conditional coordinates, of one that sets location and scale of others.
+    #[serde(with = "bits::scalar")]
+    pub heaviness: f64,
+    /// The parameter with the largest such k-hat.
+    pub heaviest: usize,
     /// True if some parameters set location and scale of the others in the coordinates of the chains.
     pub is_conditional: bool,
     /// Divergent steps.
@@ -460,6 +466,8 @@ impl Sampler {
             sample_size: f64::INFINITY,
             scarcest: 0,
             stein: 0.0,
+            heaviness: f64::NEG_INFINITY,
+            heaviest: 0,
             is_conditional: matches!(self.metric, Metric::Conditional(_)),
             divergences: self.blocks.iter().map(|block| block.divergences).sum(),
             steps: self.blocks.iter().map(|block| block.log_p.len() as u64).sum(),
@@ -480,6 +488,15 @@ impl Sampler {
             let size = bulk_sample_size(&values).min(effective_sample_size(&squares));
             if !(size >= found.sample_size) {
                 (found.sample_size, found.scarcest) = (size, i);
+            }
+            let has_own_tail = match &self.metric {
+                Metric::Conditional(map) => map.drivers().contains(&i),
+                _ => true,
+            };
+            let shape =
+                Pareto::of(&squares.iter().flatten().map(|square| square.ln()).collect::<Vec<_>>()).shape;
+            if has_own_tail && !(shape <= found.heaviness) {
+                (found.heaviness, found.heaviest) = (shape, i);
             }
             let centre = average(&y);
             let products: Vec<Vec<f64>> = y
@@ -553,10 +570,12 @@ impl Mixing {
     /// What speaks against the draws as an answer.
     pub(super) fn objections(&self, name: &dyn Fn(usize) -> String) -> Vec<Objection> {
         let Self { r_hat, slowest, sample_size, scarcest, stein, divergences, steps, .. } = *self;
+        let (shape, threshold) = (self.heaviness, SPREAD);
         let found = [
             (!(r_hat <= R_HAT)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
             (!(sample_size >= FEWEST)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
             (!(stein <= 1.0)).then_some(Objection::Stein { excess: stein }),
+            (!(shape < threshold)).then(|| Objection::Spread { name: name(self.heaviest), shape, threshold }),
             self.diverges().then_some(Objection::Divergences { steps: divergences, of: steps }),
         ];
         found.into_iter().flatten().collect()

@@ -7,6 +7,7 @@ use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
+use super::mode_search::Entry;
 use super::witness::{CHAINS, FrozenProposal, functions};
 use super::{Chains, MEASURED, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
@@ -27,6 +28,10 @@ pub(super) const FEWEST: f64 = 400.0;
 const TOP: f64 = 4.0;
 /// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
 const NEGLIGIBLE: f64 = 1e-3;
+/// Change of a variance, in units of it, below which mass that q lacks is negligible: the mass times its squared distance.
+pub(super) const MOMENT: f64 = 0.1;
+/// Distance of second differences in coordinates in which q is white.
+const AROUND: f64 = 1e-3;
 /// Largest mean log weight of the chain with the second largest, less the log evidence.
 const MEAN: f64 = 6.0;
 /// Largest mean log weight of any chain, less the log evidence.
@@ -36,7 +41,7 @@ const OFFSET: f64 = 0.3;
 /// Largest number of chains that never came near the mass.
 const ASTRAY: usize = 4;
 /// Largest k-hat of weight times squared deviation; from 1 on the estimate of the variance has no mean.
-const SPREAD: f64 = 0.9;
+pub(super) const SPREAD: f64 = 0.9;
 /// Largest R-hat of witness chains.
 const R_HAT: f64 = 1.25;
 /// Limits of differences of moments between short witness chains and the draws.
@@ -73,8 +78,15 @@ pub(crate) struct Evidence<'a> {
 impl Evidence<'_> {
     /// The objections of all witnesses that compare q with something.
     pub(crate) fn objections(&self) -> Vec<Objection> {
-        let found =
-            [self.weights(), self.spread(), self.non_finite(), self.starts(), self.mixing(), self.missed()];
+        let found = [
+            self.weights(),
+            self.spread(),
+            self.non_finite(),
+            self.starts(),
+            self.passed(),
+            self.mixing(),
+            self.missed(),
+        ];
         found.into_iter().flatten().chain(self.moments(&SHORT)).collect()
     }
 
@@ -104,6 +116,49 @@ impl Evidence<'_> {
         });
         let (log_weight, reached) = outside.max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(Objection::Start { log_weight, reached, made: self.ascents.made })
+    }
+
+    /// A point that ascents passed counts as a mode does: outside q, and by its mass times its squared distance.
+    fn passed(&self) -> Option<Objection> {
+        let log_z = self.draws.log_evidence();
+        let most = self.draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let (mean, variance) = self.draws.moments();
+        let mut work = vec![0.0; self.q.family.work_len(1)];
+        let mut over = |Entry { point, log_p }: &Entry| {
+            let log_weight = log_p - self.q.family.log_prob(self.q.params, point, &mut work);
+            let square = |i: usize| (point[i] - mean[i]).powi(2) / variance[i];
+            let square = (0..mean.len()).map(square).fold(1.0, f64::max);
+            let counts = || self.log_mass(point, *log_p) - log_z + square.ln() > MOMENT.ln();
+            (!(log_weight <= most + TOP) && counts()).then_some(log_weight)
+        };
+        let outside: Vec<f64> = self.ascents.entries.iter().filter_map(&mut over).collect();
+        let log_weight = outside.iter().copied().fold(f64::NEG_INFINITY, f64::max) - log_z;
+        let (ascents, made) = (outside.len(), self.ascents.made);
+        (ascents > 0).then_some(Objection::Passed { log_weight, ascents, made })
+    }
+
+    /// Mass around a point, as that of a Gaussian: `p` times the product of `(2 pi)^1/2` and the widths along the axes in coordinates in which
+    /// q is white, which are 1 at most.
+    fn log_mass(&self, point: &[f64], log_p: f64) -> f64 {
+        let density = self.target.density();
+        let mut work = vec![0.0; density.work_len(1)];
+        let (mut y, mut z) = (vec![0.0; point.len()], vec![0.0; point.len()]);
+        self.q.map.inverse_into(point, &mut y);
+        let mut at = |y: &[f64]| {
+            self.q.map.forward_into(y, &mut z);
+            density.log_density(&z, &mut work)
+        };
+        let mut log_width = |i: usize| {
+            let here = y[i];
+            y[i] = here + AROUND;
+            let ahead = at(&y);
+            y[i] = here - AROUND;
+            let behind = at(&y);
+            y[i] = here;
+            -0.5 * ((2.0 * log_p - ahead - behind) / (AROUND * AROUND)).max(1.0).ln()
+        };
+        let widths: f64 = (0..point.len()).map(&mut log_width).sum();
+        log_p + widths + self.q.map.log_volume() + 0.5 * point.len() as f64 * std::f64::consts::TAU.ln()
     }
 
     fn mixing(&self) -> Option<Objection> {

@@ -1,7 +1,7 @@
 //! Second moments of p seen by proposals that are wider than q.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Error, LogDensity, Seed, batch, batch_mut, numeric};
+use mcsa_core::{AffineMap, Error, LogDensity, Seed, batch, batch_mut, numeric};
 use mcsa_estimators::Draws;
 
 use super::shape::Shape;
@@ -12,14 +12,17 @@ use super::{Objection, Target};
 const STRETCHES: [f64; 2] = [2.0, 4.0];
 /// Draws of each wide proposal.
 const EACH: usize = 1_000;
+/// Factors by which the whole of q is stretched to see low mass all around it, and draws of each.
+const FAR: [f64; 4] = [8.0, 16.0, 32.0, 64.0];
+const FEW: usize = 250;
 /// Largest factor between the variance that the draws of q give and that of all draws.
 const RATIO: f64 = 1.2;
 /// Points of p that are handed on.
 const POINTS: usize = 200;
 
 /// Number of evaluations at least, and for a mixture.
-pub(crate) const LEAST: u64 = (STRETCHES.len() * EACH) as u64;
-pub(crate) const MOST: u64 = 2 * LEAST;
+pub(crate) const LEAST: u64 = (STRETCHES.len() * EACH + FAR.len() * FEW) as u64;
+pub(crate) const MOST: u64 = LEAST + (STRETCHES.len() * EACH) as u64;
 
 /// Objection, and points from all draws by their weights, one per column.
 type Found = (Option<Objection>, Mat<f64>);
@@ -31,7 +34,8 @@ type Found = (Option<Objection>, Mat<f64>);
 /// ```
 /// The wider proposals are q stretched about its centre, `s^-d q(m + (z - m)/s)` for s = 2 and 4, which reaches long tails and the mouth
 /// of a funnel in few dimensions; and, if q is a mixture, the mixture of the same components with equal weights, each stretched about its
-/// own centre, which reaches the ends of a bent ridge. Where p lies within q, the variances by the draws of q and by all are one.
+/// own centre, which reaches the ends of a bent ridge. Few draws of q stretched by 8 to 64 see a wide mass below a narrow one, which has no
+/// mode of its own. Where p lies within q, the variances by the draws of q and by all are one.
 ///
 /// It is an objection if the variance of a parameter by all draws exceeds that by the draws of q by too large a factor. `None` without any
 /// weight.
@@ -52,29 +56,31 @@ pub(crate) fn look(
     let stretched = |z: MatRef<'_, f64>, s: f64| {
         Mat::from_fn(dim, z.ncols(), |i, j| centre[i] + s * (z[(i, j)] - centre[i]))
     };
-    let mut wide: Vec<(Vec<f64>, f64)> = STRETCHES.map(|s| (params.to_vec(), s)).to_vec();
+    let of_q = |s: f64, each: usize| (params.to_vec(), s, each);
+    let mut wide: Vec<(Vec<f64>, f64, usize)> = STRETCHES.map(|s| of_q(s, EACH)).to_vec();
+    wide.extend(FAR.map(|s| of_q(s, FEW)));
     if let Shape::Mixture { components } = shape {
         for s in STRETCHES {
-            wide.push((each_stretched(dim, components, params, s)?, 1.0));
+            wide.push((each_stretched(dim, components, params, s)?, 1.0, EACH));
         }
     }
-    let count = draws.len() + wide.len() * EACH;
+    let count = draws.len() + wide.iter().map(|(_, _, each)| each).sum::<usize>();
     let (mut points, mut log_p) = (Mat::zeros(dim, count), draws.log_p.clone());
     points.as_mut().subcols_mut(0, draws.len()).copy_from(&draws.points);
     let mut work = vec![0.0; family.work_len(count).max(density.work_len(EACH))];
-    for (k, (params, s)) in wide.iter().enumerate() {
-        let (mut z, mut values) = (vec![0.0; dim * EACH], vec![0.0; EACH]);
+    for (k, (params, s, each)) in wide.iter().enumerate() {
+        let (mut z, mut values) = (vec![0.0; dim * each], vec![0.0; *each]);
         let lane = &mut [seed.named("outskirts").stream(0, k as u64)];
-        family.sample_into(params, lane, batch_mut(&mut z, dim, EACH), &mut values, &mut work);
-        let far = stretched(batch(&z, dim, EACH), *s);
+        family.sample_into(params, lane, batch_mut(&mut z, dim, *each), &mut values, &mut work);
+        let far = stretched(batch(&z, dim, *each), *s);
         density.log_densities(far.as_ref(), &mut values, &mut work);
+        points.as_mut().subcols_mut(log_p.len(), *each).copy_from(&far);
         log_p.extend_from_slice(&values);
-        points.as_mut().subcols_mut(draws.len() + k * EACH, EACH).copy_from(&far);
     }
     let mut log_proposals = vec![Vec::with_capacity(1 + wide.len()); count];
     let mut log_q = vec![0.0; count];
     let of_q = std::iter::once((params, 1.0, draws.len()));
-    for (params, s, number) in of_q.chain(wide.iter().map(|(params, s)| (&**params, *s, EACH))) {
+    for (params, s, number) in of_q.chain(wide.iter().map(|(params, s, each)| (&**params, *s, *each))) {
         let shrunk = stretched(points.as_ref(), 1.0 / s);
         family.log_probs(params, shrunk.as_ref(), &mut log_q, &mut work);
         let volume = dim as f64 * s.ln() - (number as f64).ln();
@@ -98,6 +104,38 @@ pub(crate) fn look(
     let objection = worst.filter(|(_, ratio)| !(*ratio <= RATIO));
     let objection = objection.map(|(i, ratio)| Objection::WiderProposals { name: target.name(i), ratio });
     Ok(Some((objection, resampled(&points, &weights))))
+}
+
+/// Log of the second moment, in squares of the widest of the standard deviations of `map`, that p has beyond the distance `farthest` of its
+/// centre, by draws `y ~ N(0, s^2 I)`, s from 2 to 64: the largest over s of
+///
+/// ```text
+/// mean of p(z(y)) |det dz/dy| / N(y; 0, s^2 I) max_i y_i^2 1{|y| > farthest}
+/// ```
+pub(super) fn beyond(density: &dyn LogDensity, map: &AffineMap, farthest: f64, seed: Seed) -> f64 {
+    let dim = density.dim();
+    let (mut z, mut work) = (Mat::zeros(dim, FEW), vec![0.0; density.work_len(FEW)]);
+    let mut of = |k: usize, s: f64| {
+        let mut lane = seed.named("beyond").stream(0, k as u64);
+        let mut y = Mat::zeros(dim, FEW);
+        for j in 0..FEW {
+            lane.normals_into(y.col_as_slice_mut(j));
+            y.col_as_slice_mut(j).iter_mut().for_each(|y| *y *= s);
+            map.forward_into(y.col_as_slice(j), z.col_as_slice_mut(j));
+        }
+        let mut log_p = vec![0.0; FEW];
+        density.log_densities(z.as_ref(), &mut log_p, &mut work);
+        let moment = |j: usize| {
+            let y = y.col_as_slice(j);
+            let square = y.iter().map(|y| y * y).sum::<f64>();
+            let log_q = -0.5 * square / (s * s) - dim as f64 * (s.ln() + 0.5 * std::f64::consts::TAU.ln());
+            let found =
+                log_p[j] + map.log_volume() - log_q + y.iter().map(|y| y * y).fold(0.0, f64::max).ln();
+            if square > farthest * farthest && found < f64::INFINITY { found } else { f64::NEG_INFINITY }
+        };
+        numeric::log_sum_exp(&(0..FEW).map(moment).collect::<Vec<_>>()) - (FEW as f64).ln()
+    };
+    STRETCHES.iter().chain(&FAR).enumerate().map(|(k, s)| of(k, *s)).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// The mixture with equal weights whose components are `s` times as wide.
@@ -129,7 +167,7 @@ fn resampled(points: &Mat<f64>, weights: &[f64]) -> Mat<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa_core::{AffineMap, Family, from_fn};
+    use mcsa_core::{Family, from_fn};
     use mcsa_families::MultivariateT;
 
     /// The objection to this q with these standard deviations, by 4000 draws.

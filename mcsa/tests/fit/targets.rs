@@ -55,9 +55,11 @@ fn distant_modes_are_found_by_the_density_alone() {
     assert!(!fitted.verdict.has_gradient);
     // The climb begins anew at both modes: no witness has to mend it.
     assert_eq!(fitted.shape, Shape::Mixture { components: 2 });
-    // Counterexample: one start, by tempering, misses a mode, and no other witness sees it.
+    // Counterexample: one start, by tempering, misses a mode, and only far proposals meet it.
     let blind = mcsa::fit_density(&target, &Options { starts: 1, ..options }).unwrap();
-    assert!(blind.verdict.is_yes() && has_moments(&blind, 0, 0.0, 1.0), "{blind}");
+    let seen =
+        matches!(blind.verdict.objections[..], [Objection::WiderProposals { ratio, .. }] if ratio > 50.0);
+    assert!(seen && has_moments(&blind, 0, 0.0, 1.0), "{blind}");
 }
 
 /// A uniform density on a cube, which 0.2 % of the first draws hit.
@@ -291,9 +293,9 @@ fn modes_that_later_starts_find_are_in_the_answer() {
         assert!(modes == 2 && (fitted.parameters[0].mean - 9.0).abs() < 3.45, "{seed} {fitted}");
         if known == Some(1) {
             late += 1;
-            // Counterexample: without the later starts the mode is not in the answer.
+            // Counterexample: without the later starts the mode is not known.
             let (_, modes, fitted) = fit(&Options { starts: 10, ..options });
-            assert!(modes == 1 && fitted.parameters[0].mean < 1.0, "{seed} {fitted}");
+            assert!(modes == 1, "{seed} {fitted}");
         }
     }
     assert!(late > 0);

@@ -121,7 +121,9 @@ fn witness(objection: &Objection) -> &'static str {
         | Objection::Divergences { .. }
         | Objection::Stein { .. } => "objects_mixing",
         Objection::Moments { .. } => "objects_moments",
-        Objection::Missed { .. } | Objection::WiderProposals { .. } => "objects_missed",
+        Objection::Passed { .. } | Objection::Missed { .. } | Objection::WiderProposals { .. } => {
+            "objects_missed"
+        }
         Objection::Tail { .. } => "objects_tail",
         Objection::NonFinite { .. } | Objection::Random { .. } => "objects_non_finite",
         Objection::Budget
