@@ -13,7 +13,7 @@ use super::sampler::{CHAINS, Mixing, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
 use super::tails::tail_objection;
-use super::verdict::MOMENT;
+use super::verdict::{COMBINATION, MOMENT, SPREAD, heaviest_direction};
 use super::wider_proposals::beyond;
 use super::{Chains, Check, Evidence, FitState, Mode, ModeSearch, Objection, Stage, Target};
 
@@ -162,6 +162,11 @@ impl FitState {
             return Ok(());
         };
         let mut found: Vec<Objection> = mixing.objections(&|i| target.name(i));
+        if !mixing.is_conditional {
+            let shape = heaviest_direction(&map.inverse(points.as_ref()), &vec![0.0; points.ncols()]);
+            let name = COMBINATION.to_owned();
+            found.extend((!(shape < SPREAD)).then_some(Objection::Spread { name, shape, threshold: SPREAD }));
+        }
         found.extend(tails);
         if target.gate().is_closed() {
             found.push(Objection::unverified(Check::Tails, &limit));

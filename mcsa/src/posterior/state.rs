@@ -298,6 +298,9 @@ impl FitState {
             verdict::Evidence { target, q: &q, draws: &draws, ascents: &self.ascents, chains: &chains };
         let mut found = evidence.objections();
         let (offset, _) = evidence.offset();
+        let passed = evidence.passed_points();
+        let passed = Mat::from_fn(target.dim(), passed.len(), |i, j| passed[j].0[i]);
+        points = faer::concat![[points, passed]];
         if target.dim() <= DENSE
             && verified(Check::WiderProposals, wider_proposals::LEAST <= target.gate().left())
         {

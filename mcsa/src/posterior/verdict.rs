@@ -1,7 +1,9 @@
 //! Verdict on a fit: yes, or no with reasons.
 
 use std::fmt;
+use std::ops::Range;
 
+use faer::Mat;
 use mcsa_core::{Family, LogDensity};
 use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
@@ -44,6 +46,8 @@ const ASTRAY: usize = 4;
 pub(super) const SPREAD: f64 = 0.9;
 /// Largest R-hat of witness chains.
 const R_HAT: f64 = 1.25;
+/// Name of a direction across the axes.
+pub(super) const COMBINATION: &str = "a combination of parameters";
 /// Limits of differences of moments between short witness chains and the draws.
 const SHORT: Limits = Limits { shift: 0.15, stretch: 0.3, confidence: 0.999, chains: CHAINS };
 
@@ -99,7 +103,13 @@ impl Evidence<'_> {
 
     fn spread(&self) -> Option<Objection> {
         let (i, shape) = heaviest_spread(self.draws)?;
-        (!(shape < SPREAD)).then(|| Objection::Spread { name: self.target.name(i), shape, threshold: SPREAD })
+        let threshold = SPREAD;
+        if !(shape < threshold) {
+            return Some(Objection::Spread { name: self.target.name(i), shape, threshold });
+        }
+        let white = self.q.map.inverse(self.draws.points.as_ref());
+        let shape = heaviest_direction(&white, &self.draws.log_ratios());
+        (!(shape < threshold)).then(|| Objection::Spread { name: COMBINATION.to_owned(), shape, threshold })
     }
 
     fn non_finite(&self) -> Option<Objection> {
@@ -118,23 +128,28 @@ impl Evidence<'_> {
         Some(Objection::Start { log_weight, reached, made: self.ascents.made })
     }
 
-    /// A point that ascents passed counts as a mode does: outside q, and by its mass times its squared distance.
     fn passed(&self) -> Option<Objection> {
+        let found = self.passed_points();
+        let log_weight = found.iter().map(|(_, over)| *over).fold(f64::NEG_INFINITY, f64::max);
+        let (ascents, made) = (found.len(), self.ascents.made);
+        (ascents > 0).then_some(Objection::Passed { log_weight, ascents, made })
+    }
+
+    /// Points outside q that ascents passed, with their log weights less the log evidence. They count as modes do, by mass times squared
+    /// distance.
+    pub(crate) fn passed_points(&self) -> Vec<(&[f64], f64)> {
         let log_z = self.draws.log_evidence();
         let most = self.draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
         let (mean, variance) = self.draws.moments();
         let mut work = vec![0.0; self.q.family.work_len(1)];
-        let mut over = |Entry { point, log_p }: &Entry| {
+        let entries = self.ascents.entries.iter().filter_map(|Entry { point, log_p }| {
             let log_weight = log_p - self.q.family.log_prob(self.q.params, point, &mut work);
             let square = |i: usize| (point[i] - mean[i]).powi(2) / variance[i];
             let square = (0..mean.len()).map(square).fold(1.0, f64::max);
             let counts = || self.log_mass(point, *log_p) - log_z + square.ln() > MOMENT.ln();
-            (!(log_weight <= most + TOP) && counts()).then_some(log_weight)
-        };
-        let outside: Vec<f64> = self.ascents.entries.iter().filter_map(&mut over).collect();
-        let log_weight = outside.iter().copied().fold(f64::NEG_INFINITY, f64::max) - log_z;
-        let (ascents, made) = (outside.len(), self.ascents.made);
-        (ascents > 0).then_some(Objection::Passed { log_weight, ascents, made })
+            (!(log_weight <= most + TOP) && counts()).then_some((&**point, log_weight - log_z))
+        });
+        entries.collect()
     }
 
     /// Mass around a point, as that of a Gaussian: `p` times the product of `(2 pi)^1/2` and the widths along the axes in coordinates in which
@@ -244,6 +259,21 @@ pub(super) fn weight_outside(
     let log_weight = density.log_density(&mode.point, &mut work) - log_q;
     let most = draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
     (!(log_weight <= most + TOP)).then_some(log_weight)
+}
+
+/// k-hat of squared deviations along the direction of the farthest draw of the other half, the larger of the two: a heavy tail across the
+/// axes, which each parameter shows far out alone. `white` has coordinates with mean 0 and covariance I.
+pub(super) fn heaviest_direction(white: &Mat<f64>, log_ratios: &[f64]) -> f64 {
+    let half = log_ratios.len() / 2;
+    let of = |seen: Range<usize>, judged: Range<usize>| {
+        let size = |j: usize| log_ratios[j] + white.col(j).squared_norm_l2().ln();
+        let farthest = seen.max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
+        let along = |j: usize| (white.col(j).transpose() * white.col(farthest)).abs();
+        let products: Vec<f64> = judged.map(|j| log_ratios[j] + 2.0 * along(j).ln()).collect();
+        Some(Pareto::of(&products).shape)
+    };
+    let shapes = [of(0..half, half..log_ratios.len()), of(half..log_ratios.len(), 0..half)];
+    shapes.into_iter().flatten().fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// The parameter whose squared deviations have the heaviest tail under the weights, and the k-hat of the estimate of its variance
