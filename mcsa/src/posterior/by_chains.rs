@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::bridge::bridge;
 use super::differences::Differences;
+use super::mode_search::Entry;
 use super::moments::of_points;
 use super::sampler::{CHAINS, Mixing, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
 use super::tails::tail_objection;
-use super::verdict::{COMBINATION, MOMENT, SPREAD, heaviest_direction};
+use super::verdict::{COMBINATION, MOMENT, SPREAD, heaviest_direction, log_mass};
 use super::wider_proposals::beyond;
 use super::{Chains, Check, Evidence, FitState, Mode, ModeSearch, Objection, Stage, Target};
 
@@ -28,6 +29,8 @@ pub(super) struct Attempt {
     /// Evaluations of the fit when they began, and the most that they may make.
     begun: u64,
     most: u64,
+    /// Diagnostics of the draws, at their end.
+    mixing: Option<Mixing>,
     /// The evidence, if the chains are the answer.
     evidence: Option<Evidence>,
 }
@@ -62,6 +65,7 @@ impl FitState {
             after: self.stage,
             begun: self.spent.total(),
             most,
+            mixing: None,
             evidence: None,
         });
         self.stage = Stage::Chains;
@@ -134,7 +138,10 @@ impl FitState {
             self.attempt = Some(attempt);
             return Ok(());
         }
-        let mixing = attempt.sampler.has_draws().then(|| attempt.sampler.mixing());
+        if attempt.mixing.is_none() && attempt.sampler.has_draws() {
+            attempt.mixing = Some(attempt.sampler.mixing());
+        }
+        let mixing = attempt.mixing;
         let suffices = mixing.is_some_and(|mixing| mixing.suffices());
         if suffices && attempt.search.made < self.options.starts && goes_on() {
             if attempt.search.modes.is_empty() {
@@ -212,12 +219,11 @@ impl FitState {
         };
         let farthest = (0..points.ncols()).map(|c| distance(points.col_as_slice(c))).fold(0.0, f64::max);
         let Gaussian { mean, covariance } = spread(points);
-        let square = |mode: &Mode| {
-            (0..mean.len())
-                .map(|i| (mode.point[i] - mean[i]).powi(2) / covariance[(i, i)])
-                .fold(1.0, f64::max)
+        let log_square = |z: &[f64]| {
+            (0..mean.len()).map(|i| (z[i] - mean[i]).powi(2) / covariance[(i, i)]).fold(1.0, f64::max).ln()
         };
-        let has_mass = |mode: &Mode| !(mode.log_evidence - log_evidence + square(mode).ln() <= MOMENT.ln());
+        let has_mass =
+            |mode: &Mode| !(mode.log_evidence - log_evidence + log_square(&mode.point) <= MOMENT.ln());
         let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
         let modes = modes.filter(|mode| has_mass(mode)).map(|mode| &mode.point);
         // Points that ascents passed, if they are as high as half of the draws.
@@ -225,7 +231,12 @@ impl FitState {
         heights.sort_unstable_by(f64::total_cmp);
         let middle = heights[heights.len() / 2];
         let entries = self.ascents.entries.iter().chain(&search.entries);
-        let entries = entries.filter(|entry| entry.log_p >= middle).map(|entry| &entry.point);
+        let has_mass_around = |entry: &&Entry| {
+            let Entry { point, log_p } = entry;
+            let log_mass = || log_mass(target.density(), map, point, *log_p) - log_evidence;
+            *log_p >= middle && distance(point) > farthest && log_mass() + log_square(point) > MOMENT.ln()
+        };
+        let entries = entries.filter(has_mass_around).map(|entry| &entry.point);
         // In conditional coordinates the far ends of the children are those of the drivers.
         if !mixing.is_conditional && target.dim() <= DENSE {
             let moment = beyond(target.density(), map, farthest, self.seed());

@@ -9,7 +9,7 @@ use mcsa_optim::deterministic::Gaussian;
 
 use super::moments::gaussian;
 use super::sampler::Mixing;
-use super::summary::{Evidence, Parameter};
+use super::summary::{Evidence, Parameter, shows_variance};
 use super::target::Evaluations;
 use super::{Chains, FitState, Objection, Shape, Target, Verdict, summary};
 
@@ -48,9 +48,14 @@ impl fmt::Display for FitResult {
             writeln!(f, "no moments: no attempt came close to the posterior")?;
         }
         for Parameter { name, mean, error, sd, quantiles: [low, middle, high] } in &self.parameters {
-            let [mean, low, middle, high] = [mean, low, middle, high].map(|x| places(*x, *sd));
-            let (error, sd) = (places(*error, *sd), places(*sd, *sd));
+            let width = if sd.is_nan() { high - low } else { *sd };
+            let [mean, low, middle, high] = [mean, low, middle, high].map(|x| places(*x, width));
+            let (error, sd) =
+                (places(*error, width), if sd.is_nan() { "-".into() } else { places(*sd, *sd) });
             writeln!(f, "{name:>16} {mean:>12} {error:>10} {sd:>12} {low:>12} {middle:>12} {high:>12}")?;
+        }
+        if self.is_close() && self.parameters.iter().any(|parameter| parameter.sd.is_nan()) {
+            writeln!(f, "sd -: it rests on a few draws far out; use the quantiles")?;
         }
         let Evidence { log, error, lower, upper } = self.evidence;
         match log.is_nan() {
@@ -223,6 +228,18 @@ impl FitResult {
     /// their moments say nothing.
     pub fn is_close(&self) -> bool {
         self.verdict.is_yes() || self.sampled.is_some() || is_close(&self.draws)
+    }
+
+    /// Mean and standard deviation of each coordinate. A standard deviation is NaN where draws of chains do not show it.
+    pub fn moments(&self) -> (Vec<f64>, Vec<f64>) {
+        let (mean, variance) = self.draws.moments();
+        let sd = |(i, variance): (usize, f64)| {
+            let values: Vec<f64> = self.draws.points.row(i).iter().copied().collect();
+            let is_seen = self.sampled.is_none() || shows_variance(&values, mean[i]);
+            if is_seen { variance.sqrt() } else { f64::NAN }
+        };
+        let sds = variance.into_iter().enumerate().map(sd).collect();
+        (mean, sds)
     }
 
     /// Starting points, metric and objections for a sampler.

@@ -1,7 +1,7 @@
 //! Summaries of weighted draws: moments and quantiles of parameters, evidence.
 
 use mcsa_core::{LogDensity, Named, bits};
-use mcsa_diagnostics::standard_error;
+use mcsa_diagnostics::{Pareto, standard_error};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Parameter {
     pub mean: f64,
     /// Monte Carlo standard error of the mean.
     pub error: f64,
-    /// Posterior standard deviation.
+    /// Posterior standard deviation; NaN where draws of chains do not show it, because it rests on few of them far out.
     pub sd: f64,
     /// Quantiles at 5, 50 and 95 %.
     pub quantiles: [f64; 3],
@@ -52,13 +52,21 @@ pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws, chains: Option<
         values.clear();
         values.extend(named.values().iter().skip(k).step_by(names.len()));
         let found = Parameter::of(name.clone(), &values, &weights);
-        let error = chains.map(|chains| {
-            let chains: Vec<&[f64]> = values.chunks_exact(values.len() / chains).collect();
-            standard_error(&chains)
-        });
-        Parameter { error: error.unwrap_or(found.error), ..found }
+        let Some(chains) = chains else { return found };
+        let sd = if shows_variance(&values, found.mean) { found.sd } else { f64::NAN };
+        let chains: Vec<&[f64]> = values.chunks_exact(values.len() / chains).collect();
+        Parameter { error: standard_error(&chains), sd, ..found }
     };
     names.iter().enumerate().map(of).collect()
+}
+
+/// k-hat of squared deviations of draws with equal weights from which on they do not show a variance.
+const UNSEEN: f64 = 0.7;
+
+/// True if the variance of the values does not rest on few of them.
+pub(super) fn shows_variance(values: &[f64], mean: f64) -> bool {
+    let squares: Vec<f64> = values.iter().map(|value| 2.0 * (value - mean).abs().ln()).collect();
+    Pareto::of(&squares).shape < UNSEEN
 }
 
 impl Parameter {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use faer::Mat;
-use mcsa_core::{Family, LogDensity};
+use mcsa_core::{AffineMap, Family, LogDensity};
 use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
@@ -146,34 +146,11 @@ impl Evidence<'_> {
             let log_weight = log_p - self.q.family.log_prob(self.q.params, point, &mut work);
             let square = |i: usize| (point[i] - mean[i]).powi(2) / variance[i];
             let square = (0..mean.len()).map(square).fold(1.0, f64::max);
-            let counts = || self.log_mass(point, *log_p) - log_z + square.ln() > MOMENT.ln();
+            let mass = || log_mass(self.target.density(), self.q.map, point, *log_p);
+            let counts = || mass() - log_z + square.ln() > MOMENT.ln();
             (!(log_weight <= most + TOP) && counts()).then_some((&**point, log_weight - log_z))
         });
         entries.collect()
-    }
-
-    /// Mass around a point, as that of a Gaussian: `p` times the product of `(2 pi)^1/2` and the widths along the axes in coordinates in which
-    /// q is white, which are 1 at most.
-    fn log_mass(&self, point: &[f64], log_p: f64) -> f64 {
-        let density = self.target.density();
-        let mut work = vec![0.0; density.work_len(1)];
-        let (mut y, mut z) = (vec![0.0; point.len()], vec![0.0; point.len()]);
-        self.q.map.inverse_into(point, &mut y);
-        let mut at = |y: &[f64]| {
-            self.q.map.forward_into(y, &mut z);
-            density.log_density(&z, &mut work)
-        };
-        let mut log_width = |i: usize| {
-            let here = y[i];
-            y[i] = here + AROUND;
-            let ahead = at(&y);
-            y[i] = here - AROUND;
-            let behind = at(&y);
-            y[i] = here;
-            -0.5 * ((2.0 * log_p - ahead - behind) / (AROUND * AROUND)).max(1.0).ln()
-        };
-        let widths: f64 = (0..point.len()).map(&mut log_width).sum();
-        log_p + widths + self.q.map.log_volume() + 0.5 * point.len() as f64 * std::f64::consts::TAU.ln()
     }
 
     fn mixing(&self) -> Option<Objection> {
@@ -259,6 +236,29 @@ pub(super) fn weight_outside(
     let log_weight = density.log_density(&mode.point, &mut work) - log_q;
     let most = draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
     (!(log_weight <= most + TOP)).then_some(log_weight)
+}
+
+/// Mass around a point, as that of a Gaussian: `p` times the product of `(2 pi)^1/2` and the widths along the axes in the coordinates of
+/// `map`, in which q is white; they are 1 at most.
+pub(super) fn log_mass(density: &dyn LogDensity, map: &AffineMap, point: &[f64], log_p: f64) -> f64 {
+    let mut work = vec![0.0; density.work_len(1)];
+    let (mut y, mut z) = (vec![0.0; point.len()], vec![0.0; point.len()]);
+    map.inverse_into(point, &mut y);
+    let mut at = |y: &[f64]| {
+        map.forward_into(y, &mut z);
+        density.log_density(&z, &mut work)
+    };
+    let mut log_width = |i: usize| {
+        let here = y[i];
+        y[i] = here + AROUND;
+        let ahead = at(&y);
+        y[i] = here - AROUND;
+        let behind = at(&y);
+        y[i] = here;
+        -0.5 * ((2.0 * log_p - ahead - behind) / (AROUND * AROUND)).max(1.0).ln()
+    };
+    let widths: f64 = (0..point.len()).map(&mut log_width).sum();
+    log_p + widths + map.log_volume() + 0.5 * point.len() as f64 * std::f64::consts::TAU.ln()
 }
 
 /// k-hat of squared deviations along the direction of the farthest draw of the other half, the larger of the two: a heavy tail across the

@@ -88,8 +88,11 @@ fn seen(fitted: &FitResult, truth: &Truth) -> Vec<(&'static str, f64)> {
         ("sample_share", fitted.draws.sample_size / fitted.draws.len() as f64),
     ];
     if let Truth::Moments { means, sds } = truth {
-        let (mean, variance) = fitted.draws.moments();
-        let of_sds = variance.iter().zip(sds).map(|(variance, sd)| (variance.sqrt() / sd).ln().abs());
+        let (mean, found) = fitted.moments();
+        // A standard deviation that is not shown is neither right nor wrong.
+        let is_shown = |found: f64| fitted.sampled.is_none() || !found.is_nan();
+        let shown = found.iter().zip(sds).filter(|(found, _)| is_shown(**found));
+        let of_sds = shown.map(|(found, sd)| (found / sd).ln().abs());
         values.push(("answer_error", mean_error(&mean, means, sds)));
         values.push(("answer_stretch", largest(of_sds).exp()));
     }
