@@ -173,6 +173,7 @@ forward! {
         fn log_density(z: &[f64], work: &mut [f64]) -> f64 [LogDensity: 1];
         fn log_densities(z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) [LogDensity: z.ncols()];
         fn constrain(z: &[f64], out: &mut Named);
+        fn prior() -> Option<&dyn ExactDraws>;
     }
     Gradient {
         fn gradient_into(z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 [Gradient: 1];

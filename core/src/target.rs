@@ -47,6 +47,11 @@ pub trait LogDensity: Send + Sync {
     fn constrain(&self, z: &[f64], out: &mut Named) {
         out.vector("z", z.iter().copied());
     }
+
+    /// The prior of the same coordinates, if it is known apart: the difference of `log p` from its log density is the log likelihood.
+    fn prior(&self) -> Option<&dyn ExactDraws> {
+        None
+    }
 }
 
 /// Target with a gradient.

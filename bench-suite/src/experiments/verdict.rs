@@ -1,6 +1,6 @@
 //! Error rates of the verdict on a fit: tallies of right and wrong answers, figures, table and checks.
 
-use mcsa::posterior::{RULE, Rates};
+use mcsa::posterior::{RULE, Rates, Way};
 use mcsa_plot::{Axis, Color, Figure, Layer, Marker, Panel, Style};
 
 use super::scoreboard::evaluations;
@@ -128,8 +128,15 @@ struct Tally<'r> {
 /// Tallies of all cases, in the order of the classes and of the file. Runs of a case whose parameters are drawn are those of two cases:
 /// of one that starts reach and of one that they do not.
 fn tallies(results: &Results) -> Vec<Tally<'_>> {
-    let of_cases = results.outcomes.iter().filter_map(|one| Some((one.job.task.target().case()?, &one.rows)));
+    tallies_of(&[results], |_| true)
+}
+
+/// As [`tallies`], of the rows of several experiments that count.
+fn tallies_of<'r>(all: &[&'r Results], counts: impl Fn(&Row) -> bool) -> Vec<Tally<'r>> {
+    let outcomes = all.iter().flat_map(|results| &results.outcomes);
+    let of_cases = outcomes.filter_map(|one| Some((one.job.task.target().case()?, &one.rows)));
     let runs = of_cases.flat_map(|(case, rows)| rows.iter().map(move |row| (case, row)));
+    let runs = runs.filter(|(_, row)| counts(row));
     let is_missed = |case: &Case, row: &Row| {
         matches!(case, Case::Planted { .. })
             && row.values.get("start_share").is_some_and(|share| *share < REACHED)
@@ -162,33 +169,42 @@ fn count(all: &[Tally<'_>], class: Class, is_it: impl Fn(&Run) -> bool) -> usize
     runs.filter(|run| is_it(run)).count()
 }
 
-/// Numbers of runs and of errors of the verdict, on fits with or without a gradient.
-pub(crate) fn rates(results: &Results, gradient: bool) -> Rates {
+/// Numbers of runs and of errors of the verdict on answers of one way; chains answer in both experiments.
+pub(crate) fn rates(with_gradient: &Results, by_density: &Results, way: Way) -> Rates {
+    let by_chains = |row: &Row| row.values.get("by_chains") == Some(&1.0);
+    let all = match way {
+        Way::Gradient => tallies_of(&[with_gradient], |row| !by_chains(row)),
+        Way::Density => tallies_of(&[by_density], |row| !by_chains(row)),
+        Way::Chains => tallies_of(&[with_gradient, by_density], by_chains),
+    };
+    rates_of(&all, way)
+}
+
+fn rates_of(all: &[Tally<'_>], way: Way) -> Rates {
     use Class::{Good, Hidden, Planted};
-    let all = tallies(results);
-    let [planted, hidden] = [Planted, Hidden].map(|class| count(&all, class, |_| true));
-    let [false_yes, hidden_yes] = [Planted, Hidden].map(|class| count(&all, class, FALSE_YES));
+    let [planted, hidden] = [Planted, Hidden].map(|class| count(all, class, |_| true));
+    let [false_yes, hidden_yes] = [Planted, Hidden].map(|class| count(all, class, FALSE_YES));
     Rates {
         rule: RULE,
-        gradient,
+        way,
         planted,
         false_yes,
         at_most: binomial(false_yes, planted, LEVEL)[1],
         hidden,
         hidden_yes,
-        right: count(&all, Good, |run| !run.wrong),
-        false_no: count(&all, Good, FALSE_NO),
+        right: count(all, Good, |run| !run.wrong),
+        false_no: count(all, Good, FALSE_NO),
     }
 }
 
 pub(super) const CHECKS: [(&str, Check); 3] = [
     ("few_false_yes", |results| {
-        let Rates { planted, false_yes, .. } = rates(results, true);
+        let Rates { planted, false_yes, .. } = rates_of(&tallies(results), Way::Gradient);
         let what = "yes with a wrong answer, of fits of planted failures that starts can reach";
         at_most(false_yes, planted, 0.01, what)
     }),
     ("few_false_no", |results| {
-        let Rates { right, false_no, .. } = rates(results, true);
+        let Rates { right, false_no, .. } = rates_of(&tallies(results), Way::Gradient);
         at_most(false_no, right, 0.2, "no, of right answers on good targets")
     }),
     ("better_than_shape", better_than_shape),

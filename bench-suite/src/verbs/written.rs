@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use mcsa::posterior::{RULE, Rates};
+use mcsa::posterior::{RULE, Rates, Way};
 use mcsa_core::Error;
 use mcsa_data::Catalogue;
 use rayon::prelude::*;
@@ -101,14 +101,15 @@ impl WriteRates {
     /// Runs the verb.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         check_outputs(&[("--file", Some(&self.file))])?;
-        let both =
-            [self.measured("ours/fit-verdict", true)?, self.measured("ours/fit-verdict-density", false)?];
-        write_whole(&self.file, text(&both).as_bytes())?;
+        let [with, without] =
+            [self.measured("ours/fit-verdict")?, self.measured("ours/fit-verdict-density")?];
+        let all = [Way::Gradient, Way::Density, Way::Chains].map(|way| rates(&with, &without, way));
+        write_whole(&self.file, text(&all).as_bytes())?;
         writeln!(out, "{}: rates of rule {RULE}", self.file.display())?;
         Ok(())
     }
 
-    fn measured(&self, id: &str, gradient: bool) -> Result<Rates, Error> {
+    fn measured(&self, id: &str) -> Result<Results, Error> {
         let known = REGISTRY.iter().find(|entry| entry.file.ends_with(&format!("{id}.toml")));
         let entry = known.ok_or_else(|| Error::invalid(format!("no experiment {id}")))?;
         let (store, catalogue) = (Store::new(self.out.join("results")), Catalogue::found(None));
@@ -117,27 +118,27 @@ impl WriteRates {
             let advice = format!("run `cargo xtask figures {id} --preset {}` first", self.preset.name());
             return Err(Error::invalid(format!("results are missing or of other code: {advice}")));
         }
-        Ok(rates(&results, gradient))
+        Ok(results)
     }
 }
 
-/// Source of the constants: with a gradient, and by the log density alone.
-fn text(rates: &[Rates; 2]) -> String {
+/// Source of the constants: with a gradient, by the log density alone, and by chains.
+fn text(rates: &[Rates; 3]) -> String {
     let constant = |name: &str, words: &str, rates: &Rates| {
-        let Rates { rule, gradient, planted, false_yes, at_most, hidden, hidden_yes, right, false_no } =
-            rates;
+        let Rates { rule, way, planted, false_yes, at_most, hidden, hidden_yes, right, false_no } = rates;
         format!(
             "\n/// Rates of the verdict as measured{words}.\n\
-             pub const {name}: Rates = Rates {{\n    rule: {rule},\n    gradient: {gradient},\n    planted: {planted},\n    \
+             pub const {name}: Rates = Rates {{\n    rule: {rule},\n    way: Way::{way:?},\n    planted: {planted},\n    \
              false_yes: {false_yes},\n    at_most: {at_most:.4},\n    hidden: {hidden},\n    hidden_yes: {hidden_yes},\n    \
              right: {right},\n    false_no: {false_no},\n}};\n"
         )
     };
     format!(
         "//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiments `ours/fit-verdict` and\n\
-         //! `ours/fit-verdict-density`.\n\nuse super::Rates;\n{}{}",
+         //! `ours/fit-verdict-density`.\n\nuse super::{{Rates, Way}};\n{}{}{}",
         constant("MEASURED", ", with a gradient", &rates[0]),
-        constant("MEASURED_BY_DENSITY", ", by the log density alone", &rates[1])
+        constant("MEASURED_BY_DENSITY", ", by the log density alone", &rates[1]),
+        constant("MEASURED_BY_CHAINS", " of answers by chains", &rates[2])
     )
 }
 
@@ -194,12 +195,12 @@ impl Anchors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcsa::posterior::{MEASURED, MEASURED_BY_DENSITY};
+    use mcsa::posterior::{MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY};
 
     /// The committed file is what the verb writes for its own numbers.
     #[test]
     fn the_source_is_what_is_written() {
-        let rates = [MEASURED, MEASURED_BY_DENSITY];
+        let rates = [MEASURED, MEASURED_BY_DENSITY, MEASURED_BY_CHAINS];
         let committed = include_str!("../../../mcsa/src/posterior/measured.rs");
         assert_eq!(text(&rates), committed);
         let others = rates.map(|rates| Rates { planted: rates.planted + 1, ..rates });

@@ -181,6 +181,12 @@ impl FitState {
         let mut evidence = Evidence { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
         let mut is_partial = false;
         if suffices {
+            let constant = map.log_volume();
+            let mut y = vec![0.0; target.dim()];
+            self.look_from_prior(target, &mut attempt.search, &mut |z| {
+                map.inverse_into(z, &mut y);
+                -0.5 * y.iter().map(|y| y * y).sum::<f64>() - constant
+            })?;
             evidence = bridge(target.density(), &points, &attempt.sampler.log_p(), CHAINS, seed);
             let (made, of) = (attempt.search.made, self.options.starts);
             if made < of {

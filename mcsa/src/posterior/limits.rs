@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Error, Gradient, LogDensity, Named};
+use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Named};
 
 use super::call::now;
 use super::refinement::Refinement;
@@ -273,6 +273,10 @@ impl<T: LogDensity> LogDensity for Gated<T> {
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
         self.inner.constrain(z, out);
+    }
+
+    fn prior(&self) -> Option<&dyn ExactDraws> {
+        self.inner.prior()
     }
 }
 

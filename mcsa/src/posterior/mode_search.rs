@@ -114,8 +114,34 @@ impl ModeSearch {
         };
         let begun = self.made;
         self.made = (begun + ROUND).min(most.max(begun + 1));
-        let ends = target.each(self.made - begun, |k, gradient| {
-            let start = starting_point(gradient, Some(&map), begun + k, &mut lane(begun + k))?;
+        let start = |k: usize, gradient: &dyn Gradient| {
+            starting_point(gradient, Some(&map), begun + k, &mut lane(begun + k))
+        };
+        self.ascend(target, &map, self.made - begun, &start);
+        Ok(())
+    }
+
+    /// Makes ascents from these points side by side.
+    ///
+    /// # Errors
+    /// If there is no first mode, or it has no factor.
+    pub(super) fn advance_from(&mut self, target: Shared<'_>, starts: &[Vec<f64>]) -> Result<(), Error> {
+        let map = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?.map()?;
+        self.made += starts.len();
+        self.ascend(target, &map, starts.len(), &|k, _| Some(starts[k].clone()));
+        Ok(())
+    }
+
+    /// Ascents side by side, in coordinates of the first mode.
+    fn ascend(
+        &mut self,
+        target: Shared<'_>,
+        map: &AffineMap,
+        count: usize,
+        start: &(dyn Fn(usize, &dyn Gradient) -> Option<Vec<f64>> + Sync),
+    ) {
+        let ends = target.each(count, |k, gradient| {
+            let start = start(k, gradient)?;
             Some(ascent(gradient, map.clone(), &start, TOLERANCE))
         });
         for found in ends {
@@ -139,7 +165,6 @@ impl ModeSearch {
                 }
             }
         }
-        Ok(())
     }
 
     /// The first ascent, in the coordinates of the target.
@@ -171,14 +196,27 @@ impl ModeSearch {
         seed: Seed,
     ) -> Result<Option<&Mode>, Error> {
         let first = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?;
-        let (map, factor) = (first.map()?, first.factor()?);
         let mut stream = seed.named("ascent").stream(0, self.made as u64);
-        let start = starting_point(target, Some(&map), self.made, &mut stream);
-        self.made += 1;
-        let Some(mut z) = start else {
+        let Some(start) = starting_point(target, Some(&first.map()?), self.made, &mut stream) else {
+            self.made += 1;
             self.outside += 1;
             return Ok(None);
         };
+        self.advance_from_by_density(target, start)
+    }
+
+    /// As [`advance_by_density`](Self::advance_by_density), from this point.
+    ///
+    /// # Errors
+    /// If there is no first mode, or it has no factor.
+    pub(super) fn advance_from_by_density<P: LogDensity>(
+        &mut self,
+        target: &P,
+        mut z: Vec<f64>,
+    ) -> Result<Option<&Mode>, Error> {
+        let first = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?;
+        let (map, factor) = (first.map()?, first.factor()?);
+        self.made += 1;
         let mut y = vec![0.0; z.len()];
         map.inverse_into(&z, &mut y);
         let white = Whitened::new(target, map)?;

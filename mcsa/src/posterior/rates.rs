@@ -5,6 +5,17 @@ use std::fmt;
 /// Version of the rule of the verdict: to be raised with every change that can turn a yes into a no or a no into a yes.
 pub const RULE: u32 = 7;
 
+/// Way to an answer. Each has error rates of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Weighted draws of q, with a gradient.
+    Gradient,
+    /// Weighted draws of q, by the log density alone.
+    Density,
+    /// Draws of chains, with a gradient or by differences.
+    Chains,
+}
+
 /// Error rates of the verdict: numbers of fits and of errors among them.
 ///
 /// An answer is wrong if a mean is off by more than 0.3 standard deviations of the posterior or a standard deviation by more than
@@ -14,8 +25,8 @@ pub const RULE: u32 = 7;
 pub struct Rates {
     /// Version of the rule with which they were measured.
     pub rule: u32,
-    /// False if they are of fits by the log density alone.
-    pub gradient: bool,
+    /// The way of the answers.
+    pub way: Way,
     /// Fits of planted failures that starts can reach.
     pub planted: usize,
     /// Those with yes and a wrong answer.
@@ -35,11 +46,12 @@ pub struct Rates {
 impl Rates {
     /// The rates in words, as seen from a yes.
     pub(crate) fn of_yes(self) -> impl fmt::Display {
-        let Self { gradient, planted, false_yes, at_most, hidden, hidden_yes, .. } = self;
+        let Self { way, planted, false_yes, at_most, hidden, hidden_yes, .. } = self;
         let percent = 100.0 * at_most;
-        let (by, wrong) = match gradient {
-            true => ("", ", wrong gradients"),
-            false => ("by the log density alone ", ""),
+        let (by, wrong) = match way {
+            Way::Gradient => ("", ", wrong gradients"),
+            Way::Density => ("by the log density alone ", ""),
+            Way::Chains => ("that chains answered ", ", wrong gradients"),
         };
         let reachable = format!(
             "in {planted} fits {by}of planted failures (distant modes, funnels, heavy tails, steps, improper posteriors{wrong}, NaN) a \
@@ -53,8 +65,12 @@ impl Rates {
 
     /// The rates in words, as seen from a no.
     pub(crate) fn of_no(self) -> impl fmt::Display {
-        let Self { gradient, right, false_no, .. } = self;
-        let by = if gradient { "" } else { " by the log density alone" };
+        let Self { way, right, false_no, .. } = self;
+        let by = match way {
+            Way::Gradient => "",
+            Way::Density => " by the log density alone",
+            Way::Chains => " by chains",
+        };
         format!("Of {right} right answers{by} {false_no} got no{}", self.age())
     }
 
@@ -66,7 +82,7 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::posterior::{MEASURED, MEASURED_BY_DENSITY};
+    use crate::posterior::{MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY};
 
     #[test]
     fn rates_of_another_rule_say_so() {
@@ -82,7 +98,7 @@ mod tests {
 
     #[test]
     fn errors_are_fewer_than_fits() {
-        for rates in [MEASURED, MEASURED_BY_DENSITY] {
+        for rates in [MEASURED, MEASURED_BY_DENSITY, MEASURED_BY_CHAINS] {
             let Rates { planted, false_yes, hidden, hidden_yes, right, false_no, at_most, .. } = rates;
             assert!(false_yes <= planted && hidden_yes <= hidden && false_no <= right);
             assert!(false_yes as f64 <= at_most * planted as f64 && at_most <= 1.0);
@@ -90,10 +106,12 @@ mod tests {
     }
 
     #[test]
-    fn a_fit_by_the_density_alone_quotes_its_own_rates() {
-        let said = |has_gradient| {
-            crate::posterior::Verdict { objections: Vec::new(), has_gradient, by_chains: false }.to_string()
+    fn each_way_quotes_its_own_rates() {
+        let said = |has_gradient, by_chains| {
+            crate::posterior::Verdict { objections: Vec::new(), has_gradient, by_chains }.to_string()
         };
-        assert!(said(false).contains("by the log density alone") && !said(true).contains("alone"));
+        let (alone, chains) = ("by the log density alone", "that chains answered");
+        assert!(said(false, false).contains(alone) && said(false, true).contains(chains));
+        assert!(!said(true, false).contains(alone) && !said(true, false).contains(chains));
     }
 }

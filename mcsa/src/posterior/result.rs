@@ -8,6 +8,7 @@ use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 
 use super::moments::gaussian;
+use super::prior::PriorLook;
 use super::sampler::Mixing;
 use super::summary::{Evidence, Parameter, shows_variance};
 use super::target::Evaluations;
@@ -35,6 +36,8 @@ pub struct FitResult {
     pub chains: Chains,
     /// Evaluations of the target, those of the verdict and the draws included.
     pub evaluations: Evaluations,
+    /// What draws of the prior showed, if the target has one apart.
+    pub prior: Option<PriorLook>,
 }
 
 impl fmt::Display for FitResult {
@@ -61,6 +64,9 @@ impl fmt::Display for FitResult {
         match log.is_nan() {
             true => f.write_str("log evidence not estimated\n")?,
             false => writeln!(f, "log evidence {log:.3} +- {error:.3}, bounds {lower:.3} and {upper:.3}")?,
+        }
+        if let Some(look) = self.prior {
+            writeln!(f, "{look}")?;
         }
         if let Some(Mixing { r_hat, sample_size, divergences, .. }) = self.sampled {
             writeln!(
@@ -219,6 +225,7 @@ impl FitResult {
             },
             sampled: by_chains.map(|(sampler, _)| sampler.mixing()),
             evaluations: state.spent,
+            prior: state.prior,
             draws,
             chains,
         })

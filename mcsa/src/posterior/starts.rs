@@ -147,8 +147,27 @@ impl FitState {
             }
             return Ok(true);
         }
+        self.start_from_prior(target)?;
         self.end_starts(target)?;
         Ok(self.stage != Stage::Verdict)
+    }
+
+    /// Ascents from draws of the prior, if there is one, that lie farthest outside q.
+    fn start_from_prior(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        if target.density().inner().prior().is_none() || self.prior.is_some() {
+            return Ok(());
+        }
+        let draws = self.draws(target)?;
+        let climb = self.current()?;
+        let (family, params) = (climb.shape.build(target.dim())?, climb.proposal(target.dim())?);
+        let mut work = vec![0.0; family.work_len(1)];
+        let (mut search, known) = (std::mem::take(&mut self.ascents), self.ascents.modes.len());
+        let done = self.look_from_prior(target, &mut search, &mut |z| family.log_prob(&params, z, &mut work));
+        self.ascents = search;
+        let outside = |mode: &Mode| weight_outside(target, &*family, &params, &draws, mode).is_some();
+        self.starts.is_outside |= self.ascents.modes[known..].iter().any(outside);
+        self.drawn.draws = Some(draws);
+        done
     }
 
     /// One more ascent by the log density alone. Its end is outside q if its weight is far above that of every draw.

@@ -10,6 +10,7 @@ use super::checkpoint::TargetFingerprint;
 use super::enlargement::mixture_start;
 use super::mode_search::{ModeSearch, Starts};
 use super::moments::white;
+use super::prior::PriorLook;
 use super::refinement::Refinement;
 use super::result::FitResult;
 use super::shape::DENSE;
@@ -62,6 +63,8 @@ pub struct FitState {
     pub(super) is_by_density: bool,
     /// The fit whose checks passed, while a mixture is tried because its weights are uneven.
     pub(super) kept: Option<Earlier>,
+    /// What draws of the prior showed, if it is known apart.
+    pub(super) prior: Option<PriorLook>,
     /// The chains that were tried as the answer.
     pub(super) attempt: Option<Attempt>,
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mode_search::Entry;
 use super::witness::{CHAINS, FrozenProposal, functions};
-use super::{Chains, MEASURED, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
+use super::{Chains, MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
 /// Verdict on a fit by witnesses that q did not make: yes if none objects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -291,11 +291,11 @@ fn heaviest_spread(draws: &Draws) -> Option<(usize, f64)> {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.by_chains && self.is_yes() {
-            return f
-                .write_str("yes, all checks passed; of answers by chains no error rate has been measured");
-        }
-        let rates = if self.has_gradient { MEASURED } else { MEASURED_BY_DENSITY };
+        let rates = match self.has_gradient {
+            _ if self.by_chains => MEASURED_BY_CHAINS,
+            true => MEASURED,
+            false => MEASURED_BY_DENSITY,
+        };
         if self.is_yes() {
             return write!(f, "yes, all checks passed; {}", rates.of_yes());
         }

@@ -300,3 +300,32 @@ fn modes_that_later_starts_find_are_in_the_answer() {
     }
     assert!(late > 0);
 }
+
+/// A mode of 30 % and width 0.01, six standard deviations away, which no start reaches. Of 100,000 draws of the prior `N(0, 9 I)` some four lie where
+/// the density rises towards it.
+#[test]
+fn draws_of_a_prior_meet_a_needle() {
+    let normal = |z: &[f64], centre: f64, scale: f64| {
+        let square = (z[0] - centre).powi(2) + z[1] * z[1];
+        -0.5 * square / (scale * scale) - 2.0 * scale.ln()
+    };
+    let log_p = move |z: &[f64]| {
+        let (main, needle) = (0.7_f64.ln() + normal(z, 0.0, 1.0), 0.3_f64.ln() + normal(z, 6.0, 0.01));
+        let top = main.max(needle);
+        top + ((main - top).exp() + (needle - top).exp()).ln()
+    };
+    let prior = Gaussian::new(vec![0.0; 2], faer::mat![[9.0, 0.0], [0.0, 9.0]].as_ref()).unwrap();
+    let likelihood = from_fn(2, move |z| log_p(z) - normal(z, 0.0, 3.0) + std::f64::consts::TAU.ln());
+    let options = Options { starts: 20, ..Options::seeded(1) };
+    let apart = mcsa::Posterior::new(prior, likelihood).unwrap();
+    let sd = (0.7_f64 + 0.3 * 36.0 - 1.8 * 1.8).sqrt();
+    let fitted = mcsa::fit_density(&apart, &options).unwrap();
+    assert!(fitted.verdict.is_yes() && has_moments(&fitted, 0, 1.8, sd), "{fitted}");
+    let look = fitted.prior.unwrap();
+    assert!(look.draws == 500_000 && (look.unseen() - 6e-6).abs() < 1e-7, "{look}");
+    assert!((look.log_evidence - fitted.evidence.log).abs() < 5.0 * look.error, "{look}");
+    // Counterexample: without the prior the needle is not met, and the answer is wrong.
+    let whole = from_fn(2, log_p);
+    let blind = mcsa::fit_density(&whole, &options).unwrap();
+    assert!(blind.prior.is_none() && has_moments(&blind, 0, 0.0, 1.0), "{blind}");
+}
