@@ -2,7 +2,7 @@
 
 use mcsa_core::{Error, Named, square_fits_in_memory};
 
-use super::Real;
+use super::{Real, dual, tape};
 use crate::Transform;
 
 /// Parameters of a model in the order of their declaration: names, and the sets that they lie in.
@@ -146,6 +146,29 @@ impl Parameters {
         parts.sum()
     }
 
+    /// Writes the gradient at `z` of `sum_k slope_k theta_k(z) + log |det dtheta/dz|`: that of a target whose density has these slopes at
+    /// the parameters. Panics if a length is not that of the declaration.
+    ///
+    /// ```
+    /// use mcsa_models::Parameters;
+    /// let (z, mut gradient) = ([0.5], [0.0]);
+    /// Parameters::new().positive("sigma").pull_back_into(&z, &[-2.0], &mut gradient);
+    /// assert!((gradient[0] - (1.0 - 2.0 * 0.5_f64.exp())).abs() < 1e-15);
+    /// ```
+    pub fn pull_back_into(&self, z: &[f64], slope: &[f64], gradient: &mut [f64]) {
+        assert!(slope.len() == self.len() && gradient.len() == z.len(), "a point of the declared parameters");
+        if z.len() <= dual::MOST {
+            dual::gradient_into(z, self.len(), gradient, |z, theta| self.linear(z, theta, slope));
+        } else {
+            tape::gradient_into(z, self.len(), gradient, |z, theta| self.linear(z, theta, slope));
+        }
+    }
+
+    fn linear<R: Real>(&self, z: &[R], theta: &mut [R], slope: &[f64]) -> R {
+        let log_jacobian = self.constrain_into(z, theta);
+        theta.iter().zip(slope).map(|(&theta, &slope)| theta * slope).sum::<R>() + log_jacobian
+    }
+
     /// Appends names and values at `z`, for reports.
     pub(super) fn report(&self, z: &[f64], out: &mut Named) {
         let mut theta = vec![0.0; self.len()];
@@ -166,7 +189,10 @@ impl Parameters {
     }
 
     /// `Ok` if every set exists and the names differ.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// If two parameters have the same name, an interval is empty or infinite, or a simplex has no number.
+    pub fn check(&self) -> Result<(), Error> {
         for Block { name, count, set } in &self.blocks {
             let refuse = |reason: &str| Err(Error::invalid(format!("parameter {name:?}: {reason}")));
             match *set {
@@ -315,6 +341,34 @@ mod tests {
                 let other: Vec<f64> = z.iter().map(|z| z + 0.01).collect();
                 assert!((found - log_det(&parameters, &other)).abs() > 1e-5);
             }
+        }
+    }
+
+    /// In up to eight coordinates by dual numbers, beyond by a tape.
+    #[test]
+    fn pulled_back_slopes_are_those_of_the_sum() {
+        let small = Parameters::new().interval("p", -1.0, 2.0).simplex("w", 3).correlation("R", 3);
+        for parameters in [small.clone(), small.ordered("c", 4).each("s", Transform::Positive, 2)] {
+            let z: Vec<f64> = (0..parameters.dim()).map(|i| (1.0 + i as f64).sin()).collect();
+            let slope: Vec<f64> = (0..parameters.len()).map(|k| (2.0 + k as f64).cos()).collect();
+            let sum = |i: usize, t: f64| {
+                let mut moved = z.clone();
+                moved[i] += t;
+                parameters.linear(&moved, &mut vec![0.0; parameters.len()], &slope)
+            };
+            let largest_error = |slope: &[f64]| {
+                let mut gradient = vec![0.0; z.len()];
+                parameters.pull_back_into(&z, slope, &mut gradient);
+                let differences = (0..z.len()).map(|i| (sum(i, 1e-5) - sum(i, -1e-5)) / 2e-5);
+                gradient
+                    .iter()
+                    .zip(differences)
+                    .map(|(given, found)| (given - found).abs())
+                    .fold(0.0, f64::max)
+            };
+            assert!(largest_error(&slope) < 1e-8, "{}", largest_error(&slope));
+            // Counterexample: slopes of another density.
+            assert!(largest_error(&vec![0.0; slope.len()]) > 1e-2);
         }
     }
 
