@@ -42,7 +42,7 @@ def fit(arguments: dict[str, Any], counted: Counted, seed: int, with_gradient: b
     result = mcsa.fit(**given, seed=seed)
     return {
         "draws": result.parameters(), "weights": result.weights, "word": "yes" if result.ok else "no",
-        "way": result.family, "reasons": " | ".join(result.objections), "ess": result.sample_size,
+        "way": result.family, "reasons": " | ".join(objection.text for objection in result.verdict.objections), "ess": result.sample_size,
     }
 
 

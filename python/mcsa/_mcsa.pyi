@@ -10,6 +10,7 @@ __all__ = [
     "FitResult",
     "FitState",
     "Model",
+    "Parameters",
     "__version__",
     "calibration_judge",
     "calibration_looks",
@@ -37,6 +38,8 @@ class Density:
         gradient: Callable[[_Floats], Any] | None = None,
         names: list[str] | None = None,
     ) -> Self: ...
+    @property
+    def dim(self) -> int: ...
 
 @final
 class Model:
@@ -102,6 +105,16 @@ class Model:
     def log_likelihood(self, z: _Floats) -> _Floats: ...
 
 @final
+class Parameters:
+    """Declared parameters."""
+
+    def __new__(cls, declared: list[tuple[str, str, int, float, float]]) -> Self: ...
+    @property
+    def dim(self) -> int: ...
+    def constrain(self, z: _Floats) -> tuple[_Floats, _Floats]: ...
+    def pull_back(self, z: _Floats, slopes: _Floats) -> _Floats: ...
+
+@final
 class FitState:
     """State of a fit between its stages."""
 
@@ -150,7 +163,7 @@ class FitResult:
         names: list[str],
         numbers: list[list[float]] | None,
         log_evidence: tuple[float, float, float, float],
-        verdict: tuple[bool, str, list[str]] | None,
+        verdict: tuple[bool, str, list[tuple[str, str]]] | None,
         evaluations: tuple[int, int],
         family: str,
         params: list[float],
@@ -179,7 +192,7 @@ class FitResult:
     @property
     def log_evidence(self) -> tuple[float, float, float, float]: ...
     @property
-    def verdict(self) -> tuple[bool, str, list[str]] | None: ...
+    def verdict(self) -> tuple[bool, str, list[tuple[str, str]]] | None: ...
     @property
     def evaluations(self) -> tuple[int, int]: ...
     @property

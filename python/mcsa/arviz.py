@@ -46,7 +46,7 @@ def groups(result: Result, resample: bool) -> Groups:
     attributes = {
         "inference_library": "mcsa",
         "verdict": "yes" if result.ok else "no",
-        "verdict_words": result.verdict,
+        "verdict_words": str(result.verdict),
         "family": result.family,
         "k_hat": result.k_hat,
         "effective_sample_size": result.sample_size,

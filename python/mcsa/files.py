@@ -21,7 +21,7 @@ from .result import Labels, Result
 __all__ = ["load", "save"]
 
 #: First words of a file; the number is the version of the format.
-_FORMAT = "mcsa result 2"
+_FORMAT = "mcsa result 3"
 #: Members of every file, beside ``text`` and ``sha256``.
 _ARRAYS = ("draws", "values", "log_p", "log_q", "params", "log_evidence", "numbers", "starts", "mean", "covariance")
 #: Beginnings of the names of further members: arrays by names of the user.
@@ -42,6 +42,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         "family": fitted.family,
         "dims": {name: list(sides) for name, sides in labels.dims.items()},
         "coords": {name: [_plain(value) for value in values] for name, values in labels.coords.items()},
+        "below_diagonal": sorted(labels.below_diagonal),
         "has_numbers": fitted.numbers is not None,
         "has_handover": fitted.handover is not None,
     }
@@ -76,7 +77,10 @@ def load(path: str | os.PathLike[str]) -> Result:
     """
     try:
         arrays, text = _read(path)
-        verdict = None if text["verdict"] is None else tuple(text["verdict"])
+        verdict = None
+        if text["verdict"] is not None:
+            ok, words, objections = text["verdict"]
+            verdict = ok, words, [(fields, objection) for fields, objection in objections]
         fitted = FitResult.restored(
             (arrays["draws"], arrays["values"], arrays["log_p"], arrays["log_q"]),
             text["names"],
@@ -105,6 +109,7 @@ def load(path: str | os.PathLike[str]) -> Result:
             text["coords"],
             (lambda _: likelihood) if likelihood else None,
             of("observed:"),
+            frozenset(text["below_diagonal"]),
         ),
     )
 

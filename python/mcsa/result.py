@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from itertools import chain
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
+from . import plots
 from ._mcsa import FitResult
 from .arguments import numbers, whole
+from .verdict import Verdict
 
 __all__ = ["Result", "Summary"]
 
@@ -42,15 +47,21 @@ class Summary:
 
         return pandas.DataFrame([self[name] for name in self.names], index=self.names)
 
+    def _rows(self) -> list[list[str]]:
+        """Headings, and a row of words for every parameter."""
+        rows = [["", "mean", "error", "sd", "5%", "50%", "95%"]]
+        for name, mean, error, sd, quantiles in zip(self.names, self.mean, self.error, self.sd, self.quantiles, strict=True):
+            rows.append([name, f"{mean:.4g}", f"{error:.2g}", f"{sd:.4g}", *(f"{quantile:.4g}" for quantile in quantiles)])
+        return rows
+
     def __repr__(self) -> str:
-        width = max([len(name) for name in self.names] + [4])
-        lines = [f"{'':>{width}} {'mean':>10} {'error':>9} {'sd':>10} {'5%':>10} {'50%':>10} {'95%':>10}"]
-        for i, name in enumerate(self.names):
-            low, middle, high = self.quantiles[i]
-            lines.append(
-                f"{name:>{width}} {self.mean[i]:>10.4g} {self.error[i]:>9.2g} {self.sd[i]:>10.4g} {low:>10.4g} {middle:>10.4g} {high:>10.4g}"
-            )
-        return "\n".join(lines)
+        widths = [max([len(name) for name in self.names] + [4]), 10, 9, 10, 10, 10, 10]
+        return "\n".join(" ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True)) for row in self._rows())
+
+    def _repr_html_(self) -> str:
+        head, *rows = [[escape(word) for word in row] for row in self._rows()]
+        body = "".join(f"<tr><th>{row[0]}</th>{''.join(f'<td>{word}</td>' for word in row[1:])}</tr>" for row in rows)
+        return f"<table><thead><tr>{''.join(f'<th>{word}</th>' for word in head)}</tr></thead><tbody>{body}</tbody></table>"
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,15 @@ class Labels:
     coords: dict[str, Sequence[Any]] = field(default_factory=dict)
     log_likelihood: Callable[[np.ndarray], Any] | None = None
     observed: dict[str, Any] = field(default_factory=dict)
+    #: Matrices of which the entries below the diagonal determine the others, and are those of a table.
+    below_diagonal: frozenset[str] = frozenset()
+
+    def entry(self, name: str, index: tuple[int, ...]) -> str:
+        """Name of an entry of a parameter: with the labels of its sides, or else with its index."""
+        sides = self.dims.get(name, [])
+        labels = [self.coords.get(side, ()) for side in sides] if len(sides) == len(index) else [()] * len(index)
+        words = [str(label[i]) if i < len(label) else str(i) for label, i in zip(labels, index, strict=True)]
+        return name + (f"[{','.join(words)}]" if words else "")
 
 
 class Result:
@@ -111,20 +131,13 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """True if all checks passed; False if none was run."""
-        return self._fitted.verdict is not None and self._fitted.verdict[0]
+        """The answer of the verdict."""
+        return self.verdict.ok
 
     @property
-    def verdict(self) -> str:
-        """Verdict in words: yes, with the rate at which it was wrong on planted failures, or no, with reasons."""
-        if self._fitted.verdict is None:
-            return "no: no check was run, because the fit was made from chosen parts; mcsa.fit without a method runs them"
-        return self._fitted.verdict[1]
-
-    @property
-    def objections(self) -> list[str]:
-        """Objections of the checks; none if the verdict is yes, or if no check was run."""
-        return [] if self._fitted.verdict is None else list(self._fitted.verdict[2])
+    def verdict(self) -> Verdict:
+        """Verdict, which prints as its words: ``ok`` is the answer, and ``objections`` are the reasons of a no."""
+        return Verdict.read(self._fitted.verdict)
 
     @property
     def k_hat(self) -> float:
@@ -158,10 +171,10 @@ class Result:
         return self._fitted.family
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Draws by name of the parameter, on the scale of ``transform`` if one was given. They need their ``weights``."""
+        """Draws by name of the parameter, as declared or as ``transform`` gives them. They need their ``weights``."""
         if self._labels.transform is None:
             return {name: self._fitted.values[:, i] for i, name in enumerate(self._fitted.names)}
-        return self._by_name("transform", self._labels.transform(self.draws), len(self.draws))
+        return self._by_name_at(self.draws)
 
     def log_likelihood(self) -> dict[str, np.ndarray]:
         """Log likelihood of every datum at every draw; empty if the target does not provide it. Needs the ``weights``."""
@@ -194,28 +207,65 @@ class Result:
 
     def summary(self) -> Summary:
         """Moments and quantiles of every parameter; NaN if the verdict is no and no attempt came close to the posterior."""
-        if self._labels.transform is None:
-            names = list(self._fitted.names)
-            if self._fitted.numbers is None:
-                return _summary(names, self._fitted.values, self.weights)
+        if self._labels.transform is None and self._fitted.numbers is not None:
             table = np.array(self._fitted.numbers)
-            return Summary(names, table[:, 0], table[:, 1], table[:, 2], table[:, 3:])
-        names, values = self._flat(self.draws)
+            return Summary(list(self._fitted.names), table[:, 0], table[:, 1], table[:, 2], table[:, 3:])
+        names, values = self._flat(self.parameters())
         if self._fitted.numbers is not None and np.isnan(self._fitted.numbers).all():
             absent = np.full(len(names), np.nan)
             return Summary(names, absent, absent, absent, np.full((len(names), len(_PROBABILITIES)), np.nan))
-        return _summary(names, values, self.weights)
+        return _summary(names, values, self.weights, self.sample_size)
 
-    def _flat(self, z: np.ndarray) -> tuple[list[str], np.ndarray]:
-        """Names of all numbers of ``transform``, or else of the coordinates, and their values at points, one point per row."""
+    def _by_name_at(self, z: np.ndarray) -> dict[str, np.ndarray]:
+        """Parameters by name at points, one point per row: those of ``transform``, or else the coordinates."""
         if self._labels.transform is None:
-            return list(self._fitted.names), z
+            return {name: z[:, i] for i, name in enumerate(self._fitted.names)}
+        return self._by_name("transform", self._labels.transform(z), len(z))
+
+    def _flat(self, parameters: dict[str, np.ndarray]) -> tuple[list[str], np.ndarray]:
+        """Names of all numbers of parameters, and their values, one point per row."""
         names, columns = [], []
-        for name, values in self._by_name("transform", self._labels.transform(z), len(z)).items():
+        for name, values in parameters.items():
+            is_part = name in self._labels.below_diagonal
             for index in np.ndindex(values.shape[1:]):
-                names.append(name + (f"[{', '.join(map(str, index))}]" if index else ""))
-                columns.append(values[(slice(None), *index)])
+                if not is_part or index[0] > index[1]:
+                    names.append(self._labels.entry(name, index))
+                    columns.append(values[(slice(None), *index)])
         return names, np.stack(columns, axis=1)
+
+    def to_pandas(self, *, resample: bool = True) -> Any:
+        """A table of pandas with a column for every number, under its name in the summary.
+
+        The rows are as many resampled points as there are draws, or, with ``resample=False``, the draws themselves, which need the
+        ``weights``.
+        """
+        import pandas
+
+        names, values = self._flat(self.parameters())
+        return pandas.DataFrame(values[self._fitted.copies(len(values), 1)] if resample else values, columns=names)
+
+    def plot(self, names: Sequence[str] | None = None) -> np.ndarray:
+        """Draws the margin of every parameter, with its mean, and returns the axes. Needs matplotlib.
+
+        Args:
+            names: Parameters, or entries of them as in the summary; by default the first 12 entries.
+        """
+        return plots.margins(self, names)
+
+    def plot_pair(self, names: Sequence[str] | None = None) -> np.ndarray:
+        """Draws points of equal weight for each pair of parameters, and returns the axes. Needs matplotlib.
+
+        Args:
+            names: Parameters, or entries of them as in the summary; by default the first 4 entries.
+        """
+        return plots.pairs(self, names)
+
+    def plot_checks(self) -> np.ndarray:
+        """Draws the weights by rank, log p against log q, and objections, and returns the axes. Needs matplotlib.
+
+        Weights that rest on few draws fall steeply from the left. Where log p exceeds log q far from most draws, q has too little mass.
+        """
+        return plots.checks(self)
 
     def to_arviz(self, *, resample: bool = True) -> Any:
         """The result for ArviZ: an ``InferenceData`` of ArviZ 0.x, a ``DataTree`` of 1.x.
@@ -237,18 +287,24 @@ class Result:
 
         save(self, path)
 
-    def __repr__(self) -> str:
+    def _lines(self) -> list[str]:
+        """Evidence and draws in words."""
         log, error = self.log_evidence
         evidence = "not estimated" if np.isnan(log) else f"{log:.3f} +- {error:.3f}"
         weights = "" if self.family == "chains" else f", k-hat {self.k_hat:.2f}"
-        return (
-            f"{self.summary()}\nlog evidence {evidence}\n"
-            f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}{weights}\n"
-            f"Reliable: {self.verdict}"
-        )
+        draws = f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}{weights}"
+        return [f"log evidence {evidence}", draws]
+
+    def __repr__(self) -> str:
+        words = [wrap(line, 120, subsequent_indent="    ") for line in f"Reliable: {self.verdict}".split("\n")]
+        return "\n".join([repr(self.summary()), *self._lines(), *chain.from_iterable(words)])
+
+    def _repr_html_(self) -> str:
+        lines = [*self._lines(), *f"Reliable: {self.verdict}".split("\n")]
+        return self.summary()._repr_html_() + "<br>".join(map(escape, lines))
 
 
-def _summary(names: list[str], values: np.ndarray, weights: np.ndarray) -> Summary:
+def _summary(names: list[str], values: np.ndarray, weights: np.ndarray, sample_size: float) -> Summary:
     mean = weights @ values
     squares = (values - mean) ** 2
     order = np.argsort(values, axis=0, kind="stable")
@@ -257,4 +313,6 @@ def _summary(names: list[str], values: np.ndarray, weights: np.ndarray) -> Summa
     for i in range(values.shape[1]):
         places = np.minimum(np.searchsorted(cumulated[:, i], _PROBABILITIES), len(values) - 1)
         quantiles[i] = values[order[places, i], i]
-    return Summary(names, mean, np.sqrt(weights**2 @ squares), np.sqrt(weights @ squares), quantiles)
+    # Draws of chains depend on each other, which their sample size has and their weights have not.
+    dependence = 1.0 / (sample_size * (weights @ weights))
+    return Summary(names, mean, np.sqrt(dependence * (weights**2 @ squares)), np.sqrt(weights @ squares), quantiles)

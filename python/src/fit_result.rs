@@ -3,8 +3,9 @@
 use mcsa::core::{Columns, LogDensity, Named, Seed};
 use mcsa::estimators::Draws;
 use mcsa::faer::{Mat, MatRef};
-use mcsa::posterior::{Evidence, FitResult as Outcome, Parameter};
+use mcsa::posterior::{Evidence, FitResult as Outcome, Objection, Parameter};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::value_error;
@@ -37,9 +38,9 @@ pub(crate) struct FitResult {
     /// Log evidence, its standard error, a lower and an upper bound.
     #[pyo3(get)]
     log_evidence: (f64, f64, f64, f64),
-    /// The answer, the verdict in words, and the objections. None if no check was run.
+    /// The answer, the verdict in words, and the objections as JSON and in words. None if no check was run.
     #[pyo3(get)]
-    verdict: Option<(bool, String, Vec<String>)>,
+    verdict: Option<Answer>,
     /// Numbers of evaluations: of the log density alone, and of the gradient with its log density.
     #[pyo3(get)]
     evaluations: (u64, u64),
@@ -54,6 +55,7 @@ pub(crate) struct FitResult {
     handover: Option<Handover>,
 }
 
+type Answer = (bool, String, Vec<(String, String)>);
 type Handover = (Py<PyArray2<f64>>, Vec<f64>, Py<PyArray2<f64>>);
 
 /// Arrays of a result in a file.
@@ -86,8 +88,12 @@ impl FitResult {
         let numbers = |Parameter { mean, error, sd, quantiles: [low, middle, high], .. }: &Parameter| {
             [*mean, *error, *sd, *low, *middle, *high]
         };
-        let Outcome { shape, params, draws, parameters, evidence, verdict, evaluations, sampled, .. } = outcome;
-        let objections = verdict.objections.iter().map(ToString::to_string).collect();
+        let Outcome { shape, params, draws, parameters, evidence, verdict, evaluations, sampled, .. } =
+            outcome;
+        let objection =
+            |found: &Objection| serde_json::to_string(found).map(|numbers| (numbers, found.to_string()));
+        let objections = verdict.objections.iter().map(objection).collect::<Result<_, _>>();
+        let objections = objections.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self {
             numbers: Some(parameters.iter().map(numbers).collect()),
             log_evidence: (evidence.log, evidence.error, evidence.lower, evidence.upper),
@@ -148,7 +154,7 @@ impl FitResult {
         names: Vec<String>,
         numbers: Option<Vec<[f64; 6]>>,
         log_evidence: (f64, f64, f64, f64),
-        verdict: Option<(bool, String, Vec<String>)>,
+        verdict: Option<Answer>,
         evaluations: (u64, u64),
         family: String,
         params: Vec<f64>,

@@ -7,10 +7,11 @@ import mcsa.ascent
 import mcsa.files
 import mcsa.fit
 import mcsa.models
+import mcsa.verdict
 import pytest
 
 
-@pytest.mark.parametrize("name", ["mcsa", "mcsa.ascent", "mcsa.models", "mcsa.fit", "mcsa.files"])
+@pytest.mark.parametrize("name", ["mcsa", "mcsa.ascent", "mcsa.models", "mcsa.fit", "mcsa.files", "mcsa.verdict"])
 def test_examples_run(name):
     import sys
 

@@ -34,7 +34,7 @@ def test_a_saved_result_is_the_same(tmp_path):
     assert repr(loaded) == repr(result)
     for name in ("draws", "log_p", "log_q", "log_weights", "mean", "sd"):
         assert np.array_equal(getattr(loaded, name), getattr(result, name))
-    for name in ("ok", "verdict", "objections", "k_hat", "sample_size", "log_evidence", "log_evidence_bounds", "evaluations"):
+    for name in ("ok", "verdict", "k_hat", "sample_size", "log_evidence", "log_evidence_bounds", "evaluations"):
         assert getattr(loaded, name) == getattr(result, name)
     assert np.array_equal(loaded.resampled(50, seed=3), result.resampled(50, seed=3))
     assert np.array_equal(loaded.parameters()["both"], result.parameters()["both"])

@@ -21,6 +21,7 @@ OUT.mkdir(parents=True, exist_ok=True)
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 SCHOOLS = list("ABCDEFGH")
+LABELS = {"dims": {"theta": ["school"], "y": ["school"]}, "coords": {"school": SCHOOLS}}
 
 # %% [markdown]
 # ## Reference
@@ -66,7 +67,6 @@ def parts(z):
     return mu, np.exp(log_tau), log_tau, eta
 
 
-@np.errstate(over="ignore", invalid="ignore")  # starts lie far out, too
 def log_density(z):
     mu, tau, log_tau, eta = parts(z)
     likelihood = -0.5 * ((EFFECTS - mu - tau * eta) / ERRORS) ** 2
@@ -74,7 +74,6 @@ def log_density(z):
     return (likelihood - 0.5 * eta**2).sum(axis=1) + prior[:, 0]
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def gradient(z):
     mu, tau, _, eta = parts(z)
     slope = (EFFECTS - mu - tau * eta) / ERRORS**2
@@ -99,8 +98,7 @@ results = {
         10,
         gradient,
         transform=transform,
-        dims={"theta": ["school"], "y": ["school"]},
-        coords={"school": SCHOOLS},
+        **LABELS,
         log_likelihood=log_likelihood,
         observed={"y": EFFECTS},
         seed=1,
@@ -141,7 +139,7 @@ except ImportError as error:
 # %%
 try:
     data = {"schools": 8, "effects": EFFECTS, "errors": ERRORS}
-    results["Stan"] = mcsa.fit(**mcsa.from_stan(stan_program("eight_schools", OUT), data), seed=3)
+    results["Stan"] = mcsa.fit(**mcsa.from_stan(stan_program("eight_schools", OUT), data), **LABELS, seed=3)
 except (ImportError, RuntimeError) as error:
     print(f"without Stan: {error}")
 
@@ -151,7 +149,7 @@ except (ImportError, RuntimeError) as error:
 # Mean and standard deviation of each, beside the exact ones. The errors are in standard deviations of the posterior.
 
 # %%
-names = {school: f"theta[{j}]" for j, school in enumerate(SCHOOLS)}
+names = {school: f"theta[{school}]" for school in SCHOOLS}
 report = compare(REFERENCE, results, names)
 
 # %% [markdown]
@@ -183,7 +181,7 @@ if plt is not None:
         mean, sd = REFERENCE[school]
         right.errorbar(j - 0.15, mean, sd, fmt="D", color="black", markersize=4, label="exact" if j == 0 else None)
         for k, (source, result) in enumerate(results.items()):
-            row = result.summary()[f"theta[{j}]"]
+            row = result.summary()[f"theta[{school}]"]
             place = j + 0.13 * k
             right.errorbar(place, row["mean"], row["sd"], fmt="o", color=colours[source], markersize=4, label=source if j == 0 else None)
     right.axhline(REFERENCE["mu"][0], color="0.8", zorder=0)

@@ -1,0 +1,95 @@
+"""Tables, pages of notebooks, and pictures of a result."""
+
+import sys
+
+import mcsa
+import numpy as np
+import pytest
+from targets import gaussian, slope
+
+
+@pytest.fixture(scope="module")
+def result():
+    return mcsa.fit(
+        gaussian,
+        2,
+        slope,
+        seed=1,
+        transform=lambda z: {"mu": z[:, 0], "theta": z},
+        dims={"theta": ["side"]},
+        coords={"side": ["<left>", "right"]},
+    )
+
+
+@pytest.fixture
+def pyplot():
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def test_labels_stand_in_the_table(result):
+    assert result.summary().names == ["mu", "theta[<left>]", "theta[right]"]
+    assert abs(result.summary()["theta[right]"]["mean"] + 2.0) < 0.3
+    # Without labels of the right side the index stands there.
+    labels = mcsa.result.Labels(dims={"theta": ["side"], "x": ["a"]}, coords={"side": ["A"]})
+    assert labels.entry("theta", (0,)) == "theta[A]" and labels.entry("theta", (1,)) == "theta[1]"
+    assert labels.entry("x", (0, 1)) == "x[0,1]" and labels.entry("mu", ()) == "mu"
+
+
+def test_pages_of_notebooks(result):
+    page = result.summary()._repr_html_()
+    assert page.count("<tr>") == 4 and "theta[&lt;left&gt;]" in page and "<left>" not in page
+    page = result._repr_html_()
+    assert "log evidence" in page and "Reliable: yes" in page and page.count("<table>") == 1
+    no = mcsa.fit(gaussian, 2, lambda z: 2.0 * slope(z), seed=3)
+    assert "Reliable: no<br>" in no._repr_html_() and all(found.text.split(":")[0] in no._repr_html_() for found in no.verdict.objections)
+
+
+def test_draws_as_a_table(result):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    table, draws = result.to_pandas(), result.to_pandas(resample=False)
+    assert list(table.columns) == result.summary().names == list(draws.columns)
+    assert np.array_equal(draws["theta[right]"], result.draws[:, 1])
+    assert np.array_equal(table["theta[right]"], result.resampled()[:, 1])
+    assert abs(table["mu"].mean() - result.mean[0]) < 0.02
+
+
+def test_margins(result, pyplot):
+    axes = result.plot()
+    assert [axis.get_title() for axis in axes] == result.summary().names
+    assert axes[0].figure.get_suptitle() == ""
+    assert [axis.get_title() for axis in result.plot("mu")] == ["mu"]
+    assert [axis.get_title() for axis in result.plot(["theta"])] == ["theta[<left>]", "theta[right]"]
+    with pytest.raises(ValueError, match="no parameter 'thet'; there are mu, theta"):
+        result.plot(["thet"])
+    unchecked = mcsa.ascend(gaussian, 2, steps=100, draws=200)
+    assert unchecked.plot()[0].figure.get_suptitle() == "verdict: no"
+    many = mcsa.ascend(lambda z: -0.5 * (z**2).sum(axis=1), 20, steps=10, draws=200)
+    assert len(many.plot()) == 12 and len(many.plot(["z[19]"])) == 1
+
+
+def test_pairs(result, pyplot):
+    axes = result.plot_pair()
+    assert axes.shape == (3, 3) and axes[2, 0].get_xlabel() == "mu" and axes[2, 0].get_ylabel() == "theta[right]"
+    assert len(axes[2, 0].lines) == 1 and len(axes[2, 0].lines[0].get_xdata()) == 1000
+
+
+def test_checks(result, pyplot):
+    left, right = result.plot_checks()
+    assert f"k-hat {result.k_hat:.2f}" in left.get_title() and right.get_title() == "verdict: yes"
+    no = mcsa.fit(gaussian, 2, lambda z: 2.0 * slope(z), seed=3)
+    left, right = no.plot_checks()
+    assert right.get_title() == "verdict: no" and "gradient" in left.figure.get_supxlabel()
+
+
+def test_pictures_without_matplotlib(result, monkeypatch):
+    """Nothing else needs it."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert repr(result) and result._repr_html_()
+    for draw in (result.plot, result.plot_pair, result.plot_checks):
+        with pytest.raises(ImportError, match="pictures need matplotlib: pip install matplotlib"):
+            draw()
