@@ -18,23 +18,34 @@ from .bridges import from_jax, from_pymc
 from .calibration import Calibration, calibrate
 from .files import load
 from .fit import Fit, fit, resume
+from .parameters import correlation, interval, ordered, positive, real, simplex, unit
 from .result import Result, Summary
 from .stan import from_stan
+from .verdict import Objection, Verdict
 
 __all__ = [
     "Ascent",
     "Calibration",
     "Fit",
+    "Objection",
     "Result",
     "Summary",
+    "Verdict",
     "__version__",
     "ascend",
     "calibrate",
+    "correlation",
     "fit",
     "from_jax",
     "from_pymc",
     "from_stan",
+    "interval",
     "load",
     "models",
+    "ordered",
+    "positive",
+    "real",
     "resume",
+    "simplex",
+    "unit",
 ]

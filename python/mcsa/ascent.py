@@ -83,7 +83,7 @@ class Ascent:
         **description: Unpack[Description],
     ) -> None:
         target, self._labels = described(Ascent, log_density, dim, gradient, description)
-        sides = log_density.dim if isinstance(log_density, Model) else int(dim or 0)
+        sides = target.dim
         rule = _part("optimizer", optimizer, {name: {} for name in OPTIMIZERS})
         if rule["kind"] != "dog":
             rule.setdefault("rate", rate)

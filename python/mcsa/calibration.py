@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Unpack, cast
 
@@ -11,7 +11,8 @@ import numpy as np
 from ._mcsa import calibration_judge, calibration_looks
 from .arguments import numbers, whole
 from .fit import Fit, Options
-from .result import Result
+from .parameters import Declared, Parameter
+from .plots import pyplot
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -45,9 +46,7 @@ class Calibration:
     def plot(self, axes: Any = None) -> Any:
         """Draws the distribution function of the ranks of each quantity, less that of uniform ranks, over its band. Needs matplotlib."""
         if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.subplots()[1]
+            axes = pyplot().subplots()[1]
         count = len(self.ranks)
         places = np.arange(1, len(self.band[0]) + 1) / (len(self.band[0]) + 1)
         low, high = (ends / max(count, 1) - places for ends in self.band)
@@ -64,8 +63,8 @@ class Calibration:
 
 def calibrate(
     simulate: Callable[[np.random.Generator], tuple[Any, Any]],
-    log_density: Callable[[np.ndarray, Any], Any],
-    gradient: Callable[[np.ndarray, Any], Any] | None = None,
+    log_density: Callable[[Any, Any], Any],
+    gradient: Callable[[Any, Any], Any] | None = None,
     *,
     data_sets: int = 1000,
     level: float = 0.01,
@@ -79,7 +78,8 @@ def calibrate(
     data sets that get a yes; the share of noes stands beside them.
 
     Args:
-        simulate: ``simulate(rng)`` draws parameters from the prior, on the unconstrained scale, and data, and returns both.
+        simulate: ``simulate(rng)`` draws parameters from the prior and data, and returns both. The former are a point on the unconstrained
+            scale, or, with declared ``parameters``, a dict of these.
         log_density: ``log_density(z, data)``, as for :func:`fit`, with the data as second argument.
         gradient: ``gradient(z, data)``, as for :func:`fit`.
         data_sets: Largest number of data sets.
@@ -129,42 +129,65 @@ def calibrate(
 def _data_set(
     rng: np.random.Generator,
     simulate: Callable[[np.random.Generator], tuple[Any, Any]],
-    log_density: Callable[[np.ndarray, Any], Any],
-    gradient: Callable[[np.ndarray, Any], Any] | None,
+    log_density: Callable[[Any, Any], Any],
+    gradient: Callable[[Any, Any], Any] | None,
     options: Options,
 ) -> tuple[list[str], list[float], str | None]:
     """Names, ranks of the true values, and the reason of a no."""
     drawn, data = simulate(rng)
-    truth = numbers("parameters of simulate", drawn)
-    if truth.ndim != 1:
-        raise ValueError(f"simulate gave parameters of shape {truth.shape}; expected one point (dim,)")
+    parameters = options.get("parameters")
+    truth = _truth(drawn, parameters)
     is_batch = options.get("vectorized", True)
-    height = float(np.asarray(log_density(truth[np.newaxis] if is_batch else truth, data)).reshape(()))
+    height = float(np.asarray(log_density(truth if is_batch else _first(truth), data)).reshape(()))
     if not np.isfinite(height):
         raise ValueError(f"the log density at the parameters it was drawn from is {height}: simulator and density disagree")
     slope = None if gradient is None else _given(gradient, data)
-    fit = Fit(_given(log_density, data), truth.size, slope, seed=int(rng.integers(2**63)), **cast(Any, options))
+    dim = truth.shape[1] if isinstance(truth, np.ndarray) else None
+    fit = Fit(_given(log_density, data), dim, slope, seed=int(rng.integers(2**63)), **cast(Any, options))
     try:
         result = fit.run()
     except ValueError as error:
         return [], [], str(error)
     if fit.stage != "done":
         raise KeyboardInterrupt
-    return _ranked(rng, truth, height, result)
-
-
-def _given(function: Callable[[np.ndarray, Any], Any], data: Any) -> Callable[[np.ndarray], Any]:
-    return lambda z: function(z, data)
-
-
-def _ranked(
-    rng: np.random.Generator, truth: np.ndarray, height: float, result: Result
-) -> tuple[list[str], list[float], str | None]:
-    """Ranks among draws with equal weights: ``(number below + U (number equal + 1)) / (L + 1)`` with U uniform."""
+    # Ranks among draws with equal weights: (number below + U (number equal + 1)) / (L + 1) with U uniform.
     copies = result._fitted.copies(max(1, min(_DRAWS, int(result.sample_size))), int(rng.integers(2**63)))
-    names, draws = result._flat(result.draws[copies])
-    true = np.append(result._flat(truth[np.newaxis])[1][0], height)
-    values = np.column_stack([draws, result.log_p[copies]])
+    z, heights = result.draws[copies], result.log_p[copies]
+    if parameters is not None:
+        # The density of the parameters themselves, which needs no point on the unconstrained scale.
+        heights = heights - Declared(parameters).at(z)[1]
+    transform = options.get("transform")
+    if isinstance(truth, np.ndarray):
+        named = result._by_name_at(truth)
+    else:
+        named = truth if transform is None else result._by_name("transform", transform(truth), 1)
+    names, draws = result._flat(result._by_name_at(z))
+    true = np.append(result._flat(named)[1][0], height)
+    values = np.column_stack([draws, heights])
     below, equal = (values < true).sum(axis=0), (values == true).sum(axis=0)
     ranks = (below + rng.uniform(size=true.size) * (equal + 1)) / (len(copies) + 1)
-    return [*names, "log density"], ranks.tolist(), None if result.ok else result.verdict
+    return [*names, "log density"], ranks.tolist(), None if result.ok else str(result.verdict)
+
+
+def _truth(drawn: Any, parameters: Mapping[str, Parameter] | None) -> np.ndarray | dict[str, np.ndarray]:
+    """Parameters that were drawn, as a batch of one point."""
+    if parameters is None:
+        point = numbers("parameters of simulate", drawn)
+        if point.ndim != 1:
+            raise ValueError(f"simulate gave parameters of shape {point.shape}; expected one point (dim,)")
+        return point[np.newaxis]
+    if not isinstance(drawn, Mapping) or drawn.keys() != parameters.keys():
+        raise ValueError(f"simulate gave other parameters than {', '.join(parameters)}")
+    found = {name: numbers(f"parameters of simulate: {name}", drawn[name])[np.newaxis] for name in parameters}
+    for name, parameter in parameters.items():
+        if found[name].shape[1:] != parameter.shape:
+            raise ValueError(f"simulate gave {name} the shape {found[name].shape[1:]}; expected {parameter.shape}")
+    return found
+
+
+def _first(batch: np.ndarray | dict[str, np.ndarray]) -> Any:
+    return batch[0] if isinstance(batch, np.ndarray) else {name: values[0] for name, values in batch.items()}
+
+
+def _given(function: Callable[[Any, Any], Any], data: Any) -> Callable[[Any], Any]:
+    return lambda z: function(z, data)

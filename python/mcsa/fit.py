@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from ._mcsa import Density, FitState, Model
 from .arguments import known, unmasked, whole
 from .models import observed_data
+from .parameters import Declared, Parameter
 from .result import Labels, Result
 
 __all__ = ["Fit", "fit", "resume"]
 
-Batch = Callable[[np.ndarray], Any]
+#: Function of a batch: of an array, or, with declared parameters, of a dict of arrays.
+Batch = Callable[[Any], Any]
 
 
 class Description(TypedDict, total=False):
     """What is known of a target beside its density. :func:`fit` documents each."""
 
+    parameters: Mapping[str, Parameter] | None
     vectorized: bool
     names: Sequence[str] | None
-    transform: Callable[[np.ndarray], dict[str, Any]] | None
+    transform: Callable[[Any], dict[str, Any]] | None
     dims: dict[str, list[str]] | None
     coords: dict[str, Sequence[Any]] | None
-    log_likelihood: Callable[[np.ndarray], Any] | None
+    log_likelihood: Batch | None
     observed: dict[str, Any] | None
 
 
@@ -52,14 +56,16 @@ class Parts(Description, total=False):
     checkpoint: str | os.PathLike[str] | None
 
 
-class Options(Parts, total=False):
+class Options(Description, total=False):
     """Options of :func:`fit`, which documents them."""
 
+    seed: int
+    draws: int
     starts: int
     evaluations: int
     seconds: float | None
     share: float
-    steps: int
+    checkpoint: str | os.PathLike[str] | None
 
 
 class Fit:
@@ -152,22 +158,42 @@ def fit(
     dim: int | None = None,
     gradient: Batch | None = None,
     *,
+    parameters: Mapping[str, Parameter] | None = None,
+    vectorized: bool = True,
+    names: Sequence[str] | None = None,
+    transform: Callable[[Any], dict[str, Any]] | None = None,
+    dims: dict[str, list[str]] | None = None,
+    coords: dict[str, Sequence[Any]] | None = None,
+    log_likelihood: Batch | None = None,
+    observed: dict[str, Any] | None = None,
+    seed: int = 1,
+    draws: int = 4000,
+    starts: int = 100,
+    evaluations: int = 1_000_000,
+    seconds: float | None = None,
+    share: float = 0.7,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: bool = False,
-    **options: Unpack[Options],
 ) -> Result:
-    """Fits a posterior from starts to weighted draws and a verdict. With a ``method`` it is :func:`mcsa.ascend`, a fit of chosen parts.
+    """Fits a posterior from starts to weighted draws and a verdict.
+
+    The target is a function of ``dim`` unconstrained coordinates, or of declared ``parameters``, or a model of :mod:`mcsa.models`.
 
     Args:
-        log_density: Log density up to a constant on ``R^dim``: an array of shape ``(N, dim)``, one point per row, gives ``N`` numbers.
-            NumPy, numba and ``jax.jit(jax.vmap(f))`` serve. Or a model of :mod:`mcsa.models`.
-        dim: Number of unconstrained parameters. Not given for a model.
-        gradient: The same batch gives an array ``(N, dim)``, or a pair of the ``N`` log densities and this array.
-        progress: Whether a line shows the progress.
-        vectorized: False if ``log_density`` and ``gradient`` take one point ``(dim,)``; slower.
+        log_density: Log density up to a constant: an array of shape ``(N, dim)``, one point per row, gives ``N`` numbers. With
+            ``parameters`` a dict of arrays, whose first side is ``N``, takes the place of the array, here and below. NumPy, numba and
+            ``jax.jit(jax.vmap(f))`` serve. Starts lie far out, so NumPy's warnings are off during its calls.
+        dim: Number of unconstrained coordinates. Not given with ``parameters`` or for a model.
+        gradient: The same batch gives an array ``(N, dim)``, or a pair of the ``N`` log densities and this array. With ``parameters``
+            it has the slopes as a dict of the same shapes as the values.
+        parameters: The set of each parameter by name: ``{"mu": mcsa.real(), "sigma": mcsa.positive(), "w": mcsa.simplex(4)}``. The fit
+            transforms them and adds the log-Jacobian, so ``log_density`` is the density of the parameters themselves.
+        vectorized: False if ``log_density`` and ``gradient`` take one point; slower.
         names: Names of the coordinates.
-        transform: Maps draws ``(N, dim)`` to parameters by name, each an array whose first side is ``N``; for reports.
-        dims: Names of the sides of parameters, for ArviZ.
-        coords: Labels along these sides, for ArviZ.
+        transform: Maps draws ``(N, dim)`` to parameters by name, each an array whose first side is ``N``; for reports. With
+            ``parameters`` these are what is reported without it.
+        dims: Names of the sides of parameters, for tables and ArviZ.
+        coords: Labels along these sides.
         log_likelihood: Log likelihood of each datum at points ``(N, dim)``: an array whose first side is ``N``, or a dict of these by
             name. Models of the library bring their own.
         observed: The data by the same names, for ArviZ.
@@ -178,22 +204,40 @@ def fit(
         seconds: Largest time, draws and verdict included.
         share: Effective share of the draws at which climbing ends.
         checkpoint: File in which the state is kept. A call finds it there and continues with the same bits.
+        progress: Whether a line shows the progress.
 
     Returns:
         The result. Look at ``result.verdict`` first.
 
+    >>> import mcsa
     >>> import numpy as np
-    >>> def log_density(z):  # six heads in eight tosses, log odds with a standard normal prior
-    ...     return 6 * z[:, 0] - 8 * np.logaddexp(0, z[:, 0]) - 0.5 * z[:, 0] ** 2
-    >>> result = fit(log_density, 1, names=["log_odds"], seed=1)
-    >>> bool(abs(result.mean[0] - 0.72) < 0.05), result.ok
+    >>> def log_density(p):  # six heads in eight tosses, with a uniform prior
+    ...     return 6 * np.log(p["heads"]) + 2 * np.log1p(-p["heads"])
+    >>> result = fit(log_density, parameters={"heads": mcsa.unit()}, seed=1)
+    >>> bool(abs(result.summary()["heads"]["mean"] - 7 / 10) < 0.01), result.ok
     (True, True)
     """
-    if "method" in options:
-        from .ascent import ascend
-
-        return ascend(log_density, dim, gradient, progress=progress, **cast(Any, options))
-    return Fit(log_density, dim, gradient, **cast(Any, options)).run(progress=progress)
+    state = Fit(
+        log_density,
+        dim,
+        gradient,
+        seed=seed,
+        draws=draws,
+        starts=starts,
+        evaluations=evaluations,
+        seconds=seconds,
+        share=share,
+        checkpoint=checkpoint,
+        parameters=parameters,
+        vectorized=vectorized,
+        names=names,
+        transform=transform,
+        dims=dims,
+        coords=coords,
+        log_likelihood=log_likelihood,
+        observed=observed,
+    )
+    return state.run(progress=progress)
 
 
 def resume(
@@ -223,58 +267,91 @@ def described(
     own = [name for name, parameter in signature(maker).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     known(given, ["progress", *own, *Description.__annotations__])
     names, transform, log_likelihood = given.get("names"), given.get("transform"), given.get("log_likelihood")
+    dims, coords = given.get("dims") or {}, given.get("coords") or {}
     for name, function in (("transform", transform), ("log_likelihood", log_likelihood)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be callable: an array (N, d) gives arrays whose first side is N")
     observed = {name: unmasked(f"observed: {name}", values) for name, values in (given.get("observed") or {}).items()}
-    target: Density | Model
+    parameters = given.get("parameters")
     if isinstance(log_density, Model):
-        if dim is not None or gradient is not None or names is not None:
+        if dim is not None or gradient is not None or names is not None or parameters is not None:
             raise TypeError("a model brings its own dimension, gradient and names")
         if log_likelihood is None and log_density.num_data is not None:
             log_likelihood = log_density.log_likelihood
         if given.get("observed") is None:
             observed = observed_data(log_density)
-        target = log_density
-    else:
-        if dim is None:
-            raise TypeError("dim, the number of parameters, is missing")
-        if not given.get("vectorized", True) and callable(log_density):
-            log_density = _each(log_density)
-            gradient = None if gradient is None else _each(gradient)
-        target = Density(log_density, whole("dim", dim, 1), gradient, None if names is None else list(names))
-    return target, Labels(transform, given.get("dims") or {}, given.get("coords") or {}, log_likelihood, observed)
+        return log_density, Labels(transform, dims, coords, log_likelihood, observed)
+    for function in (log_density, gradient):
+        if function is not None and not callable(function):
+            raise TypeError("log_density and gradient must be callable: an array (N, d) gives N numbers, and an array (N, d)")
+    if not given.get("vectorized", True):
+        log_density, gradient = _each(log_density), None if gradient is None else _each(gradient)
+    below_diagonal: frozenset[str] = frozenset()
+    if parameters is not None:
+        if dim is not None or names is not None:
+            raise TypeError("parameters bring their own dimension and names")
+        declared = Declared(parameters)
+        dim, below_diagonal = declared.dim, declared.below_diagonal
+        log_density = declared.log_density(log_density)
+        gradient = None if gradient is None else declared.gradient(gradient)
+        log_likelihood = None if log_likelihood is None else declared.composed(log_likelihood)
+        transform = declared.values if transform is None else declared.composed(transform)
+    elif dim is None:
+        raise TypeError("dim, the number of unconstrained coordinates, is missing; or give parameters, the set of each by name")
+    labels = Labels(transform, dims, coords, log_likelihood, observed, below_diagonal)
+    if parameters is not None:
+        names = [labels.entry(*coordinate) for coordinate in declared.coordinates()]
+    # Starts lie far out, where overflow is no fault.
+    calm = np.errstate(all="ignore")
+    target = Density(calm(log_density), whole("dim", dim, 1), gradient and calm(gradient), None if names is None else list(names))
+    return target, labels
 
 
 def _each(function: Batch) -> Batch:
     """The function of a batch from that of one point."""
 
-    def batch(z: np.ndarray) -> Any:
-        found = [function(point) for point in z]
-        if isinstance(found[0], tuple):
-            return tuple(np.asarray(part, dtype=float) for part in zip(*found, strict=True))
-        return np.asarray(found, dtype=float)
+    def batch(z: Any) -> Any:
+        if isinstance(z, Mapping):
+            count = len(next(iter(z.values())))
+            return _stacked([function({name: values[i] for name, values in z.items()}) for i in range(count)])
+        return _stacked([function(point) for point in z])
 
     return batch
 
 
+def _stacked(found: Sequence[Any]) -> Any:
+    """Results of single points as that of a batch: arrays, pairs and dicts of them."""
+    if isinstance(found[0], tuple):
+        return tuple(_stacked(part) for part in zip(*found, strict=True))
+    if isinstance(found[0], Mapping):
+        return {name: _stacked([one[name] for one in found]) for name in found[0]}
+    return np.asarray(found, dtype=float)
+
+
 class Line:
-    """Line of progress: tqdm's where it is installed, else lines on standard error when the stage changes."""
+    """Line of progress: tqdm's where it is installed and a terminal or a notebook shows it, else a line of a log now and then."""
+
+    #: Seconds between two lines of one stage.
+    PAUSE = 10.0
 
     def __init__(self) -> None:
-        try:
-            from tqdm.auto import tqdm
+        self._bar: Any = None
+        # A line that is written over itself fills a log. The streams of a notebook are no terminals.
+        if sys.stderr.isatty() or "ipykernel" in sys.modules:
+            try:
+                from tqdm.auto import tqdm
 
-            self._bar = tqdm(bar_format="{desc}", leave=True)
-        except ImportError:
-            self._bar = None
-        self._stage = ""
+                self._bar = tqdm(bar_format="{desc}", leave=True)
+            except ImportError:
+                pass
+        self._stage, self._time = "", 0.0
 
     def __call__(self, text: str) -> None:
+        stage, now = text.split(":")[0].split(" ")[0], time.monotonic()
         if self._bar is not None:
             self._bar.set_description_str(text)
-        elif (stage := text.split(":")[0]) != self._stage:
-            self._stage = stage
+        elif stage != self._stage or now - self._time >= self.PAUSE:
+            self._stage, self._time = stage, now
             print(text, file=sys.stderr)
 
     def close(self) -> None:

@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcsa::core::{Error, Gradient, LogDensity, Named, batch_mut, one};
+use mcsa::core::{Columns, Error, Gradient, LogDensity, Named, batch_mut, one};
 use mcsa::faer::{MatMut, MatRef};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
@@ -26,6 +26,8 @@ pub(crate) struct Density {
     names: Vec<String>,
     failure: Mutex<Option<PyErr>>,
     interrupted: AtomicBool,
+    /// True once a batch gave numbers of the right shape.
+    has_served: AtomicBool,
 }
 
 #[pymethods]
@@ -64,7 +66,14 @@ impl Density {
             names,
             failure: Mutex::new(None),
             interrupted: AtomicBool::new(false),
+            has_served: AtomicBool::new(false),
         })
+    }
+
+    /// The dimension.
+    #[getter]
+    fn dim(&self) -> usize {
+        self.dim
     }
 }
 
@@ -134,6 +143,19 @@ fn read_matrix(value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()
     Ok(())
 }
 
+const OF_ONE_POINT: &str = "log_density takes one point; a batch, one point per row, is expected. With vectorized=False it is called \
+    with one point at a time.";
+
+/// True if one point gives one log density.
+fn serves_one(log_density: &Bound<'_, PyAny>, point: &[f64]) -> bool {
+    let found = log_density.call1((PyArray1::from_slice(log_density.py(), point),));
+    found.and_then(read_shape).is_ok_and(|shape| shape.is_empty())
+}
+
+fn read_shape(value: Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    as_floats("log_density", value)?.getattr("shape")?.extract()
+}
+
 fn shown(shape: &[usize]) -> String {
     let sides: Vec<String> = shape.iter().map(ToString::to_string).collect();
     match &sides[..] {
@@ -181,8 +203,24 @@ impl Density {
         }
     }
 
+    /// The exception that a batch led to, with a note if no batch served before and a single point serves.
+    fn noted(&self, error: PyErr, z: MatRef<'_, f64>) -> PyErr {
+        if !self.has_served.load(Ordering::Relaxed) {
+            Python::attach(|py| {
+                let is_raised = error.is_instance_of::<PyException>(py);
+                if is_raised && serves_one(self.log_density.bind(py), z.column(0)) {
+                    // A note that cannot be added leaves the exception as it is.
+                    let _ = error.value(py).call_method1("add_note", (OF_ONE_POINT,));
+                }
+            });
+        }
+        error
+    }
+
     fn densities(&self, z: MatRef<'_, f64>, out: &mut [f64]) -> PyResult<()> {
-        Python::attach(|py| read_vector("log_density", self.call(py, &self.log_density, z)?, out))
+        Python::attach(|py| read_vector("log_density", self.call(py, &self.log_density, z)?, out))?;
+        self.has_served.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     fn gradients(
@@ -223,7 +261,7 @@ impl LogDensity for Density {
             out.fill(f64::NAN);
         } else if let Err(error) = self.densities(z, out) {
             out.fill(f64::NAN);
-            self.keep(error);
+            self.keep(self.noted(error, z));
         }
     }
 

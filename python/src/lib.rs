@@ -6,6 +6,7 @@ mod callback;
 mod fit_result;
 mod fit_state;
 mod model;
+mod parameters;
 mod source;
 mod sparse;
 
@@ -23,6 +24,7 @@ fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<callback::Density>()?;
     module.add_class::<model::Model>()?;
+    module.add_class::<parameters::Parameters>()?;
     module.add_class::<fit_state::FitState>()?;
     module.add_class::<fit_result::FitResult>()?;
     module.add_class::<ascent::AscentState>()?;

@@ -79,7 +79,7 @@ def test_points_outside_the_support():
     for outside in (-np.inf, np.nan):
         result = mcsa.fit(half(outside), 2, seed=1)
         assert np.isfinite(result.mean).all() and abs(result.mean[0] - 1.0) < 0.3
-    assert any("NaN" in objection for objection in result.objections), result.objections
+    assert any(objection.kind == "non-finite" for objection in result.verdict.objections), result.verdict
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -112,8 +112,7 @@ def test_gradients_that_are_not_finite():
         ({"names": [1, 2]}, TypeError, "names"),
         ({"names": "ab c"}, (TypeError, ValueError), "names"),
         ({"checkpoint": "."}, ValueError, r"cannot use \.|cannot write \."),
-        ({"sedd": 3}, TypeError, r"no option 'sedd' \(did you mean 'seed'\?\); the options are progress, seed, draws"),
-        ({"walkers": 3}, TypeError, "no option 'walkers'; the options are .*transform"),
+        ({"sedd": 3}, TypeError, r"fit\(\) got an unexpected keyword argument 'sedd'"),
         ({"transform": 3}, TypeError, "transform"),
         ({"observed": {"y": np.ma.array([1.0, 2.0], mask=[True, False])}}, ValueError, "observed: y has masked entries"),
     ],
@@ -129,7 +128,7 @@ def test_wrong_options_of_other_calls():
         mcsa.ascend(gaussian, 2, sedd=3)
     with pytest.raises(ValueError, match="seed is -1"):
         mcsa.ascend(gaussian, 2, seed=-1)
-    with pytest.raises(TypeError, match="no option 'seed'; the options are progress, vectorized"):
+    with pytest.raises(TypeError, match="no option 'seed'; the options are progress, parameters, vectorized"):
         mcsa.resume("none", gaussian, 2, seed=3)
     with pytest.raises(TypeError, match="no option 'dim2'"):
         mcsa.Fit(gaussian, 2, dim2=3)

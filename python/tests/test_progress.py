@@ -27,6 +27,10 @@ def fake(monkeypatch, name):
     package.auto = auto
     monkeypatch.setitem(sys.modules, "tqdm", package)
     monkeypatch.setitem(sys.modules, "tqdm.auto", auto)
+    if name == "notebook":
+        monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    else:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: name == "terminal", raising=False)
     return told
 
 
@@ -63,9 +67,27 @@ def test_an_exception_of_the_bar_ends_the_fit(monkeypatch):
     assert state.run().ok
 
 
-def test_lines_without_tqdm(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+@pytest.mark.parametrize("has_bar", [True, False])
+def test_lines_of_a_log(monkeypatch, capsys, has_bar):
+    """One a stage, and none is written over itself, whether or not a bar could be made."""
+    told = fake(monkeypatch, "log")
+    if not has_bar:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     mcsa.fit(mcsa.models.eight_schools(), seed=1, progress=True)
-    lines = capsys.readouterr().err.strip().split("\n")
+    text = capsys.readouterr().err
+    lines = text.strip().split("\n")
     assert 2 <= len(lines) <= 6 and any(line.startswith("climb") for line in lines), lines
+    assert "\r" not in text and told == []
+
+
+def test_a_long_stage_has_a_line_now_and_then(monkeypatch, capsys):
+    fake(monkeypatch, "log")
+    clock = iter([100.0, 103.0, 111.0, 112.0])
+    monkeypatch.setattr(sys.modules["mcsa.fit"].time, "monotonic", lambda: next(clock))
+    line = sys.modules["mcsa.fit"].Line()
+    for step in range(1, 4):
+        line(f"step {step}000 of 9000")
+    line("verdict: all")
+    assert capsys.readouterr().err.split("\n") == ["step 1000 of 9000", "step 3000 of 9000", "verdict: all", ""]

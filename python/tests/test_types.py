@@ -39,11 +39,18 @@ def test_calls_of_a_user(cache, tmp_path):
         "result = mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=1), 2, seed=1, draws=100, names=['a', 'b'])",
         "state = mcsa.Fit(mcsa.models.eight_schools(), share=0.5, dims={'theta': ['school']})",
         "number: float = result.k_hat",
+        "rows = [(found.kind, found.parameter, found.numbers) for found in result.verdict.objections if not result.verdict.ok]",
+        "declared = {'mu': mcsa.real(3), 'sigma': mcsa.positive()}",
+        "by_name = mcsa.fit(lambda p: -p['sigma'], parameters=declared, dims={'mu': ['group']}, coords={'group': ['a', 'b', 'c']})",
+        "by_jax = mcsa.fit(**mcsa.from_jax(lambda p: -p['sigma']), parameters=declared)",
         "early = mcsa.Ascent(mcsa.models.banana(width=1.0, bend=0.1), method='jsa').run(10)",
     ]
     wrong = [
         "mcsa.fit(mcsa.models.eight_schools(), sedd=3)",
         "mcsa.fit(mcsa.models.eight_schools(), draws='many')",
+        "mcsa.fit(mcsa.models.eight_schools(), method='jsa')",
+        "mcsa.fit(lambda p: -p['sigma'], parameters={'sigma': 'positive'})",
+        "result.verdict.is_yes",
         "mcsa.ascend(mcsa.models.eight_schools(), walkers=3)",
         "mcsa.Fit(mcsa.models.eight_schools(), walkers=3)",
         "mcsa.Fit(mcsa.models.eight_schools(), vectorized='yes')",
