@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
+
+from .result import Labels
 
 __all__ = ["from_jax", "from_pymc"]
 
 
-def from_jax(function: Callable[[Any], Any]) -> dict[str, Callable[[np.ndarray], Any]]:
-    """Log density and gradient from a JAX function of one point ``(dim,)``: ``mcsa.fit(**mcsa.from_jax(f), dim=3)``.
+class Functions(TypedDict):
+    """Log density and gradient of batches."""
+
+    log_density: Callable[[Any], Any]
+    gradient: Callable[[Any], Any]
+
+
+def from_jax(function: Callable[[Any], Any]) -> Functions:
+    """Log density and gradient from a JAX function of one point: of an array ``(dim,)``, ``mcsa.fit(**mcsa.from_jax(f), dim=3)``, or of
+    declared parameters by name, ``mcsa.fit(**mcsa.from_jax(f), parameters={"mu": mcsa.real(), "sigma": mcsa.positive()})``.
 
     The function is compiled for each size of a batch. Numbers have double precision whatever the setting of JAX.
     """
     import jax
 
-    def compiled(f: Callable[[Any], Any]) -> Callable[[np.ndarray], Any]:
+    def compiled(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
         batch = jax.jit(jax.vmap(f))
 
-        def call(z: np.ndarray) -> Any:
+        def call(z: Any) -> Any:
             with jax.enable_x64(True):
                 return jax.tree.map(np.asarray, batch(z))
 
@@ -87,21 +97,35 @@ def from_pymc(model: Any) -> dict[str, Any]:
         found = [terms[0](*point) for point in points]
         return {name: np.array([row[k] for row in found]) for k, name in enumerate(observed)}
 
-    coords = {name: list(index) for name, index in compiled.coords.items() if name != "unconstrained_parameter"}
+    coords: dict[str, Sequence[Any]] = {name: list(index) for name, index in compiled.coords.items() if name != "unconstrained_parameter"}
+    dims = {name: list(dims) for name, dims in compiled.dims.items() if not name.endswith("__")}
     return {
         "log_density": lambda z: densities(z, joint_data),
         "gradient": lambda z: gradients(z, joint_data),
         "dim": compiled.n_dim,
-        "names": [str(name) for name in compiled.coords["unconstrained_parameter"]],
+        "names": _coordinates(model, compiled, Labels(dims=dims, coords=coords)),
         "transform": transform,
         "dims": {
             **{str(name): list(dims) for name, dims in model.named_vars_to_dims.items() if name in observed},
-            **{name: list(dims) for name, dims in compiled.dims.items() if not name.endswith("__")},
+            **dims,
         },
         "coords": coords,
         "log_likelihood": log_likelihood,
         "observed": observed,
     }
+
+
+def _coordinates(model: Any, compiled: Any, labels: Labels) -> list[str]:
+    """Names of the unconstrained coordinates as tables spell them: those of the entries of a variable, where it has as many."""
+    variables = {value.name: variable.name for value, variable in model.values_to_rvs.items()}
+    shapes = {name: tuple(map(int, shape)) for name, _, shape in zip(*compiled.shape_info, strict=True)}
+    found: list[str] = []
+    for value, shape in shapes.items():
+        if len(found) < compiled.n_dim:
+            name = variables[value]
+            spelled = labels if shape == shapes[name] else Labels()
+            found += [spelled.entry(name, index) for index in np.ndindex(shape)]
+    return found
 
 
 def _compiled(function: Any) -> tuple[Any, tuple[np.ndarray, ...]]:

@@ -56,8 +56,23 @@ def test_pymc():
     assert result.ok
     for name in ("mu", "tau"):
         assert abs(summary[name]["mean"] - native[name]["mean"]) < 0.1 * native[name]["sd"]
-    assert "theta[7]" in summary.names and "tau_log__" not in summary.names
+    assert "theta[H]" in summary.names and "tau_log__" not in summary.names
+    # Objections name coordinates as the table names entries.
+    assert mcsa.from_pymc(model)["names"] == ["mu", "tau", *(f"raw[{school}]" for school in "ABCDEFGH")]
     pytest.importorskip("arviz", reason="ArviZ is not installed")
     data = result.to_arviz()
     theta = (data["posterior"] if "posterior" in data else data.posterior)["theta"]
     assert theta.dims == ("chain", "draw", "school")
+
+
+def test_names_of_other_coordinates():
+    """A variable with another number of coordinates, or in another order, has plain indices."""
+    pm = pytest.importorskip("pymc", reason="PyMC is not installed")
+    pytest.importorskip("nutpie", reason="nutpie is not installed")
+    with pm.Model(coords={"side": ["left", "right"]}) as model:
+        pm.HalfNormal("s", dims="side")
+        pm.Dirichlet("w", np.ones(3))
+        pm.Normal("e", shape=(2, 2))
+    given = mcsa.from_pymc(model)
+    assert given["names"] == ["s[left]", "s[right]", "w[0]", "w[1]", "e[0,0]", "e[0,1]", "e[1,0]", "e[1,1]"]
+    assert mcsa.ascend(**given, steps=10, draws=200).summary().names[-1] == "w[2]"

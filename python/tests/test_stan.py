@@ -67,7 +67,7 @@ def test_a_logistic_regression(library, tmp_path):
     x, y = rng.normal(size=(30, 2)), rng.integers(0, 2, size=30)
     data = {"rows": 30, "features": 2, "x": x, "y": y, "prior_scale": 2.0}
     arguments = mcsa.from_stan(library("logistic_regression"), data)
-    assert arguments["names"] == ["weights[1]", "weights[2]"]
+    assert arguments["names"] == ["weights[0]", "weights[1]"]
     z = rng.normal(size=(5, 2))
     model = mcsa.models.logistic_regression(x, y, prior_scale=2.0)
     assert np.ptp(arguments["log_density"](z) - model.log_density(z)) < 1e-10

@@ -132,10 +132,9 @@ class _Program:
         return text
 
     def names(self, function: str, *arguments: bool) -> list[str]:
-        """Names as the program spells them, with their indices in brackets."""
+        """Names with their indices in brackets, counted from 0 as in the arrays of :meth:`constrained`."""
         text = getattr(self._library, function)(self._model, *arguments).decode()
-        named = [name.split(".") for name in text.split(",")]
-        return [stem + (f"[{','.join(index)}]" if index else "") for stem, *index in named]
+        return [stem + (f"[{','.join(map(str, index))}]" if index else "") for stem, index in map(_entry, text.split(","))]
 
     def log_density(self, z: np.ndarray) -> np.ndarray:
         """Log density at each row. A point that the program rejects has density zero."""
@@ -192,14 +191,20 @@ def _address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def _entry(name: str) -> tuple[str, tuple[int, ...]]:
+    """Name and index of an entry ``theta.1.2``."""
+    stem, *index = name.split(".")
+    if not all(part.isdigit() for part in index):  # entries of tuples and parts of complex numbers
+        return name, ()
+    return stem, tuple(int(part) - 1 for part in index)
+
+
 def _arrays(names: list[str], values: np.ndarray) -> dict[str, np.ndarray]:
     """Columns ``theta.1.2`` as arrays by name; Stan counts from 1, the first index fastest."""
     columns: dict[str, list[tuple[tuple[int, ...], int]]] = {}
     for column, name in enumerate(names):
-        stem, *index = name.split(".")
-        if not all(part.isdigit() for part in index):  # entries of tuples and parts of complex numbers
-            stem, index = name, []
-        columns.setdefault(stem, []).append((tuple(int(part) - 1 for part in index), column))
+        stem, index = _entry(name)
+        columns.setdefault(stem, []).append((index, column))
     found = {}
     for stem, entries in columns.items():
         shape = tuple(max(places) + 1 for places in zip(*(place for place, _ in entries), strict=True))
