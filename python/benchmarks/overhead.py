@@ -83,7 +83,7 @@ def gaussian_callables() -> dict[str, Callable[[np.ndarray], Any]]:
 def turn(ascent: mcsa.Ascent) -> float:
     """Microseconds of the processor per step, in some steps more."""
     begun = time.process_time()
-    ascent._climbing.run(ascent.step + STEPS)
+    ascent._state.run(ascent.step + STEPS)
     return 1e6 * (time.process_time() - begun) / STEPS
 
 
@@ -92,7 +92,7 @@ def table(title: str, native: mcsa.models.Model, others: dict[str, tuple[Any, ..
 
     def begun(*target: Any) -> mcsa.Ascent:
         ascent = mcsa.Ascent(*target, method="pmcsa", family="mean-field", draws=100)
-        ascent._climbing.run(STEPS)
+        ascent._state.run(STEPS)
         return ascent
 
     rust, ascents = begun(native), {name: begun(*target) for name, target in others.items()}
