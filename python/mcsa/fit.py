@@ -344,16 +344,20 @@ class Line:
                 self._bar = tqdm(bar_format="{desc}", leave=True)
             except ImportError:
                 pass
-        self._stage, self._time = "", 0.0
+        self._stage, self._time, self._left = "", 0.0, ""
 
     def __call__(self, text: str) -> None:
         stage, now = text.split(":")[0].split(" ")[0], time.monotonic()
         if self._bar is not None:
             self._bar.set_description_str(text)
         elif stage != self._stage or now - self._time >= self.PAUSE:
-            self._stage, self._time = stage, now
+            self._stage, self._time, self._left = stage, now, ""
             print(text, file=sys.stderr)
+        else:
+            self._left = text
 
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
+        elif self._left:
+            print(self._left, file=sys.stderr)

@@ -26,7 +26,7 @@ def pyplot() -> Any:
 
 def _chosen(result: Result, names: Sequence[str] | None, most: int) -> tuple[list[str], np.ndarray]:
     """Names and draws of entries: those of these names or of parameters of these names, or the first."""
-    all_names, values = result._flat(result._by_name_at(result.draws))
+    all_names, values = result._flat(result.parameters())
     if names is None:
         places = list(range(min(most, len(all_names))))
     else:
@@ -92,7 +92,7 @@ def checks(result: Result) -> np.ndarray:
     axes[0].axhline(1.0, color="0.7", linewidth=1.0)
     k_hat, limit = result.k_hat, result._fitted.k_hat_threshold
     tail = "equal weights of chains" if result.family == "chains" else f"k-hat {k_hat:.2f} (limit {limit:.2f})"
-    axes[0].set(xlabel="rank", ylabel="weight / mean weight", title=f"{tail}, effective sample size {result.sample_size:.0f}")
+    axes[0].set(xlabel="rank", ylabel="weight / mean weight", title=f"{tail}\neffective sample size {result.sample_size:.0f}")
     axes[1].scatter(result.log_q, result.log_p, 3.0, result.log_weights)
     axes[1].set(xlabel="log q", ylabel="log p", title=f"verdict: {'yes' if result.ok else 'no'}")
     if not result.ok:

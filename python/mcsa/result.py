@@ -226,7 +226,7 @@ class Result:
         """Names of all numbers of parameters, and their values, one point per row."""
         names, columns = [], []
         for name, values in parameters.items():
-            is_part = name in self._labels.below_diagonal
+            is_part = name in self._labels.below_diagonal and values.ndim == 3
             for index in np.ndindex(values.shape[1:]):
                 if not is_part or index[0] > index[1]:
                     names.append(self._labels.entry(name, index))

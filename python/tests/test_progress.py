@@ -84,10 +84,14 @@ def test_lines_of_a_log(monkeypatch, capsys, has_bar):
 
 def test_a_long_stage_has_a_line_now_and_then(monkeypatch, capsys):
     fake(monkeypatch, "log")
-    clock = iter([100.0, 103.0, 111.0, 112.0])
+    clock = iter([100.0, 103.0, 111.0, 112.0, 113.0])
     monkeypatch.setattr(sys.modules["mcsa.fit"].time, "monotonic", lambda: next(clock))
     line = sys.modules["mcsa.fit"].Line()
     for step in range(1, 4):
         line(f"step {step}000 of 9000")
     line("verdict: all")
-    assert capsys.readouterr().err.split("\n") == ["step 1000 of 9000", "step 3000 of 9000", "verdict: all", ""]
+    line("verdict: last")
+    line.close()
+    # The last line is not lost.
+    shown = ["step 1000 of 9000", "step 3000 of 9000", "verdict: all", "verdict: last", ""]
+    assert capsys.readouterr().err.split("\n") == shown

@@ -68,6 +68,9 @@ def test_margins(result, pyplot):
         result.plot(["thet"])
     unchecked = mcsa.ascend(gaussian, 2, steps=100, draws=200)
     assert unchecked.plot()[0].figure.get_suptitle() == "verdict: no"
+    # A model of the library is drawn on the scale of its parameters.
+    tau = mcsa.fit(mcsa.models.eight_schools(), seed=1, draws=400).plot("tau")[0]
+    assert tau.get_xlim()[0] > -1.0 and tau.get_xlim()[1] > 5.0
     many = mcsa.ascend(lambda z: -0.5 * (z**2).sum(axis=1), 20, steps=10, draws=200)
     assert len(many.plot()) == 12 and len(many.plot(["z[19]"])) == 1
 
