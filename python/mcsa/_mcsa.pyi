@@ -37,6 +37,7 @@ class Density:
         dim: int,
         gradient: Callable[[_Floats], Any] | None = None,
         names: list[str] | None = None,
+        prior: tuple[Callable[..., Any], Callable[[_Floats], Any]] | None = None,
     ) -> Self: ...
     @property
     def dim(self) -> int: ...
@@ -125,7 +126,7 @@ class FitState:
         seed: int,
         draws: int,
         starts: int,
-        evaluations: int,
+        evaluations: int | None,
         seconds: float | None,
         share: float,
         checkpoint: str | None,

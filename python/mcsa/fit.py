@@ -22,6 +22,8 @@ __all__ = ["Fit", "fit", "resume"]
 
 #: Function of a batch: of an array, or, with declared parameters, of a dict of arrays.
 Batch = Callable[[Any], Any]
+#: Draws of a prior from a generator and their number, and its log density.
+Prior = tuple[Callable[[np.random.Generator, int], np.ndarray], Batch]
 
 
 class Description(TypedDict, total=False):
@@ -35,6 +37,7 @@ class Description(TypedDict, total=False):
     coords: dict[str, Sequence[Any]] | None
     log_likelihood: Batch | None
     observed: dict[str, Any] | None
+    prior: Prior | None
 
 
 #: Name of a method, family, kernel or optimiser, or a dict with the name as ``kind`` and settings.
@@ -62,7 +65,7 @@ class Options(Description, total=False):
     seed: int
     draws: int
     starts: int
-    evaluations: int
+    evaluations: int | None
     seconds: float | None
     share: float
     checkpoint: str | os.PathLike[str] | None
@@ -88,7 +91,7 @@ class Fit:
         seed: int = 1,
         draws: int = 4000,
         starts: int = 100,
-        evaluations: int = 1_000_000,
+        evaluations: int | None = None,
         seconds: float | None = None,
         share: float = 0.7,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -100,7 +103,7 @@ class Fit:
             seed=whole("seed", seed),
             draws=whole("draws", draws, 1),
             starts=whole("starts", starts, 1),
-            evaluations=whole("evaluations", evaluations, 1),
+            evaluations=None if evaluations is None else whole("evaluations", evaluations, 1),
             seconds=seconds,
             share=share,
             checkpoint=None if checkpoint is None else os.fspath(checkpoint),
@@ -166,10 +169,11 @@ def fit(
     coords: dict[str, Sequence[Any]] | None = None,
     log_likelihood: Batch | None = None,
     observed: dict[str, Any] | None = None,
+    prior: Prior | None = None,
     seed: int = 1,
     draws: int = 4000,
     starts: int = 100,
-    evaluations: int = 1_000_000,
+    evaluations: int | None = None,
     seconds: float | None = None,
     share: float = 0.7,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -200,7 +204,11 @@ def fit(
         seed: Seed of all random numbers; the same seed gives the same bits as in Rust if the log density does.
         draws: Number of weighted draws.
         starts: Number of ascents from spread points. A mode that one ascent in twenty reaches is missed by 100 of them in 0.6 %.
-        evaluations: Largest number of evaluations, draws and verdict included; at least 1.
+        prior: Draws and log density of the prior, if it is known apart from the likelihood: a function of a NumPy generator and a
+            number n that gives points ``(n, dim)``, and one of a batch of points. ``log_density`` stays that of the posterior.
+            Ascents then begin at draws of the prior too. Not with ``parameters``.
+        evaluations: Largest number of evaluations, draws and verdict included; at least 1. By default a million, or five million
+            without a gradient.
         seconds: Largest time, draws and verdict included.
         share: Effective share of the draws at which climbing ends.
         checkpoint: File in which the state is kept. A call finds it there and continues with the same bits.
@@ -236,6 +244,7 @@ def fit(
         coords=coords,
         log_likelihood=log_likelihood,
         observed=observed,
+        prior=prior,
     )
     return state.run(progress=progress)
 
@@ -290,6 +299,8 @@ def described(
     if parameters is not None:
         if dim is not None or names is not None:
             raise TypeError("parameters bring their own dimension and names")
+        if given.get("prior") is not None:
+            raise TypeError("prior is of unconstrained coordinates; it cannot be given with parameters")
         declared = Declared(parameters)
         dim, below_diagonal = declared.dim, declared.below_diagonal
         log_density = declared.log_density(log_density)
@@ -303,7 +314,14 @@ def described(
         names = [labels.entry(*coordinate) for coordinate in declared.coordinates()]
     # Starts lie far out, where overflow is no fault.
     calm = np.errstate(all="ignore")
-    target = Density(calm(log_density), whole("dim", dim, 1), gradient and calm(gradient), None if names is None else list(names))
+    prior = given.get("prior")
+    target = Density(
+        calm(log_density),
+        whole("dim", dim, 1),
+        gradient and calm(gradient),
+        None if names is None else list(names),
+        None if prior is None else (prior[0], calm(prior[1])),
+    )
     return target, labels
 
 

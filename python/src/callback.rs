@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcsa::core::{Columns, Error, Gradient, LogDensity, Named, batch_mut, one};
-use mcsa::faer::{MatMut, MatRef};
+use mcsa::core::{Columns, Error, ExactDraws, Gradient, LogDensity, Named, Stream, batch_mut, one};
+use mcsa::faer::{Mat, MatMut, MatRef};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -28,17 +28,30 @@ pub(crate) struct Density {
     interrupted: AtomicBool,
     /// True once a batch gave numbers of the right shape.
     has_served: AtomicBool,
+    prior: Option<Box<Prior>>,
 }
+
+/// Prior from callables: its log density, and a function of a generator of NumPy and a number n that gives draws `(n, d)`.
+struct Prior {
+    density: Density,
+    draw: Py<PyAny>,
+    /// Draws that were made and not used.
+    rest: Mutex<Vec<f64>>,
+}
+
+/// Draws of the prior by one call.
+const DRAWS: usize = 1_000;
 
 #[pymethods]
 impl Density {
     #[new]
-    #[pyo3(signature = (log_density, dim, gradient=None, names=None))]
+    #[pyo3(signature = (log_density, dim, gradient=None, names=None, prior=None))]
     fn new(
         log_density: Py<PyAny>,
         dim: usize,
         gradient: Option<Py<PyAny>>,
         names: Option<Vec<String>>,
+        prior: Option<(Py<PyAny>, Py<PyAny>)>,
     ) -> PyResult<Self> {
         let is_callable = |callable: &Py<PyAny>| Python::attach(|py| callable.bind(py).is_callable());
         if !is_callable(&log_density) {
@@ -59,6 +72,16 @@ impl Density {
         let mut named = Named::default();
         names.iter().for_each(|name| named.push(name, 0.0));
         named.check_distinct().map_err(value_error)?;
+        let prior = match prior {
+            Some((draw, log_density)) if is_callable(&draw) => {
+                let density = Self::new(log_density, dim, None, None, None)?;
+                Some(Box::new(Prior { density, draw, rest: Mutex::default() }))
+            }
+            Some(_) => {
+                return Err(PyTypeError::new_err("prior must be a pair of callables: draw, log_density"));
+            }
+            None => None,
+        };
         Ok(Self {
             dim,
             log_density,
@@ -67,6 +90,7 @@ impl Density {
             failure: Mutex::new(None),
             interrupted: AtomicBool::new(false),
             has_served: AtomicBool::new(false),
+            prior,
         })
     }
 
@@ -131,8 +155,8 @@ fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult
 }
 
 /// The numbers of an array `(N, d)`, to the columns of `out`.
-fn read_matrix(value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()> {
-    let value = shaped("gradient", value, &[out.ncols(), out.nrows()], "gradient")?;
+fn read_matrix(what: &str, each: &str, value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()> {
+    let value = shaped(what, value, &[out.ncols(), out.nrows()], each)?;
     let array: PyReadonlyArray2<'_, f64> = value.extract()?;
     let array = array.as_array();
     for j in 0..out.ncols() {
@@ -171,7 +195,8 @@ impl Density {
 
     /// The first exception of a callable since the last call.
     pub(crate) fn failure(&self) -> Option<PyErr> {
-        self.failure.lock().map_or(None, |mut failure| failure.take())
+        let own = self.failure.lock().map_or(None, |mut failure| failure.take());
+        own.or_else(|| self.prior.as_ref().and_then(|prior| prior.density.failure()))
     }
 
     /// True if Ctrl-C came during a call since the last call of this. The callable was called again, so that no number depends
@@ -194,7 +219,8 @@ impl Density {
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        self.failure.lock().map_or(true, |failure| failure.is_some())
+        let has_own = self.failure.lock().map_or(true, |failure| failure.is_some());
+        has_own || self.prior.as_ref().is_some_and(|prior| prior.density.has_failed())
     }
 
     fn keep(&self, error: PyErr) {
@@ -235,10 +261,10 @@ impl Density {
             match found.cast::<PyTuple>() {
                 Ok(pair) if pair.len() == 2 => {
                     read_vector("gradient", pair.get_item(0)?, out)?;
-                    read_matrix(pair.get_item(1)?, gradients)?;
+                    read_matrix("gradient", "gradient", pair.get_item(1)?, gradients)?;
                     Ok::<bool, PyErr>(true)
                 }
-                _ => read_matrix(found, gradients).map(|()| false),
+                _ => read_matrix("gradient", "gradient", found, gradients).map(|()| false),
             }
         })?;
         if is_pair { Ok(()) } else { self.densities(z, out) }
@@ -268,6 +294,57 @@ impl LogDensity for Density {
     fn constrain(&self, z: &[f64], out: &mut Named) {
         let name = |i: usize| self.names.get(i).cloned().unwrap_or_else(|| format!("z[{i}]"));
         out.each(name, z.iter().copied());
+    }
+
+    fn prior(&self) -> Option<&dyn ExactDraws> {
+        self.prior.as_deref().map(|prior| prior as &dyn ExactDraws)
+    }
+}
+
+impl LogDensity for Prior {
+    fn dim(&self) -> usize {
+        self.density.dim
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        self.density.log_density(z, work)
+    }
+
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
+        self.density.log_densities(z, out, work);
+    }
+}
+
+impl ExactDraws for Prior {
+    /// The next of the draws of one call, whose generator is seeded by the stream.
+    fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
+        z.fill(f64::NAN);
+        let Ok(mut rest) = self.rest.lock() else { return };
+        if rest.is_empty() && !self.density.has_failed() {
+            let seed = (stream.uniform() * 2.0_f64.powi(53)) as u64;
+            match self.drawn(seed) {
+                Ok(draws) => *rest = draws,
+                Err(error) => self.density.keep(error),
+            }
+        }
+        let left = rest.len().saturating_sub(z.len());
+        if rest.len() >= z.len() {
+            z.copy_from_slice(&rest[left..]);
+        }
+        rest.truncate(left);
+    }
+}
+
+impl Prior {
+    fn drawn(&self, seed: u64) -> PyResult<Vec<f64>> {
+        static GENERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        Python::attach(|py| {
+            let generator = GENERATOR.import(py, "numpy.random", "default_rng")?.call1((seed,))?;
+            let found = self.draw.bind(py).call1((generator, DRAWS))?;
+            let mut draws = Mat::zeros(self.density.dim, DRAWS);
+            read_matrix("draws of the prior", "point", found, draws.as_mut())?;
+            Ok(draws.col_iter().flat_map(|draw| draw.iter().copied().collect::<Vec<_>>()).collect())
+        })
     }
 }
 
