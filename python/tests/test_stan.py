@@ -137,3 +137,23 @@ def test_names_of_arrays():
     assert found["b"].shape == (2, 2, 2) and found["a"].shape == (2,)
     assert np.array_equal(found["b"][0], [[1.0, 3.0], [2.0, 4.0]])
     assert set(found) == {"a", "b", "t:1", "z.real"}
+
+
+def test_the_command_line_fits_a_program(library, tmp_path, capsys):
+    from mcsa.__main__ import main
+
+    data = tmp_path / "data.json"
+    data.write_text(json.dumps(DATA))
+    program, draws = str(library("eight_schools")), tmp_path / "draws.csv"
+    assert main(["fit", program, str(data), "--draws", "1000", "--csv", str(draws), "--save", str(tmp_path / "fit.npz")]) == 0
+    assert "Reliable: yes" in capsys.readouterr().out
+    header, *rows = draws.read_text().splitlines()
+    assert header.split(",")[:3] == ["mu", "tau", "theta[0]"] and len(rows) == 1000
+    assert mcsa.load(tmp_path / "fit.npz").ok
+    # A budget that does not suffice is a no; a wrong program and a folder that is not there are errors.
+    assert main(["fit", program, str(data), "--evaluations", "500"]) == 3
+    assert main(["fit", str(tmp_path / "none.stan")]) == 1
+    assert "there is no Stan program" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as wrong:
+        main(["fit", program, str(data), "--csv", str(tmp_path / "none" / "draws.csv")])
+    assert wrong.value.code == 2

@@ -16,6 +16,7 @@ mod bridge;
 mod by_chains;
 mod call;
 mod checkpoint;
+mod comparison;
 mod differences;
 mod enlargement;
 mod gradient_check;
@@ -45,6 +46,7 @@ mod wider_proposals;
 mod witness;
 
 pub use call::{fit, fit_density};
+pub use comparison::{Compared, compare};
 pub use limits::Gated;
 pub use measured::{MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY};
 pub use mode_search::{Mode, ModeSearch};

@@ -47,9 +47,11 @@ class NoTools(CannotCompile):
 
 
 def compile_program(program: Path, library: Path) -> None:
-    """Compiles ``program`` to ``library``; nothing is done if the library is newer than the program and the interface."""
-    newest = max(program.stat().st_mtime, INTERFACE.stat().st_mtime)
-    if library.exists() and library.stat().st_mtime > newest:
+    """Compiles ``program`` to ``library``; nothing is done if the library is of this program and this interface, by a checksum beside it."""
+    interface_key = INTERFACE.read_bytes() + " ".join(FLAGS).encode()
+    key = hashlib.sha256(program.read_bytes() + interface_key).hexdigest()
+    made_of = library.with_suffix(".sha256")
+    if library.exists() and made_of.exists() and made_of.read_text() == key:
         return
     stan = folder()
     if stan is None:
@@ -59,7 +61,7 @@ def compile_program(program: Path, library: Path) -> None:
         raise NoTools("no C++ compiler was found (g++, clang++, or the program that CXX names)")
     library.parent.mkdir(parents=True, exist_ok=True)
     include = ["-I", str(stan / "include")]
-    digest = hashlib.sha256(INTERFACE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(interface_key).hexdigest()[:16]
     interface = library.with_name(f"interface-{digest}.o")
     if not interface.exists():
         _run([compiler, *FLAGS, *include, "-c", str(INTERFACE), "-o", str(interface)], interface)
@@ -72,6 +74,7 @@ def compile_program(program: Path, library: Path) -> None:
     _run([compiler, "-shared", "-o", str(library), str(object_), str(interface), *link], library)
     header.unlink()
     object_.unlink()
+    made_of.write_text(key)
 
 
 def folder() -> Path | None:
