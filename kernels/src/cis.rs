@@ -12,7 +12,7 @@ use crate::{ImportanceInfo, Reversible, WeightedState};
 /// z_1 = z,   z_i ~ q_lambda (i = 2..K),   z' = z_k  with  P(k) ∝ p(z_k) / q_lambda(z_k)
 /// ```
 ///
-/// Invariant for p at every lambda (MSC, Prop. 1; MSC, Alg. 2) and reversible; with two candidates it is Barker's rule.
+/// Invariant for p at every lambda (MSC, Alg. 2) and reversible; with two candidates it is Barker's rule.
 /// `candidates` always counts the retained point: where a paper has N fresh candidates, `candidates` is N + 1. The cloud of
 /// a step consists of all candidates with their normalised weights, over which a Rao-Blackwellised score is averaged.
 ///

@@ -27,7 +27,7 @@ pub enum Acceptance {
 /// z' ~ q_lambda,   w = p / q_lambda,   move with probability min(1, w(z') / w(z))
 /// ```
 ///
-/// Invariant for p at every lambda (pMCSA, Alg. 1; JSA). Because proposals do not depend on the chains, those of all chains
+/// Invariant for p at every lambda (pMCSA, Alg. 3; JSA). Because proposals do not depend on the chains, those of all chains
 /// and all `sweeps` of a step are drawn and evaluated as one batch, then accepted or rejected one by one.
 ///
 /// Numerics: weights are compared in log space. A proposal whose density is NaN is rejected and counted. A chain outside

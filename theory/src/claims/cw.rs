@@ -458,7 +458,7 @@ fn rules() -> Vec<Claim> {
         .assuming("IMH"),
         far("r(z) <= TV(K(z, .), p)", 0.0)
             .example(half())
-            .claim("003-WANG", "Section 5")
+            .claim("003-WANG", "Section 3.5")
             .assuming("IMH")
             .remark("right where no atom has mass: there p(z) = 0")
             .corrected(far("r(z) <= TV(K(z, .), p) + p(z)", 1.0).twin_times(0.95)),
@@ -467,14 +467,14 @@ fn rules() -> Vec<Claim> {
             Sides::at_most(barker, metropolis)
         })
         .twin_times(0.95)
-        .claim("003-PESKUN", "Section 5")
+        .claim("003-PESKUN", "Section 3.6")
         .assuming("two candidates"),
         Atoms::bound("acceptance of Metropolis <= twice that of Barker", &few(), move |case| {
             let (metropolis, barker) = acceptances(case);
             Sides::at_most(metropolis, 2.0 * barker)
         })
         .twin_times(0.95)
-        .claim("003-PESKUN-TWICE", "Section 5")
+        .claim("003-PESKUN-TWICE", "Section 3.6")
         .assuming("two candidates")
         .remark("how much `slightly` is"),
         ordered("V[s(z') | z] of Barker <= that of Metropolis", variance)

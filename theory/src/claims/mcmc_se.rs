@@ -207,7 +207,7 @@ fn correlated(case: &Atoms, factor: f64) -> Option<Sides> {
     (variance > 1e-4).then(|| Sides::at_most(factor * variance - covariance, variance))
 }
 
-/// Claims on variance in stationarity (MCMC-SE, Sec. 4).
+/// Claims on variance in stationarity (MCMC-SE, Sec. 3.3).
 fn variance() -> Vec<Claim> {
     let together = Setting::grid(&[2, 3], &[2, 4, 8], &[1]);
     let common = |formula: &str, variance: fn(&Atoms, &Moments<f64>) -> f64| {
@@ -233,17 +233,17 @@ fn variance() -> Vec<Claim> {
         .twin("E_p V[g_single | z] = sigma^2", |case| {
             Sides::equal(within(case, &single(case)), case.problem.variance())
         })
-        .claim("000-V1", "Section 4, single state")
+        .claim("000-V1", "Section 3.3, single state")
         .assuming("stationary chain, any kernel that keeps p"),
         Atoms::bound("V[g_par] = sigma^2 / N", &Setting::grid(&[2, 3], &[1, 2, 3], &[1]), |case| {
             Sides::equal(chains_variance(case), case.problem.variance() / case.samples as f64)
         })
         .twin("with sigma^2", |case| Sides::equal(chains_variance(case), case.problem.variance()))
-        .claim("000-V2", "Section 4, parallel chains")
+        .claim("000-V2", "Section 3.3, parallel chains")
         .assuming("independent stationary chains, fixed lambda"),
         common("V[g_par] <= (L/2)^2 / N, chains from a common start", started_at_target)
             .example(half().samples(4))
-            .claim("000-V2-ALWAYS", "Section 4, \"always O(1/N)\"")
+            .claim("000-V2-ALWAYS", "Section 3.3, \"always O(1/N)\"")
             .assuming("IMH; the common start has the law p")
             .remark("True given the chains' states. What couples the chains, a common start or lambda, does not average out.")
             .corrected(
@@ -272,7 +272,7 @@ fn variance() -> Vec<Claim> {
             correlated(case, 1.0)
         })
         .twin("Cov_p(s(z_0), s(z_n)) >= sigma^2 / 50", |case| correlated(case, 1.02))
-        .claim("000-V3", "Section 4, \"positively correlated\"")
+        .claim("000-V3", "Section 3.3, \"positively correlated\"")
         .assuming("stationary IMH")
         .remark("The kernel is a positive operator. Compared are sigma^2 - Cov and sigma^2."),
     ]
