@@ -148,7 +148,7 @@ def test_the_command_line_fits_a_program(library, tmp_path, capsys):
     assert main(["fit", program, str(data), "--draws", "1000", "--csv", str(draws), "--save", str(tmp_path / "fit.npz")]) == 0
     assert "Reliable: yes" in capsys.readouterr().out
     header, *rows = draws.read_text().splitlines()
-    assert header.split(",")[:3] == ["mu", "tau", "theta[0]"] and len(rows) == 1000
+    assert header.split(",")[:3] == ["mu", "tau", "eta[0]"] and len(rows) == 1000
     assert mcsa.load(tmp_path / "fit.npz").ok
     # A budget that does not suffice is a no; a wrong program and a folder that is not there are errors.
     assert main(["fit", program, str(data), "--evaluations", "500"]) == 3

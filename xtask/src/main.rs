@@ -44,7 +44,7 @@ enum Verb {
     Ci(steps::Manner),
     /// Measure speed with the criterion benches
     Bench(Rest),
-    /// Build the Python package and run its tests. Needs Python 3.11 and the network
+    /// Build the Python package and run its tests; with --wheel, build a wheel and try it. Needs Python 3.11 and the network
     Python(Rest),
     /// Run samplers and guides of Python packages on our targets. Needs Python 3.11 and the network
     Anchors(python::Anchors),

@@ -31,6 +31,9 @@ const NO_PYTHON: &str =
 /// Installs the package into an environment of its own and runs its tests; `arguments` go to pytest.
 pub(crate) fn test(arguments: &[String]) -> io::Result<ExitCode> {
     let Some(python) = interpreter() else { return crate::print(NO_PYTHON) };
+    if arguments.iter().any(|given| given == "--wheel") {
+        return wheel(&python);
+    }
     let folder = crate::root().join("python");
     let package = format!("{}[test]", folder.display());
     let wanted = ["--upgrade".as_ref(), "--force-reinstall".as_ref(), package.as_ref()];
@@ -39,6 +42,31 @@ pub(crate) fn test(arguments: &[String]) -> io::Result<ExitCode> {
     // Not from the folder of the sources, which have no compiled part.
     tests.current_dir(folder.join("tests")).args(["-m", "pytest", "-q", "--rootdir=..", "."]).args(arguments);
     succeeds(&mut tests).map(|()| ExitCode::SUCCESS)
+}
+
+/// Builds a wheel for the stable interface of Python 3.11 and later, and fits by it in a new environment whose path has no compiler.
+fn wheel(python: &OsString) -> io::Result<ExitCode> {
+    let (place, wheels) = (crate::target().join("python"), crate::target().join("wheels"));
+    let builder = environment(python, &place, &["pip".as_ref()])?;
+    let mut build = Command::new(builder);
+    build.args(["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]).arg(&wheels);
+    succeeds(build.arg(crate::root().join("python")).env("CARGO_TARGET_DIR", place.join("build")))?;
+    let entries =
+        fs::read_dir(&wheels)?.collect::<Result<Vec<_>, _>>()?.into_iter().map(|entry| entry.path());
+    let built: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "whl")).collect();
+    let Some(wheel) = built.iter().max_by_key(|path| path.metadata().and_then(|file| file.modified()).ok())
+    else {
+        return Err(io::Error::other(format!("no wheel in {}", wheels.display())));
+    };
+    let fresh = crate::target().join("wheel-check");
+    if fresh.exists() {
+        fs::remove_dir_all(&fresh)?;
+    }
+    let inside = environment(python, &fresh, &[wheel.as_ref()])?;
+    let fit = "import mcsa; result = mcsa.fit(mcsa.models.eight_schools(), seed=1); print(result); assert result.ok";
+    succeeds(Command::new(inside).current_dir(&fresh).env("PATH", "").args(["-c", fit]))?;
+    crate::print(&format!("{}: built and tried", wheel.display()))
 }
 
 /// Writes the cases, checks the densities in Python, runs the scripts and replaces their rows in `rows.csv`.

@@ -14,7 +14,7 @@ use super::sampler::{CHAINS, Mixing, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
 use super::tails::tail_objection;
-use super::verdict::{COMBINATION, MOMENT, SPREAD, heaviest_direction, log_mass};
+use super::verdict::{MOMENT, log_mass};
 use super::wider_proposals::beyond;
 use super::{Chains, Check, Evidence, FitState, Mode, ModeSearch, Objection, Stage, Target};
 
@@ -161,7 +161,10 @@ impl FitState {
             let gaussian = spread(points);
             AffineMap::new(gaussian.mean.clone(), gaussian.factor().ok()?).ok()
         });
-        let tails = map.as_ref().and_then(|map| tail_objection(target, map, seed));
+        let tails = map.as_ref().zip(seen.as_ref()).and_then(|(map, points)| {
+            let weights = vec![1.0; points.ncols()];
+            tail_objection(target, map, seed, points, &weights)
+        });
         let (Some(mixing), Some(points), Some(map)) = (mixing, seen, map) else {
             self.objections.extend(tails);
             self.stage = after;
@@ -169,11 +172,6 @@ impl FitState {
             return Ok(());
         };
         let mut found: Vec<Objection> = mixing.objections(&|i| target.name(i));
-        if !mixing.is_conditional {
-            let shape = heaviest_direction(&map.inverse(points.as_ref()), &vec![0.0; points.ncols()]);
-            let name = COMBINATION.to_owned();
-            found.extend((!(shape < SPREAD)).then_some(Objection::Spread { name, shape, threshold: SPREAD }));
-        }
         found.extend(tails);
         if target.gate().is_closed() {
             found.push(Objection::unverified(Check::Tails, &limit));

@@ -77,7 +77,7 @@ impl FitState {
         // A limit that ended the attempt is no objection to what was there before it.
         let (draws, chains) = self.restore(kept, target)?;
         let map = white(&draws, self.current()?)?;
-        self.look_at_tails(target, &map);
+        self.look_at_tails(target, &map, &draws);
         self.conclude(draws, chains);
         Ok(())
     }

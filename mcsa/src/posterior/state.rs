@@ -333,15 +333,15 @@ impl FitState {
         if found.iter().any(is_elsewhere) && self.begin_tempered(target, draws.log_evidence())? {
             return Ok(());
         }
-        self.look_at_tails(target, &map);
+        self.look_at_tails(target, &map, &draws);
         self.objections.extend(found);
         self.conclude(draws, chains);
         Ok(())
     }
 
     /// Notes an objection to the tails of the density, or to a limit that ended the look at them.
-    pub(super) fn look_at_tails(&mut self, target: &Target<'_>, map: &AffineMap) {
-        let found = tail_objection(target, map, self.seed());
+    pub(super) fn look_at_tails(&mut self, target: &Target<'_>, map: &AffineMap, draws: &Draws) {
+        let found = tail_objection(target, map, self.seed(), &draws.points, &draws.weights());
         if self.objections.iter().any(|objection| matches!(objection, Objection::Tail { .. })) {
             return;
         }

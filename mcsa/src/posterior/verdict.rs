@@ -1,9 +1,7 @@
 //! Verdict on a fit: yes, or no with reasons.
 
 use std::fmt;
-use std::ops::Range;
 
-use faer::Mat;
 use mcsa_core::{AffineMap, Family, LogDensity};
 use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
@@ -46,8 +44,6 @@ const ASTRAY: usize = 4;
 pub(super) const SPREAD: f64 = 0.9;
 /// Largest R-hat of witness chains.
 const R_HAT: f64 = 1.25;
-/// Name of a direction across the axes.
-pub(super) const COMBINATION: &str = "a combination of parameters";
 /// Limits of differences of moments between short witness chains and the draws.
 const SHORT: Limits = Limits { shift: 0.15, stretch: 0.3, confidence: 0.999, chains: CHAINS };
 
@@ -103,13 +99,7 @@ impl Evidence<'_> {
 
     fn spread(&self) -> Option<Objection> {
         let (i, shape) = heaviest_spread(self.draws)?;
-        let threshold = SPREAD;
-        if !(shape < threshold) {
-            return Some(Objection::Spread { name: self.target.name(i), shape, threshold });
-        }
-        let white = self.q.map.inverse(self.draws.points.as_ref());
-        let shape = heaviest_direction(&white, &self.draws.log_ratios());
-        (!(shape < threshold)).then(|| Objection::Spread { name: COMBINATION.to_owned(), shape, threshold })
+        (!(shape < SPREAD)).then(|| Objection::Spread { name: self.target.name(i), shape, threshold: SPREAD })
     }
 
     fn non_finite(&self) -> Option<Objection> {
@@ -259,21 +249,6 @@ pub(super) fn log_mass(density: &dyn LogDensity, map: &AffineMap, point: &[f64],
     };
     let widths: f64 = (0..point.len()).map(&mut log_width).sum();
     log_p + widths + map.log_volume() + 0.5 * point.len() as f64 * std::f64::consts::TAU.ln()
-}
-
-/// k-hat of squared deviations along the direction of the farthest draw of the other half, the larger of the two: a heavy tail across the
-/// axes, which each parameter shows far out alone. `white` has coordinates with mean 0 and covariance I.
-pub(super) fn heaviest_direction(white: &Mat<f64>, log_ratios: &[f64]) -> f64 {
-    let half = log_ratios.len() / 2;
-    let of = |seen: Range<usize>, judged: Range<usize>| {
-        let size = |j: usize| log_ratios[j] + white.col(j).squared_norm_l2().ln();
-        let farthest = seen.max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
-        let along = |j: usize| (white.col(j).transpose() * white.col(farthest)).abs();
-        let products: Vec<f64> = judged.map(|j| log_ratios[j] + 2.0 * along(j).ln()).collect();
-        Some(Pareto::of(&products).shape)
-    };
-    let shapes = [of(0..half, half..log_ratios.len()), of(half..log_ratios.len(), 0..half)];
-    shapes.into_iter().flatten().fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// The parameter whose squared deviations have the heaviest tail under the weights, and the k-hat of the estimate of its variance
