@@ -117,7 +117,7 @@ impl ModeSearch {
         let start = |k: usize, gradient: &dyn Gradient| {
             starting_point(gradient, Some(&map), begun + k, &mut lane(begun + k))
         };
-        self.ascend(target, &map, self.made - begun, &start);
+        self.ascend(target, &map, self.made - begun, start);
         Ok(())
     }
 
@@ -128,7 +128,7 @@ impl ModeSearch {
     pub(super) fn advance_from(&mut self, target: Shared<'_>, starts: &[Vec<f64>]) -> Result<(), Error> {
         let map = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?.map()?;
         self.made += starts.len();
-        self.ascend(target, &map, starts.len(), &|k, _| Some(starts[k].clone()));
+        self.ascend(target, &map, starts.len(), |k, _| Some(starts[k].clone()));
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl ModeSearch {
         target: Shared<'_>,
         map: &AffineMap,
         count: usize,
-        start: &(dyn Fn(usize, &dyn Gradient) -> Option<Vec<f64>> + Sync),
+        start: impl Fn(usize, &dyn Gradient) -> Option<Vec<f64>> + Sync,
     ) {
         let ends = target.each(count, |k, gradient| {
             let start = start(k, gradient)?;

@@ -127,9 +127,9 @@ fn far_axis(white: &Mat<f64>, weights: &[f64]) -> Option<Vec<f64>> {
         }
         axis *= Scale(1.0 / scale);
         let mut next = Col::zeros(white.nrows());
-        for j in 0..white.ncols() {
+        for (j, weight) in weights.iter().enumerate() {
             let column = white.col(j);
-            let part = weights[j] * square(j) * (column.transpose() * &axis);
+            let part = weight * square(j) * (column.transpose() * &axis);
             next += column * Scale(part);
         }
         axis = next;
