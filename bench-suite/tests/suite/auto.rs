@@ -47,7 +47,7 @@ fn both_verdicts_have_their_codes_and_reports() {
     assert_eq!(report["handover"]["covariance"].as_array().map(Vec::len), Some(10));
     assert_eq!(report["handover"]["starts"][15].as_array().map(Vec::len), Some(10));
     assert!(report["evaluations"]["gradient"].as_u64() > Some(0));
-    assert!(has_all_numbers(&report, &["seconds", "checkpoint"]), "{report}");
+    assert!(has_all_numbers(&report, &["seconds", "checkpoint", "evaluations"]), "{report}");
     // The draws have the evidence and the mean of the report.
     let text = fs::read_to_string(&draws).expect("it was written");
     let mut lines = text.lines();
