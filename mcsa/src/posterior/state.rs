@@ -356,6 +356,10 @@ impl FitState {
         if draws.len() < self.options.draws {
             self.objections.push(Objection::Draws { made: draws.len(), of: self.options.draws });
         }
+        if self.ascents.made >= self.options.starts {
+            // All ascents look for what a start of q missed.
+            self.objections.retain(|objection| !matches!(objection, Objection::Tempering { .. }));
+        }
         self.chains = Some(chains);
         self.drawn.draws = Some(draws);
         self.stage = Stage::Done;
