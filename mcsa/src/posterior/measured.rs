@@ -5,39 +5,39 @@ use super::{Rates, Way};
 
 /// Rates of the verdict as measured, with a gradient.
 pub const MEASURED: Rates = Rates {
-    rule: 6,
+    rule: 7,
     way: Way::Gradient,
-    planted: 1240,
-    false_yes: 1,
-    at_most: 0.0038,
-    hidden: 80,
-    hidden_yes: 79,
-    right: 739,
-    false_no: 72,
+    planted: 460,
+    false_yes: 0,
+    at_most: 0.0065,
+    hidden: 40,
+    hidden_yes: 40,
+    right: 295,
+    false_no: 13,
 };
 
 /// Rates of the verdict as measured, by the log density alone.
 pub const MEASURED_BY_DENSITY: Rates = Rates {
-    rule: 6,
+    rule: 7,
     way: Way::Density,
-    planted: 1120,
-    false_yes: 3,
-    at_most: 0.0069,
-    hidden: 80,
-    hidden_yes: 80,
-    right: 659,
-    false_no: 109,
+    planted: 305,
+    false_yes: 0,
+    at_most: 0.0098,
+    hidden: 32,
+    hidden_yes: 32,
+    right: 187,
+    false_no: 9,
 };
 
 /// Rates of the verdict as measured of answers by chains.
 pub const MEASURED_BY_CHAINS: Rates = Rates {
-    rule: 6,
+    rule: 7,
     way: Way::Chains,
-    planted: 0,
-    false_yes: 0,
-    at_most: 1.0000,
+    planted: 303,
+    false_yes: 2,
+    at_most: 0.0206,
     hidden: 0,
     hidden_yes: 0,
-    right: 0,
-    false_no: 0,
+    right: 116,
+    false_no: 10,
 };

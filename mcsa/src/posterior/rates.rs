@@ -57,9 +57,11 @@ impl Rates {
             "in {planted} fits {by}of planted failures (distant modes, funnels, heavy tails, steps, improper posteriors{wrong}, NaN) a \
              wrong answer got yes in {false_yes}, at most {percent:.1} % with 95 % confidence"
         );
-        let hidden = format!(
-            "A mode that no start reaches cannot be detected: with such modes yes was wrong in {hidden_yes} of {hidden}"
-        );
+        let counts = match hidden {
+            0 => String::new(),
+            _ => format!(": with such modes yes was wrong in {hidden_yes} of {hidden}"),
+        };
+        let hidden = format!("A mode that no start reaches cannot be detected{counts}");
         format!("{reachable}{}. {hidden}", self.age())
     }
 
