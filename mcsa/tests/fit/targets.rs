@@ -329,3 +329,21 @@ fn draws_of_a_prior_meet_a_needle() {
     let blind = mcsa::fit_density(&whole, &options).unwrap();
     assert!(blind.prior.is_none() && has_moments(&blind, 0, 0.0, 1.0), "{blind}");
 }
+
+/// Two ridges through one centre, 0.02 by 4: all ascents end there, but they enter by their own ridge. Along each axis the standard deviation is
+/// `((16 + 0.0004) / 2)^1/2`.
+#[test]
+fn ridges_that_cross_are_both_in_the_answer() {
+    let ridges = from_fn(2, |z| {
+        let log_p = |long: f64, thin: f64| -0.5 * (long * long / 16.0 + thin * thin / 4e-4);
+        let (a, b) = (log_p(z[0], z[1]), log_p(z[1], z[0]));
+        a.max(b) + (-(a - b).abs()).exp().ln_1p()
+    });
+    let sd = 8.0002_f64.sqrt();
+    let fits = (1..=4).map(|seed| mcsa::fit_density(&ridges, &Options::seeded(seed)).unwrap());
+    let of_yes: Vec<FitResult> = fits.filter(|fitted| fitted.verdict.is_yes()).collect();
+    assert!(of_yes.len() > 1);
+    for fitted in of_yes {
+        assert!(has_moments(&fitted, 0, 0.0, sd) && has_moments(&fitted, 1, 0.0, sd), "{fitted}");
+    }
+}
