@@ -72,7 +72,8 @@ impl Run {
         let error = if off >= stretch { off } else { stretch };
         Self {
             yes: value("yes") == 1.0,
-            light: value("k_hat") < LIGHT,
+            // Draws of chains have no weights.
+            light: value("k_hat") < LIGHT && value("by_chains") != 1.0,
             wrong: !(off <= 1.0 && stretch <= 1.0),
             error,
         }

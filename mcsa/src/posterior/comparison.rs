@@ -110,7 +110,7 @@ mod tests {
             "{found:?}"
         );
         assert!(found[0].probability_error < 0.01);
-        // Refused: a no, and nothing.
+        // Errors: a no, and nothing.
         let cut = fitted(1.0, Some(200));
         let said = compare(&[("one", &one), ("cut", &cut)]).expect_err("a no").to_string();
         assert!(said.contains("cut: its verdict is no"), "{said}");
