@@ -5,7 +5,8 @@
 //! which scores are averaged. This crate declares the parts of such a method and contains no algorithm:
 //!
 //! * Targets: [`LogDensity`], also from a closure ([`from_fn()`]), [`Gradient`], [`Curvature`],
-//!   [`ExactDraws`]; with one likelihood term per datum [`Separable`], [`Subsampled`] and the [`Minibatch`].
+//!   [`ExactDraws`]; with one likelihood term per datum [`Separable`], [`Subsampled`] and the [`Minibatch`];
+//!   on all cores [`AllCores`].
 //! * Variational families: [`Parametric`] with the subtraits [`Family`] and [`Reparameterised`], and
 //!   [`Pushforward`] for distributions with samples and pathwise gradients, but no density at
 //!   arbitrary points.
@@ -27,6 +28,7 @@
 //!
 //! Deliberately absent: algorithms, formats of files, clocks, printing, global state, feature flags.
 
+mod all_cores;
 pub mod bits;
 mod chacha;
 mod config;
@@ -47,6 +49,7 @@ mod stream;
 mod target;
 mod whitened;
 
+pub use all_cores::AllCores;
 pub use config::{checksum, type_name};
 pub use counted::{Counted, Counts, Evaluation};
 pub use ensemble::Ensemble;

@@ -43,7 +43,13 @@ enum Verb {
     /// Run what every commit has to pass: format, clippy, rustdoc, tests
     Ci(steps::Manner),
     /// Measure speed with the criterion benches
-    Bench(Rest),
+    Bench {
+        /// Count the instructions of the hottest steps instead, and compare them with stored ones. Needs valgrind
+        #[arg(long)]
+        counts: bool,
+        #[command(flatten)]
+        rest: Rest,
+    },
     /// Build the Python package and run its tests; with --wheel, build a wheel and try it. Needs Python 3.11 and the network
     Python(Rest),
     /// Run samplers and guides of Python packages on our targets. Needs Python 3.11 and the network
@@ -89,8 +95,10 @@ fn run(verb: Verb) -> io::Result<ExitCode> {
             ];
             steps::run(&steps, manner)
         }
-        Verb::Bench(rest) => {
-            replace(at_root(&cargo()).args(["bench", "-p", "mcsa-speed", "--"]).args(rest.arguments))
+        Verb::Bench { counts, rest } => {
+            let bench = if counts { "counts" } else { "speed" };
+            let bench = ["bench", "-p", "mcsa-speed", "--bench", bench, "--"];
+            replace(at_root(&cargo()).args(bench).args(rest.arguments))
         }
         Verb::Python(rest) => python::test(&rest.arguments),
         Verb::Anchors(anchors) => python::anchors(&anchors),

@@ -20,16 +20,14 @@ use mcsa_families::{
 };
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
 use mcsa_models::{
-    Banana, EightSchools, Funnel, Gaussian, HierarchicalLogistic, LogisticRegression, Mixture, Radon,
-    ScalePrior, SkewNormal, StockVolatility, Student,
+    Banana, EightSchools, Funnel, Gaussian, LogisticRegression, Mixture, SkewNormal, StockVolatility, Student,
 };
 use mcsa_optim::{Adam, Sgd};
 use mcsa_particles::{
     Bootstrap, ConditionalSmc, FxVolatility, JointPaths, Lineage, PathKernel, Resampling, Smc, StateSpace,
     Theta, Twisted, msc_paths, smc_paths,
 };
-
-const GOOD: &str = "constants of this file are valid";
+use mcsa_speed::{GOOD, logistic, normals, paths, radon, rows};
 
 /// Time of a call that handles some elements.
 fn time<O>(c: &mut Criterion, name: &str, elements: usize, mut call: impl FnMut() -> O) {
@@ -38,12 +36,6 @@ fn time<O>(c: &mut Criterion, name: &str, elements: usize, mut call: impl FnMut(
     group.throughput(Throughput::Elements(elements as u64));
     group.bench_function(name, |bench| bench.iter(&mut call));
     group.finish();
-}
-
-fn normals(length: usize) -> Vec<f64> {
-    let mut normals = vec![0.0; length];
-    Seed::new(3).stream(0, 0).normals_into(&mut normals);
-    normals
 }
 
 /// Elementary functions and reductions at typical lengths of a point and of a likelihood.
@@ -96,8 +88,6 @@ fn models(c: &mut Criterion) {
     let full = |dim: usize| {
         Gaussian::random_wishart(dim, 5.0 * dim as f64, &mut Seed::new(4).stream(0, 0)).expect(GOOD)
     };
-    let county = (0..919).map(|row| row % 85).collect();
-    let floor = (0..919).map(|row| f64::from(u8::from(row % 6 == 0))).collect();
     model(c, "gaussian_diagonal_100", &Gaussian::standard(100));
     model(c, "gaussian_full_10", &full(10));
     model(c, "gaussian_full_100", &full(100));
@@ -108,10 +98,10 @@ fn models(c: &mut Criterion) {
     model(c, "mixture_2", &Mixture::modes(2, 4.0, 0.3).expect(GOOD));
     model(c, "eight_schools_centred", &EightSchools::centred());
     model(c, "eight_schools_non_centred", &EightSchools::non_centred());
-    model(c, "radon", &Radon::new(85, county, floor, normals(919)).expect(GOOD));
+    model(c, "radon", &radon());
     model(c, "stock_volatility", &StockVolatility::new(normals(2610)).expect(GOOD));
     model(c, "fx_volatility", &FxVolatility::new(normals(119), Theta::default()).expect(GOOD));
-    model(c, "hierarchical_logistic_691x8", &pima_shape());
+    model(c, "hierarchical_logistic_691x8", &logistic(691, 8));
 }
 
 /// Log densities, scores and draws at some points.
@@ -257,20 +247,6 @@ fn particles(c: &mut Criterion) {
     steps_of(c, "smc paths", (&model, &Twisted), smc, start);
 }
 
-/// The shape of the Pima data: 691 rows, 8 inputs, a hierarchical prior, so 11 dimensions.
-fn pima_shape() -> HierarchicalLogistic {
-    let (inputs, labels) = rows(691, 8);
-    HierarchicalLogistic::new(inputs.as_ref(), &labels, ScalePrior::HalfNormal).expect(GOOD)
-}
-
-fn rows(rows: usize, columns: usize) -> (Mat<f64>, Vec<f64>) {
-    let mut stream = Seed::new(1).stream(0, 0);
-    let x = Mat::from_fn(rows, columns, |_, _| stream.normal());
-    let labels = (0..rows).map(|i| f64::from(u8::from(x[(i, 0)] - x[(i, 1)] + stream.normal() > 0.0)));
-    let labels = labels.collect();
-    (x, labels)
-}
-
 /// Steps of an estimator by Adam, as made by the loop: a step should cost little more than its evaluations of the target.
 fn steps_of<P, F, E>(c: &mut Criterion, name: &str, (target, family): (&P, &F), estimator: E, start: Vec<f64>)
 where
@@ -285,15 +261,28 @@ where
 
 /// The step of running moments of ten chains.
 fn moments<F: MomentMatched>(c: &mut Criterion, name: &str, family: &F, start: Vec<f64>) {
-    let (target, estimator) = (pima_shape(), Moments::new(pmcsa(10), 44.0));
+    let (target, estimator) = (logistic(691, 8), Moments::new(pmcsa(10), 44.0));
     let optimizer = Sgd::new(1.0).expect(GOOD);
     let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(2) };
     let mut fit = ascent.start(start).expect(GOOD);
     time(c, &format!("steps/moments {name}"), 20, || ascent.run(&mut fit, 20).expect(GOOD));
 }
 
+/// Steps on targets of the papers' shapes, in the pool of all cores.
+fn shapes(c: &mut Criterion) {
+    const STEPS: u64 = 20;
+    let pool = rayon::ThreadPoolBuilder::new().build().expect(GOOD);
+    for (name, _, path) in paths() {
+        let mut path = path();
+        let mut group = c.benchmark_group("shapes");
+        group.throughput(Throughput::Elements(STEPS));
+        group.bench_function(name, |bench| pool.install(|| bench.iter(|| path(STEPS))));
+        group.finish();
+    }
+}
+
 fn steps(c: &mut Criterion) {
-    let (target, family) = (pima_shape(), MeanField::new(11));
+    let (target, family) = (logistic(691, 8), MeanField::new(11));
     let start = family.at(&[0.0; 11], &[0.5; 11]).expect(GOOD);
     let defence = Defence::new(0.01, Tail::cauchy(11)).expect(GOOD);
     macro_rules! steps {
@@ -361,6 +350,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = elementary, models, families, kernels, particles, steps, annealed
+    targets = elementary, models, families, kernels, particles, steps, shapes, annealed
 }
 criterion_main!(benches);

@@ -1,1 +1,129 @@
 //! Benchmarks of the hot paths of all crates, `cargo xtask bench`: a package of its own, so that a test run does not build criterion.
+//!
+//! Here are the steps whose time and instructions are both followed.
+
+use faer::Mat;
+use mcsa_annealed::Minibatched;
+use mcsa_annealed::dais::{Annealed, Shape};
+use mcsa_annealed::surrogate::LogisticSurrogate;
+use mcsa_core::{AllCores, Estimator, LogDensity, Seed};
+use mcsa_estimators::{Ascent, FlowElbo, Moments, pmcsa, single};
+use mcsa_families::{FullRank, Link, MeanField};
+use mcsa_kernels::Hmc;
+use mcsa_models::{
+    GaussianProcessClassification, HierarchicalLogistic, LogisticRegression, NeuralRegression,
+    ProbitRegression, Radon, ScalePrior,
+};
+use mcsa_optim::{Adam, Sgd};
+
+/// Reason why nothing here fails.
+pub const GOOD: &str = "constants of this crate are valid";
+
+/// Steps of a method on a target, as many as the argument says.
+pub type Steps = Box<dyn FnMut(u64) + Send>;
+
+/// Inputs drawn from a normal distribution, and labels that depend on the first two.
+pub fn rows(rows: usize, columns: usize) -> (Mat<f64>, Vec<f64>) {
+    let mut stream = Seed::new(1).stream(0, 0);
+    let x = Mat::from_fn(rows, columns, |_, _| stream.normal());
+    let labels = (0..rows)
+        .map(|i| f64::from(u8::from(x[(i, 0)] - x[(i, columns.min(2) - 1)] + stream.normal() > 0.0)));
+    let labels = labels.collect();
+    (x, labels)
+}
+
+/// Standard normal numbers.
+pub fn normals(length: usize) -> Vec<f64> {
+    let mut normals = vec![0.0; length];
+    Seed::new(3).stream(0, 0).normals_into(&mut normals);
+    normals
+}
+
+/// A hierarchical logistic regression.
+pub fn logistic(n: usize, d: usize) -> HierarchicalLogistic {
+    let (inputs, labels) = rows(n, d);
+    HierarchicalLogistic::new(inputs.as_ref(), &labels, ScalePrior::HalfNormal).expect(GOOD)
+}
+
+/// Counties and houses as many as those of Minnesota.
+pub fn radon() -> Radon {
+    let county = (0..919).map(|row| row % 85).collect();
+    let floor = (0..919).map(|row| f64::from(u8::from(row % 6 == 0))).collect();
+    Radon::new(85, county, floor, normals(919)).expect(GOOD)
+}
+
+/// Steps of an estimator by Adam, from independent normals of scale one half.
+pub fn steps<P: LogDensity, E: Estimator<P, MeanField> + Send + 'static>(target: P, estimator: E) -> Steps
+where
+    P: 'static,
+    E::State: Send,
+{
+    let family: &MeanField = Box::leak(Box::new(MeanField::new(target.dim())));
+    let start = family.at(&vec![0.0; target.dim()], &vec![0.5; target.dim()]).expect(GOOD);
+    let (target, optimizer): (&P, _) = (Box::leak(Box::new(target)), Adam::new(0.01).expect(GOOD));
+    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(2) };
+    let mut fit = ascent.start(start).expect(GOOD);
+    Box::new(move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD)))
+}
+
+/// Steps of running moments of ten chains with a dense Gaussian.
+fn moments(target: HierarchicalLogistic) -> Steps {
+    let dim = target.dim();
+    let (target, family): (&HierarchicalLogistic, &FullRank) =
+        (Box::leak(Box::new(target)), Box::leak(Box::new(FullRank::new(dim))));
+    let half = Mat::from_fn(dim, dim, |i, k| if i == k { 0.5 } else { 0.0 });
+    let start = family.at(&vec![0.0; dim], half.as_ref()).expect(GOOD);
+    let (estimator, optimizer) = (Moments::new(pmcsa(10), 4.0 * dim as f64), Sgd::new(1.0).expect(GOOD));
+    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(2) };
+    let mut fit = ascent.start(start).expect(GOOD);
+    Box::new(move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD)))
+}
+
+/// Steps of SL-DAIS: 50,000 rows with 18 columns, 8 steps of a path, 256 surrogate points, minibatches of 256.
+fn sl_dais() -> Steps {
+    const DIM: usize = 18;
+    let (x, labels) = rows(50_000, DIM);
+    let target: &LogisticRegression =
+        Box::leak(Box::new(LogisticRegression::new(x.as_ref(), &labels, 1.0).expect(GOOD)));
+    let base = MeanField::new(DIM).with_link(Link::Exp).at(&[0.0; DIM], &[0.01; DIM]).expect(GOOD);
+    let mut lane = Seed::new(4).stream(0, 0);
+    let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 256, 1.0, &mut lane).expect(GOOD);
+    let psi = surrogate.initial();
+    let family: &_ = Box::leak(Box::new(Annealed::new(surrogate, Shape::Diagonal, 8)));
+    let start = family.at(&base, 1e-3, &psi).expect(GOOD);
+    let (estimator, optimizer) = (Minibatched::new(256, FlowElbo::new(1)), Adam::new(0.01).expect(GOOD));
+    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(2) };
+    let mut fit = ascent.start(start).expect(GOOD);
+    Box::new(move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD)))
+}
+
+/// The steps by name, and how many show their instructions: pMCSA with ten chains on targets of the papers' shapes, and others.
+pub fn paths() -> Vec<(&'static str, u64, fn() -> Steps)> {
+    fn network(n: usize, d: usize) -> NeuralRegression {
+        NeuralRegression::new(rows(n, d).0.as_ref(), &normals(n), 50).expect(GOOD)
+    }
+    fn process(n: usize) -> GaussianProcessClassification {
+        let (x, labels) = rows(n, 5);
+        GaussianProcessClassification::new(x.as_ref(), &labels).expect(GOOD)
+    }
+    fn probit() -> ProbitRegression {
+        let (x, labels) = rows(500, 10);
+        ProbitRegression::new(x.as_ref(), &labels, 1.0).expect(GOOD)
+    }
+    vec![
+        ("pima", 200, || steps(logistic(691, 8), pmcsa(10))),
+        ("german", 100, || steps(logistic(900, 24), pmcsa(10))),
+        ("heart", 400, || steps(logistic(243, 13), pmcsa(10))),
+        ("probit", 200, || steps(probit(), pmcsa(10))),
+        ("radon", 200, || steps(radon(), pmcsa(10))),
+        ("network boston", 10, || steps(network(455, 13), pmcsa(10))),
+        ("network boston, all cores", 10, || steps(AllCores(network(455, 13)), pmcsa(10))),
+        ("network concrete", 10, || steps(network(927, 8), pmcsa(10))),
+        ("network concrete, all cores", 10, || steps(AllCores(network(927, 8)), pmcsa(10))),
+        ("process 315", 1, || steps(process(315), pmcsa(10))),
+        ("process 315, all cores", 1, || steps(AllCores(process(315)), pmcsa(10))),
+        ("hmc", 100, || steps(logistic(691, 8), single(Hmc::new(0.02, 16).expect(GOOD)))),
+        ("moments", 200, || moments(logistic(691, 8))),
+        ("sl-dais", 100, sl_dais),
+    ]
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Named};
+use mcsa_core::{AllCores, Error, ExactDraws, Gradient, LogDensity, Named};
 
 use super::call::now;
 use super::refinement::Refinement;
@@ -133,7 +133,17 @@ pub(crate) struct Gate {
     /// Points that were evaluated while there was a limit of time, and the nanoseconds that they took.
     points: AtomicU64,
     took: AtomicU64,
+    /// True if no two evaluations are made at the same time.
+    is_serial: AtomicBool,
+    /// Calls whose time was taken to choose between one core and all, and the nanoseconds of a point in the fastest.
+    timed: AtomicU64,
+    cost: AtomicU64,
 }
+
+/// Calls whose time is taken.
+const TIMED: u64 = 64;
+/// Nanoseconds of a batch from which on it is shared by all cores.
+const WORTH: u64 = 100_000;
 
 impl Gate {
     fn deadline(&self) -> MutexGuard<'_, Option<Instant>> {
@@ -187,12 +197,45 @@ impl Gate {
         (took > 0).then(|| (self.points.load(Relaxed) as f64 * 1e9 / took as f64) as u64)
     }
 
+    /// Makes all evaluations one after the other.
+    pub(crate) fn serial(&self) {
+        self.is_serial.store(true, Relaxed);
+    }
+
+    /// True if a batch of so many points takes so long that all cores share it. No number depends on it.
+    fn shares(&self, points: usize) -> bool {
+        points > 1
+            && !self.is_serial.load(Relaxed)
+            && self.cost.load(Relaxed).saturating_mul(points as u64) >= WORTH
+    }
+
+    /// Makes evaluations, and takes the time of the first calls.
+    fn evaluate(&self, points: u64, evaluate: impl FnOnce()) {
+        let calls = self.timed.load(Relaxed);
+        let is_timed = self.is_timed.load(Relaxed);
+        if calls >= TIMED && !is_timed {
+            return evaluate();
+        }
+        let begun = now();
+        evaluate();
+        let took = begun.elapsed().as_nanos() as u64;
+        if calls < TIMED {
+            self.timed.store(calls + 1, Relaxed);
+            let each = took / points.max(1);
+            self.cost.store(if calls == 0 { each } else { each.min(self.cost.load(Relaxed)) }, Relaxed);
+        }
+        if is_timed {
+            self.points.fetch_add(points, Relaxed);
+            self.took.fetch_add(took, Relaxed);
+        }
+    }
+
     /// Makes evaluations, to be added to those `made`, if they are within the limits.
     fn pass(&self, made: &AtomicU64, points: usize, evaluate: impl FnOnce()) -> bool {
         let points = points as u64;
         if !self.is_armed.load(Relaxed) {
             made.fetch_add(points, Relaxed);
-            evaluate();
+            self.evaluate(points, evaluate);
             return true;
         }
         let is_unlimited = self.is_unlimited.load(Relaxed);
@@ -204,12 +247,7 @@ impl Gate {
             return false;
         }
         made.fetch_add(points, Relaxed);
-        let begun = self.is_timed.load(Relaxed).then(now);
-        evaluate();
-        if let Some(begun) = begun {
-            self.points.fetch_add(points, Relaxed);
-            self.took.fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
-        }
+        self.evaluate(points, evaluate);
         true
     }
 
@@ -256,7 +294,10 @@ impl<T: LogDensity> LogDensity for Gated<T> {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        self.inner.work_len(columns)
+        match self.gate.is_serial.load(Relaxed) {
+            true => self.inner.work_len(columns),
+            false => AllCores(&self.inner).work_len(columns),
+        }
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
@@ -266,7 +307,11 @@ impl<T: LogDensity> LogDensity for Gated<T> {
     }
 
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
-        if !self.gate.pass(&self.gate.densities, z.ncols(), || self.inner.log_densities(z, out, work)) {
+        let evaluate = || match self.gate.shares(z.ncols()) {
+            true => AllCores(&self.inner).log_densities(z, out, work),
+            false => self.inner.log_densities(z, out, work),
+        };
+        if !self.gate.pass(&self.gate.densities, z.ncols(), evaluate) {
             out[..z.ncols()].fill(f64::NAN);
         }
     }
@@ -297,10 +342,11 @@ impl<T: Gradient> Gradient for Gated<T> {
         work: &mut [f64],
     ) {
         let mut made = gradients.as_mut();
-        if !self
-            .gate
-            .pass(&self.gate.gradients, z.ncols(), || self.inner.gradients_into(z, out, made.as_mut(), work))
-        {
+        let evaluate = || match self.gate.shares(z.ncols()) {
+            true => AllCores(&self.inner).gradients_into(z, out, made.as_mut(), work),
+            false => self.inner.gradients_into(z, out, made.as_mut(), work),
+        };
+        if !self.gate.pass(&self.gate.gradients, z.ncols(), evaluate) {
             out[..z.ncols()].fill(f64::NAN);
             gradients.fill(f64::NAN);
         }

@@ -72,6 +72,7 @@ impl<'a> Target<'a> {
     /// The target with its gradients in batches where tasks are independent, and no evaluations at the same time: for a log density whose
     /// calls cost much more than its points. Else such tasks run in the threads of rayon.
     pub fn in_batches(self) -> Self {
+        self.gate.serial();
         Self { in_batches: true, ..self }
     }
 

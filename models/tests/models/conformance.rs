@@ -1,7 +1,7 @@
 //! Conformance suite on regressions, hierarchical models and time series.
 
 use faer::MatRef;
-use mcsa_core::{Error, LogDensity, Seed, Stream};
+use mcsa_core::{AllCores, Error, LogDensity, Seed, Stream};
 use mcsa_models::{
     Centring, EightSchools, GaussianProcessClassification, HierarchicalLogistic, LinearRegression,
     LocalRobustRegression, LogisticRegression, NeuralRegression, ProbitRegression, Radon,
@@ -77,6 +77,12 @@ model_suite!(
     cases(&SIZES, |x, n| ProbitRegression::new(x, &labels(n), 1.0)),
     meter,
     gradient curvature separable subsampled
+);
+model_suite!(
+    on_all_cores,
+    cases(&SIZES, |x, n| LogisticRegression::new(x, &labels(n), 2.0).map(AllCores)),
+    meter,
+    gradient
 );
 model_suite!(hierarchical_logistic, hierarchical(), meter, gradient curvature separable subsampled);
 model_suite!(

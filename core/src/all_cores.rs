@@ -1,0 +1,200 @@
+//! Batches of a target on all cores.
+
+use faer::{MatMut, MatRef};
+
+use crate::{ExactDraws, Gradient, LogDensity, Named, borrow};
+
+/// Target whose batches are evaluated by the present thread pool of rayon, each thread with a part of the columns.
+///
+/// A column of a batch has the bits that it has alone (a law of `mcsa-testing`), so no result depends on the number of threads. It serves
+/// where a batch takes more than some 50 microseconds. A loop of steps runs faster inside of the pool, by `ThreadPool::install`.
+///
+/// ```
+/// use mcsa_core::{AllCores, LogDensity, batch, from_fn};
+/// let target = AllCores(from_fn(1, |z| -0.5 * z[0] * z[0]));
+/// let mut log_p = [0.0; 3];
+/// target.log_densities(batch(&[0.0, 1.0, 2.0], 1, 3), &mut log_p, &mut []);
+/// assert_eq!(log_p, [0.0, -0.5, -2.0]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct AllCores<T>(pub T);
+
+/// Most times that a batch is halved.
+const HALVINGS: u32 = 6;
+
+/// Halvings that give each thread a part.
+fn halvings() -> u32 {
+    rayon::current_num_threads().next_power_of_two().ilog2().min(HALVINGS)
+}
+
+/// Length of the memory of a batch that is halved some times, or less often.
+fn work_len(whole: &dyn Fn(usize) -> usize, columns: usize, halvings: u32) -> usize {
+    if halvings == 0 || columns < 2 {
+        return whole(columns);
+    }
+    let half = |columns| work_len(whole, columns, halvings - 1);
+    whole(columns).max(half(columns / 2) + half(columns.div_ceil(2)))
+}
+
+impl<T: LogDensity> AllCores<T> {
+    /// Memory of each half of a batch.
+    fn halves<'w>(
+        &self,
+        columns: usize,
+        mut work: &'w mut [f64],
+        halvings: u32,
+    ) -> (&'w mut [f64], &'w mut [f64]) {
+        let of_first = work_len(&|columns| self.0.work_len(columns), columns / 2, halvings - 1);
+        let first = borrow(&mut work, of_first);
+        (first, work)
+    }
+
+    fn densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64], halvings: u32) {
+        if halvings == 0 || z.ncols() < 2 {
+            return self.0.log_densities(z, out, work);
+        }
+        let (first, second) = z.split_at_col(z.ncols() / 2);
+        let (of_first, of_second) = out.split_at_mut(z.ncols() / 2);
+        let (lent, rest) = self.halves(z.ncols(), work, halvings);
+        rayon::join(
+            || self.densities(first, of_first, lent, halvings - 1),
+            || self.densities(second, of_second, rest, halvings - 1),
+        );
+    }
+}
+
+impl<T: Gradient> AllCores<T> {
+    fn gradients(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        gradients: MatMut<'_, f64>,
+        work: &mut [f64],
+        halvings: u32,
+    ) {
+        if halvings == 0 || z.ncols() < 2 {
+            return self.0.gradients_into(z, out, gradients, work);
+        }
+        let (first, second) = z.split_at_col(z.ncols() / 2);
+        let (of_first, of_second) = out.split_at_mut(z.ncols() / 2);
+        let (slopes_of_first, slopes_of_second) = gradients.split_at_col_mut(z.ncols() / 2);
+        let (lent, rest) = self.halves(z.ncols(), work, halvings);
+        rayon::join(
+            || self.gradients(first, of_first, slopes_of_first, lent, halvings - 1),
+            || self.gradients(second, of_second, slopes_of_second, rest, halvings - 1),
+        );
+    }
+}
+
+impl<T: LogDensity> LogDensity for AllCores<T> {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+
+    fn work_len(&self, columns: usize) -> usize {
+        work_len(&|columns| self.0.work_len(columns), columns, HALVINGS)
+    }
+
+    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
+        self.0.log_density(z, work)
+    }
+
+    fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
+        assert_eq!(z.ncols(), out.len(), "a density per column");
+        self.densities(z, out, work, halvings());
+    }
+
+    fn constrain(&self, z: &[f64], out: &mut Named) {
+        self.0.constrain(z, out);
+    }
+
+    fn prior(&self) -> Option<&dyn ExactDraws> {
+        self.0.prior()
+    }
+}
+
+impl<T: Gradient> Gradient for AllCores<T> {
+    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        self.0.gradient_into(z, gradient, work)
+    }
+
+    fn gradients_into(
+        &self,
+        z: MatRef<'_, f64>,
+        out: &mut [f64],
+        gradients: MatMut<'_, f64>,
+        work: &mut [f64],
+    ) {
+        assert_eq!(z.ncols(), out.len(), "a density per column");
+        assert_eq!(z.ncols(), gradients.ncols(), "a gradient per column");
+        self.gradients(z, out, gradients, work, halvings());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::Columns;
+
+    /// `-sum_i (i + 1) z_i^2 / 2` with memory of two numbers per column, and the widths of the batches.
+    struct Noted(Mutex<Vec<usize>>);
+
+    impl LogDensity for Noted {
+        fn dim(&self) -> usize {
+            3
+        }
+        fn work_len(&self, columns: usize) -> usize {
+            2 * columns
+        }
+        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+            z.iter().zip(1..).map(|(z, i)| -0.5 * f64::from(i) * z * z).sum()
+        }
+        fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
+            self.0.lock().expect("a list").push(z.ncols());
+            work[..2 * z.ncols()].fill(f64::NAN);
+            (0..z.ncols()).for_each(|j| out[j] = self.log_density(z.column(j), &mut []));
+        }
+    }
+
+    impl Gradient for Noted {
+        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+            gradient.iter_mut().zip(z).zip(1..).for_each(|((g, z), i)| *g = -f64::from(i) * z);
+            self.log_density(z, work)
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits_and_shares_the_columns() {
+        for columns in [0, 1, 2, 3, 10, 17, 100] {
+            let z = faer::Mat::from_fn(3, columns, |i, j| 0.1 * (i + 7 * j) as f64);
+            let target = AllCores(Noted(Mutex::default()));
+            let mut work = vec![0.0; target.work_len(columns)];
+            let (mut log_p, mut slopes) = (vec![0.0; columns], faer::Mat::zeros(3, columns));
+            target.0.log_densities(z.as_ref(), &mut log_p, &mut work);
+            target.0.gradients_into(z.as_ref(), &mut log_p.clone(), slopes.as_mut(), &mut work);
+            for threads in [1, 2, 5, 64, 100] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+                target.0.0.lock().expect("a list").clear();
+                let (mut found, mut values) = (vec![f64::NAN; columns], vec![f64::NAN; columns]);
+                let mut gradients = faer::Mat::full(3, columns, f64::NAN);
+                pool.install(|| target.log_densities(z.as_ref(), &mut found, &mut work));
+                let parts = std::mem::take(&mut *target.0.0.lock().expect("a list"));
+                pool.install(|| {
+                    target.gradients_into(z.as_ref(), &mut values, gradients.as_mut(), &mut work)
+                });
+                assert_eq!((&found, &values), (&log_p, &log_p), "{columns} columns, {threads} threads");
+                assert_eq!(gradients, slopes);
+                assert_eq!(parts.iter().sum::<usize>(), columns);
+                let expected = threads.next_power_of_two().min(64).min(columns.max(1));
+                assert!(parts.len() >= expected.min(threads) && parts.len() <= 64, "{parts:?}");
+                // No part is more than one column larger than another.
+                assert!(
+                    parts.iter().max() <= parts.iter().min().map(|least| least + 1).as_ref(),
+                    "{parts:?}"
+                );
+            }
+        }
+    }
+}
