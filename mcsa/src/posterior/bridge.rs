@@ -6,13 +6,12 @@ use mcsa_diagnostics::effective_sample_size;
 
 use super::Evidence;
 use super::moments::of_points;
+use super::rule::RULE_7;
 use super::shape::DENSE;
 
 /// Largest change of the log evidence at which the iteration ends, and most iterations.
 const CLOSE: f64 = 1e-8;
 const ITERATIONS: usize = 1_000;
-/// Largest standard error of an estimate.
-const LARGEST: f64 = 0.5;
 
 /// Log evidence by the optimal bridge (Meng & Wong 1996) between q, a Gaussian with the moments of the first halves of the chains, and the
 /// second halves:
@@ -29,7 +28,9 @@ pub(super) fn bridge(
     seed: Seed,
 ) -> Evidence {
     let unknown = Evidence { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
-    estimate(target, points, log_p, chains, seed).filter(|found| found.error <= LARGEST).unwrap_or(unknown)
+    estimate(target, points, log_p, chains, seed)
+        .filter(|found| found.error <= RULE_7.evidence_error)
+        .unwrap_or(unknown)
 }
 
 fn estimate(

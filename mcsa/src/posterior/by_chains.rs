@@ -10,11 +10,13 @@ use super::bridge::bridge;
 use super::differences::Differences;
 use super::mode_search::Entry;
 use super::moments::of_points;
+use super::plot::{Next, Piece};
+use super::rule::RULE_7;
 use super::sampler::{CHAINS, Mixing, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
 use super::tails::tail_objection;
-use super::verdict::{MOMENT, log_mass};
+use super::verdict::log_mass;
 use super::wider_proposals::beyond;
 use super::{Chains, Check, Evidence, FitState, Mode, ModeSearch, Objection, Stage, Target};
 
@@ -35,14 +37,28 @@ pub(super) struct Attempt {
     evidence: Option<Evidence>,
 }
 
+impl Attempt {
+    /// True if the draws of the chains pass their diagnostics.
+    fn suffices(&self) -> bool {
+        self.mixing.is_some_and(|mixing| mixing.suffices())
+    }
+
+    /// The piece of work that is next.
+    pub(super) fn next(&self, starts: usize, is_closed: bool) -> Next {
+        match () {
+            () if !self.sampler.is_over() => Next::Sample,
+            () if self.suffices() && self.search.made < starts && !is_closed => Next::AscendBeside,
+            () => Next::JudgeChains,
+        }
+    }
+}
+
 /// Fewest draws of chains, which their diagnostics need.
 const FEWEST_DRAWS: usize = 2_000;
 /// Share of the budget that chains may use, with a gradient and without, and the fewest gradients with which they begin.
 const SHARE: f64 = 0.4;
 const SHARE_BY_DENSITY: f64 = 0.8;
 const LEAST: u64 = 20_000;
-/// Largest R-hat of chains that are an answer, with an objection.
-const NEAR: f64 = 1.1;
 /// Trials for a start with a finite density.
 const TRIALS: usize = 100;
 /// Steps of a chain that begins at a place which the others do not visit, and most such chains.
@@ -50,14 +66,21 @@ const PROBE: usize = 100;
 const PROBES: usize = 20;
 
 impl FitState {
-    /// Begins chains, once, where there is enough of the budget; true if it does.
-    pub(super) fn begin_chains(&mut self, target: &Target<'_>) -> bool {
+    /// True if chains were not tried, and there is enough of the budget.
+    pub(super) fn may_sample(&self, target: &Target<'_>) -> bool {
         let (each, most) = self.allowance(target);
-        let is_free = self.attempt.is_none() && !self.is_out(target) && most >= LEAST * each;
-        if !is_free || self.objections.iter().any(|o| matches!(o, Objection::Random { .. })) {
-            return false;
-        }
-        let Some(starts) = self.spread_starts(target.density()) else { return false };
+        let is_free =
+            self.attempt.is_none() && !self.has_no_places && !self.is_out(target) && most >= LEAST * each;
+        is_free && !self.objections.iter().any(|o| matches!(o, Objection::Random { .. }))
+    }
+
+    /// Begins chains, if there are places to begin at.
+    pub(super) fn begin_chains(&mut self, target: &Target<'_>) -> Piece {
+        let Some(starts) = self.spread_starts(target.density()) else {
+            self.has_no_places = true;
+            return Piece::GoesOn;
+        };
+        let (_, most) = self.allowance(target);
         let sampler = self.with_slopes(target, |slopes| Sampler::new(starts, slopes.gradient));
         self.attempt = Some(Attempt {
             sampler,
@@ -69,7 +92,7 @@ impl FitState {
             evidence: None,
         });
         self.stage = Stage::Chains;
-        true
+        Piece::Done
     }
 
     /// Evaluations that a gradient takes, and those that chains may make.
@@ -121,41 +144,47 @@ impl FitState {
         Some(starts)
     }
 
-    /// A round of the chains; at their end the verdict on them, and the way back if it is no.
+    /// A round of the chains.
     pub(super) fn sample(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let (seed, wanted, limit) = (self.seed(), self.options.draws, self.limit(target));
-        let Some(mut attempt) = self.attempt.take() else {
-            return Err(Error::invalid("no chains were begun"));
-        };
-        let goes_on = || !target.gate().is_closed();
-        if !attempt.sampler.is_over() {
-            let round = self.with_slopes(target, |slopes| {
-                attempt.sampler.advance(slopes, wanted.max(FEWEST_DRAWS), seed, &goes_on)
-            });
-            if round.is_err() {
-                attempt.sampler.end();
-            }
-            self.attempt = Some(attempt);
-            return Ok(());
+        let (seed, wanted) = (self.seed(), self.options.draws);
+        let mut attempt = self.take_attempt()?;
+        let round = self.with_slopes(target, |slopes| {
+            let goes_on = || !target.gate().is_closed();
+            attempt.sampler.advance(slopes, wanted.max(FEWEST_DRAWS), seed, &goes_on)
+        });
+        if round.is_err() {
+            attempt.sampler.end();
         }
-        if attempt.mixing.is_none() && attempt.sampler.has_draws() {
+        if attempt.sampler.is_over() && attempt.sampler.has_draws() {
             attempt.mixing = Some(attempt.sampler.mixing());
         }
-        let mixing = attempt.mixing;
-        let suffices = mixing.is_some_and(|mixing| mixing.suffices());
-        if suffices && attempt.search.made < self.options.starts && goes_on() {
-            if attempt.search.modes.is_empty() {
-                let gaussian = spread(&attempt.sampler.points());
-                attempt.search.keep(gaussian, f64::NAN);
-            }
-            let after = seed.named("after");
-            let advanced = match self.trusted_gradient(target) {
-                Some(gradient) => attempt.search.advance(target.shared(gradient), self.options.starts, after),
-                None => attempt.search.advance_by_density(target.density(), after).map(drop),
-            };
-            self.attempt = Some(attempt);
-            return advanced;
+        self.attempt = Some(attempt);
+        Ok(())
+    }
+
+    fn take_attempt(&mut self) -> Result<Attempt, Error> {
+        self.attempt.take().ok_or_else(|| Error::invalid("no chains were begun"))
+    }
+
+    /// Ascents in the coordinates of the chains, one or a round of them.
+    pub(super) fn ascend_beside(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let (mut attempt, seed) = (self.take_attempt()?, self.seed().named("after"));
+        if attempt.search.modes.is_empty() {
+            attempt.search.keep(spread(&attempt.sampler.points()), f64::NAN);
         }
+        let advanced = match self.trusted_gradient(target) {
+            Some(gradient) => attempt.search.advance(target.shared(gradient), self.options.starts, seed),
+            None => attempt.search.advance_by_density(target.density(), seed).map(drop),
+        };
+        self.attempt = Some(attempt);
+        advanced
+    }
+
+    /// The verdict on the chains, and the way back if it is no.
+    pub(super) fn judge_chains(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let (seed, limit) = (self.seed(), self.limit(target));
+        let mut attempt = self.take_attempt()?;
+        let (mixing, suffices) = (attempt.mixing, attempt.suffices());
         let (after, seen) = (attempt.after, attempt.sampler.latest());
         let map = seen.as_ref().and_then(|points| {
             let gaussian = spread(points);
@@ -193,7 +222,7 @@ impl FitState {
             is_partial = self.misses_a_mode(&attempt, target, &map, &points, mixing, evidence.log)?;
         }
         // Chains that agree are the answer, if not a good one; mixtures follow where they do not, and where a mode was found beside them.
-        let is_answer = mixing.r_hat <= NEAR && !is_partial;
+        let is_answer = mixing.r_hat <= RULE_7.near_r_hat && !is_partial;
         self.stage = if is_answer { Stage::Done } else { after };
         if is_answer {
             // Where q would have begun has no bearing on chains.
@@ -227,7 +256,7 @@ impl FitState {
             (0..mean.len()).map(|i| (z[i] - mean[i]).powi(2) / covariance[(i, i)]).fold(1.0, f64::max).ln()
         };
         let has_mass =
-            |mode: &Mode| !(mode.log_evidence - log_evidence + log_square(&mode.point) <= MOMENT.ln());
+            |mode: &Mode| !(mode.log_evidence - log_evidence + log_square(&mode.point) <= RULE_7.moment.ln());
         let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
         let modes = modes.filter(|mode| has_mass(mode)).map(|mode| &mode.point);
         // Points that ascents passed, if they are as high as half of the draws.
@@ -238,13 +267,15 @@ impl FitState {
         let has_mass_around = |entry: &&Entry| {
             let Entry { point, log_p } = entry;
             let log_mass = || log_mass(target.density(), map, point, *log_p) - log_evidence;
-            *log_p >= middle && distance(point) > farthest && log_mass() + log_square(point) > MOMENT.ln()
+            *log_p >= middle
+                && distance(point) > farthest
+                && log_mass() + log_square(point) > RULE_7.moment.ln()
         };
         let entries = entries.filter(has_mass_around).map(|entry| &entry.point);
         // In conditional coordinates the far ends of the children are those of the drivers.
         if !mixing.is_conditional && target.dim() <= DENSE {
             let moment = beyond(target.density(), map, farthest, self.seed());
-            if moment - log_evidence > MOMENT.ln() {
+            if moment - log_evidence > RULE_7.moment.ln() {
                 return Ok(true);
             }
         }

@@ -8,17 +8,39 @@ use mcsa_optim::deterministic::Gaussian;
 use super::moments::of_points;
 use super::refinement::Refinement;
 use super::shape::FREEDOM;
-use super::{FitState, Shape, Stage};
+use super::{FitState, Shape, Stage, Target};
+
+/// Points at which a mixture begins.
+const POINTS: usize = 400;
 
 impl FitState {
-    /// Ends the climbs: the verdict follows.
-    pub(super) fn end_climb(&mut self) -> Result<(), Error> {
-        self.stage = Stage::Verdict;
+    /// A climb of a larger family: a dense one, or a mixture that begins at draws. The climbs end if too few of these differ.
+    pub(super) fn enlarge(&mut self, larger: Shape, target: &Target<'_>) -> Result<(), Error> {
+        let Shape::Mixture { components } = larger else { return self.densify(target.dim()) };
+        let draws = self.draws(target)?;
+        let points = draws.resampled(POINTS, &mut self.seed().named("bend").stream(0, components as u64))?;
+        // They serve again if the larger mixture is no better.
+        self.drawn.draws = Some(draws);
+        if !self.enlarge_at(&points, components)? {
+            self.stage = Stage::Verdict;
+        }
         Ok(())
     }
 
+    /// A climb of a mixture that begins at points of p; false if too few of them differ for a covariance.
+    pub(super) fn enlarge_at(&mut self, points: &Mat<f64>, components: usize) -> Result<bool, Error> {
+        let number = self.climbs.last().map_or(0, |climb| climb.number) + 1;
+        let params = match mixture_start(points, components, self.seed().child(number)) {
+            Err(Error::NotPositiveDefinite { .. }) => return Ok(false),
+            params => params?,
+        };
+        self.climbs.push(Refinement::new(number, Shape::Mixture { components }, params));
+        self.stage = Stage::Climb;
+        Ok(true)
+    }
+
     /// A climb of a Student t that begins at the best mode.
-    pub(super) fn densify(&mut self, dim: usize) -> Result<(), Error> {
+    fn densify(&mut self, dim: usize) -> Result<(), Error> {
         let weights = self.ascents.weights();
         let best = self.ascents.modes.iter().zip(weights).max_by(|a, b| a.1.total_cmp(&b.1));
         let (mode, _) = best.ok_or_else(|| Error::invalid("no climb was begun"))?;

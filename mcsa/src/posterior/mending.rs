@@ -5,41 +5,41 @@ use mcsa_core::Error;
 use mcsa_estimators::Draws;
 
 use super::moments::white;
+use super::plot::Piece;
+use super::rule::RULE_7;
 use super::shape::{BENT, COMPONENTS, DENSE};
 use super::summary::Evidence;
-use super::verdict::FEWEST;
 use super::{Chains, FitState, Objection, Shape, Target};
 
-/// Number of climbs that begin at the points of the witness chains.
-const MENDS: usize = 2;
-/// Ratio of effective sample sizes below which the fit before is the better one.
-const POORER: f64 = 0.5;
-/// Largest difference of the log evidences of the two fits, in standard errors.
-const AGREE: f64 = 3.0;
-
 impl FitState {
-    /// A climb that begins at the points of the witness chains and as many of the draws, if a witness objects to q and there is
-    /// budget left.
-    pub(super) fn mend(
-        &mut self,
-        target: &Target<'_>,
-        draws: &Draws,
-        points: &Mat<f64>,
-    ) -> Result<bool, Error> {
-        let dim = target.dim();
-        let components = match self.current()?.shape {
+    /// Components of a mixture that could mend the fit: where mends, points and budget are left.
+    pub(super) fn mends_with(&self, points: &Mat<f64>, target: &Target<'_>) -> Option<usize> {
+        let components = match self.climbs.last()?.shape {
             Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
             _ => BENT,
         };
-        let is_over = self.mends == MENDS || dim > DENSE;
+        let is_over = self.mends == RULE_7.mends || target.dim() > DENSE;
         let is_over = is_over || self.is_spent(target) || points.ncols() == 0;
-        if is_over || !self.allows(Shape::Mixture { components }, target) {
-            return Ok(false);
-        }
+        (!is_over && self.allows(Shape::Mixture { components }, target)).then_some(components)
+    }
+
+    /// A climb that begins at the points of the witnesses and as many of the draws. The fit before it is kept if nothing objected to it. The
+    /// look goes on, without the mixture, if too few points differ.
+    pub(super) fn mend(&mut self, components: usize, target: &Target<'_>) -> Result<Piece, Error> {
+        let Some(mut look) = self.look.take() else {
+            return Err(Error::invalid("no witness looked at the fit"));
+        };
+        let draws = self.draws(target)?;
         self.mends += 1;
         let mut stream = self.seed().named("mend").stream(0, self.mends as u64);
-        let drawn = draws.resampled(points.ncols(), &mut stream)?;
-        self.enlarge(&faer::concat![[points, drawn]], components)
+        let drawn = draws.resampled(look.points.ncols(), &mut stream)?;
+        if self.enlarge_at(&faer::concat![[look.points, drawn]], components)? {
+            self.keep(draws, look.chains, &look.found);
+            return Ok(Piece::Done);
+        }
+        look.is_past_mending = true;
+        (self.drawn.draws, self.look) = (Some(draws), Some(look));
+        Ok(Piece::GoesOn)
     }
 
     /// Keeps the fit that was just judged, if no witness objected to it: the current climb is the mixture that is tried.
@@ -62,12 +62,12 @@ impl FitState {
         // The spread of few draws has no information.
         let is_of_weights = |objection: &Objection| match objection {
             Objection::Weights { .. } => true,
-            Objection::Spread { .. } => draws.sample_size < FEWEST,
+            Objection::Spread { .. } => draws.sample_size < RULE_7.fewest,
             _ => false,
         };
         let Evidence { log, error, .. } = Evidence::of(draws, &[]);
-        (draws.sample_size < POORER * kept.sample_size || !self.objections.is_empty())
-            && (log - kept.log_evidence).abs() <= AGREE * error.hypot(kept.error)
+        (draws.sample_size < RULE_7.poorer * kept.sample_size || !self.objections.is_empty())
+            && (log - kept.log_evidence).abs() <= RULE_7.agree * error.hypot(kept.error)
             && found.iter().all(is_of_weights)
     }
 
@@ -135,7 +135,7 @@ pub(super) mod tests {
         let weights = Objection::Weights { shape: 0.8, threshold: 0.7, sample_size: 200.0, draws: 2_000 };
         let spread = Objection::Spread { name: "z[0]".into(), shape: 1.0, threshold: 0.9 };
         let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 };
-        assert!(poor(0.0).sample_size < FEWEST, "{}", poor(0.0).sample_size);
+        assert!(poor(0.0).sample_size < RULE_7.fewest, "{}", poor(0.0).sample_size);
         assert!(fitting.returns(&poor(0.0), &[weights.clone(), spread.clone()]));
         // Counterexamples: other evidence, another witness, even weights, nothing to return to.
         assert!(!fitting.returns(&poor(1.0), &[weights.clone(), spread]));
@@ -169,7 +169,7 @@ pub(super) mod tests {
             let (mut fitting, before) = after_a_mixture(width);
             assert!(!fitting.is_back());
             if is_begun {
-                fitting.mends = MENDS;
+                fitting.mends = RULE_7.mends;
             } else {
                 fitting.climbs.pop();
             }

@@ -10,7 +10,7 @@
 //! verdict   witnesses that q did not make: other starts, chains of another kernel, stretched copies of q, the tails of the density
 //! ```
 //!
-//! Ascents with a gradient and chains run [side by side](Target::in_batches).
+//! Which piece of work follows which is written in one place, `plot.rs`. Ascents with a gradient and chains run [side by side](Target::in_batches).
 
 mod bridge;
 mod by_chains;
@@ -21,6 +21,7 @@ mod differences;
 mod enlargement;
 mod gradient_check;
 mod limits;
+mod look;
 mod measured;
 mod mending;
 mod metric;
@@ -28,10 +29,12 @@ mod mode_search;
 mod moments;
 mod objection;
 mod options;
+mod plot;
 mod prior;
 mod rates;
 mod refinement;
 mod result;
+mod rule;
 mod sampler;
 mod shape;
 mod side_by_side;
@@ -56,6 +59,7 @@ pub use prior::{Posterior, PriorLook};
 pub use rates::{RULE, Rates, Way};
 pub use refinement::{Refinement, Round};
 pub use result::{FitResult, SamplerStart};
+pub use rule::{RULE_7, Rule};
 pub use sampler::Mixing;
 pub use shape::Shape;
 pub use state::{FitState, Stage};

@@ -11,6 +11,7 @@ use mcsa_kernels::ImhState;
 use mcsa_optim::{Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
+use super::rule::RULE_7;
 use super::shape::DENSE;
 use super::{Gated, Options, Shape};
 
@@ -54,20 +55,12 @@ const CHAINS: usize = 10;
 const MOST_CHAINS: usize = 256;
 /// Prior sample size of the start, per dimension.
 const START_DRAWS: f64 = 10.0;
-/// Relative gain of the effective share in a round below which climbing ends.
-const SLOW: f64 = 0.15;
-/// Effective share of the draws below which a larger family is tried.
-const POOR: f64 = 0.3;
-/// k-hat above which a larger family is tried.
-const HEAVY: f64 = 0.7;
 /// Degrees of freedom of a Student t that is nearly Gaussian.
 const LIGHT: f64 = 200.0;
 /// Share of the proposal's weights that is equal for all components.
 const EVEN: f64 = 0.2;
 /// Least weight of a component for which the start is worth ten draws per dimension.
 const LEAST: f64 = 0.02;
-/// Effective share below which a climb that does not rise, or has made three rounds, leaves the posterior to chains.
-const SLOWEST: f64 = 0.1;
 
 impl Round {
     fn of(steps: u64, draws: &Draws) -> Self {
@@ -103,13 +96,13 @@ impl Refinement {
 
     /// True if the weights are poor and a round has not improved them, or the third has not.
     pub(crate) fn is_slow(&self) -> bool {
-        matches!(self.made(), [.., before, last] if last.share < SLOWEST && last.share < (1.0 + SLOW) * before.share)
-            || matches!(self.made(), [_, _, last] if last.share < SLOWEST)
+        matches!(self.made(), [.., before, last] if last.share < RULE_7.slowest && last.share < (1.0 + RULE_7.slow) * before.share)
+            || matches!(self.made(), [_, _, last] if last.share < RULE_7.slowest)
     }
 
     /// True if the weights are so even that no larger family is tried.
     pub(crate) fn is_good(&self) -> bool {
-        self.share() >= POOR && self.tail() < HEAVY
+        self.share() >= RULE_7.poor && self.tail() < RULE_7.heavy
     }
 
     /// Parameters of the proposal of the final draws: those reached, with weights of a mixture moved a fifth of the way to equal ones, so
@@ -267,7 +260,7 @@ impl Refinement {
     pub(crate) fn is_settled(&self, options: &Options, dim: usize) -> bool {
         let settled = matches!(self.rounds[..], [.., last] if last.share >= options.share);
         settled
-            || matches!(self.made(), [.., first, second, last] if last.share < (1.0 + SLOW) * first.share.max(second.share))
+            || matches!(self.made(), [.., first, second, last] if last.share < (1.0 + RULE_7.slow) * first.share.max(second.share))
             || !self.pays(options.draws, dim)
     }
 

@@ -9,6 +9,7 @@ use mcsa_optim::deterministic::Gaussian;
 
 use super::moments::gaussian;
 use super::prior::PriorLook;
+use super::rule::RULE_7;
 use super::sampler::Mixing;
 use super::summary::{Evidence, Parameter, shows_variance};
 use super::target::Evaluations;
@@ -92,12 +93,9 @@ impl fmt::Display for FitResult {
     }
 }
 
-/// Smallest effective sample size and largest k-hat of weighted draws near the posterior.
-const CLOSE: (f64, f64) = (30.0, 1.0);
-
 /// True if the draws are near enough to the posterior for their moments to be shown beside a no.
 fn is_close(draws: &Draws) -> bool {
-    draws.sample_size >= CLOSE.0 && draws.shape <= CLOSE.1
+    draws.sample_size >= RULE_7.close.0 && draws.shape <= RULE_7.close.1
 }
 
 /// A number with the decimal places that fit a standard deviation, or with a power of ten.

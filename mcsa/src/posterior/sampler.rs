@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Objection;
 use super::metric::Metric;
+use super::rule::RULE_7;
 use super::side_by_side::Shared;
-use super::verdict::SPREAD;
 
 /// Chains on their way to draws of equal weight.
 ///
@@ -141,13 +141,6 @@ const SHALLOW: [usize; 7] = [5, 5, 5, 6, 6, 7, 7];
 const DEPTH: usize = 10;
 /// Step size in the first round.
 const FIRST_STEP: f64 = 0.2;
-/// Limits of the diagnostics.
-const R_HAT: f64 = 1.01;
-const FEWEST: f64 = 400.0;
-/// Identities of Stein: smallest violation, and standard errors of it, that count.
-const STEIN: (f64, f64) = (0.1, 4.5);
-/// Largest share of divergent steps, with one metric and in conditional coordinates.
-const DIVERGENT: (f64, f64) = (0.0005, 0.03);
 /// Most times that draws which count are given up for better coordinates.
 const MOST_FROZEN: usize = 3;
 /// Draws of a block, as a share of those that are wanted.
@@ -504,8 +497,8 @@ impl Sampler {
                 .zip(&g)
                 .map(|(y, g)| y.iter().zip(g).map(|(y, g)| (y - centre) * g + 1.0).collect())
                 .collect();
-            for (values, least) in [(&g, STEIN.0), (&products, 2.0 * STEIN.0)] {
-                let excess = average(values).abs() / least.max(STEIN.1 * standard_error(values));
+            for (values, least) in [(&g, RULE_7.stein.0), (&products, 2.0 * RULE_7.stein.0)] {
+                let excess = average(values).abs() / least.max(RULE_7.stein.1 * standard_error(values));
                 found.stein = if excess <= found.stein { found.stein } else { excess };
             }
         }
@@ -570,10 +563,10 @@ impl Mixing {
     /// What speaks against the draws as an answer.
     pub(super) fn objections(&self, name: &dyn Fn(usize) -> String) -> Vec<Objection> {
         let Self { r_hat, slowest, sample_size, scarcest, stein, divergences, steps, .. } = *self;
-        let (shape, threshold) = (self.heaviness, SPREAD);
+        let (shape, threshold) = (self.heaviness, RULE_7.spread);
         let found = [
-            (!(r_hat <= R_HAT)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
-            (!(sample_size >= FEWEST)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
+            (!(r_hat <= RULE_7.r_hat)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
+            (!(sample_size >= RULE_7.fewest)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
             (!(stein <= 1.0)).then_some(Objection::Stein { excess: stein }),
             (!(shape < threshold)).then(|| Objection::Spread { name: name(self.heaviest), shape, threshold }),
             self.diverges().then_some(Objection::Divergences { steps: divergences, of: steps }),
@@ -583,12 +576,15 @@ impl Mixing {
 
     /// True if the draws can be an answer.
     pub(super) fn suffices(&self) -> bool {
-        self.r_hat <= R_HAT && self.sample_size >= FEWEST && self.stein <= 1.0 && !self.diverges()
+        self.r_hat <= RULE_7.r_hat
+            && self.sample_size >= RULE_7.fewest
+            && self.stein <= 1.0
+            && !self.diverges()
     }
 
     /// True if too many steps diverged.
     pub(super) fn diverges(&self) -> bool {
-        let most = if self.is_conditional { DIVERGENT.1 } else { DIVERGENT.0 };
+        let most = if self.is_conditional { RULE_7.divergent.1 } else { RULE_7.divergent.0 };
         self.divergences as f64 > most * self.steps as f64
     }
 }

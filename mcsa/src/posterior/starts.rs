@@ -1,9 +1,12 @@
 //! Starts of a fit: ascents before the first climb, and those that the verdict adds as witnesses.
 
 use mcsa_core::{Error, Gradient};
+use mcsa_estimators::Draws;
 
 use super::gradient_check::gradient_objection;
 use super::mode_search::{Mode, ModeSearch};
+use super::plot::Piece;
+use super::rule::RULE_7;
 use super::shape::{DENSE, FREEDOM, low_rank_start};
 use super::tempering::{Tempered, tempered};
 use super::verdict::weight_outside;
@@ -15,8 +18,6 @@ const FIRST: usize = 10;
 const MODES: usize = 8;
 /// Gradients that an ascent by the log density alone is expected to take.
 const SLOPES: u64 = 20;
-/// Share of the evidence below which a mode has no component of its own.
-const NEGLIGIBLE: f64 = 1e-4;
 
 /// Factor `1 + 1/sqrt(d)` by which the scale of a first Student t exceeds that of the Laplace approximation.
 ///
@@ -28,16 +29,10 @@ fn wide(dim: usize) -> f64 {
 }
 
 impl FitState {
-    /// The next ascent before the first climb, or tempering.
-    pub(super) fn start(&mut self, target: &Target<'_>) -> Result<(), Error> {
+    /// Ascents before the first climb: one, or a round of them.
+    pub(super) fn ascend(&mut self, target: &Target<'_>) -> Result<Piece, Error> {
         let seed = self.seed();
-        if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() {
-            return self.cut(target, Objection::Budget);
-        }
-        let Some(gradient) = self.trusted_gradient(target) else {
-            self.temper(target)?;
-            return self.begin_climb(target);
-        };
+        let Some(gradient) = self.trusted_gradient(target) else { return Ok(Piece::GoesOn) };
         let (is_first, before) = (self.ascents.modes.is_empty(), self.ascents.clone());
         self.ascents.advance(target.shared(gradient), FIRST.min(self.options.starts), seed)?;
         if target.gate().is_closed() {
@@ -48,7 +43,7 @@ impl FitState {
             if self.ascents.modes.is_empty() {
                 self.ascents.modes.push(Mode::unknown(target.dim()));
             }
-            return self.cut(target, self.limit(target));
+            return self.cut(target, self.limit(target)).map(|()| Piece::Done);
         }
         if let Some(mode) = self.ascents.modes.first().filter(|_| is_first) {
             let scales: Vec<f64> = (0..target.dim()).map(|i| mode.covariance[(i, i)].sqrt()).collect();
@@ -56,21 +51,25 @@ impl FitState {
                 self.objections.push(objection);
                 self.starts.distrusted = true;
                 self.ascents = ModeSearch::default();
-                return Ok(());
+                return Ok(Piece::Done);
             }
             if target.gate().is_closed() {
                 self.objections.push(Objection::unverified(Check::Gradient, &self.limit(target)));
             }
         }
-        // Without any mode the ascents are no evidence.
-        let hopeless = self.ascents.modes.is_empty() && self.ascents.made >= FIRST;
-        if hopeless {
-            self.temper(target)?;
-        }
-        if hopeless || self.ascents.made >= FIRST.min(self.options.starts) {
-            self.begin_climb(target)?;
-        }
-        Ok(())
+        Ok(if self.ascents.made >= FIRST.min(self.options.starts) { Piece::GoesOn } else { Piece::Done })
+    }
+
+    /// True if the ascents before the first climb are made. Without any mode they are no evidence.
+    pub(super) fn is_started(&self) -> bool {
+        let fewest = if self.ascents.modes.is_empty() { FIRST } else { FIRST.min(self.options.starts) };
+        self.ascents.made >= fewest
+    }
+
+    /// Tempering, and the first climb from its Gaussian.
+    pub(super) fn begin_from_tempering(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        self.temper(target)?;
+        self.begin_climb(target)
     }
 
     fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
@@ -89,12 +88,13 @@ impl FitState {
     }
 
     /// A first climb from the modes known so far.
-    fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
+    pub(super) fn begin_climb(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let dim = target.dim();
         let weights = self.ascents.weights();
         let mut order: Vec<usize> = (0..weights.len()).collect();
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
-        let best: Vec<usize> = order.into_iter().take(MODES).filter(|&k| weights[k] > NEGLIGIBLE).collect();
+        let best: Vec<usize> =
+            order.into_iter().take(MODES).filter(|&k| weights[k] > RULE_7.no_component).collect();
         let family = Shape::student_t(dim)?;
         let wide = if best.len() == 1 { wide(dim) } else { 1.0 };
         let part = |&k: &usize| {
@@ -127,29 +127,27 @@ impl FitState {
         Ok(())
     }
 
-    /// Makes one more of the ascents that the verdict adds, or ends them. True if there is something to do before the verdict: more
-    /// ascents, or the climb again, because they found a mode.
-    pub(super) fn is_another_start(&mut self, target: &Target<'_>) -> Result<bool, Error> {
-        if self.starts.are_over {
-            return Ok(false);
-        }
-        if self.has_more_starts() && self.left() > self.held_back(target) {
-            let before = self.ascents.clone();
-            match self.trusted_gradient(target) {
-                Some(gradient) => {
-                    self.ascents.advance(target.shared(gradient), self.options.starts, self.seed())?;
-                }
-                None => self.start_by_density(target)?,
+    /// Makes more of the ascents that the verdict adds. A limit ends them.
+    pub(super) fn ascend_more(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let before = self.ascents.clone();
+        match self.trusted_gradient(target) {
+            Some(gradient) => {
+                self.ascents.advance(target.shared(gradient), self.options.starts, self.seed())?;
             }
-            if target.gate().is_closed() {
-                self.ascents = before;
-                self.end_starts(target)?;
-            }
-            return Ok(true);
+            None => self.start_by_density(target)?,
         }
+        if target.gate().is_closed() {
+            self.ascents = before;
+            self.end_starts(target)?;
+        }
+        Ok(())
+    }
+
+    /// The last ascents, from draws of the prior. The climb begins again if a mode was found; else the verdict goes on.
+    pub(super) fn ascend_last(&mut self, target: &Target<'_>) -> Result<Piece, Error> {
         self.start_from_prior(target)?;
         self.end_starts(target)?;
-        Ok(self.stage != Stage::Verdict)
+        Ok(if self.stage == Stage::Verdict { Piece::GoesOn } else { Piece::Done })
     }
 
     /// Ascents from draws of the prior, if there is one, that lie farthest outside q.
@@ -210,7 +208,12 @@ impl FitState {
         self.starts.are_over = true;
         // The Gaussian of tempering may hold modes that ascents find in it.
         let is_found = (self.has_gradient(target) || self.starts.is_outside)
-            && self.ascents.weights().iter().skip(self.starts.known).any(|share| *share > NEGLIGIBLE);
+            && self
+                .ascents
+                .weights()
+                .iter()
+                .skip(self.starts.known)
+                .any(|share| *share > RULE_7.no_component);
         if self.stage == Stage::Start || (is_found && goes_on) {
             self.forget_climbs();
             self.begin_climb(target)?;
@@ -218,25 +221,27 @@ impl FitState {
         Ok(())
     }
 
+    /// True if a tempered start was not tried, and may be.
+    pub(super) fn may_temper(&self, target: &Target<'_>) -> bool {
+        !self.starts.are_tempered && target.dim() <= DENSE && !self.is_out(target)
+    }
+
     /// Begins the first climb anew at a tempered start, once, if that has more evidence than the draws: where mass and mode are far apart, as
-    /// on a funnel in ten dimensions, ascents end without mass. True if it does.
-    pub(super) fn begin_tempered(&mut self, target: &Target<'_>, log_evidence: f64) -> Result<bool, Error> {
-        if self.starts.are_tempered || target.dim() > DENSE || self.is_out(target) {
-            return Ok(false);
-        }
+    /// on a funnel in ten dimensions, ascents end without mass.
+    pub(super) fn begin_tempered(&mut self, target: &Target<'_>) -> Result<Piece, Error> {
+        let log_evidence = self.drawn().map_or(f64::NAN, Draws::log_evidence);
         self.starts.are_tempered = true;
         let goes_on = || !target.gate().is_closed();
         let found = tempered(target.density(), self.left(), self.seed(), &goes_on);
-        let Ok(found) = found else { return Ok(false) };
+        let Ok(found) = found else { return Ok(Piece::GoesOn) };
         let is_left = target.gate().left() > self.for_verdict(target, self.options.draws);
         if !found.replaces(log_evidence) || !is_left {
-            return Ok(false);
+            return Ok(Piece::GoesOn);
         }
         self.ascents.keep(found.gaussian, found.log_evidence);
         self.forget_climbs();
         self.mends = 0;
-        self.begin_climb(target)?;
-        Ok(true)
+        self.begin_climb(target).map(|()| Piece::Done)
     }
 
     /// True if ascents are left to make.

@@ -5,6 +5,8 @@ use mcsa_diagnostics::{Pareto, standard_error};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
+use super::rule::RULE_7;
+
 /// Posterior of a parameter on its constrained scale, from weighted draws.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
@@ -60,13 +62,10 @@ pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws, chains: Option<
     names.iter().enumerate().map(of).collect()
 }
 
-/// k-hat of squared deviations of draws with equal weights from which on they do not show a variance.
-const UNSEEN: f64 = 0.7;
-
 /// True if the variance of the values does not rest on few of them.
 pub(super) fn shows_variance(values: &[f64], mean: f64) -> bool {
     let squares: Vec<f64> = values.iter().map(|value| 2.0 * (value - mean).abs().ln()).collect();
-    Pareto::of(&squares).shape < UNSEEN
+    Pareto::of(&squares).shape < RULE_7.unseen
 }
 
 impl Parameter {

@@ -3,6 +3,7 @@
 use faer::{Col, Mat, Scale};
 use mcsa_core::{AffineMap, LogDensity, Seed};
 
+use super::rule::RULE_7;
 use super::{Objection, Target};
 
 /// Distances in standard deviations of q at which the density is looked at: two of them, and the next two where it rises from one to the
@@ -10,14 +11,6 @@ use super::{Objection, Target};
 const RADII: [f64; 4] = [1e3, 1e5, 1e7, 1e9];
 /// Random directions, beside those of the axes.
 const RANDOM: usize = 20;
-/// Exponent of the fall up to which the variance along a line does not exist, with room for rounding, or rests on so few draws that
-/// thousands do not estimate it: n draws of a density that falls like `r^-(1 + nu)` reach about `n^(1/nu)` and see but
-/// `1 - n^(-(nu - 2)/nu)` of the variance, 0.75 of it for `nu = 2.4` and n = 4000.
-const HEAVIEST: f64 = 3.4;
-/// Fall from which on the density along a line has an integral, with room for rounding.
-const INTEGRABLE: f64 = 1.02;
-/// Contribution of a tail to the second moment along its axis, in squares of the standard deviation, below which it is no objection.
-const FAINT: f64 = 1e-6;
 /// Distances in standard deviations at which the density is looked at along the axis of far draws, which is known to a few hundredths.
 const NEAR: [f64; 2] = [5.0, 20.0];
 /// Steps to the axis of far draws.
@@ -91,8 +84,8 @@ pub(crate) fn tail_objection(
         // Along a random direction the density is taken to fall alike in a cone, whose volume grows like r^(d - 1).
         let volume = if axis.is_some() { 0.0 } else { dim as f64 - 1.0 };
         let (fall, square) = (fall - volume, square + volume * RADII[0].ln());
-        let is_faint = fall > INTEGRABLE && square - at(0.0) < FAINT.ln();
-        if fall.is_finite() && fall <= HEAVIEST && !is_faint {
+        let is_faint = fall > RULE_7.integrable && square - at(0.0) < RULE_7.faint.ln();
+        if fall.is_finite() && fall <= RULE_7.no_variance && !is_faint {
             let name = axis.map_or_else(
                 || "random directions (less the volume, which grows like r^(d - 1))".to_owned(),
                 |i| target.name(i),
@@ -109,7 +102,7 @@ pub(crate) fn tail_objection(
     };
     let name = || "a combination of parameters".to_owned();
     let falls = [1.0, -1.0].map(|side| (at(side * NEAR[0]) - at(side * NEAR[1])) / (NEAR[1] / NEAR[0]).ln());
-    let heavy = falls.into_iter().find(|fall| (0.0..=HEAVIEST).contains(fall));
+    let heavy = falls.into_iter().find(|fall| (0.0..=RULE_7.no_variance).contains(fall));
     heavy.map(|fall| Objection::Tail { name: name(), fall })
 }
 

@@ -7,6 +7,8 @@ use mcsa_estimators::Draws;
 use mcsa_families::{FullRank, MomentMatched};
 use mcsa_optim::deterministic::Gaussian;
 
+use super::rule::RULE_7;
+
 /// Gaussian that tempering ends at.
 pub(crate) struct Tempered {
     pub(crate) gaussian: Gaussian,
@@ -16,13 +18,12 @@ pub(crate) struct Tempered {
     pub(crate) exponent: f64,
 }
 
-/// Log of the ratio of evidences from which on a tempered start replaces the climbs.
-const MORE: f64 = 3.0;
-
 impl Tempered {
     /// True if tempering came to p, found more evidence than `log_evidence`, and has a covariance with a factor.
     pub(crate) fn replaces(&self, log_evidence: f64) -> bool {
-        self.exponent >= 1.0 && self.log_evidence > log_evidence + MORE && self.gaussian.factor().is_ok()
+        self.exponent >= 1.0
+            && self.log_evidence > log_evidence + RULE_7.tempered
+            && self.gaussian.factor().is_ok()
     }
 }
 

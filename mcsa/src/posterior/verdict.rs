@@ -8,6 +8,7 @@ use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
 use super::mode_search::Entry;
+use super::rule::RULE_7;
 use super::witness::{CHAINS, FrozenProposal, functions};
 use super::{Chains, MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
@@ -22,43 +23,8 @@ pub struct Verdict {
     pub has_gradient: bool,
 }
 
-/// Smallest effective sample size of the draws.
-pub(super) const FEWEST: f64 = 400.0;
-/// Excess over the largest log weight of the draws from which on an ascent's end lies outside q.
-const TOP: f64 = 4.0;
-/// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
-const NEGLIGIBLE: f64 = 1e-3;
-/// Change of a variance, in units of it, below which mass that q lacks is negligible: the mass times its squared distance.
-pub(super) const MOMENT: f64 = 0.1;
 /// Distance of second differences in coordinates in which q is white.
 const AROUND: f64 = 1e-3;
-/// Largest mean log weight of the chain with the second largest, less the log evidence.
-const MEAN: f64 = 6.0;
-/// Largest mean log weight of any chain, less the log evidence.
-const STUCK: f64 = 12.0;
-/// Largest difference of the mean log weight of all chains from that of the weighted draws.
-const OFFSET: f64 = 0.3;
-/// Largest number of chains that never came near the mass.
-const ASTRAY: usize = 4;
-/// Largest k-hat of weight times squared deviation; from 1 on the estimate of the variance has no mean.
-pub(super) const SPREAD: f64 = 0.9;
-/// Largest R-hat of witness chains.
-const R_HAT: f64 = 1.25;
-/// Limits of differences of moments between short witness chains and the draws.
-const SHORT: Limits = Limits { shift: 0.15, stretch: 0.3, confidence: 0.999, chains: CHAINS };
-
-/// Limits within which moments of chains agree with those of the draws.
-struct Limits {
-    /// Smallest difference of means, in standard deviations, that is an objection.
-    shift: f64,
-    /// Smallest relative difference of variances that is an objection.
-    stretch: f64,
-    /// Probability that no comparison objects to a right fit.
-    confidence: f64,
-    /// Number of chains.
-    chains: usize,
-}
-
 impl Verdict {
     /// True if all checks passed.
     pub fn is_yes(&self) -> bool {
@@ -87,19 +53,22 @@ impl Evidence<'_> {
             self.mixing(),
             self.missed(),
         ];
-        found.into_iter().flatten().chain(self.moments(&SHORT)).collect()
+        found.into_iter().flatten().chain(self.moments()).collect()
     }
 
     fn weights(&self) -> Option<Objection> {
         let Draws { shape, shape_threshold: threshold, sample_size, .. } = *self.draws;
-        let is_light = shape < threshold && sample_size >= FEWEST;
         let draws = self.draws.len();
-        (!is_light).then_some(Objection::Weights { shape, threshold, sample_size, draws })
+        (!are_light(self.draws)).then_some(Objection::Weights { shape, threshold, sample_size, draws })
     }
 
     fn spread(&self) -> Option<Objection> {
         let (i, shape) = heaviest_spread(self.draws)?;
-        (!(shape < SPREAD)).then(|| Objection::Spread { name: self.target.name(i), shape, threshold: SPREAD })
+        (!(shape < RULE_7.spread)).then(|| Objection::Spread {
+            name: self.target.name(i),
+            shape,
+            threshold: RULE_7.spread,
+        })
     }
 
     fn non_finite(&self) -> Option<Objection> {
@@ -111,7 +80,7 @@ impl Evidence<'_> {
         let log_z = self.draws.log_evidence();
         let outside = self.ascents.modes.iter().filter_map(|mode| {
             let log_weight = weight_outside(self.target, self.q.family, self.q.params, self.draws, mode)?;
-            let is_outside = !(mode.log_evidence <= log_z + NEGLIGIBLE.ln());
+            let is_outside = !(mode.log_evidence <= log_z + RULE_7.negligible.ln());
             is_outside.then_some((log_weight - log_z, mode.reached))
         });
         let (log_weight, reached) = outside.max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -137,8 +106,8 @@ impl Evidence<'_> {
             let square = |i: usize| (point[i] - mean[i]).powi(2) / variance[i];
             let square = (0..mean.len()).map(square).fold(1.0, f64::max);
             let mass = || log_mass(self.target.density(), self.q.map, point, *log_p);
-            let counts = || mass() - log_z + square.ln() > MOMENT.ln();
-            (!(log_weight <= most + TOP) && counts()).then_some((&**point, log_weight - log_z))
+            let counts = || mass() - log_z + square.ln() > RULE_7.moment.ln();
+            (!(log_weight <= most + RULE_7.outside) && counts()).then_some((&**point, log_weight - log_z))
         });
         entries.collect()
     }
@@ -149,7 +118,8 @@ impl Evidence<'_> {
         }
         let r_hat = self.chains.r_hat;
         let name = || self.target.name(self.chains.worst % self.target.dim());
-        (!(r_hat <= R_HAT) || self.chains.astray > ASTRAY).then(|| Objection::Mixing { name: name(), r_hat })
+        (!(r_hat <= RULE_7.witness_r_hat) || self.chains.astray > RULE_7.astray)
+            .then(|| Objection::Mixing { name: name(), r_hat })
     }
 
     /// Mean log weight over the chains, less that of the weighted draws, with its standard error: both estimate `E_p[log w]`.
@@ -171,15 +141,16 @@ impl Evidence<'_> {
         }
         let log_z = self.draws.log_evidence();
         let over: Vec<f64> = self.chains.log_weights.iter().map(|w| w - log_z).collect();
-        let chains = over.iter().filter(|over| !(**over <= MEAN)).count();
+        let chains = over.iter().filter(|over| !(**over <= RULE_7.two_stuck)).count();
         let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (offset, error) = self.offset();
-        let is_missed = chains > 1 || !(log_weight <= STUCK) || !(offset <= OFFSET + 3.0 * error);
+        let is_missed =
+            chains > 1 || !(log_weight <= RULE_7.stuck) || !(offset <= RULE_7.offset + 3.0 * error);
         is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len(), offset })
     }
 
     /// The objection to the moment that differs most from that of the chains.
-    fn moments(&self, limits: &Limits) -> Option<Objection> {
+    fn moments(&self) -> Option<Objection> {
         if self.chains.log_weights.is_empty() {
             return None;
         }
@@ -196,20 +167,25 @@ impl Evidence<'_> {
                 sum[1] += (weight * (value - sum[0])).powi(2);
             }
         }
-        let quantile = simultaneous_quantile(limits.confidence, 2 * dim, (limits.chains - 1) as f64);
+        let quantile = simultaneous_quantile(RULE_7.confidence, 2 * dim, (CHAINS - 1) as f64);
         let differences = sums.iter().enumerate().map(|(k, [mean, square])| {
             let difference = mean - self.chains.means[k];
             (k, difference, difference / (square + self.chains.errors[k].powi(2)).sqrt())
         });
         let (k, difference, z) = differences
             .filter(|(k, difference, z)| {
-                let least = if *k < dim { limits.shift } else { limits.stretch };
+                let least = if *k < dim { RULE_7.shift } else { RULE_7.stretch };
                 !(z.abs() <= quantile) && !(difference.abs() <= least)
             })
             .max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
         let name = self.target.name(k % dim);
         Some(Objection::Moments { name, difference, z, of_variance: k >= dim })
     }
+}
+
+/// True if the weights of draws are light-tailed and even enough.
+pub(super) fn are_light(draws: &Draws) -> bool {
+    draws.shape < draws.shape_threshold && draws.sample_size >= RULE_7.fewest
 }
 
 /// Log weight of a mode that lies outside q: its excess over that of every draw is large.
@@ -225,7 +201,7 @@ pub(super) fn weight_outside(
     let log_q = family.log_prob(params, &mode.point, &mut work);
     let log_weight = density.log_density(&mode.point, &mut work) - log_q;
     let most = draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
-    (!(log_weight <= most + TOP)).then_some(log_weight)
+    (!(log_weight <= most + RULE_7.outside)).then_some(log_weight)
 }
 
 /// Mass around a point, as that of a Gaussian: `p` times the product of `(2 pi)^1/2` and the widths along the axes in the coordinates of
@@ -303,9 +279,9 @@ mod tests {
         let heavy = draws(1.5, 2.5);
         let (i, shape) = heaviest_spread(&heavy).expect("two parameters");
         assert!(heavy.shape < 0.7, "{}", heavy.shape);
-        assert!(i == 1 && shape > SPREAD, "{i} {shape}");
+        assert!(i == 1 && shape > RULE_7.spread, "{i} {shape}");
         // Counterexample: a variance that exists.
         let (_, shape) = heaviest_spread(&draws(4.0, 4.0)).expect("two parameters");
-        assert!(shape < SPREAD, "{shape}");
+        assert!(shape < RULE_7.spread, "{shape}");
     }
 }

@@ -4,6 +4,7 @@ use faer::{Mat, MatRef};
 use mcsa_core::{AffineMap, Error, LogDensity, Seed, batch, batch_mut, numeric};
 use mcsa_estimators::Draws;
 
+use super::rule::RULE_7;
 use super::shape::Shape;
 use super::witness::FrozenProposal;
 use super::{Objection, Target};
@@ -15,8 +16,6 @@ const EACH: usize = 1_000;
 /// Factors by which the whole of q is stretched to see low mass all around it, and draws of each.
 const FAR: [f64; 4] = [8.0, 16.0, 32.0, 64.0];
 const FEW: usize = 250;
-/// Largest factor between the variance that the draws of q give and that of all draws.
-const RATIO: f64 = 1.2;
 /// Points of p that are handed on.
 const POINTS: usize = 200;
 
@@ -101,7 +100,7 @@ pub(crate) fn look(
         weighed.map(|(j, weight)| weight * (points[(i, j)] - mean[i]).powi(2)).sum::<f64>() / variance[i]
     };
     let worst = (0..dim).map(|i| (i, ratio(i))).max_by(|a, b| a.1.total_cmp(&b.1));
-    let objection = worst.filter(|(_, ratio)| !(*ratio <= RATIO));
+    let objection = worst.filter(|(_, ratio)| !(*ratio <= RULE_7.stretched));
     let objection = objection.map(|(i, ratio)| Objection::WiderProposals { name: target.name(i), ratio });
     Ok(Some((objection, resampled(&points, &weights))))
 }
@@ -217,7 +216,8 @@ mod tests {
     #[test]
     fn wide_halos_are_seen_that_draws_of_q_do_not_reach() {
         for found in [objection(1.0 / 30.0), objection_of_modes(1.0 / 15.0)] {
-            let is_seen = matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RATIO);
+            let is_seen =
+                matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RULE_7.stretched);
             assert!(is_seen, "{found:?}");
         }
         // Counterexample: no halos.
