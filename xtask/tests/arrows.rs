@@ -24,7 +24,7 @@ const ARROWS: [(&str, usize, &[&str]); 21] = [
     ("mcsa-catalogue", 14, &[]),
     ("mcsa-plot", 0, &[]),
     (TOP, 16, &[]),
-    ("mcsa-speed", 0, &[]),
+    ("mcsa-speed", 13, &[]),
     ("mcsa-python", 0, &["mcsa", "mcsa-catalogue"]),
     ("mcsa-stan", 0, &["mcsa-core"]),
     ("xtask", 0, &[]),
