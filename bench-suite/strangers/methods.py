@@ -164,7 +164,7 @@ def in_pymc(dim: int, counted: Counted) -> Any:
             return [changes[0] * Slope()(inputs[0])]
 
     with pm.Model() as model:
-        pm.Potential("density", Density()(pm.Flat("z", shape=dim)))
+        pm.Potential("density", Density()(pm.Flat("z", shape=int(dim))))
     return model
 
 

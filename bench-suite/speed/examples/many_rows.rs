@@ -2,6 +2,7 @@
 //!
 //! The time of an evaluation is compared with that of a sweep over the inputs, which reads each number once and multiplies it once.
 
+use std::hint::black_box;
 use std::time::Instant;
 
 use mcsa::Options;
@@ -30,7 +31,7 @@ fn main() {
     let (x, labels) = rows(n, d);
     let data = 8.0 * (n * d) as f64;
     let ones = vec![1.0; n];
-    let sweep = || (0..d).map(|k| numeric::dot(x.col_as_slice(k), &ones)).sum::<f64>();
+    let sweep = || (0..d).map(|k| black_box(numeric::dot(black_box(x.col_as_slice(k)), &ones))).sum::<f64>();
     let floor = (0..5).map(|_| seconds(sweep).0).fold(f64::INFINITY, f64::min);
     let target = LogisticRegression::new(x.as_ref(), &labels, 1.0).expect(GOOD);
     drop(x);

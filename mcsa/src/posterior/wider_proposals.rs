@@ -240,4 +240,21 @@ mod tests {
         assert_eq!(part[..2], [1.0, 2.0]);
         assert!((student.dof_at(part) - 9.0).abs() < 1e-12);
     }
+
+    /// A tenth of the mass is twenty times as wide: `0.1 E max(y_1^2, y_2^2) = 0.1 400 (1 + 2/pi) = 65.5` in squares of the narrow scale.
+    #[test]
+    fn the_second_moment_beyond_the_draws_is_that_of_a_halo() {
+        let map = AffineMap::new(vec![0.0; 2], Mat::identity(2, 2)).expect("a map");
+        let normal = |z: &[f64], s: f64| {
+            -0.5 * (z[0] * z[0] + z[1] * z[1]) / (s * s) - 2.0 * s.ln() - std::f64::consts::TAU.ln()
+        };
+        let halo = mcsa_core::from_fn(2, |z| (0.9 * normal(z, 1.0).exp() + 0.1 * normal(z, 20.0).exp()).ln());
+        for seed in 0..5 {
+            let found = beyond(&halo, &map, 5.0, Seed::new(seed));
+            assert!((found - 65.5_f64.ln()).abs() < 0.7, "{found}");
+        }
+        // Without the halo there is less than a hundredth.
+        let narrow = mcsa_core::from_fn(2, |z| normal(z, 1.0));
+        assert!(beyond(&narrow, &map, 5.0, Seed::new(1)) < 0.01_f64.ln());
+    }
 }

@@ -23,6 +23,8 @@ macro_rules! on_every_backend {
 
 mod rows;
 
+use std::sync::OnceLock;
+
 use pulp::{Arch, Simd, WithSimd};
 
 pub use rows::{Rows, RowsRef};
@@ -44,37 +46,39 @@ pub const MINIBATCH: usize = 256;
 pub struct Panels {
     /// `panels x d x ROWS`.
     packed: Vec<[f64; ROWS]>,
-    by_row: Rows,
+    rows: usize,
+    columns: usize,
+    by_row: OnceLock<Rows>,
 }
 
 impl Panels {
     /// Packs the matrix with entries `entry(i, k)`.
     pub fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        let by_row = Rows::from_fn(rows, columns, entry);
         let mut packed = vec![[0.0; ROWS]; rows.div_ceil(ROWS) * columns];
         for i in 0..rows {
             for k in 0..columns {
-                packed[(i / ROWS) * columns + k][i % ROWS] = by_row.row(i)[k];
+                packed[(i / ROWS) * columns + k][i % ROWS] = entry(i, k);
             }
         }
-        Self { packed, by_row }
+        Self { packed, rows, columns, by_row: OnceLock::new() }
     }
 
     /// Number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
-        self.by_row.rows()
+        self.rows
     }
 
     /// Number of columns.
     #[inline]
     pub fn columns(&self) -> usize {
-        self.by_row.columns()
+        self.columns
     }
 
-    /// The matrix stored row by row.
+    /// The matrix stored row by row, a copy that the first call makes: products with all rows need none.
     pub fn by_row(&self) -> &Rows {
-        &self.by_row
+        let entry = |i: usize, k: usize| self.packed[(i / ROWS) * self.columns + k][i % ROWS];
+        self.by_row.get_or_init(|| Rows::from_fn(self.rows, self.columns, entry))
     }
 
     /// The packed entries, for products.
