@@ -33,6 +33,7 @@ pub mod interval;
 pub mod jobs;
 pub mod look;
 pub mod metric;
+mod outline;
 pub mod plan;
 pub mod provenance;
 pub mod published;

@@ -133,6 +133,27 @@ impl Results {
         }
     }
 
+    /// Words on the data: real, synthetic or none.
+    pub(crate) fn kind_of_data(&self) -> &'static str {
+        let has = |is_it: fn(&Outcome) -> bool| self.outcomes.iter().any(is_it);
+        let synthetic = has(|outcome| outcome.job.is_stand_in());
+        match (
+            has(|outcome| outcome.job.task.target().data().is_some() && !outcome.job.is_stand_in()),
+            synthetic,
+        ) {
+            (true, true) => "real and SYNTHETIC data",
+            (true, false) => "real data",
+            (false, true) => "SYNTHETIC data",
+            (false, false) => "made-up targets",
+        }
+    }
+
+    /// True if the fits of a series begin where their method begins by default, which is as published.
+    pub(crate) fn is_from_first_start(&self, series: &Series<'_>) -> bool {
+        let first = self.experiment.fits.as_ref().map(|fits| fits.start_of(series.method()));
+        series.fit().is_none_or(|fit| Some(fit.start) == first)
+    }
+
     pub(crate) fn of_target(&self, label: &str) -> Vec<Series<'_>> {
         self.series().into_iter().filter(|series| series.target().label() == label).collect()
     }
@@ -222,10 +243,6 @@ impl Series<'_> {
 
     pub(crate) fn shape(&self) -> Option<&FamilyConfig> {
         self.fit().map(|fit| &fit.family)
-    }
-
-    pub(crate) fn has_stale(&self) -> bool {
-        self.outcomes.iter().any(|outcome| outcome.is_stale())
     }
 
     pub(crate) fn failures(&self) -> usize {

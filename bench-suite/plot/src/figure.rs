@@ -100,6 +100,11 @@ impl Figure {
         Self { title, panels, columns, width_mm, aspect: None, shares_x, shares_y, shares_legend, caption }
     }
 
+    /// True if no panel has a value to draw.
+    pub fn is_empty(&self) -> bool {
+        self.panels.iter().all(|panel| panel.layers.iter().all(Layer::is_empty))
+    }
+
     /// Small multiples: shared axes and legend, with `columns` panels per row.
     pub fn as_multiples(self, columns: usize) -> Self {
         Self { columns, shares_x: true, shares_y: true, shares_legend: true, ..self }

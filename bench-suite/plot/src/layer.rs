@@ -51,6 +51,19 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// True if it has no value to draw; a rule is none.
+    pub(super) fn is_empty(&self) -> bool {
+        let is_finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        match &self.shape {
+            Shape::Line(points) | Shape::Points(points) => !points.iter().any(|(x, y)| is_finite(&[*x, *y])),
+            Shape::Band(rows) => !rows.iter().any(|row| is_finite(row)),
+            Shape::Intervals { rows, .. } => !rows.iter().any(|row| is_finite(&row[..2])),
+            Shape::Boxes(boxes) => boxes.is_empty(),
+            Shape::Bar { height, .. } => !height.is_finite(),
+            Shape::Rule { .. } => true,
+        }
+    }
+
     /// A line through points.
     pub fn line(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self::of(Shape::Line(points.into_iter().collect()))

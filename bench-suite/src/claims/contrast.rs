@@ -222,6 +222,12 @@ impl Contrast {
         }
     }
 
+    /// Least number of replicates of a side; 0 if something is missing.
+    pub(super) fn replicates(&self, results: &Results) -> usize {
+        let found = self.columns(results).ok();
+        found.and_then(|(columns, _)| columns.iter().map(Vec::len).min()).unwrap_or(0)
+    }
+
     /// Values of each side at each of its steps, in the order of replicates; or a finding with what is missing.
     fn columns(&self, results: &Results) -> Result<(Columns, Vec<Part>), Finding> {
         let all = rows(results);

@@ -13,15 +13,16 @@ pub(crate) mod tests;
 
 use std::fmt;
 
-use mcsa_core::Seed;
+use mcsa_core::{Seed, counted};
 use mcsa_diagnostics::quantile;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use contrast::Contrast;
 pub use section::claims;
 
 use crate::experiments::examined;
 use crate::interval::{Interval, bootstrap};
+use crate::outline::outline;
 use crate::results::Results;
 
 /// A finding, or what is missing for one.
@@ -40,6 +41,8 @@ pub struct Claim {
     pub(crate) basis: Basis,
     /// Reason of a disagreement.
     pub reason: Option<Reason>,
+    /// The headline of the cited paper that it is evidence for, from 1.
+    pub(crate) headline: Option<usize>,
 }
 
 /// Reason of a disagreement, as written in `reason = { cause = "paper", why = "...", by = "..." }`.
@@ -108,9 +111,35 @@ impl Claim {
         }
     }
 
-    /// Checks the claim. Abstains if results are of other code or have too few replicates. An exhibit needs no replicates,
+    /// Checks the claim. Abstains if results are of an older version or have too few replicates. An exhibit needs no replicates,
     /// because it has no randomness. A verdict on synthetic stand-ins is marked.
     pub fn find(&self, results: &Results) -> Finding {
+        let finding = self.judge(results);
+        match finding.verdict {
+            Verdict::NotReproducible => finding,
+            _ => Finding { evidence: self.evidence(results), ..finding },
+        }
+    }
+
+    /// True if it is a sentence of one of the papers; others are explorations of ours.
+    pub(crate) fn is_of_paper(&self) -> bool {
+        outline().paper_of(&self.citation).is_some()
+    }
+
+    /// Strength of the evidence: an exact computation, or replicates and the kind of their data.
+    fn evidence(&self, results: &Results) -> String {
+        let replicates = match &self.basis {
+            Basis::Contrast(contrast) | Basis::Corrected { published: contrast, .. } => {
+                contrast.replicates(results)
+            }
+            Basis::Theory(_) => return "exact, on small problems".to_owned(),
+            _ if results.experiment.is_exhibit() => return "exact".to_owned(),
+            _ => results.replicates(),
+        };
+        format!("{}, {}", counted(replicates, "replicate"), results.kind_of_data())
+    }
+
+    fn judge(&self, results: &Results) -> Finding {
         let finding = match &self.basis {
             Basis::Contrast(contrast) => contrast.find(results),
             Basis::Corrected { published, corrected } => {
@@ -124,7 +153,7 @@ impl Claim {
             return finding;
         }
         if results.is_stale {
-            return Finding::too_little("all results are of other code; run the experiment again");
+            return Finding::too_little("all results are of an older version; run the experiment again");
         }
         match results.replicates() {
             _ if results.experiment.is_exhibit() => finding,
@@ -138,7 +167,7 @@ impl Claim {
 }
 
 /// Verdict on a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Verdict {
     /// The number is on the claimed side of the threshold.
     Agree,
@@ -161,6 +190,8 @@ pub struct Finding {
     pub(crate) threshold: f64,
     /// Definition of the number, and the claimed side of the threshold.
     pub reason: String,
+    /// Strength of the evidence, in words.
+    pub(crate) evidence: String,
 }
 
 /// Values of several series, one column each; row `r` holds replicate `r` of all series.
@@ -200,7 +231,7 @@ impl Finding {
             return Self::too_little(reason);
         }
         let verdict = if holds { Verdict::Agree } else { Verdict::Disagree };
-        Self { verdict, number, threshold, reason }
+        Self { verdict, number, threshold, reason, evidence: String::new() }
     }
 
     /// This finding by a published formula beside the one by the correct formula: the verdict is that on the published quantity,
@@ -218,7 +249,8 @@ impl Finding {
 
     /// Abstention because `what` is missing.
     pub(crate) fn too_little(what: impl Into<String>) -> Self {
-        Self { verdict: Verdict::TooLittle, number: f64::NAN, threshold: f64::NAN, reason: what.into() }
+        let (number, threshold) = (f64::NAN, f64::NAN);
+        Self { verdict: Verdict::TooLittle, number, threshold, reason: what.into(), evidence: String::new() }
     }
 
     /// Abstention because the claim cannot be reproduced, for the reason `why`.
@@ -255,7 +287,7 @@ impl Finding {
             () => Verdict::TooLittle,
         };
         let reason = format!("{what}: 90 % interval {low:.3} to {high:.3} (claimed: > {threshold})");
-        Self { verdict, number: value, threshold, reason }
+        Self { verdict, number: value, threshold, reason, evidence: String::new() }
     }
 
     /// Finding by a statistic of paired replicates, as [`Self::at_least_of`], for either side of the threshold.
@@ -296,6 +328,17 @@ impl Verdict {
     /// Returns true if the claim does not hold by the correct formula.
     pub fn is_at_odds(self) -> bool {
         matches!(self, Self::Disagree | Self::Reverses)
+    }
+
+    /// Class of its elements in the report.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Agree => "agree",
+            Self::Reverses => "reverses",
+            Self::Disagree => "disagree",
+            Self::TooLittle => "open",
+            Self::NotReproducible => "void",
+        }
     }
 
     /// Name in the report.

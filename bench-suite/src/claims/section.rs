@@ -9,6 +9,7 @@ use super::{Basis, Cause, Check, Claim, Reason};
 use crate::exact::Value as Exact;
 use crate::experiment::Experiment;
 use crate::metric::{self, METRICS};
+use crate::outline::outline;
 use crate::selector::{Settings, combinations};
 use crate::task::Task;
 
@@ -41,6 +42,7 @@ struct Row {
     theory: Option<String>,
     not_reproducible: Option<String>,
     reason: Option<Reason>,
+    headline: Option<usize>,
     #[serde(rename = "where")]
     place: Table,
     of: Option<Value>,
@@ -56,7 +58,8 @@ struct Row {
 }
 
 /// Keys that do not belong to comparisons.
-const OTHERS: [&str; 6] = ["citation", "sentence", "check", "theory", "not-reproducible", "reason"];
+const OTHERS: [&str; 7] =
+    ["citation", "sentence", "check", "theory", "not-reproducible", "reason", "headline"];
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,7 +182,13 @@ fn claim(
     }
     let citation = row.citation.unwrap_or_else(|| "ours".to_owned());
     let sentence = row.sentence.ok_or_else(|| Error::invalid("missing field `sentence`"))?;
-    Ok(Claim { citation, sentence, basis, reason })
+    let count = outline().paper_of(&citation).map_or(0, |paper| paper.headlines.len());
+    match row.headline {
+        Some(number) if !(1..=count).contains(&number) => {
+            invalid(format!("headline = {number}: the paper of {citation:?} has {count} headlines"))
+        }
+        headline => Ok(Claim { citation, sentence, basis, reason, headline }),
+    }
 }
 
 impl Row {

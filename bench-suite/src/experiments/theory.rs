@@ -46,7 +46,8 @@ fn of(judgement: &Judgement) -> Finding {
         ),
     };
     let threshold = if *identity { 0.0 } else { 1.0 };
-    Finding { verdict, number, threshold, reason: format!("{formula}: {reason}") }
+    let reason = format!("{formula}: {reason}");
+    Finding { verdict, number, threshold, reason, evidence: String::new() }
 }
 
 /// A figure for each chart, with the verdict of a search in its caption.

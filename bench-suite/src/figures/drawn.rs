@@ -314,10 +314,9 @@ impl Shown {
     fn has(&self, results: &Results, (settings, series): &Row<'_>) -> bool {
         let Written { steps, first_start, .. } = &self.written;
         let length = series.task.length();
-        let first = || results.experiment.fits.as_ref().map(|fits| fits.start_of(series.method()));
         is_in(settings, &self.written, &self.place)
             && steps.is_none_or(|(from, to)| (from..=to).contains(&length))
-            && (!first_start || series.fit().map(|fit| fit.start) == first())
+            && (!first_start || results.is_from_first_start(series))
     }
 
     /// A text with the values of the panel's settings in place of `{budget}` and the like; their names if `settings` of a job are

@@ -147,7 +147,7 @@ pub(crate) fn status(results: &Results) -> String {
         text.push_str(&format!(" {} jobs have not been run.", results.missing));
     }
     if results.has_stale() {
-        text.push_str(" *Results of other code.*");
+        text.push_str(" *Results of an older version.*");
     }
     let failures: usize = results.series().iter().map(Series::failures).sum();
     if failures > 0 {

@@ -1,16 +1,20 @@
 //! Comparison of our results with published tables.
 
+use std::ops::AddAssign;
+
 use mcsa_core::Error;
+use serde::{Deserialize, Serialize};
 
 use super::html::{escape, number};
-use super::section::{pill, stale};
+use super::order::Order;
+use super::section::pill;
 use crate::claims::{ENOUGH as FEW, Verdict};
 use crate::experiment::{PresetName, Published};
 use crate::interval::{Interval, bootstrap};
 use crate::look;
 use crate::published::{Cell, cells};
 use crate::results::{Results, Series};
-use crate::tables::or_dash;
+use crate::tables::{in_groups, or_dash};
 
 /// Agreement of our result with a published cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +41,12 @@ pub(crate) struct Comparison {
     /// The published order of this cell and another one of its data and metric holds by the published formula and is the opposite
     /// by the correct one; all intervals are apart.
     reverses: bool,
-    is_stale: bool,
 }
 
-/// Counts of published cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Counts of published cells and their order. They add up over tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
+    pub(super) order: Order,
     pub(super) all: usize,
     /// Those measured by fits of the published length, in enough replicates for an interval.
     pub(super) measured: usize,
@@ -61,11 +65,40 @@ impl Comparison {
     fn is_measured(&self) -> bool {
         self.agreement != Agreement::TooFew
     }
+
+    /// Our mean, if enough fits of the published length have one.
+    fn mean(&self) -> Option<f64> {
+        self.ours.filter(|_| self.is_measured() && self.shorter.is_none()).map(|ours| ours.value)
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.order += other.order;
+        self.all += other.all;
+        self.measured += other.measured;
+        self.overlap += other.overlap;
+        self.shorter += other.shorter;
+        self.shorter_overlap += other.shorter_overlap;
+        self.few += other.few;
+        self.reversed += other.reversed;
+    }
 }
 
 impl Tally {
+    /// True if there are no published cells.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all == 0
+    }
+
     pub(crate) fn of<'c>(comparisons: impl IntoIterator<Item = &'c Comparison>) -> Self {
-        let mut tally = Self::default();
+        let (mut tally, comparisons) = (Self::default(), comparisons.into_iter().collect::<Vec<_>>());
+        let key =
+            |one: &Comparison| [one.cell.citation.clone(), one.cell.data.clone(), one.cell.metric.clone()];
+        for ([.., metric], group) in in_groups(comparisons.iter().map(|one| (key(one), *one))) {
+            let cells: Vec<_> = group.into_iter().map(|one| (one.cell.interval, one.mean())).collect();
+            tally.order += Order::of(&cells, LOSSES.contains(&metric.as_str()));
+        }
         for comparison in comparisons {
             let meets = usize::from(comparison.agreement == Agreement::Overlap);
             tally.all += 1;
@@ -83,10 +116,14 @@ impl Tally {
     }
 }
 
+/// Sentences: the order, the best methods, the cells.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { all, measured, overlap, shorter, shorter_overlap, few, reversed } = self;
-        write!(f, "of {all} published cells {measured} are measured, {overlap} with overlapping intervals")?;
+        let Self { order, all, measured, overlap, shorter, shorter_overlap, few, reversed } = self;
+        write!(
+            f,
+            "{order} Of {all} published cells {measured} are measured, {overlap} with overlapping intervals"
+        )?;
         if *shorter > 0 {
             write!(f, "; {shorter} more by shorter fits, {shorter_overlap} of them overlapping")?;
         }
@@ -94,11 +131,14 @@ impl std::fmt::Display for Tally {
             write!(f, "; {few} more in too few replicates")?;
         }
         match reversed {
-            0 => Ok(()),
-            reversed => write!(f, "; the order of {reversed} reverses when corrected"),
+            0 => f.write_str("."),
+            reversed => write!(f, "; the order of {reversed} reverses when corrected."),
         }
     }
 }
+
+/// Metrics of which less is better.
+const LOSSES: [&str; 2] = ["error", "rmse"];
 
 /// Smallest number of replicates for which a bootstrap interval is shown.
 const ENOUGH: usize = 5;
@@ -108,7 +148,7 @@ fn decimals(value: f64) -> usize {
     if ((100.0 * value).round() - 100.0 * value).abs() < 1e-9 { 2 } else { 3 }
 }
 
-/// Series of a cell; of several results, the one with the longest fits among those with enough replicates.
+/// Series of a cell, from the published start; of several results, the one with the longest fits among those with enough replicates.
 ///
 /// HMC has no N: papers print the N of the other methods for it.
 pub(super) fn series_of<'r>(cell: &Cell, all: &[&'r Results]) -> Option<Series<'r>> {
@@ -116,7 +156,8 @@ pub(super) fn series_of<'r>(cell: &Cell, all: &[&'r Results]) -> Option<Series<'
         let has_budget = cell.method == "hmc" || series.method().budget() == cell.budget;
         series.target().label() == cell.data && series.method().kind() == cell.method && has_budget
     };
-    let found = all.iter().filter(|results| !results.is_stale).filter_map(|results| results.find(is_it));
+    let find = |results: &&'r Results| results.find(|one| is_it(one) && results.is_from_first_start(one));
+    let found = all.iter().filter(|results| !results.is_stale).filter_map(find);
     let rank = |series: &Series<'_>| {
         let count = series.last(&cell.metric).len();
         (count >= ENOUGH, count >= FEW, series.task.length(), count)
@@ -163,8 +204,7 @@ fn compared(cell: Cell, published: &Published, all: &[&Results], length: Option<
     };
     let lengths = series.as_ref().map(|series| series.task.length()).zip(length);
     let shorter = lengths.filter(|(ours, published)| ours < published);
-    let is_stale = series.is_some_and(|series| series.has_stale());
-    Comparison { cell, ours, corrected, agreement, shorter, reverses: false, is_stale }
+    Comparison { cell, ours, corrected, agreement, shorter, reverses: false }
 }
 
 /// Returns true if the order of two cells is as published by the published formula, and the opposite by the correct one.
@@ -186,7 +226,7 @@ fn is_reversed(one: &Comparison, other: &Comparison) -> bool {
 }
 
 pub(super) fn cells_of(comparison: &Comparison) -> Vec<String> {
-    let Comparison { cell, ours, corrected, agreement, shorter, reverses, is_stale } = comparison;
+    let Comparison { cell, ours, corrected, agreement, shorter, reverses } = comparison;
     let (word, class) = match agreement {
         Agreement::Overlap => ("meet", "agree"),
         Agreement::Apart => ("apart", "disagree"),
@@ -197,7 +237,6 @@ pub(super) fn cells_of(comparison: &Comparison) -> Vec<String> {
     if *reverses {
         marks.push_str(&format!(" {}", pill(Verdict::Reverses)));
     }
-    marks.push_str(stale(*is_stale));
     // Fewer replicates than an interval needs are no measurement, and neither are fewer steps than were published.
     if let Some((ours, published)) = shorter {
         marks.push_str(&format!(" <span class=\"ci\">after {ours} of {published} steps</span>"));
@@ -254,7 +293,7 @@ mod tests {
         let tally = Tally::of(&all);
         assert_eq!((tally.all, tally.measured, tally.few, tally.shorter), (42, 18, 0, 0));
         assert_eq!(tally.overlap, all.iter().filter(|c| c.agreement == Agreement::Overlap).count());
-        assert!(tally.to_string().starts_with("of 42 published cells 18 are measured, "), "{tally}");
+        assert!(tally.to_string().contains(" Of 42 published cells 18 are measured, "), "{tally}");
     }
 
     /// Robust regression on yacht: the printed numbers by the published formula, and the opposite order by the correct one.

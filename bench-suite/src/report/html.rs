@@ -1,13 +1,29 @@
 //! HTML elements of the pages.
 
-/// A whole page with its style; `end` stands after its main part.
-pub(crate) fn document(title: &str, style: &str, body: &str, end: &str) -> String {
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// A whole page, in the style of `report.css` beside it.
+pub(crate) fn document(title: &str, body: &str) -> String {
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
-         {body}</main>\n{end}</body>\n</html>\n"
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <title>{}</title>\n<link rel=\"stylesheet\" href=\"report.css\"/>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        escape(title)
     )
+}
+
+/// Style of all pages, with their fonts.
+pub(super) fn style() -> String {
+    let font = |(style, bytes): (&str, &[u8])| {
+        format!(
+            "@font-face{{font-family:\"DejaVu Sans\";font-style:{style};src:local(\"DejaVu Sans\"),\
+             url(data:font/ttf;base64,{})}}\n",
+            STANDARD.encode(bytes)
+        )
+    };
+    let fonts = [("normal", dejavu::sans::regular()), ("italic", dejavu::sans::oblique())].map(font);
+    include_str!("page.css").to_owned() + &fonts.concat()
 }
 
 /// Text escaped for HTML, also inside of attributes.
@@ -25,20 +41,45 @@ fn label(head: &str) -> String {
     words.collect::<String>().replace('"', "&quot;")
 }
 
-/// A table whose cells are HTML, with bars between the titles of its columns; the class determines their style. Each cell carries the
-/// heading of its column, which is shown beside it on screens too narrow for columns.
-pub(super) fn table(class: &str, head: &str, rows: Vec<Vec<String>>) -> String {
+/// A row of a table: attributes of its element, and cells as HTML.
+#[derive(Clone)]
+pub(super) struct Row {
+    pub(super) attributes: String,
+    pub(super) cells: Vec<String>,
+}
+
+impl From<Vec<String>> for Row {
+    fn from(cells: Vec<String>) -> Self {
+        Self { attributes: String::new(), cells }
+    }
+}
+
+/// A table whose cells are HTML, with bars between the titles of its columns; the class determines their style.
+pub(super) fn table<R: Clone + Into<Row>>(class: &str, head: &str, rows: Vec<R>) -> String {
     grouped(class, &head.split(" | ").collect::<Vec<_>>(), &[(String::new(), rows)])
 }
 
-pub(super) type Group = (String, Vec<Vec<String>>);
+/// Longest text of a cell that is never broken.
+const UNBROKEN: usize = 16;
 
-pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
+/// A table in groups with names. Each cell carries the heading of its column, which is shown beside it on screens too narrow for columns,
+/// where empty cells are left out.
+pub(super) fn grouped<R: Clone + Into<Row>>(
+    class: &str,
+    head: &[&str],
+    groups: &[(String, Vec<R>)],
+) -> String {
     let heads: String = head.iter().map(|cell| format!("<th scope=\"col\">{cell}</th>")).collect();
     let labels: Vec<String> = head.iter().map(|head| label(head)).collect();
-    let cell = |(k, cell): (usize, &String)| match labels.get(k).filter(|label| !label.is_empty()) {
-        Some(label) => format!("<td data-label=\"{label}\">{cell}</td>"),
-        None => format!("<td>{cell}</td>"),
+    let cell = |(k, cell): (usize, &String)| {
+        let label = labels.get(k).filter(|label| !label.is_empty());
+        let label = label.map_or_else(String::new, |label| format!(" data-label=\"{label}\""));
+        let class = match cell.chars().count() {
+            0 => " class=\"nil\"",
+            1..=UNBROKEN => " class=\"whole\"",
+            _ => "",
+        };
+        format!("<td{class}{label}>{cell}</td>")
     };
     let mut text =
         format!("<div class=\"scroll\"><table class=\"{class}\"><thead><tr>{heads}</tr></thead>\n");
@@ -50,9 +91,9 @@ pub(super) fn grouped(class: &str, head: &[&str], groups: &[Group]) -> String {
                 "<tr><th class=\"group\" scope=\"rowgroup\" colspan=\"{span}\">{name}</th></tr>\n"
             ));
         }
-        for row in rows {
-            let cells: String = row.iter().enumerate().map(cell).collect();
-            text.push_str(&format!("<tr>{cells}</tr>\n"));
+        for row in rows.iter().cloned().map(Into::<Row>::into) {
+            let cells: String = row.cells.iter().enumerate().map(cell).collect();
+            text.push_str(&format!("<tr{}>{cells}</tr>\n", row.attributes));
         }
         text.push_str("</tbody>\n");
     }

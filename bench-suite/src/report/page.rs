@@ -1,28 +1,21 @@
-//! HTML page of the report: a summary, then every experiment, with their results as CSV.
+//! Files of the report: figures, tables and results of each experiment, then all pages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use mcsa_core::Error;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
-use super::comparison::Tally;
-use super::html::{document, escape, table};
-use super::scoreboard;
-use super::section::{ExperimentSection, disagreements, pill, stale};
-use crate::claims::Verdict;
-use crate::results::Results;
-use crate::store::{CODE, write_whole};
 use mcsa_diagnostics::quantile;
 
-const STYLE: &str = include_str!("page.css");
+use super::part::Part;
+use super::section::ExperimentSection;
+use super::{pages, scoreboard};
+use crate::results::Results;
+use crate::store::write_whole;
 
-/// Writes the page, with each figure as SVG and PNG and each experiment's results as CSV in the same folder. Returns the path
-/// of the page.
+/// Writes each figure as SVG and PNG and each experiment's results as CSV, and all pages in the same folder. Experiments that were there
+/// before stay. Returns the path of the first page.
 ///
 /// # Errors
 /// If a file cannot be written or a figure cannot be rasterised.
@@ -54,85 +47,10 @@ pub fn write(folder: &Path, sections: &[ExperimentSection]) -> Result<PathBuf, E
             beside(&format!("{name}.png"), &png)?;
         }
     }
-    if let Some(body) = scoreboard::body(sections) {
-        write_whole(&folder.join("scoreboard.html"), shell("mcsa: scoreboard", &body).as_bytes())?;
-    }
-    let page = folder.join("index.html");
-    write_whole(&page, text(sections).as_bytes())?;
-    Ok(page)
-}
-
-fn text(sections: &[ExperimentSection]) -> String {
-    let all: String = sections.iter().map(ExperimentSection::html).collect();
-    let body = format!("{}{all}{}", summary(sections), disagreements(sections));
-    shell("mcsa: figures, tables and claims", &body)
-}
-
-/// A whole page with its style and fonts.
-fn shell(title: &str, body: &str) -> String {
-    let font = |(style, bytes): (&str, &[u8])| {
-        format!(
-            "@font-face{{font-family:\"DejaVu Sans\";font-style:{style};src:local(\"DejaVu Sans\"),\
-             url(data:font/ttf;base64,{})}}\n",
-            STANDARD.encode(bytes)
-        )
-    };
-    let fonts: String =
-        [("normal", dejavu::sans::regular()), ("italic", dejavu::sans::oblique())].map(font).concat();
-    document(title, STYLE, body, &format!("<style>\n{fonts}</style>\n"))
-}
-
-fn summary(sections: &[ExperimentSection]) -> String {
-    let count = |verdict| sections.iter().map(|section| section.count(verdict)).sum::<usize>();
-    let total = |verdict: &Verdict| format!("<li><b>{}</b> {}</li>\n", count(*verdict), pill(*verdict));
-    let totals: String = Verdict::ALL.iter().map(total).collect();
-    let cells = Tally::of(sections.iter().flat_map(|section| &section.comparisons));
-    let presets: BTreeSet<&str> = sections.iter().map(|section| section.results.preset.name()).collect();
-    let presets = presets.into_iter().collect::<Vec<_>>().join(", ");
-    let optional = |is_there: bool, words: &'static str| if is_there { words } else { "" };
-    let is_stale = sections.iter().any(|section| section.results.has_stale());
-    let stale = optional(is_stale, "; results of other code are marked as stale");
-    let at_odds = count(Verdict::Disagree) + count(Verdict::Reverses) > 0;
-    let disagreements = optional(at_odds, " <a href=\"#disagreements\">Disagreements</a> with their causes.");
-    let scoreboard = optional(
-        scoreboard::with_runs(sections).next().is_some(),
-        " <a href=\"scoreboard.html\">Scoreboard</a> of methods of inference.",
-    );
-    let head = "Experiment | agree | reverses | disagree | not enough evidence | not reproducible | cells | measured | overlap | replicates";
-    format!(
-        "<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>Figures, tables and claims</h1>\n\
-         <p class=\"lead\">Figures and tables of the code of fingerprint <code>{CODE}</code>, preset \
-         <em>{presets}</em>{stale}. Beside each stand the published numbers, and what our results say of the claims made for it.</p>\n\
-         <ul class=\"totals\">\n{totals}</ul>\n<p class=\"note\">Claims, by verdict. Cells of tables: {cells}. A cell is measured \
-         if enough replicates give it an interval.{scoreboard}{disagreements}</p>\n{}</header>\n",
-        table("summary", head, sections.iter().map(row).collect())
-    )
-}
-
-fn row(section: &ExperimentSection) -> Vec<String> {
-    let experiment = &section.results.experiment;
-    let mut cells = vec![format!(
-        "<a href=\"#{}\">{}</a> <span class=\"cite\">{}</span>",
-        escape(&experiment.id),
-        escape(&experiment.title),
-        match section.is_of_user {
-            true => "user experiment".to_owned(),
-            false => escape(&experiment.reproduces.join("; ")),
-        }
-    )];
-    let counted = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
-    cells.extend(Verdict::ALL.iter().map(|verdict| counted(section.count(*verdict))));
-    let tally = section.tally();
-    cells.extend(match tally.all {
-        0 => ["·"; 3].map(str::to_owned),
-        _ => [tally.all, tally.measured, tally.overlap].map(|count| count.to_string()),
-    });
-    let stale = stale(section.results.is_stale || section.results.has_stale());
-    cells.push(match experiment.is_exhibit() {
-        true => "·".to_owned(),
-        false => format!("{}{stale}", section.results.replicates()),
-    });
-    cells
+    sections.iter().try_for_each(|section| Part::of(section).write(folder))?;
+    scoreboard::keep(folder, sections)?;
+    pages::assemble(folder)?;
+    Ok(folder.join("index.html"))
 }
 
 fn tasks(results: &Results) -> String {
@@ -247,9 +165,16 @@ mod tests {
         let mut section = ExperimentSection::new(&entry, results, None, vec![run]).unwrap();
         let reason = Some(Reason { cause: Cause::Open, why: words(), by: Some(words()) });
         let basis = Basis::NotReproducible(words());
-        let claim = Claim { citation: words(), sentence: words(), basis, reason };
+        let claim = Claim { citation: words(), sentence: words(), basis, reason, headline: None };
         section.findings.push((claim, Finding::at_least(0.0, 1.0, text)));
         section
+    }
+
+    /// All pages of a report with one section.
+    fn shown(section: &ExperimentSection) -> String {
+        let parts = [Part::of(section)];
+        let all = pages::pages(Path::new("/nowhere"), &parts).into_iter();
+        all.map(|(_, page)| page).collect()
     }
 
     /// Elements that no page of ours has, and an attribute outside the drawings.
@@ -274,7 +199,7 @@ mod tests {
             1..6,
         )) {
             let text = format!("<script>{}", pieces.concat());
-            let page = super::text(&[section(&text)]);
+            let page = shown(&section(&text));
             prop_assert_eq!(foreign(&page), None);
             prop_assert!(page.contains("&lt;script&gt;"), "the text is there");
         }
@@ -282,7 +207,7 @@ mod tests {
 
     #[test]
     fn markup_and_attributes_are_seen() {
-        let page = super::text(&[section("plain")]);
+        let page = shown(&section("plain"));
         assert_eq!(foreign(&page), None);
         for text in ["<SCRIPT>", "<p class=\"\" onload=x>", "<img>"] {
             assert!(foreign(&page.replacen("<h3>", &format!("{text}<h3>"), 1)).is_some(), "{text}");

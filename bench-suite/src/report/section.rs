@@ -1,12 +1,12 @@
 //! Section of the report for one experiment.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use super::comparison::{Comparison, Tally, cells_of, compare};
-use super::html::{details, escape, grouped, number, table};
+use super::html::{Row, details, escape, grouped, number, table};
+use super::part::Judged;
 use super::splits;
-use crate::claims::{Cause, Claim, Finding, Reason, Verdict};
+use crate::claims::{Claim, Finding, Verdict};
 use crate::figures::FigureFile;
 use crate::look;
 use crate::provenance::Run;
@@ -15,30 +15,13 @@ use crate::registry::Entry;
 use crate::results::{Results, Series};
 use crate::runner::span;
 use crate::store::{CODE, Outcome};
-use crate::tables::{Table, in_groups, or_dash, standard};
+use crate::tables::{Table, in_groups, standard};
 use mcsa_core::{Error, counted};
 use mcsa_plot::Drawing;
 
-/// Mark of results by other code, after a space; empty for results of this code.
-pub(super) fn stale(is_stale: bool) -> &'static str {
-    if is_stale { " <span class=\"pill open\">stale</span>" } else { "" }
-}
-
-fn words(reason: &Reason) -> String {
-    let by = reason.by.as_ref().map_or_else(String::new, |by| format!(" Decided by {}.", escape(by)));
-    format!("<span class=\"ci\">Cause: {}. {}{by}</span>", reason.cause.name(), escape(&reason.why))
-}
-
 /// A verdict as a coloured word.
 pub(super) fn pill(verdict: Verdict) -> String {
-    let class = match verdict {
-        Verdict::Agree => "agree",
-        Verdict::Disagree => "disagree",
-        Verdict::Reverses => "reverses",
-        Verdict::TooLittle => "open",
-        Verdict::NotReproducible => "void",
-    };
-    format!("<span class=\"pill {class}\">{}</span>", verdict.name())
+    format!("<span class=\"pill {}\">{}</span>", verdict.class(), verdict.name())
 }
 
 /// An experiment with its figures, tables and findings, ready to be shown.
@@ -79,11 +62,16 @@ impl ExperimentSection {
             let finding = claim.find_by_longest(&results, longer.as_ref());
             (claim, finding)
         };
+        // Without results there is nothing to look at.
+        let is_shown = results.experiment.is_exhibit() || !results.outcomes.is_empty();
+        let figures = entry.figures(&results).into_iter().filter(|file| is_shown && !file.figure.is_empty());
+        let tables = entry.tables(&results).into_iter().chain(splits::table(&results));
+        let tables = tables.filter(|table| is_shown && !table.rows.is_empty());
         Ok(Self {
             text: entry.text.to_string(),
             is_of_user: entry.is_of_user(),
-            drawings: entry.figures(&results).into_iter().map(draw).collect::<Result<_, Error>>()?,
-            tables: entry.tables(&results).into_iter().chain(splits::table(&results)).collect(),
+            drawings: figures.map(draw).collect::<Result<_, Error>>()?,
+            tables: tables.collect(),
             findings: entry.claims(&results.experiment)?.into_iter().map(found).collect(),
             comparisons: compare(&results, longer.as_ref())?,
             runs,
@@ -91,39 +79,59 @@ impl ExperimentSection {
         })
     }
 
-    pub(crate) fn count(&self, verdict: Verdict) -> usize {
-        self.findings.iter().filter(|(_, finding)| finding.verdict == verdict).count()
+    /// Number of claims of the papers, or of explorations, with a verdict.
+    pub(crate) fn count(&self, is_of_paper: bool, verdict: Verdict) -> usize {
+        let is_it = |(claim, finding): &&(Claim, Finding)| {
+            (claim.is_of_paper(), finding.verdict) == (is_of_paper, verdict)
+        };
+        self.findings.iter().filter(is_it).count()
     }
 
     pub(crate) fn tally(&self) -> Tally {
         Tally::of(&self.comparisons)
     }
 
+    /// What it reproduces, or whose experiment it is.
+    pub(super) fn source(&self) -> String {
+        match self.results.experiment.reproduces.as_slice() {
+            [] if self.is_of_user => "user experiment".into(),
+            [] => "ours".into(),
+            all => escape(&all.join("; ")),
+        }
+    }
+
+    pub(super) fn judged(&self) -> Vec<Judged> {
+        let id = &self.results.experiment.id;
+        self.findings.iter().enumerate().map(|(place, found)| Judged::of(id, place, found)).collect()
+    }
+
+    /// Claims and the first figure, then what is unfolded on demand.
     pub(super) fn html(&self) -> String {
         let experiment = &self.results.experiment;
         let mut text = format!(
-            "<section id=\"{id}\">\n<h2>{title}</h2>\n<p class=\"cite\">{cite} <code>{id}</code></p>\n",
+            "<section id=\"{id}\">\n<h2><a href=\"#{id}\">{title}</a></h2>\n<p class=\"cite\">{source} <code>{id}</code> \
+             <a href=\"#top\">top</a></p>\n",
             id = escape(&experiment.id),
             title = escape(&experiment.title),
-            cite = match experiment.reproduces.as_slice() {
-                [] if self.is_of_user => "User experiment.".into(),
-                [] => "Ours.".into(),
-                all => escape(&(all.join("; ") + ".")),
-            },
+            source = self.source(),
         );
         text.push_str(&self.state());
-        text.extend(self.drawings.iter().map(|drawing| self.figure(drawing)));
-        // The table of single targets has hundreds of rows.
-        text.extend(self.tables.iter().map(|table| match table.name.as_str() {
-            "runs" => details(&escape(&table.title), &self.table(table)),
-            _ => self.table(table),
-        }));
         text.push_str(&self.claims());
+        let mut figures = self.drawings.iter().map(|drawing| self.figure(drawing));
+        text.extend(figures.next());
         text.push_str(&self.comparison());
+        let further: Vec<String> = figures.collect();
+        if !further.is_empty() {
+            text.push_str(&details(&counted(further.len(), "further figure"), &further.concat()));
+        }
+        text.extend(self.tables.iter().map(|table| match table.rows.len() {
+            0..=SHORT => self.table(table),
+            _ => details(&escape(&table.title), &self.table(table)),
+        }));
         if !experiment.notes.is_empty() {
             let notes: String =
-                experiment.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
-            let _ = writeln!(text, "<h3>Notes</h3>\n<ul class=\"notes\">{notes}</ul>");
+                experiment.notes.iter().map(|note| format!("<li>{}</li>\n", marked(note))).collect();
+            text.push_str(&details("Notes", &format!("<ul class=\"notes\">{notes}</ul>\n")));
         }
         if !experiment.is_exhibit() {
             text.push_str(&details("Cost of each method", &self.costs()));
@@ -141,23 +149,26 @@ impl ExperimentSection {
             true => String::new(),
             false => format!(" <a href=\"{}.csv\">CSV</a>", escape(&experiment.file_name())),
         };
-        let name = escape(name);
+        let (width, name) = (1.4 * millimetres(svg), escape(name));
+        let title =
+            format!("{}: {}", escape(&experiment.title), name.trim_start_matches(&experiment.file_name()));
+        let (head, rest) = svg.split_once('>').unwrap_or((svg, ""));
         format!(
-            "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{svg}</div></div><p class=\"links\"><a href=\"{name}.svg\">SVG</a> \
-             <a href=\"{name}.png\">PNG</a>{numbers}</p></figure>\n",
-            width = 1.4 * millimetres(svg),
+            "<figure><div class=\"plate\"><div style=\"max-width:{width:.0}mm;margin:auto\">{head} role=\"img\">\
+             <title>{title}</title>{rest}</div></div><figcaption>{name} <span class=\"links\"><a href=\"{name}.svg\">SVG</a> \
+             <a href=\"{name}.png\">PNG</a>{numbers}</span></figcaption></figure>\n",
         )
     }
 
-    /// Warnings about missing, stale and unusable results.
+    /// Warnings about results that are missing, of an older version or unusable.
     fn state(&self) -> String {
         let Results { missing, bad, stale, is_stale, absent, outcomes, .. } = &self.results;
         let mut text = String::new();
         let mut warn = |words: String| text.push_str(&format!("<p class=\"warning\">{words}</p>\n"));
         if *is_stale {
-            warn("Stale: every result here was made by other code. Run the experiment again.".into());
+            warn("Every result here is of an older version. Run the experiment again.".into());
         } else if *stale > 0 {
-            warn(format!("Left out, because made by other code: {}.", counted(*stale, "result")));
+            warn(format!("Left out, because of an older version: {}.", counted(*stale, "result")));
         }
         if let Some(words) = self.origins() {
             warn(words);
@@ -175,7 +186,9 @@ impl ExperimentSection {
         if let Some(units) = self.units() {
             warn(escape(&units));
         }
-        absent.values().for_each(|reason| warn(format!("Left out: {}", escape(reason))));
+        for (reason, names) in in_groups(absent.iter().map(|(name, reason)| (reason, name.as_str()))) {
+            warn(format!("Left out, {}: {}", escape(&names.join(", ")), escape(reason)));
+        }
         text
     }
 
@@ -190,10 +203,10 @@ impl ExperimentSection {
         let words = codes.iter().map(|(code, (count, first, last))| {
             let days = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
             format!(
-                "{count} by the code <code>{}</code>, {}{}",
+                "{count} {} <code>{}</code>, {}",
+                if *code == CODE { "of this version" } else { "of the older version" },
                 escape(code),
                 escape(&days),
-                stale(*code != CODE)
             )
         });
         let words = words.collect::<Vec<_>>().join("; ");
@@ -213,29 +226,29 @@ impl ExperimentSection {
             .then(|| format!("Results of several vector units, which differ by rounding: {words}."))
     }
 
+    /// Claims of the papers; then explorations.
     fn claims(&self) -> String {
-        if self.findings.is_empty() {
-            return String::new();
-        }
-        let stale = stale(self.results.has_stale());
-        let row = |(Claim { citation, sentence, reason, .. }, finding): &(Claim, Finding)| {
-            let why = reason.as_ref().filter(|_| finding.verdict.is_at_odds()).map(words);
-            vec![
-                match finding.verdict {
-                    Verdict::TooLittle => pill(finding.verdict),
-                    verdict => format!("{}{stale}", pill(verdict)),
-                },
-                format!("{} <span class=\"cite\">{}</span>", escape(sentence), escape(citation)),
-                format!(
-                    "<b>{}</b> {}{}",
-                    number(finding.number),
-                    escape(&finding.reason),
-                    why.map_or_else(String::new, |why| format!("<br>{why}"))
-                ),
-            ]
+        let row = |claim: &Judged| {
+            let why = claim.cause.as_ref().map(|[cause, why, by]| {
+                format!("<br><span class=\"ci\">Cause: {cause}. {why} Decided by: {by}.</span>")
+            });
+            let attributes = format!(" id=\"{}\" class=\"claim {}\"", claim.anchor, claim.verdict.class());
+            let evidence = if claim.evidence.is_empty() { "" } else { "; " };
+            let measured =
+                format!("{}{evidence}{}{}", claim.measured, claim.evidence, why.unwrap_or_default());
+            let words = format!("{} <span class=\"cite\">{}</span>", claim.sentence, claim.citation);
+            Row { attributes, cells: vec![pill(claim.verdict), words, measured] }
         };
-        let rows = self.findings.iter().map(row).collect();
-        format!("<h3>Claims</h3>\n{}", table("claims", "Verdict | Claim | Measured", rows))
+        let (papers, ours): (Vec<Judged>, Vec<Judged>) =
+            self.judged().into_iter().partition(|claim| claim.is_of_paper);
+        let titled = |title: &str, claims: &[Judged]| match claims {
+            [] => String::new(),
+            all => {
+                let rows: Vec<Row> = all.iter().map(row).collect();
+                format!("<h3>{title}</h3>\n{}", table("claims", "Verdict | Claim | Measured", rows))
+            }
+        };
+        titled("Claims", &papers) + &titled("Explorations", &ours)
     }
 
     fn table(&self, table: &Table) -> String {
@@ -264,14 +277,14 @@ impl ExperimentSection {
             self.comparisons.iter().filter_map(|c| c.ours.map(|ours| ours.replicates)).max().unwrap_or(0);
         let caption = format!(
             "<p class=\"note\">{}, of {} replicates; intervals: {}. Ours: means of {ours} replicates with percentile \
-             bootstrap intervals of the same level. Together: {}.{}</p>",
+             bootstrap intervals of the same level.{}</p>",
             escape(&first.cell.citation),
             first.cell.interval.replicates,
             escape(&first.cell.kind),
-            self.tally(),
             if head.len() == 6 { CORRECTED } else { "" },
         );
-        format!("<h3>Beside the published table</h3>\n{}{caption}\n", grouped("numbers", &head, &groups))
+        let cells = details("All cells", &(grouped("numbers", &head, &groups) + &caption));
+        format!("<h3>Beside the published table</h3>\n<p>{}</p>\n{cells}", self.tally())
     }
 
     /// Final metrics, if there is neither a published nor a standard table.
@@ -298,7 +311,7 @@ impl ExperimentSection {
             ];
             cells.extend(["p_evaluations", "p_gradients", "q_evaluations", "q_draws", "q_scores"].map(count));
             cells.push(number(mean(&|one| one.ended.seconds)));
-            cells.push(format!("{}{}", series.failures(), stale(series.has_stale())));
+            cells.push(series.failures().to_string());
             cells
         };
         let head =
@@ -329,7 +342,10 @@ impl ExperimentSection {
             let planned: usize = runs.iter().map(|run| run.start.planned).sum();
             let jobs = if jobs == planned { jobs.to_string() } else { format!("{jobs} of {planned}") };
             let seconds = runs.iter().map(|run| run.seconds).sum();
-            [preset, runs.len().to_string(), jobs, span(seconds)].into_iter().chain(of_machine).collect()
+            [preset, runs.len().to_string(), jobs, span(seconds)]
+                .into_iter()
+                .chain(of_machine)
+                .collect::<Vec<String>>()
         };
         let groups = in_groups(self.runs.iter().map(|run| (kind(run), run)));
         let head =
@@ -338,8 +354,20 @@ impl ExperimentSection {
     }
 }
 
-const CORRECTED: &str = " Ours is the quantity that was published, by the published formula; corrected is the same quantity by the \
-                         correct formula.";
+/// Most rows of a table that is not folded.
+const SHORT: usize = 6;
+
+/// A text in which what stands between backticks is code.
+fn marked(text: &str) -> String {
+    let parts = text.split('`').enumerate().map(|(k, part)| match k % 2 {
+        1 => format!("<code>{}</code>", escape(part)),
+        _ => escape(part),
+    });
+    parts.collect()
+}
+
+const CORRECTED: &str = " Ours is the quantity that was published, by the published formula; corrected is the quantity that the \
+                         paper describes, by the correct formula.";
 
 pub(super) fn rows(table: &Table) -> String {
     let cells = |row: &Vec<String>| row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
@@ -351,36 +379,4 @@ pub(super) fn rows(table: &Table) -> String {
 fn millimetres(svg: &str) -> f64 {
     let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split_once("mm\""));
     width.and_then(|(number, _)| number.parse().ok()).unwrap_or(170.0)
-}
-
-/// Table of the claims that do not hold, with the cause of each and the experiment that decides it; empty if there are none.
-pub(super) fn disagreements(sections: &[ExperimentSection]) -> String {
-    let all = sections.iter().flat_map(|section| section.findings.iter().map(move |found| (section, found)));
-    let row = |(section, (claim, finding)): (&ExperimentSection, &(Claim, Finding))| {
-        let Claim { citation, sentence, reason, .. } = claim;
-        let (cause, why, by) = match reason {
-            Some(Reason { cause, why, by }) => (cause.name(), escape(why), by.as_deref()),
-            None => (Cause::Open.name(), "not examined".to_owned(), None),
-        };
-        vec![
-            format!("<a href=\"#{0}\"><code>{0}</code></a>", escape(&section.results.experiment.id)),
-            format!("{} <span class=\"cite\">{}</span>", escape(sentence), escape(citation)),
-            format!("<b>{}</b> {}", number(finding.number), pill(finding.verdict)),
-            cause.to_owned(),
-            why,
-            or_dash(by.map(escape)),
-        ]
-    };
-    let rows: Vec<Vec<String>> =
-        all.filter(|(_, (_, finding))| finding.verdict.is_at_odds()).map(row).collect();
-    if rows.is_empty() {
-        return String::new();
-    }
-    let open = rows.iter().filter(|row| row[3] == Cause::Open.name()).count();
-    format!(
-        "<section id=\"disagreements\">\n<h2>Disagreements</h2>\n<p class=\"note\">Claims that do not hold here, {} in all, {open} of \
-         them with an open cause.</p>\n{}</section>\n",
-        rows.len(),
-        table("plain", "Experiment | Claim | Measured | Cause | Reason | Decided by", rows)
-    )
 }

@@ -16,6 +16,7 @@ use mcsa_theory::claims::{self, Claim, Effort, Judgement};
 use rayon::prelude::*;
 
 use crate::instance;
+use crate::report::{assemble, navigation_of_theory};
 use crate::store::write_whole;
 use crate::text;
 use crate::verbs::{Exit, threads};
@@ -23,7 +24,7 @@ use crate::verbs::{Exit, threads};
 /// Check every claim of the papers about bias, variance and rates, and show the results.
 ///
 /// A claim holds, is tight (it holds, and a case comes within a thousandth of refuting it) or is violated; then the refuting
-/// case is shown, and the corrected statement. Writes a page, `theory.html`, next to the figures.
+/// case is shown, and the corrected statement. Writes a page, `theory.html`, into the report, whose other pages link to it.
 ///
 /// Exit codes: 0 all claims were checked, 1 a correction failed or a check was unable to refute, 2 the command line or an
 /// instance was not understood.
@@ -99,7 +100,9 @@ impl Command {
         };
         out.write_all(text.as_bytes())?;
         if self.claims.is_empty() {
-            write_whole(&path, page::page(&judgements).as_bytes())?;
+            let page = page::page(&judgements, &navigation_of_theory(&self.report));
+            write_whole(&path, page.as_bytes())?;
+            assemble(&self.report)?;
             if !self.json {
                 writeln!(out, "written: {}", path.display())?;
             }

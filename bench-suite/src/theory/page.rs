@@ -5,8 +5,6 @@ use mcsa_theory::claims::{Examined, Judgement, Paper, Standing};
 use super::listing::{count, witnessed, worst};
 use crate::report::{document, escape};
 
-const STYLE: &str = include_str!("page.css");
-
 const STANDINGS: [Standing; 4] =
     [Standing::Violated, Standing::Tight, Standing::Holds, Standing::NotCheckable];
 
@@ -22,23 +20,23 @@ fn badge(standing: Standing) -> String {
     format!("<span class=\"badge\">{}</span>", word(standing))
 }
 
-/// The page, in light or dark colours as set in the reader's system, without scripts.
-pub(super) fn page(judgements: &[Judgement]) -> String {
+/// The page, after links to the others of a report.
+pub(super) fn page(judgements: &[Judgement], navigation: &str) -> String {
     let mut papers: Vec<Paper> = judgements.iter().map(|judgement| judgement.paper).collect();
     papers.dedup();
     let sections: Vec<String> = papers.iter().map(|paper| section(*paper, judgements)).collect();
     let body = format!(
-        "<h1>What the papers claim, tried</h1>\n\
+        "{navigation}<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>What the papers claim, tried</h1>\n\
          <p class=\"lead\">Sentences about bias, variance and rates of Markov chain score ascent. Both sides of each are \
          computed without sampling, on worked examples, on random cases and on climbs from the worst of them. What holds \
          has survived a search, which is evidence and not a proof; what is violated is shown with a case to check by \
-         hand.</p>\n{}{}\
+         hand.</p>\n{}</header>\n{}\
          <footer>Weights are w = p/q, normalised; w* is the largest and r = 1 − 1/w*. Made by <code>cargo xtask \
          theory</code>; the same command gives the same page.</footer>\n",
         counts(judgements),
         sections.concat(),
     );
-    document("What the papers claim", STYLE, &body, "")
+    document("What the papers claim", &body)
 }
 
 /// Number of claims by standing; each also selects the claims that are shown.
@@ -61,7 +59,7 @@ fn section(paper: Paper, judgements: &[Judgement]) -> String {
     let cards: Vec<String> = of_paper.map(card).collect();
     let Paper { key, title, .. } = paper;
     format!(
-        "<section>\n<h2>{}<small>{} · {} claims</small></h2>\n{}</section>\n",
+        "<section>\n<h2>{} <small>{} · {} claims</small></h2>\n{}</section>\n",
         escape(title),
         escape(key),
         cards.len(),
@@ -73,7 +71,7 @@ fn card(judgement: &Judgement) -> String {
     let Judgement { id, place, printed, .. } = judgement;
     let standing = judgement.standing();
     let mut html = format!(
-        "<article class=\"{}\" id=\"{id}\">\n<header><a class=\"id\" href=\"#{id}\">{id}</a>\
+        "<article class=\"claim {}\" id=\"{id}\">\n<header><a class=\"id\" href=\"#{id}\">{id}</a>\
          <span class=\"place\">{}</span>{}</header>\n<p class=\"formula\">{}</p>\n{}",
         class(standing),
         escape(place),
@@ -227,7 +225,7 @@ mod tests {
     fn the_page_stands_alone_and_names_every_claim() {
         let effort = Effort { cases: 20, climbs: 1, iterations: 20 };
         let judgements: Vec<Judgement> = claims::all().iter().map(|claim| claim.examine(effort)).collect();
-        let page = page(&judgements);
+        let page = page(&judgements, "");
         for judgement in &judgements {
             assert!(page.contains(&format!("id=\"{}\"", judgement.id)), "{}", judgement.id);
         }
@@ -239,7 +237,7 @@ mod tests {
                 page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
             assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
         }
-        assert!(page.contains("prefers-color-scheme: dark") && page.contains("width=device-width"));
+        assert!(page.contains("width=device-width"));
     }
 
     #[test]

@@ -45,13 +45,17 @@ impl Claims {
     }
 }
 
-/// Prints the total numbers of claims by verdict and of cells by agreement.
+/// Prints the total numbers of claims and of explorations by verdict, then the order and agreement of cells.
 pub(super) fn summary(cards: &[ExperimentSection], out: &mut impl Write) -> Result<(), Exit> {
-    let count = |verdict| cards.iter().map(|card| card.count(verdict)).sum::<usize>();
-    let shown = Verdict::ALL.iter().filter(|verdict| **verdict != Verdict::Reverses || count(**verdict) > 0);
-    let verdicts: Vec<String> =
-        shown.map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect();
-    writeln!(out, "claims: {}", verdicts.join(", "))?;
+    for (title, is_of_paper) in [("claims", true), ("explorations", false)] {
+        let count = |verdict| cards.iter().map(|card| card.count(is_of_paper, verdict)).sum::<usize>();
+        let shown: Vec<_> = Verdict::ALL.into_iter().filter(|verdict| count(*verdict) > 0).collect();
+        let verdicts: Vec<String> =
+            shown.iter().map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect();
+        if !verdicts.is_empty() {
+            writeln!(out, "{title}: {}", verdicts.join(", "))?;
+        }
+    }
     writeln!(out, "tables: {}", Tally::of(cards.iter().flat_map(|card| &card.comparisons)))?;
     Ok(())
 }

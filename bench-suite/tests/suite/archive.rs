@@ -67,7 +67,7 @@ fn results_of_other_code_are_marked_until_they_are_renewed() {
     assert!(stale.has_stale() && !stale.is_stale && stale.outcomes.len() == jobs.len());
     assert!(stale.outcomes.iter().all(|of| of.code == "0123456789abcdef" && of.date.is_some()));
     let card = ExperimentSection::new(entry(ID), stale, None, Vec::new()).unwrap();
-    assert!(card.findings.iter().all(|(_, finding)| !finding.reason.contains("of other code")));
+    assert!(card.findings.iter().all(|(_, finding)| !finding.reason.contains("of an older version")));
     jobs.iter().for_each(|job| save(&store, job, 1e3));
     assert_eq!((add().renewed, add().renewed), (jobs.len(), 0));
     let fresh = archived(&archive);

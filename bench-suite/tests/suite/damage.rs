@@ -209,7 +209,7 @@ fn a_bad_file_costs_its_own_job() {
     fs::write(store.result_path(&jobs[1]), [b"\xff".as_slice(), &second[1..]].concat()).expect("a file");
     let (code, words) = drawn(&["--no-run"], &out);
     assert!(code == 0 && jobs[..2].iter().all(|job| words.contains(&job.id())), "{words}");
-    let page = fs::read_to_string(out.join("report/index.html")).expect("a page");
+    let page = fs::read_to_string(out.join("report/pmcsa.html")).expect("a page");
     assert!(page.contains("2 files or lines cannot be used") && page.contains("is not text in UTF-8"));
     assert!(page.contains(&format!("2 of {} jobs have not been run", jobs.len())));
     let (code, words) = drawn(&[], &out);
