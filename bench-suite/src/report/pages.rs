@@ -325,10 +325,10 @@ fn experiments(parts: &[Part]) -> String {
 fn filter<'c>(claims: impl Iterator<Item = &'c Judged> + Clone) -> String {
     let choice = |name: &str, words: &str, count: usize, checked: &str| {
         format!(
-            "<label class=\"{name}\"><input type=\"radio\" name=\"show\" id=\"show-{name}\"{checked}><b>{count}</b> {words}</label>\n"
+            "<label class=\"{name}\"><input type=\"radio\" name=\"show\" id=\"show-{name}\"{checked}/><b>{count}</b> {words}</label>\n"
         )
     };
-    let mut text = choice("all", "all", claims.clone().count(), " checked");
+    let mut text = choice("all", "all", claims.clone().count(), " checked=\"checked\"");
     for verdict in Verdict::ALL {
         let count = claims.clone().filter(|claim| claim.verdict == verdict).count();
         if count > 0 {
