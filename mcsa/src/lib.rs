@@ -81,4 +81,4 @@ pub use mcsa_optim as optim;
 pub use mcsa_particles as particles;
 pub use mcsa_testing as testing;
 pub use mcsa_theory as theory;
-pub use posterior::{Options, Posterior, compare, fit, fit_density};
+pub use posterior::{Candidate, Options, Posterior, compare, fit, fit_density};

@@ -22,6 +22,7 @@ mod enlargement;
 mod gradient_check;
 mod limits;
 mod look;
+mod loo;
 mod measured;
 mod mending;
 mod metric;
@@ -49,8 +50,9 @@ mod wider_proposals;
 mod witness;
 
 pub use call::{fit, fit_density};
-pub use comparison::{Compared, compare};
+pub use comparison::{Candidate, Compared, ComparedLoo, compare};
 pub use limits::Gated;
+pub use loo::Loo;
 pub use measured::{MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY};
 pub use mode_search::{Mode, ModeSearch};
 pub use objection::{Check, Objection};
