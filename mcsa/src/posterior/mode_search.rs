@@ -62,6 +62,8 @@ pub(crate) struct Entry {
 pub(crate) struct Starts {
     /// True if no ascents are to follow: all are made, a limit ended them, or tempering took the place of those that ended nowhere.
     pub(crate) are_over: bool,
+    /// True if the q of an earlier fit was tried as the start.
+    pub(crate) is_earlier_tried: bool,
     /// True if tempering was tried beside the ascents.
     pub(crate) are_tempered: bool,
     /// True if the gradient was found to be wrong.
@@ -129,6 +131,27 @@ impl ModeSearch {
         let map = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?.map()?;
         self.made += starts.len();
         self.ascend(target, &map, starts.len(), |k, _| Some(starts[k].clone()));
+        Ok(())
+    }
+
+    /// Makes ascents from these points, which are not counted among those that are made from spread points. The first gives the first mode
+    /// if there is none.
+    ///
+    /// # Errors
+    /// As [`advance_from`](Self::advance_from).
+    pub(super) fn begin_from(
+        &mut self,
+        target: Shared<'_>,
+        starts: &[Vec<f64>],
+        stream: &mut Stream,
+    ) -> Result<(), Error> {
+        let made = self.made;
+        let Some((first, others)) = starts.split_first() else { return Ok(()) };
+        self.first(target.gradient, first, stream);
+        if !self.modes.is_empty() {
+            self.advance_from(target, others)?;
+        }
+        self.made = made;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ pub(crate) fn of_points(points: MatRef<'_, f64>) -> Gaussian {
 }
 
 /// Gaussian with the mean and the covariance of weighted points, whose weights sum to one.
-fn of_weighted(points: MatRef<'_, f64>, weights: &[f64]) -> Gaussian {
+pub(crate) fn of_weighted(points: MatRef<'_, f64>, weights: &[f64]) -> Gaussian {
     let dim = points.nrows();
     let mut mean = vec![0.0; dim];
     for (j, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
@@ -71,15 +71,22 @@ fn of_quantiles(points: MatRef<'_, f64>) -> Gaussian {
     Gaussian { mean, covariance }
 }
 
-/// Map from coordinates in which [`gaussian`] is standard normal; beyond 100 dimensions, where the draws are too few for a covariance, from
-/// those in which the climb's family has mean 0 and covariance I.
+/// The [`gaussian`] of draws of a climb; beyond 100 dimensions, where the draws are too few for a covariance, that of the climb's family.
+///
+/// # Errors
+/// As [`gaussian`].
+pub(crate) fn of_climb(draws: &Draws, climb: &Refinement) -> Result<Gaussian, Error> {
+    let dim = draws.points.nrows();
+    let of_family = if dim > DENSE { climb.shape.moments(dim, climb.params())? } else { None };
+    of_family.map_or_else(|| gaussian(draws), Ok)
+}
+
+/// Map from coordinates in which the Gaussian [`of_climb`] is standard normal.
 ///
 /// # Errors
 /// As [`gaussian`].
 pub(crate) fn white(draws: &Draws, climb: &Refinement) -> Result<AffineMap, Error> {
-    let dim = draws.points.nrows();
-    let of_family = if dim > DENSE { climb.shape.moments(dim, climb.params())? } else { None };
-    let gaussian = of_family.map_or_else(|| gaussian(draws), Ok)?;
+    let gaussian = of_climb(draws, climb)?;
     let factor = gaussian.factor()?;
     AffineMap::new(gaussian.mean, factor)
 }

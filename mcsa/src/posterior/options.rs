@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
+use super::Approximation;
+
 /// Options of [`fit`](crate::fit()). The defaults suit posteriors of up to some hundred dimensions whose density takes microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -32,6 +34,9 @@ pub struct Options {
     /// Effective share of the draws at which climbing ends. It also ends at a good q if another round takes more evaluations than the
     /// largest possible gain saves, `draws / share - draws`, where fewer than 4000 draws count as 4000.
     pub share: f64,
+    /// The q of an earlier fit, at which this one begins: see [`start_from`](Self::start_from).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Approximation>,
     /// True for a line on standard error with the stage and what was found; silent if standard error is not a terminal.
     pub progress: bool,
     /// File in which the state is kept. A call finds it there, continues with the same bits, and leaves the complete state at its end.
@@ -58,6 +63,7 @@ impl Options {
             evaluations: None,
             seconds: None,
             share: 0.7,
+            start: None,
             progress: false,
             checkpoint: None,
         }
@@ -98,6 +104,9 @@ impl Options {
             ("evaluations", [&here, &there]),
             ("share", [&self.share, &other.share]),
         ];
+        if self.start != other.start {
+            return Some("the earlier fits at which they begin differ".to_owned());
+        }
         let mut pairs = named.iter().map(|(name, pair)| (name, pair.map(ToString::to_string)));
         pairs.find(|(_, [a, b])| a != b).map(|(name, [a, b])| format!("{name} is {a} there and {b} here"))
     }

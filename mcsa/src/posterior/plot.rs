@@ -9,6 +9,8 @@ use super::{FitState, Objection, Shape, Stage, Target};
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Next {
+    /// The first climb, from the q of an earlier fit, if that is good for this target.
+    BeginFromEarlier,
     /// Ascents from spread points to modes, before the first climb.
     Ascend,
     /// Annealed draws in place of ascents, and the first climb from their Gaussian.
@@ -65,6 +67,7 @@ impl FitState {
     /// The piece of work that follows. Nothing changes here; `None` at the end.
     fn next(&self, target: &Target<'_>) -> Result<Option<Next>, Error> {
         Ok(Some(match self.stage {
+            Stage::Start if self.has_earlier() => Next::BeginFromEarlier,
             Stage::Start if self.is_started() && !self.ascents.modes.is_empty() => Next::Climb,
             Stage::Start if self.is_started() => Next::Temper,
             Stage::Start if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() => {
@@ -156,6 +159,7 @@ impl FitState {
             Next::Look => return self.look(target),
             Next::Mend(components) => return self.mend(components, target),
             Next::TemperAgain => return self.begin_tempered(target),
+            Next::BeginFromEarlier => self.begin_from_earlier(target),
             Next::Temper => self.begin_from_tempering(target),
             Next::Climb => self.begin_climb(target),
             Next::Round => self.round(target),
@@ -222,7 +226,7 @@ mod tests {
 
     use super::super::look::Look;
     use super::super::mending::tests::fitted;
-    use super::super::{Chains, Options};
+    use super::super::{Approximation, Chains, Options};
     use super::*;
 
     fn next(fitting: &FitState) -> Option<Next> {
@@ -235,6 +239,11 @@ mod tests {
     #[test]
     fn a_fit_begins_with_ascents_or_tempering_and_climbs_from_its_modes() {
         let mut fitting = FitState::new(&Options::seeded(1)).expect("options");
+        assert_eq!(next(&fitting), Some(Next::Ascend));
+        let q = Approximation { shape: Shape::StudentT, params: Vec::new() };
+        fitting.options.start = Some(q);
+        assert_eq!(next(&fitting), Some(Next::BeginFromEarlier));
+        fitting.starts.is_earlier_tried = true;
         assert_eq!(next(&fitting), Some(Next::Ascend));
         fitting.starts.distrusted = true;
         assert_eq!(next(&fitting), Some(Next::Temper));

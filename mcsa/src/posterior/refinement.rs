@@ -206,6 +206,19 @@ impl Refinement {
         ran
     }
 
+    /// Draws at the start, and a round without steps; `None` if it ended early, because `goes_on` was false.
+    pub(crate) fn look_at_start(
+        &mut self,
+        target: &Gated<&dyn LogDensity>,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Draws>, Error> {
+        let family = self.shape.build(target.dim())?;
+        let draws = self.draws(target, &*family, self.look_seed(seed, 0), LOOK, goes_on)?;
+        self.rounds.push(Round::of(0, &draws));
+        Ok(Some(draws).filter(|_| goes_on()))
+    }
+
     /// Round without steps: in many dimensions the start may be as good as what chains can reach. Of a Student t it is the better one of the
     /// start and of a t that is nearly Gaussian. False if it ended early.
     pub(crate) fn look(

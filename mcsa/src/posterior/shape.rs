@@ -71,6 +71,13 @@ impl Shape {
         Ok(covariance.map(|covariance| Gaussian { mean: params[..dim].to_vec(), covariance }))
     }
 
+    /// The centre of each component; of a family that is not a mixture its one centre.
+    pub(crate) fn centres(self, dim: usize, params: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
+        let Self::Mixture { components } = self else { return Ok(vec![params[..dim].to_vec()]) };
+        let family = Self::mixture(dim, components)?;
+        Ok((0..components).map(|k| family.part(params, k)[..dim].to_vec()).collect())
+    }
+
     /// The family in `dim` dimensions.
     pub(crate) fn build(self, dim: usize) -> Result<Box<dyn Family>, Error> {
         let family: Box<dyn Family> = self.matched(dim)?;

@@ -5,12 +5,13 @@ use mcsa_estimators::Draws;
 
 use super::gradient_check::gradient_objection;
 use super::mode_search::{Mode, ModeSearch};
+use super::moments::of_climb;
 use super::plot::Piece;
 use super::rule::RULE_7;
 use super::shape::{DENSE, FREEDOM, low_rank_start};
 use super::tempering::{Tempered, tempered};
 use super::verdict::weight_outside;
-use super::{Check, FitState, Gated, Objection, Refinement, Shape, Stage, Target};
+use super::{Approximation, Check, FitState, Gated, Objection, Refinement, Shape, Stage, Target};
 
 /// Number of ascents before the first climb. The verdict makes the others.
 const FIRST: usize = 10;
@@ -45,17 +46,8 @@ impl FitState {
             }
             return self.cut(target, self.limit(target)).map(|()| Piece::Done);
         }
-        if let Some(mode) = self.ascents.modes.first().filter(|_| is_first) {
-            let scales: Vec<f64> = (0..target.dim()).map(|i| mode.covariance[(i, i)].sqrt()).collect();
-            if let Some(objection) = gradient_objection(target, &mode.point, &scales, seed) {
-                self.objections.push(objection);
-                self.starts.distrusted = true;
-                self.ascents = ModeSearch::default();
-                return Ok(Piece::Done);
-            }
-            if target.gate().is_closed() {
-                self.objections.push(Objection::unverified(Check::Gradient, &self.limit(target)));
-            }
+        if is_first && self.distrusts_gradient(target) {
+            return Ok(Piece::Done);
         }
         Ok(if self.ascents.made >= FIRST.min(self.options.starts) { Piece::GoesOn } else { Piece::Done })
     }
@@ -70,6 +62,65 @@ impl FitState {
     pub(super) fn begin_from_tempering(&mut self, target: &Target<'_>) -> Result<(), Error> {
         self.temper(target)?;
         self.begin_climb(target)
+    }
+
+    /// True if the q of an earlier fit is to be tried as the start.
+    pub(super) fn has_earlier(&self) -> bool {
+        self.options.start.is_some() && !self.starts.is_earlier_tried
+    }
+
+    /// Begins the climb at the q of an earlier fit, unless the weights of its draws are too uneven. Then the usual starts follow.
+    pub(super) fn begin_from_earlier(&mut self, target: &Target<'_>) -> Result<(), Error> {
+        let Some(Approximation { shape, params }) = self.options.start.clone() else { return Ok(()) };
+        self.starts.is_earlier_tried = true;
+        let (dim, seed) = (target.dim(), self.seed());
+        let check = || shape.build(dim)?.check(&params);
+        check().map_err(|error: Error| error.within("start from an earlier fit"))?;
+        let centres = shape.centres(dim, &params)?;
+        let mut climb = Refinement::new(0, shape, params);
+        let goes_on = || !target.gate().is_closed();
+        let Some(draws) = climb.look_at_start(target.density(), seed, &goes_on)? else { return Ok(()) };
+        if !climb.is_good() {
+            return Ok(());
+        }
+        let before = (self.ascents.clone(), target.evaluations().total());
+        let each = match self.trusted_gradient(target) {
+            Some(gradient) => {
+                let mut stream = seed.named("earlier").stream(0, 0);
+                self.ascents.begin_from(target.shared(gradient), &centres, &mut stream)?;
+                if target.gate().is_closed() || self.ascents.modes.is_empty() {
+                    self.ascents = before.0;
+                    return Ok(());
+                }
+                if self.distrusts_gradient(target) {
+                    return Ok(());
+                }
+                (target.evaluations().total() - before.1) / centres.len() as u64
+            }
+            None => {
+                self.ascents.keep(of_climb(&draws, &climb)?, draws.log_evidence());
+                self.ascents.made = 1;
+                SLOPES * (dim as u64 + 1)
+            }
+        };
+        self.enter_climb(climb, each);
+        Ok(())
+    }
+
+    /// Checks the gradient near the first mode. True if it is wrong: then it is not used, and the ascents are forgotten.
+    fn distrusts_gradient(&mut self, target: &Target<'_>) -> bool {
+        let Some(mode) = self.ascents.modes.first() else { return false };
+        let scales: Vec<f64> = (0..target.dim()).map(|i| mode.covariance[(i, i)].sqrt()).collect();
+        if let Some(objection) = gradient_objection(target, &mode.point, &scales, self.seed()) {
+            self.objections.push(objection);
+            self.starts.distrusted = true;
+            self.ascents = ModeSearch::default();
+            return true;
+        }
+        if target.gate().is_closed() {
+            self.objections.push(Objection::unverified(Check::Gradient, &self.limit(target)));
+        }
+        false
     }
 
     fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
@@ -115,16 +166,21 @@ impl FitState {
                 Refinement::new(0, Shape::Mixture { components }, params)
             }
         };
-        self.climbs.push(climb);
-        self.stage = Stage::Climb;
         let each = match self.has_gradient(target) {
             true => self.spent.total() / (self.ascents.made as u64).saturating_sub(1).max(1),
             false => SLOPES * (dim as u64 + 1),
         };
+        self.enter_climb(climb, each);
+        Ok(())
+    }
+
+    /// The first climb. It leaves so many evaluations to each of the ascents that follow.
+    fn enter_climb(&mut self, climb: Refinement, each: u64) {
+        self.climbs.push(climb);
+        self.stage = Stage::Climb;
         let following = self.options.starts.saturating_sub(self.ascents.made) as u64;
         self.starts.known = self.ascents.modes.len();
         self.starts.reserved = each.saturating_mul(following).min(self.left_for_starts());
-        Ok(())
     }
 
     /// Makes more of the ascents that the verdict adds. A limit ends them.

@@ -19,4 +19,5 @@ mod hostile;
 mod limits;
 mod many_dimensions;
 mod resume;
+mod reuse;
 mod targets;

@@ -61,6 +61,20 @@ fn interruptions_after_every_piece_change_no_bit() {
     assert_ne!(other.draws.points, whole.draws.points);
 }
 
+#[test]
+fn a_fit_that_begins_at_another_is_resumed() {
+    let model = Banana::new(2.0, 0.5).unwrap();
+    let earlier = without_a_break(&Target::with_gradient(&model), &options());
+    let warm = options().start_from(&earlier);
+    in_pieces("warm", &|| Target::with_gradient(&model), &warm);
+    in_pieces("warm alone", &|| Target::density_only(&model), &warm);
+    let path = file("warm start");
+    FitState::new(&warm).unwrap().save(&path).unwrap();
+    let resume = |options| FitState::resume_or(&path, &Target::with_gradient(&model), options);
+    assert_eq!(resume(&warm).unwrap().options, warm);
+    assert!(resume(&options()).unwrap_err().to_string().contains("earlier fits"));
+}
+
 /// Chains have a state of another kind, with one metric and in conditional coordinates.
 #[test]
 fn chains_are_resumed() {
