@@ -16,6 +16,7 @@ from . import models
 from .ascent import Ascent, ascend
 from .bridges import from_jax, from_pymc
 from .calibration import Calibration, calibrate
+from .comparison import Comparison, Loo, compare
 from .files import load
 from .fit import Fit, fit, resume
 from .parameters import correlation, interval, ordered, positive, real, simplex, unit
@@ -26,7 +27,9 @@ from .verdict import Objection, Verdict
 __all__ = [
     "Ascent",
     "Calibration",
+    "Comparison",
     "Fit",
+    "Loo",
     "Objection",
     "Result",
     "Summary",
@@ -34,6 +37,7 @@ __all__ = [
     "__version__",
     "ascend",
     "calibrate",
+    "compare",
     "correlation",
     "fit",
     "from_jax",

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from . import plots
+from . import plots, tables
 from ._mcsa import FitResult
 from .arguments import numbers, whole
+from .comparison import Loo
+from .prior import FittedPrior
 from .verdict import Verdict
 
 __all__ = ["Result", "Summary"]
@@ -55,13 +57,10 @@ class Summary:
         return rows
 
     def __repr__(self) -> str:
-        widths = [max([len(name) for name in self.names] + [4]), 10, 9, 10, 10, 10, 10]
-        return "\n".join(" ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True)) for row in self._rows())
+        return tables.text(self._rows(), [max([len(name) for name in self.names] + [4]), 10, 9, 10, 10, 10, 10])
 
     def _repr_html_(self) -> str:
-        head, *rows = [[escape(word) for word in row] for row in self._rows()]
-        body = "".join(f"<tr><th>{row[0]}</th>{''.join(f'<td>{word}</td>' for word in row[1:])}</tr>" for row in rows)
-        return f"<table><thead><tr>{''.join(f'<th>{word}</th>' for word in head)}</tr></thead><tbody>{body}</tbody></table>"
+        return tables.html(self._rows())
 
 
 @dataclass(frozen=True)
@@ -183,6 +182,18 @@ class Result:
         found = self._labels.log_likelihood(self.draws)
         return self._by_name("log_likelihood", found if isinstance(found, dict) else {"y": found}, len(self.draws))
 
+    def loo(self) -> Loo:
+        """Leave-one-out cross-validation: the log predictive density of each datum, given all others. Needs the log likelihood of each datum.
+
+        The data have to be independent given the parameters. Where ``k_hat`` of a datum is above ``limit``, its density rests on few draws.
+        """
+        found = self.log_likelihood()
+        if not found:
+            raise ValueError("LOO needs the log likelihood of each datum: give `log_likelihood` to the fit")
+        names = [self._labels.entry(name, index) for name, values in found.items() for index in np.ndindex(values.shape[1:])]
+        flat = np.concatenate([values.reshape(len(values), -1) for values in found.values()], axis=1)
+        return Loo.read(self._fitted.loo(flat), names)
+
     def _by_name(self, what: str, found: Any, count: int) -> dict[str, np.ndarray]:
         """Arrays by name, whose first side is the number of points."""
         if not isinstance(found, dict):
@@ -204,6 +215,25 @@ class Result:
             raise ValueError("there is nothing to hand over: no chains of another kernel were run, or the covariance of the draws is singular")
         starts, mean, covariance = self._fitted.handover
         return {"starts": starts, "mean": np.array(mean), "covariance": covariance}
+
+    def as_prior(self) -> FittedPrior:
+        """The posterior as a prior for further data: a Gaussian, or a mixture of Gaussians, with the moments of the weighted draws.
+
+        It is an approximation, in the coordinates of ``draws``. For a Gaussian posterior it is exact up to Monte Carlo error; of another it
+        loses the tails. If q is a mixture, each component has the moments of its share of the draws.
+
+        >>> import mcsa
+        >>> first = mcsa.fit(lambda z: -0.5 * (z[:, 0] ** 2 + (1.0 - z[:, 0]) ** 2), 1, seed=1)  # z ~ N(0, 1), y = 1
+        >>> prior = first.as_prior()
+        >>> def log_density(z):  # one more datum, y = 2
+        ...     return prior.log_density(z) - 0.5 * (2.0 - z[:, 0]) ** 2
+        >>> second = mcsa.fit(log_density, 1, prior=prior, start_from=first, seed=1)
+        >>> bool(abs(second.mean[0] - 1.0) < 0.05), second.ok
+        (True, True)
+        """
+        if not self.ok:
+            raise ValueError("the verdict is no: its draws are no prior")
+        return FittedPrior.of(self._fitted.prior())
 
     def summary(self) -> Summary:
         """Moments and quantiles of every parameter; NaN if the verdict is no and no attempt came close to the posterior."""

@@ -3,11 +3,13 @@
 use mcsa::core::{Columns, LogDensity, Named, Seed};
 use mcsa::estimators::Draws;
 use mcsa::faer::{Mat, MatRef};
-use mcsa::posterior::{Evidence, FitResult as Outcome, Objection, Parameter};
+use mcsa::posterior::{Approximation, Candidate, Evidence, FitResult as Outcome, Objection, Parameter};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::comparison::Loo;
+use crate::prior::Prior;
 use crate::value_error;
 
 /// Result of a fit.
@@ -50,6 +52,9 @@ pub(crate) struct FitResult {
     /// Parameters of q.
     #[pyo3(get)]
     params: Vec<f64>,
+    /// The family of q as JSON; None for chains, and for an ascent.
+    #[pyo3(get)]
+    shape: Option<String>,
     /// Starting points for a sampler, one per row, with mean and covariance of the weighted draws; None if there are none.
     #[pyo3(get)]
     handover: Option<Handover>,
@@ -88,6 +93,7 @@ impl FitResult {
         let numbers = |Parameter { mean, error, sd, quantiles: [low, middle, high], .. }: &Parameter| {
             [*mean, *error, *sd, *low, *middle, *high]
         };
+        let of_q = outcome.sampled.is_none().then(|| serde_json::to_string(&outcome.shape)).transpose();
         let Outcome { shape, params, draws, parameters, evidence, verdict, evaluations, sampled, .. } =
             outcome;
         let objection =
@@ -101,6 +107,7 @@ impl FitResult {
             evaluations: (evaluations.density, evaluations.gradient),
             family: if sampled.is_some() { "chains".into() } else { shape.to_string() },
             params,
+            shape: of_q.map_err(|error| PyValueError::new_err(error.to_string()))?,
             handover,
             ..Self::of_draws(py, draws, target)?
         })
@@ -132,9 +139,25 @@ impl FitResult {
             evaluations: (0, 0),
             family: String::new(),
             params: Vec::new(),
+            shape: None,
             handover: None,
             weighted,
         })
+    }
+
+    /// The q of a fit in one call; `None` for chains, and for an ascent.
+    pub(crate) fn approximation(&self) -> PyResult<Option<Approximation>> {
+        let read = |shape: &String| serde_json::from_str(shape);
+        let shape = self.shape.as_ref().map(read).transpose();
+        let shape = shape.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(shape.map(|shape| Approximation { shape, params: self.params.clone() }))
+    }
+
+    /// The fit among others that are compared.
+    pub(crate) fn candidate<'a>(&self, name: &'a str) -> Candidate<'a> {
+        let (log, error, lower, upper) = self.log_evidence;
+        let is_reliable = self.verdict.as_ref().is_some_and(|(is_yes, ..)| *is_yes);
+        Candidate { name, evidence: Evidence { log, error, lower, upper }, is_reliable, loo: None }
     }
 
     /// The result of an ascent with its q.
@@ -158,6 +181,7 @@ impl FitResult {
         evaluations: (u64, u64),
         family: String,
         params: Vec<f64>,
+        shape: Option<String>,
         handover: Option<Handover>,
     ) -> PyResult<Self> {
         let (draws, values, log_p, log_q) = given;
@@ -173,6 +197,7 @@ impl FitResult {
             evaluations,
             family,
             params,
+            shape,
             handover,
             ..Self::of_values(py, weighted, &values, names)?
         })
@@ -194,6 +219,19 @@ impl FitResult {
     #[getter]
     fn sample_size(&self) -> f64 {
         self.weighted.sample_size
+    }
+
+    /// The posterior as a prior for further data.
+    fn prior(&self) -> PyResult<Prior> {
+        Prior::of(&self.weighted, self.approximation()?.as_ref())
+    }
+
+    /// Leave-one-out cross-validation from an array of log likelihoods, a row per draw and a column per datum.
+    fn loo(&self, py: Python<'_>, log_likelihood: PyReadonlyArray2<'_, f64>) -> PyResult<Loo> {
+        let rows = log_likelihood.as_array();
+        let by_datum = Mat::from_fn(rows.ncols(), rows.nrows(), |i, j| rows[[j, i]]);
+        let found = py.detach(|| mcsa::posterior::Loo::of(&self.weighted, by_datum.as_ref()));
+        found.map(Loo).map_err(value_error)
     }
 
     /// Indices of draws by systematic resampling.

@@ -24,7 +24,7 @@ pub(crate) struct FitState {
 #[pymethods]
 impl FitState {
     #[new]
-    #[pyo3(signature = (target, *, seed, draws, starts, evaluations, seconds, share, checkpoint))]
+    #[pyo3(signature = (target, *, seed, draws, starts, evaluations, seconds, share, checkpoint, start_from=None))]
     #[expect(clippy::too_many_arguments, reason = "named arguments of Python")]
     fn new(
         target: &Bound<'_, PyAny>,
@@ -35,10 +35,12 @@ impl FitState {
         seconds: Option<f64>,
         share: f64,
         checkpoint: Option<PathBuf>,
+        start_from: Option<PyRef<'_, FitResult>>,
     ) -> PyResult<Self> {
         let source = Source::of(target)?;
+        let start = start_from.map_or(Ok(None), |earlier| earlier.approximation())?;
         let options =
-            Options { seed, draws, starts, evaluations, seconds, share, progress: false, checkpoint };
+            Options { seed, draws, starts, evaluations, seconds, share, start, progress: false, checkpoint };
         let fitting = Self { source, state: Mutex::new(None) };
         let begun = target.py().detach(|| {
             fitting.source.with_target(|target| match &options.checkpoint {

@@ -3,10 +3,12 @@
 mod ascent;
 mod calibration;
 mod callback;
+mod comparison;
 mod fit_result;
 mod fit_state;
 mod model;
 mod parameters;
+mod prior;
 mod source;
 mod sparse;
 
@@ -27,7 +29,10 @@ fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parameters::Parameters>()?;
     module.add_class::<fit_state::FitState>()?;
     module.add_class::<fit_result::FitResult>()?;
+    module.add_class::<comparison::Loo>()?;
+    module.add_class::<prior::Prior>()?;
     module.add_class::<ascent::AscentState>()?;
+    module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(calibration::calibration_looks, module)?)?;
     module.add_function(wrap_pyfunction!(calibration::calibration_judge, module)?)
 }

@@ -4,14 +4,16 @@ import doctest
 
 import mcsa
 import mcsa.ascent
+import mcsa.comparison
 import mcsa.files
 import mcsa.fit
 import mcsa.models
+import mcsa.result
 import mcsa.verdict
 import pytest
 
 
-@pytest.mark.parametrize("name", ["mcsa", "mcsa.ascent", "mcsa.models", "mcsa.fit", "mcsa.files", "mcsa.verdict"])
+@pytest.mark.parametrize("name", ["mcsa", "mcsa.ascent", "mcsa.comparison", "mcsa.models", "mcsa.result", "mcsa.fit", "mcsa.files", "mcsa.verdict"])
 def test_examples_run(name):
     import sys
 
