@@ -68,11 +68,9 @@ pub(crate) fn compare(
     results: Vec<PyRef<'_, FitResult>>,
     loos: Option<Vec<PyRef<'_, Loo>>>,
 ) -> PyResult<Vec<(String, ByEvidence, Option<ByLoo>)>> {
-    let candidate = |(i, (name, result)): (usize, (&'_ String, &PyRef<'_, FitResult>))| {
-        let loo = loos.as_ref().map(|loos| &loos[i].0);
-        Candidate { loo, ..result.candidate(name) }
-    };
-    let candidates: Vec<_> = names.iter().zip(&results).enumerate().map(candidate).collect();
+    let loo = |i: usize| loos.as_ref().map(|loos| &loos[i].0);
+    let candidate = |i: usize| Candidate { loo: loo(i), ..results[i].candidate(&names[i]) };
+    let candidates: Vec<_> = (0..names.len()).map(candidate).collect();
     let one = |model: Compared| {
         let Compared { name, log_evidence, error, difference, difference_error, probability, .. } = model;
         let evidence =

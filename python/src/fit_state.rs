@@ -38,9 +38,18 @@ impl FitState {
         start_from: Option<PyRef<'_, FitResult>>,
     ) -> PyResult<Self> {
         let source = Source::of(target)?;
-        let start = start_from.map_or(Ok(None), |earlier| earlier.approximation())?;
-        let options =
-            Options { seed, draws, starts, evaluations, seconds, share, start, progress: false, checkpoint };
+        let earlier = start_from.map_or(Ok(None), |result| result.approximation())?;
+        let options = Options {
+            seed,
+            draws,
+            starts,
+            evaluations,
+            seconds,
+            share,
+            earlier,
+            progress: false,
+            checkpoint,
+        };
         let fitting = Self { source, state: Mutex::new(None) };
         let begun = target.py().detach(|| {
             fitting.source.with_target(|target| match &options.checkpoint {

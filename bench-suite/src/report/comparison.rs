@@ -280,7 +280,7 @@ mod tests {
         let rows = |task: &crate::task::Task, replicate: u64, _: u64| {
             let spread = 0.001 * replicate as f64;
             let value = if task.method().kind() == "pmcsa" { 0.77 } else { 0.1 };
-            vec![("accuracy", value + spread)]
+            vec![("accuracy", value + spread), ("train_accuracy", value + spread)]
         };
         let results = Results::synthetic(experiment("mcmc-se/tab2-logistic"), PresetName::Quick, rows);
         let all = compare(&results, None).unwrap();

@@ -37,7 +37,7 @@ pub struct Options {
     pub share: f64,
     /// The q of an earlier fit, at which this one begins: see [`start_from`](Self::start_from).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub start: Option<Approximation>,
+    pub earlier: Option<Approximation>,
     /// True for a line on standard error with the stage and what was found; silent if standard error is not a terminal.
     pub progress: bool,
     /// File in which the state is kept. A call finds it there, continues with the same bits, and leaves the complete state at its end.
@@ -64,7 +64,7 @@ impl Options {
             evaluations: None,
             seconds: None,
             share: 0.7,
-            start: None,
+            earlier: None,
             progress: false,
             checkpoint: None,
         }
@@ -106,7 +106,7 @@ impl Options {
             ("evaluations", [&here, &there]),
             ("share", [&self.share, &other.share]),
         ];
-        if self.start != other.start {
+        if self.earlier != other.earlier {
             return Some("the earlier fits at which they begin differ".to_owned());
         }
         let mut pairs = named.iter().map(|(name, pair)| (name, pair.map(ToString::to_string)));

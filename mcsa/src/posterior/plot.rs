@@ -241,7 +241,7 @@ mod tests {
         let mut fitting = FitState::new(&Options::seeded(1)).expect("options");
         assert_eq!(next(&fitting), Some(Next::Ascend));
         let q = Approximation { shape: Shape::StudentT, params: Vec::new() };
-        fitting.options.start = Some(q);
+        fitting.options.earlier = Some(q);
         assert_eq!(next(&fitting), Some(Next::BeginFromEarlier));
         fitting.starts.is_earlier_tried = true;
         assert_eq!(next(&fitting), Some(Next::Ascend));

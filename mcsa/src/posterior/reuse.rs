@@ -37,7 +37,7 @@ impl Options {
     /// ```
     #[must_use]
     pub fn start_from(self, fitted: &FitResult) -> Self {
-        Self { start: fitted.approximation(), ..self }
+        Self { earlier: fitted.approximation(), ..self }
     }
 }
 

@@ -66,12 +66,12 @@ impl FitState {
 
     /// True if the q of an earlier fit is to be tried as the start.
     pub(super) fn has_earlier(&self) -> bool {
-        self.options.start.is_some() && !self.starts.is_earlier_tried
+        self.options.earlier.is_some() && !self.starts.is_earlier_tried
     }
 
     /// Begins the climb at the q of an earlier fit, unless the weights of its draws are too uneven. Then the usual starts follow.
     pub(super) fn begin_from_earlier(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let Some(Approximation { shape, params }) = self.options.start.clone() else { return Ok(()) };
+        let Some(Approximation { shape, params }) = self.options.earlier.clone() else { return Ok(()) };
         self.starts.is_earlier_tried = true;
         let (dim, seed) = (target.dim(), self.seed());
         let check = || shape.build(dim)?.check(&params);

@@ -185,5 +185,5 @@ fn chains_give_no_start_and_a_no_gives_no_prior() {
     assert!((prior.components()[0].variance(0).sqrt() - chains.parameters[0].sd).abs() < 1e-9);
     let cut = fit(200);
     assert!(cut.as_prior().expect_err("a no").to_string().contains("the verdict is no"));
-    assert!(Options::seeded(1).start_from(&cut).start.is_some());
+    assert!(Options::seeded(1).start_from(&cut).earlier.is_some());
 }
