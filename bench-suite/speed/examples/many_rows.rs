@@ -1,6 +1,7 @@
 //! A logistic regression with many rows, fitted by the call: `cargo run --release -p mcsa-speed --example many_rows -- 1000000 50`.
 //!
 //! The time of an evaluation is compared with that of a sweep over the inputs, which reads each number once and multiplies it once.
+#![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use std::hint::black_box;
 use std::time::Instant;

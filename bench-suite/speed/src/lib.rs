@@ -53,9 +53,10 @@ pub fn radon() -> Radon {
 }
 
 /// Steps of an estimator by Adam, from independent normals of scale one half.
-pub fn steps<P: LogDensity, E: Estimator<P, MeanField> + Send + 'static>(target: P, estimator: E) -> Steps
+pub fn steps<P, E>(target: P, estimator: E) -> Steps
 where
-    P: 'static,
+    P: LogDensity + 'static,
+    E: Estimator<P, MeanField> + Send + 'static,
     E::State: Send,
 {
     let family: &MeanField = Box::leak(Box::new(MeanField::new(target.dim())));
@@ -97,8 +98,11 @@ fn sl_dais() -> Steps {
     Box::new(move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD)))
 }
 
+/// Name of a path, number of steps that show its instructions, and its start.
+pub type Path = (&'static str, u64, fn() -> Steps);
+
 /// The steps by name, and how many show their instructions: pMCSA with ten chains on targets of the papers' shapes, and others.
-pub fn paths() -> Vec<(&'static str, u64, fn() -> Steps)> {
+pub fn paths() -> Vec<Path> {
     fn network(n: usize, d: usize) -> NeuralRegression {
         NeuralRegression::new(rows(n, d).0.as_ref(), &normals(n), 50).expect(GOOD)
     }

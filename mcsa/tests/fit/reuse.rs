@@ -145,7 +145,7 @@ fn modes_have_their_shares_in_a_prior() {
     let component = MultivariateT::learned(1, 2.0).expect("a Student t");
     let wide = Mat::<f64>::identity(1, 1);
     let part = |x: f64| component.at(&[x], wide.as_ref(), 8.0).expect("parameters");
-    let family = families::Mixture::new(component.clone(), 2).expect("a mixture");
+    let family = families::Mixture::new(component, 2).expect("a mixture");
     let params = family.at(&[0.5, 0.5], &[part(-6.0), part(6.0)]).expect("parameters");
     let draws = Draws::of(&target, &family, &params, Seed::new(1).stream(0, 0), 4_000).expect("draws");
     let q = Approximation { shape: Shape::Mixture { components: 2 }, params };
