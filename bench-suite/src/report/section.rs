@@ -124,8 +124,10 @@ impl ExperimentSection {
         if !further.is_empty() {
             text.push_str(&details(&counted(further.len(), "further figure"), &further.concat()));
         }
-        text.extend(self.tables.iter().map(|table| match table.rows.len() {
+        let is_bare = self.drawings.is_empty() && self.findings.is_empty();
+        text.extend(self.tables.iter().enumerate().map(|(place, table)| match table.rows.len() {
             0..=SHORT => self.table(table),
+            _ if is_bare && place == 0 => self.table(table),
             _ => details(&escape(&table.title), &self.table(table)),
         }));
         if !experiment.notes.is_empty() {
