@@ -40,7 +40,7 @@ enum Verb {
         #[command(flatten)]
         rest: Rest,
     },
-    /// Run what every commit has to pass: format, clippy, rustdoc, a check for WebAssembly if its target is installed, tests
+    /// Run what every commit has to pass: format, clippy, rustdoc, tests
     Ci(steps::Manner),
     /// Measure speed with the criterion benches
     Bench {
@@ -91,7 +91,6 @@ fn run(verb: Verb) -> io::Result<ExitCode> {
                 Step::new("clippy", &clippy).needs("clippy"),
                 Step::new("rustdoc", &["doc", "--workspace", "--no-deps"])
                     .with("RUSTDOCFLAGS", "-D warnings"),
-                Step::new("wasm", &["check", "-p", "mcsa"]).only_with("wasm32-unknown-unknown"),
                 test_step(&[]),
             ];
             steps::run(&steps, manner)

@@ -1,7 +1,6 @@
 //! Sequence of cargo commands, with a final table of outcomes and times.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,6 @@ pub(crate) struct Step {
     arguments: Vec<String>,
     variable: Option<(&'static str, &'static str)>,
     component: Option<&'static str>,
-    platform: Option<&'static str>,
 }
 
 /// Outcome of a step.
@@ -21,8 +19,6 @@ enum Outcome {
     Fail,
     /// The rustup component that the step needs is not installed.
     Missing(&'static str),
-    /// The standard library of the platform for which the step builds is not installed.
-    Skipped(&'static str),
     NotRun,
 }
 
@@ -40,7 +36,7 @@ pub(crate) struct Manner {
 impl Step {
     pub(crate) fn new(name: &'static str, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().copied().map(String::from).collect();
-        Self { name, arguments, variable: None, component: None, platform: None }
+        Self { name, arguments, variable: None, component: None }
     }
 
     /// Appends arguments.
@@ -61,17 +57,7 @@ impl Step {
         self
     }
 
-    /// The step builds for this platform, and is left out where the platform is not installed.
-    pub(crate) fn only_with(mut self, platform: &'static str) -> Self {
-        self.arguments.extend(["--target".into(), platform.into()]);
-        self.platform = Some(platform);
-        self
-    }
-
     fn run(&self) -> io::Result<Outcome> {
-        if let Some(platform) = self.platform.filter(|platform| !is_installed(platform)) {
-            return Ok(Outcome::Skipped(platform));
-        }
         if let Some(component) = self.component {
             let mut probe = command(&self.arguments[..1]);
             probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
@@ -84,12 +70,6 @@ impl Step {
     }
 }
 
-/// True if the standard library of a platform is installed.
-fn is_installed(platform: &str) -> bool {
-    let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", platform]).output();
-    folder.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
-}
-
 fn command(arguments: &[String]) -> Command {
     let mut command = crate::at_root(&crate::cargo());
     command.args(arguments);
@@ -100,7 +80,6 @@ fn command(arguments: &[String]) -> Command {
 pub(crate) fn run(steps: &[Step], manner: Manner) -> io::Result<ExitCode> {
     let passes = |outcome: Outcome| match outcome {
         Outcome::Missing(_) => manner.skip_missing,
-        Outcome::Skipped(_) => true,
         outcome => outcome == Outcome::Pass,
     };
     let mut rows: Vec<(&str, Duration, Outcome)> = Vec::new();
@@ -131,9 +110,6 @@ fn table(rows: &[(&str, Duration, Outcome)]) -> String {
             Outcome::Pass => (seconds, "pass".into()),
             Outcome::Fail => (seconds, "FAIL".into()),
             Outcome::NotRun => ("-".into(), "not run".into()),
-            Outcome::Skipped(platform) => {
-                ("-".into(), format!("skipped: `rustup target add {platform}` installs the platform"))
-            }
             Outcome::Missing(component) => (
                 "-".into(),
                 format!("NOT CHECKED: {component} is missing; `rustup component add {component}`"),
@@ -161,17 +137,6 @@ mod tests {
         assert_eq!(lines[1], "clippy       1.2 s   pass");
         assert_eq!(lines[2], "rustdoc      3.0 s   FAIL");
         assert_eq!(lines[3], "test             -   not run");
-    }
-
-    #[test]
-    fn a_platform_that_is_not_installed_is_skipped() {
-        let step = |platform| Step::new("odd", &["--version"]).only_with(platform);
-        let odd = step("no-such-platform");
-        assert_eq!(odd.run().expect("cargo starts"), Outcome::Skipped("no-such-platform"));
-        assert_eq!(run(&[odd], Manner::default()).expect("cargo starts"), ExitCode::SUCCESS);
-        // Counterexample: without a platform the command runs, and fails.
-        let failing = Step::new("odd", &["no-such-subcommand"]);
-        assert_eq!(failing.run().expect("cargo starts"), Outcome::Fail);
     }
 
     #[test]

@@ -57,17 +57,16 @@ impl FitState {
         target: &Target<'_>,
         after: &mut dyn FnMut(&Self) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let is_timed = self.options.seconds.is_some() || self.options.checkpoint.is_some();
-        let begun = is_timed.then(now);
+        let begun = now();
         if let Some(path) = &self.options.checkpoint {
             self.may_overwrite(path)?;
             self.save(path)?;
         }
-        let mut saved = begun.map(|begun| (now(), begun.elapsed()));
+        let (mut saved, mut took) = (now(), begun.elapsed());
         let mut progress = self.options.progress.then(|| Progress::new(self));
         // There is no end where the limit is beyond what a clock can show.
         let limit = self.options.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let deadline = limit.zip(begun).and_then(|(limit, begun)| begun.checked_add(limit));
+        let deadline = limit.and_then(|limit| begun.checked_add(limit));
         while self.stage != Stage::Done {
             target.gate().until(deadline);
             self.is_late = deadline.is_some_and(|end| now() >= end);
@@ -78,13 +77,12 @@ impl FitState {
             if let Some(progress) = &mut progress {
                 progress.show(self);
             }
-            let is_due = self.stage != Stage::Done
-                && saved.is_some_and(|(saved, took)| saved.elapsed() >= SPARSE * took);
+            let is_due = self.stage != Stage::Done && saved.elapsed() >= SPARSE * took;
             if let Some(path) = self.options.checkpoint.as_ref().filter(|_| is_due) {
                 let before = now();
                 // A failure is reported by the last save, if that fails as well.
                 let _ = self.save(path);
-                saved = Some((now(), before.elapsed()));
+                (saved, took) = (now(), before.elapsed());
             }
             if after(self).is_break() {
                 break;
@@ -97,9 +95,6 @@ impl FitState {
 
 /// Time between two saves in units of the time that a save takes.
 const SPARSE: u32 = 20;
-
-/// False for WebAssembly without a system, where a fit has no limit of time.
-pub(crate) const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
 
 #[expect(
     clippy::disallowed_methods,

@@ -8,7 +8,7 @@ use std::time::Instant;
 use faer::{MatMut, MatRef};
 use mcsa_core::{AllCores, Error, ExactDraws, Gradient, LogDensity, Named};
 
-use super::call::{HAS_CLOCK, now};
+use super::call::now;
 use super::refinement::Refinement;
 use super::shape::DENSE;
 use super::target::Evaluations;
@@ -213,7 +213,7 @@ impl Gate {
     fn evaluate(&self, points: u64, evaluate: impl FnOnce()) {
         let calls = self.timed.load(Relaxed);
         let is_timed = self.is_timed.load(Relaxed);
-        if !HAS_CLOCK || calls >= TIMED && !is_timed {
+        if calls >= TIMED && !is_timed {
             return evaluate();
         }
         let begun = now();

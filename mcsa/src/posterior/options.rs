@@ -7,7 +7,6 @@ use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::Approximation;
-use super::call::HAS_CLOCK;
 
 /// Options of [`fit`](crate::fit()). The defaults suit posteriors of up to some hundred dimensions whose density takes microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,7 +83,6 @@ impl Options {
             ("starts", starts, starts >= 1.0, "at least 1"),
             ("evaluations", evaluations, evaluations >= 1.0, "at least 1"),
             ("seconds", seconds, seconds > 0.0, "positive"),
-            ("seconds", seconds, HAS_CLOCK || self.seconds.is_none(), "absent: this platform has no clock"),
             ("share", share, share > 0.0 && share <= 1.0, "positive and at most 1"),
         ];
         rules.into_iter().try_for_each(|(name, value, holds, expected)| match holds {
