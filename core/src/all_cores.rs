@@ -6,8 +6,8 @@ use crate::{ExactDraws, Gradient, LogDensity, Named, borrow};
 
 /// Target whose batches are evaluated by the present thread pool of rayon, each thread with a part of the columns.
 ///
-/// A column of a batch has the bits that it has alone (a law of `mcsa-testing`), so no result depends on the number of threads. It serves
-/// where a batch takes more than some 50 microseconds. A loop of steps runs faster inside of the pool, by `ThreadPool::install`.
+/// A column of a batch has the bits that it has alone (a law of `mcsa-testing`), so no result depends on the number of threads. A sleeping
+/// thread takes time to wake, so that a batch of some 0.1 milliseconds may gain nothing: `docs/anchors.md` has measurements.
 ///
 /// ```
 /// use mcsa_core::{AllCores, LogDensity, batch, from_fn};
