@@ -197,6 +197,10 @@ forward! {
         fn add_hessian_vector_at(
             rows: &[usize], scale: f64, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]
         ) [Term: rows.len()];
+        fn gradients_at(rows: &[usize], z: &[f64], gradients: &mut [f64], work: &mut [f64]) [Term: rows.len()];
+        fn add_weighted_hessian_vector_at(
+            rows: &[usize], weights: &[f64], z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]
+        ) [Term: rows.len()];
     }
     Parametric {
         fn dim() -> usize;

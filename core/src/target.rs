@@ -196,6 +196,30 @@ pub trait Subsampled: Separable {
         out: &mut [f64],
         work: &mut [f64],
     );
+
+    /// Writes the gradients `d/dz l_i(z)` of the data in `rows`, one after another; `work` serves one row. Override it if all at once
+    /// are faster, as [`add_weighted_hessian_vector_at`](Self::add_weighted_hessian_vector_at).
+    fn gradients_at(&self, rows: &[usize], z: &[f64], gradients: &mut [f64], work: &mut [f64]) {
+        gradients.fill(0.0);
+        for (row, gradient) in rows.chunks_exact(1).zip(gradients.chunks_exact_mut(z.len())) {
+            self.add_gradient_at(row, 1.0, z, gradient, work);
+        }
+    }
+
+    /// `out += sum_{i in rows} weights_i (d^2/dz^2 l_i(z)) v`; `work` serves one row.
+    fn add_weighted_hessian_vector_at(
+        &self,
+        rows: &[usize],
+        weights: &[f64],
+        z: &[f64],
+        v: &[f64],
+        out: &mut [f64],
+        work: &mut [f64],
+    ) {
+        for (row, &weight) in rows.chunks_exact(1).zip(weights) {
+            self.add_hessian_vector_at(row, weight, z, v, out, work);
+        }
+    }
 }
 
 /// Minibatch of a separable target, `log_prior(z) + N/B sum_{i in rows} l_i(z)` with B rows of N data.

@@ -4,7 +4,7 @@
 //! their log-Jacobians are part of the model ([`Transform`]).
 //!
 //! * Your own model without calculus: [`GenericDensity`], a formula for every number type ([`Real`]), and declared [`Parameters`] make
-//!   a target with a gradient, [`Bounded`].
+//!   a target with a gradient, [`Bounded`]; [`GenericTerms`], with one term per datum, also one whose data can be subsampled.
 //! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`].
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].
@@ -58,7 +58,7 @@ pub use eight_schools::{Centring, EightSchools};
 pub use factor_analysis::{FactorAnalysis, FactorBlocks};
 pub use gaussian::Gaussian;
 pub use gaussian_process::{GaussianProcessClassification, RobustGaussianProcess};
-pub use generic::{Bounded, GenericDensity, Parameters, Real};
+pub use generic::{Bounded, GenericDensity, GenericTerms, Parameters, Real};
 pub use held_out::{
     accuracy, log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };

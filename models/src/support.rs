@@ -4,7 +4,7 @@ use std::f64::consts::{LN_2, PI};
 
 use faer::MatRef;
 pub use mcsa_core::positive;
-use mcsa_core::{Error, all_finite, finite_matrix, same_length};
+use mcsa_core::{Error, all_finite, finite_matrix, numeric, same_length};
 use mcsa_numeric::design::{MINIBATCH, Rows};
 
 /// `log(2 pi) / 2`.
@@ -31,6 +31,30 @@ pub(crate) fn decided_with(log_p: f64, z: &[f64], gradient: &mut [f64]) -> f64 {
 #[cold]
 fn outside(z: &[f64]) -> f64 {
     if z.iter().any(|z| z.is_nan()) { f64::NAN } else { f64::NEG_INFINITY }
+}
+
+/// `out += scale * H v` for the derivative H of the function `gradient_into` at z, by central differences along v: about ten digits are
+/// right. `work` has twice the length of z.
+pub fn add_difference(
+    gradient_into: impl Fn(&[f64], &mut [f64]),
+    scale: f64,
+    z: &[f64],
+    v: &[f64],
+    out: &mut [f64],
+    work: &mut [f64],
+) {
+    let largest = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let length = largest(v);
+    if length == 0.0 {
+        return;
+    }
+    let step = f64::EPSILON.cbrt() * largest(z).max(1.0) / length;
+    let (moved, slopes) = work.split_at_mut(z.len());
+    for side in [step, -step] {
+        moved.iter_mut().zip(z).zip(v).for_each(|((moved, z), v)| *moved = z + side * v);
+        gradient_into(moved, &mut slopes[..z.len()]);
+        numeric::axpy(0.5 * scale / side, &slopes[..z.len()], out);
+    }
 }
 
 /// `Ok` if the value is finite.

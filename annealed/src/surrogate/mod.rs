@@ -2,6 +2,7 @@
 //!
 //! | surrogate | log likelihood | parameters |
 //! |---|---|---|
+//! | [`SubsetSurrogate`] | weighted sum over a few data, of any factorised likelihood | weights |
 //! | [`LogisticSurrogate`] | weighted sum over a few points | weights, covariates |
 //! | [`NeuralSurrogate`] | network of two hidden layers | its weights |
 //! | [`QuadraticSurrogate`] | `a . z - z^T B z / 2` | a, B |
@@ -16,6 +17,7 @@ mod logistic;
 mod minibatch;
 mod neural;
 mod quadratic;
+mod subset;
 
 pub use coreset::{Clusters, Coreset, seed_clusters, sensitivities};
 pub use logistic::LogisticSurrogate;
@@ -23,6 +25,7 @@ use mcsa_core::{Counted, Curvature, Evaluation, borrow, numeric};
 pub use minibatch::MinibatchSurrogate;
 pub use neural::NeuralSurrogate;
 pub use quadratic::QuadraticSurrogate;
+pub use subset::SubsetSurrogate;
 
 /// Surrogate posterior `g(z; psi) = log p(z) + log surrogate likelihood(z; psi)`, up to a constant, with parameters psi.
 ///

@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use faer::Mat;
-use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, QuadraticSurrogate};
+use mcsa_annealed::surrogate::{
+    LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, QuadraticSurrogate, SubsetSurrogate,
+};
 use mcsa_annealed::{Along, InducingCoordinates, PathPoint, Sizes, SparseSurrogate, Surrogate};
 use mcsa_core::{LogDensity, Minibatch, Seed, Separable};
-use mcsa_models::LogisticRegression;
+use mcsa_models::{Bounded, GenericTerms, LogisticRegression, Parameters, Real};
 use num_dual::{DualNum, HyperDual64};
 
 use crate::sparse_gp::Fixture;
@@ -268,6 +270,50 @@ fn logistic_surrogates_have_their_derivatives() {
 
 fn regression(data: usize) -> LogisticRegression {
     LogisticRegression::new(matrix(data, 3, 1).as_ref(), &labels(data), 1.3).unwrap()
+}
+
+/// The regression of [`regression`], written once for every number type.
+struct Terms(Mat<f64>, Vec<f64>);
+
+impl GenericTerms for Terms {
+    fn num_data(&self) -> usize {
+        self.1.len()
+    }
+    fn log_prior<R: Real>(&self, w: &[R]) -> R {
+        w.iter().map(|w| w.log_normal(0.0, 1.3)).sum()
+    }
+    fn log_likelihood<R: Real>(&self, datum: usize, w: &[R]) -> R {
+        let row: Vec<f64> = self.0.row(datum).iter().copied().collect();
+        (R::dot(&row, w) * (2.0 * self.1[datum] - 1.0)).log_sigmoid()
+    }
+}
+
+/// Against the formula of the same rows; second derivatives of a model without any are differences of its gradient.
+#[test]
+fn subset_surrogates_have_their_derivatives() {
+    let (x, y) = (matrix(30, 3, 1), labels(30));
+    let by_hand = regression(30);
+    let generic = Bounded::new(Parameters::new().real("w", 3), Terms(x.clone(), y.clone())).unwrap();
+    let mut stream = Seed::new(4).stream(0, 0);
+    let surrogate = SubsetSurrogate::random(&by_hand, 8, &mut stream).unwrap();
+    let by_terms = SubsetSurrogate::random(&generic, 8, &mut Seed::new(4).stream(0, 0)).unwrap();
+    let rows = surrogate.rows();
+    assert_eq!(rows, by_terms.rows());
+    let plain = |shift: usize| Plain {
+        x: Mat::from_fn(8, 3, |n, k| x[(rows[n], k)]),
+        labels: Some(rows.iter().map(|&n| y[(n + shift) % 30]).collect()),
+        fixed: None,
+        learned: false,
+        prior_scale: 1.3,
+    };
+    let psi: Vec<f64> = surrogate.initial().iter().zip(normals(8, 2)).map(|(a, b)| a + 0.5 * b).collect();
+    assert_eq!(agrees_with_duals(&surrogate, &plain(0), &psi), Ok(()));
+    assert!(agrees_with_duals(&surrogate, &plain(1), &psi).is_err());
+    let formula = |psi: &[f64], z: &[f64]| plain(0).log_density(psi, z);
+    assert_eq!(check(&by_terms, &psi, &formula), Ok(()));
+    for count in [0, 31] {
+        assert!(SubsetSurrogate::random(&by_hand, count, &mut stream).is_err());
+    }
 }
 
 #[test]

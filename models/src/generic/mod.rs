@@ -4,13 +4,15 @@ mod dual;
 mod parameters;
 mod real;
 mod tape;
+mod terms;
 
-use mcsa_core::{Error, Gradient, LogDensity, Named};
+use mcsa_core::{Curvature, Error, Gradient, LogDensity, Named};
 
 pub use parameters::Parameters;
 pub use real::Real;
+pub use terms::GenericTerms;
 
-use crate::support::decided;
+use crate::support::{add_difference, decided};
 
 /// Log density written once for every type of number, with and without derivatives; a method, because closures cannot be generic.
 pub trait GenericDensity: Send + Sync {
@@ -72,11 +74,32 @@ impl<M: GenericDensity> Bounded<M> {
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
+}
 
-    fn evaluate<R: Real>(&self, z: &[R], theta: &mut [R]) -> R {
+/// Function of unconstrained coordinates, with memory for the parameters.
+trait Formula {
+    fn at<R: Real>(&self, z: &[R], theta: &mut [R]) -> R;
+}
+
+impl<M: GenericDensity> Formula for Bounded<M> {
+    fn at<R: Real>(&self, z: &[R], theta: &mut [R]) -> R {
         let log_jacobian = self.parameters.constrain_into(z, theta);
         self.density.log_density(theta) + log_jacobian
     }
+}
+
+/// Writes the gradient of a formula with `len` parameters and returns its value: outside the support these are 0 and minus infinity.
+fn gradient_of(formula: &impl Formula, z: &[f64], len: usize, gradient: &mut [f64]) -> f64 {
+    let value = if z.len() <= dual::MOST {
+        dual::gradient_into(z, len, gradient, |z, theta| formula.at(z, theta))
+    } else {
+        tape::gradient_into(z, len, gradient, |z, theta| formula.at(z, theta))
+    };
+    let value = outside_if_far(value, z);
+    if value == f64::NEG_INFINITY {
+        gradient.fill(0.0);
+    }
+    value
 }
 
 fn outside_if_far(log_p: f64, z: &[f64]) -> f64 {
@@ -89,11 +112,11 @@ impl<M: GenericDensity> LogDensity for Bounded<M> {
     }
 
     fn work_len(&self, _: usize) -> usize {
-        self.parameters.len()
+        self.parameters.len().max(2 * self.parameters.dim())
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        outside_if_far(self.evaluate(z, &mut work[..self.parameters.len()]), z)
+        outside_if_far(self.at(z, &mut work[..self.parameters.len()]), z)
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -103,16 +126,15 @@ impl<M: GenericDensity> LogDensity for Bounded<M> {
 
 impl<M: GenericDensity> Gradient for Bounded<M> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-        let len = self.parameters.len();
-        let log_p = if z.len() <= dual::MOST {
-            dual::gradient_into(z, len, gradient, |z, theta| self.evaluate(z, theta))
-        } else {
-            tape::gradient_into(z, len, gradient, |z, theta| self.evaluate(z, theta))
-        };
-        let log_p = outside_if_far(log_p, z);
-        if log_p == f64::NEG_INFINITY {
-            gradient.fill(0.0);
-        }
-        log_p
+        gradient_of(self, z, self.parameters.len(), gradient)
+    }
+}
+
+/// By central differences of the exact gradient: about ten digits are right.
+impl<M: GenericDensity> Curvature for Bounded<M> {
+    fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
+        out.fill(0.0);
+        let slope = |z: &[f64], slope: &mut [f64]| _ = gradient_of(self, z, self.parameters.len(), slope);
+        add_difference(slope, 1.0, z, v, out, work);
     }
 }

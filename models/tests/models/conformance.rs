@@ -11,7 +11,7 @@ use mcsa_particles::{FirstState, FxVolatility, Theta};
 use mcsa_testing::model::Case;
 use mcsa_testing::model_suite;
 
-use crate::{features, labels, meter, responses};
+use crate::{features, labels, meter, meter_of_threads, responses};
 
 /// Data and features per model: less than a register, one panel, more than a panel, more than a minibatch and more than a block.
 const SIZES: [(usize, usize); 5] = [(3, 9), (16, 1), (45, 5), (300, 8), (2100, 3)];
@@ -81,7 +81,7 @@ model_suite!(
 model_suite!(
     on_all_cores,
     cases(&SIZES, |x, n| LogisticRegression::new(x, &labels(n), 2.0).map(AllCores)),
-    meter,
+    meter_of_threads,
     gradient
 );
 model_suite!(hierarchical_logistic, hierarchical(), meter, gradient curvature separable subsampled);

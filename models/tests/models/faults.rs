@@ -30,6 +30,8 @@ enum Fault {
     RowValueScaled,
     RowHessianOfPrior,
     RowHessianNotScaled,
+    RowsApartScaled,
+    RowWeightsShared,
     RowWorkMissing,
     RowsAllocate,
     TwoNamesAlike,
@@ -217,6 +219,27 @@ impl Subsampled for Twin {
         let scale = if self.has(RowHessianNotScaled) { 1.0 } else { scale };
         rows.iter().for_each(|&i| out[i] -= scale * v[i] / self.0.variance(i));
     }
+    fn gradients_at(&self, rows: &[usize], z: &[f64], gradients: &mut [f64], work: &mut [f64]) {
+        gradients.fill(0.0);
+        let factor = if self.has(RowsApartScaled) { 1.0 + 1e-6 } else { 1.0 };
+        for (row, gradient) in rows.chunks_exact(1).zip(gradients.chunks_exact_mut(z.len())) {
+            self.add_gradient_at(row, factor, z, gradient, work);
+        }
+    }
+    fn add_weighted_hessian_vector_at(
+        &self,
+        rows: &[usize],
+        weights: &[f64],
+        z: &[f64],
+        v: &[f64],
+        out: &mut [f64],
+        work: &mut [f64],
+    ) {
+        for (row, &weight) in rows.chunks_exact(1).zip(weights) {
+            let weight = if self.has(RowWeightsShared) { 1.0 } else { weight };
+            self.add_hessian_vector_at(row, weight, z, v, out, work);
+        }
+    }
 }
 
 impl ExactDraws for Twin {
@@ -274,8 +297,8 @@ const LAWS: &[(&str, Law, &[Fault])] = table! {
     gradient_returns_the_density: ValueBesideGradient;
     hessian_vector_is_derivative: HessianFactor;
     terms_add_up: PriorTwice RowsOnce MinibatchScaled;
-    row_gradients_add_up: RowGradientOfPrior RowGradientScaled RowGradientOverwrites RowGradientRowsOnce RowValueScaled;
-    row_curvatures_add_up: RowHessianOfPrior RowHessianNotScaled;
+    row_gradients_add_up: RowGradientOfPrior RowGradientScaled RowGradientOverwrites RowGradientRowsOnce RowValueScaled RowsApartScaled;
+    row_curvatures_add_up: RowHessianOfPrior RowHessianNotScaled RowWeightsShared;
     minibatch_derivatives_are_derivatives: RowGradientScaled RowHessianNotScaled RowValueScaled;
     minibatches_average_to_the_target: RowGradientScaled RowHessianNotScaled;
     work_is_enough: ShortWork;

@@ -3,8 +3,8 @@
 use faer::Mat;
 use mcsa_core::{Gradient, LogDensity, Seed};
 use mcsa_models::{
-    Bounded, EightSchools, GenericDensity, LogisticRegression, Parameters, ProbitRegression, Real,
-    StockVolatility, StudentNoise, StudentRegression,
+    Bounded, EightSchools, GenericDensity, GenericTerms, LogisticRegression, Parameters, ProbitRegression,
+    Real, StockVolatility, StudentNoise, StudentRegression,
 };
 use mcsa_testing::model::Case;
 use mcsa_testing::model_suite;
@@ -167,18 +167,23 @@ fn robust_regression_has_the_gradient_by_hand() {
 /// Counts in groups, a declaration of every kind.
 struct Poisson(usize);
 
-impl GenericDensity for Poisson {
-    fn log_density<R: Real>(&self, theta: &[R]) -> R {
+impl GenericTerms for Poisson {
+    fn num_data(&self) -> usize {
+        self.0
+    }
+
+    fn log_prior<R: Real>(&self, theta: &[R]) -> R {
         let (tau, p, rest) = (theta[0], theta[1], &theta[2..]);
         let (groups, rest) = rest.split_at(self.0);
         let prior = -tau + p.ln() + groups.iter().map(|a| a.log_normal(p, tau)).sum::<R>();
-        let likelihood: R = groups.iter().zip(0..).map(|(&a, y)| a * f64::from(y) - a.exp()).sum();
         // A Dirichlet distribution, a standard normal and a uniform one.
         let (w, c) = (&rest[..3], &rest[3..5]);
-        prior
-            + likelihood
-            + w.iter().map(|w| w.ln()).sum::<R>()
-            + c.iter().map(|c| c.log_normal(0.0, 1.0)).sum::<R>()
+        prior + w.iter().map(|w| w.ln()).sum::<R>() + c.iter().map(|c| c.log_normal(0.0, 1.0)).sum::<R>()
+    }
+
+    fn log_likelihood<R: Real>(&self, group: usize, theta: &[R]) -> R {
+        let a = theta[2 + group];
+        a * group as f64 - a.exp()
     }
 }
 
@@ -193,4 +198,4 @@ fn poissons() -> Vec<Case<Bounded<Poisson>>> {
     vec![case(1), case(9)]
 }
 
-model_suite!(bounded_poisson, poissons(), meter, gradient);
+model_suite!(bounded_poisson, poissons(), meter, gradient curvature separable subsampled);

@@ -1,7 +1,7 @@
 //! Laws of separable targets: prior and likelihood terms add up to the density, and their derivatives to its derivatives.
 
 use faer::Mat;
-use mcsa_core::{Columns, Curvature, Gradient, Minibatch, Separable, Subsampled};
+use mcsa_core::{Columns, Curvature, Gradient, Minibatch, Separable, Subsampled, numeric};
 
 use super::{
     Case, Failure, gradient_is_gradient, gradient_returns_the_density, hessian_vector_is_derivative,
@@ -97,8 +97,8 @@ fn sums_over_rows<P: Separable>(
 }
 
 /// `gradient = prior gradient + gradient of all rows`; the gradients of rows are added to what is there, with their factor, and are
-/// sums over the rows; the values returned with them are `log_prior` and `log_likelihood_at`, not scaled. Within 1e-10 of the sizes
-/// added.
+/// sums over the rows, also if each is written apart; the values returned with them are `log_prior` and `log_likelihood_at`, not
+/// scaled. Within 1e-10 of the sizes added.
 pub fn row_gradients_add_up<P: Subsampled + Gradient>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "row_gradients_add_up";
     let (target, dim) = (&case.target, case.target.dim());
@@ -113,11 +113,18 @@ pub fn row_gradients_add_up<P: Subsampled + Gradient>(case: &Case<P>) -> Result<
             let expected = target.log_likelihood_at(rows, z, &mut rows_work(case, rows.len()));
             let place = || format!("log likelihood of {} rows, point {j}", rows.len());
             near(LAW, place, value, expected, 1e-12 * (1.0 + expected.abs()))
+        })?;
+        sums_over_rows(LAW, case, j, &prior, &whole, &|rows, scale, out| {
+            let mut gradients = vec![f64::NAN; rows.len() * dim];
+            target.gradients_at(rows, z, &mut gradients, &mut rows_work(case, 1));
+            gradients.chunks_exact(dim).for_each(|gradient| numeric::axpy(scale, gradient, out));
+            Ok(())
         })
     })
 }
 
-/// The products with the Hessian of prior and rows add up to those of the target, as gradients do in [`row_gradients_add_up`].
+/// The products with the Hessian of prior and rows, with one factor or one each, add up to those of the target, as gradients do in
+/// [`row_gradients_add_up`].
 pub fn row_curvatures_add_up<P: Subsampled + Curvature>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "row_curvatures_add_up";
     let (target, dim, points) = (&case.target, case.target.dim(), case.points(5));
@@ -128,6 +135,11 @@ pub fn row_curvatures_add_up<P: Subsampled + Curvature>(case: &Case<P>) -> Resul
         target.prior_hessian_vector_into(z, v, &mut prior, &mut rows_work(case, 0));
         sums_over_rows(LAW, case, j, &prior, &whole, &|rows, scale, out| {
             target.add_hessian_vector_at(rows, scale, z, v, out, &mut rows_work(case, rows.len()));
+            Ok(())
+        })?;
+        sums_over_rows(LAW, case, j, &prior, &whole, &|rows, scale, out| {
+            let weights = vec![scale; rows.len()];
+            target.add_weighted_hessian_vector_at(rows, &weights, z, v, out, &mut rows_work(case, 1));
             Ok(())
         })?;
     }
