@@ -78,9 +78,11 @@ def stored(name: str) -> dict[str, Known]:
 
 
 def summary(draws: dict[str, np.ndarray], weights: np.ndarray) -> dict[str, Known]:
-    """Moments and quantiles of weighted draws, by parameter."""
-    found = {}
+    """Moments and quantiles of weighted draws, by parameter. A draw without weight may have no values."""
+    found, of = {}, weights > 0
+    weights = weights[of]
     for name, x in draws.items():
+        x = x[of]
         order = np.argsort(x)
         places = np.searchsorted(np.cumsum(weights[order]), LEVELS)
         quantiles = tuple(map(float, x[order[np.minimum(places, len(x) - 1)]]))

@@ -24,6 +24,9 @@ use mcsa_models::LocalRobustRegression;
 /// No surrogate is needed, because a local chain touches one datum (SL-DAIS, App. A). The pathwise gradient of theta includes its effect
 /// on every chain. In each step of a fit only the parameters of the data in the minibatch have a gradient.
 ///
+/// Deliberately absent: a path for theta as well, along a surrogate with learned points. The paper describes it (App. A.1) and reports
+/// no run of it.
+///
 /// ```text
 /// lambda = [theta: m, rho; block_1 .. block_N],   block = [m_n; rho_n; chain]         with a chain per datum
 /// lambda = [theta: m, rho; chain; m_1, rho_1; ..; m_N, rho_N]                          with one shared chain

@@ -388,7 +388,7 @@ fn disagreements(parts: &[Part]) -> String {
             ),
             format!("{}<br>{}", pill(claim.verdict), claim.measured),
             cause,
-            format!("{why} <span class=\"ci\">Decided by: {by}</span>"),
+            format!("{why} <span class=\"ci\">Decided by: {by}.</span>"),
         ];
         Row { attributes: format!(" class=\"claim {}\"", claim.verdict.class()), cells }
     };

@@ -9,7 +9,7 @@ use crate::support::{HALF_LOG_TAU, decided, exponential, log_normal};
 /// Rate of the exponential priors of the scales: mean 50.
 const RATE: f64 = 0.02;
 
-/// Hierarchical linear regression with intercepts and slopes pooled by county (MCMC-SE, section 4.4; CW, section 4.4):
+/// Hierarchical linear regression with intercepts and slopes pooled by county (MCMC-SE, section 4.5; CW, section 4.3):
 ///
 /// ```text
 /// sigma_a, sigma_b, sigma_y ~ Exponential(0.02),   mu_a, mu_b ~ N(0, 1)
