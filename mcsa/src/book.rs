@@ -25,5 +25,6 @@ chapters! {
     own_kernel: "own-kernel",
     own_model: "own-model",
     state_space: "state-space",
+    stories: "stories",
     verdict: "verdict",
 }
