@@ -22,6 +22,7 @@ from .fit import Fit, fit, resume
 from .parameters import correlation, interval, ordered, positive, real, simplex, unit
 from .result import Result, Summary
 from .stan import from_stan
+from .terms import Terms
 from .verdict import Objection, Verdict
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Objection",
     "Result",
     "Summary",
+    "Terms",
     "Verdict",
     "__version__",
     "ascend",

@@ -9,11 +9,15 @@ __all__ = [
     "Density",
     "FitResult",
     "FitState",
+    "Loo",
     "Model",
     "Parameters",
+    "Prior",
+    "Terms",
     "__version__",
     "calibration_judge",
     "calibration_looks",
+    "compare",
 ]
 __version__: str
 
@@ -38,6 +42,21 @@ class Density:
         gradient: Callable[[_Floats], Any] | None = None,
         names: list[str] | None = None,
         prior: tuple[Callable[..., Any], Callable[[_Floats], Any]] | None = None,
+    ) -> Self: ...
+    @property
+    def dim(self) -> int: ...
+
+@final
+class Terms:
+    """Target with one likelihood term per datum from callables."""
+
+    def __new__(
+        cls,
+        dim: int,
+        num_data: int,
+        log_prior: Callable[[_Floats], Any],
+        log_likelihood: Callable[[_Floats, NDArray[np.int64]], Any],
+        names: list[str] | None,
     ) -> Self: ...
     @property
     def dim(self) -> int: ...
@@ -121,7 +140,7 @@ class FitState:
 
     def __new__(
         cls,
-        target: Density | Model,
+        target: Density | Terms | Model,
         *,
         seed: int,
         draws: int,
@@ -133,7 +152,7 @@ class FitState:
         start_from: FitResult | None = None,
     ) -> Self: ...
     @staticmethod
-    def load(target: Density | Model, path: str) -> FitState: ...
+    def load(target: Density | Terms | Model, path: str) -> FitState: ...
     @property
     def stage(self) -> str: ...
     def run(self, after: Callable[[str], object] | None = None) -> bool: ...
@@ -145,7 +164,7 @@ class AscentState:
     """State of an ascent."""
 
     def __new__(
-        cls, target: Density | Model, plan: str, mean: list[float], scale: list[float], path: str | None
+        cls, target: Density | Terms | Model, plan: str, mean: list[float], scale: list[float], path: str | None
     ) -> Self: ...
     @property
     def step(self) -> int: ...

@@ -14,10 +14,11 @@ from ._mcsa import AscentState, Model
 from .arguments import numbers, whole
 from .fit import Batch, Description, Line, Part, Parts, described
 from .result import Result
+from .terms import Terms
 
 __all__ = ["FAMILIES", "KERNELS", "METHODS", "OPTIMIZERS", "Ascent", "ascend"]
 
-#: Methods with their settings, as ``mcsa-bench fit --list-methods`` names them.
+#: Methods with their settings, as ``mcsa-bench fit --list-methods`` names them; ``sl-dais`` is of :class:`mcsa.Terms` alone.
 METHODS: dict[str, dict[str, float]] = {
     "pmcsa": {"chains": 10},
     "jsa": {"transitions": 10},
@@ -31,6 +32,7 @@ METHODS: dict[str, dict[str, float]] = {
     "chivi-max": {"samples": 10},
     "pmcsa-cv": {"chains": 10},
     "hmc": {"step_size": 0.1, "leapfrog": 16, "transitions": 1},
+    "sl-dais": {"points": 100, "batch": 100, "steps": 4, "step_size": 0.01},
 }
 #: Kernels that can move the chains of ``pmcsa``.
 KERNELS: dict[str, dict[str, float]] = {
@@ -66,7 +68,7 @@ class Ascent:
 
     def __init__(
         self,
-        log_density: Batch | Model,
+        log_density: Batch | Model | Terms,
         dim: int | None = None,
         gradient: Batch | None = None,
         *,
@@ -87,10 +89,17 @@ class Ascent:
         rule = _part("optimizer", optimizer, {name: {} for name in OPTIMIZERS})
         if rule["kind"] != "dog":
             rule.setdefault("rate", rate)
+        way, shape = _part("method", method, METHODS), _part("family", family, FAMILIES)
+        paths = None
+        if way["kind"] == "sl-dais":
+            if kernel is not None:
+                raise ValueError("sl-dais has no kernel")
+            way, paths = _paths(way, shape, isinstance(log_density, Terms))
         plan = {
-            "method": _part("method", method, METHODS),
+            "method": way,
+            "paths": paths,
             "kernel": None if kernel is None else _part("kernel", kernel, KERNELS),
-            "family": _part("family", family, FAMILIES),
+            "family": shape,
             "optimizer": rule,
             "seed": whole("seed", seed),
         }
@@ -141,7 +150,7 @@ class Ascent:
 
 
 def ascend(
-    log_density: Batch | Model,
+    log_density: Batch | Model | Terms,
     dim: int | None = None,
     gradient: Batch | None = None,
     *,
@@ -157,7 +166,9 @@ def ascend(
         gradient: As in :func:`mcsa.fit`; the methods ``elbo``, ``stl``, ``rws``, ``hmc`` and kernels that use gradients need it.
         steps: Number of steps.
         progress: Whether a line shows the progress.
-        method: A name of ``mcsa.ascent.METHODS``, or a dict with the name as ``kind`` and settings.
+        method: A name of ``mcsa.ascent.METHODS``, or a dict with the name as ``kind`` and settings. ``sl-dais`` ascends the evidence
+            lower bound on ``batch`` data a step, along paths of some ``steps`` that a subset of ``points`` data guides; the family is
+            their start.
         family: A name of ``mcsa.ascent.FAMILIES``, or such a dict: ``{"kind": "low-rank", "rank": 2}``.
         kernel: A name of ``mcsa.ascent.KERNELS``, or such a dict, with the method ``pmcsa``: the kernel that moves its chains.
         optimizer: A name of ``mcsa.ascent.OPTIMIZERS``, or such a dict.
@@ -183,6 +194,18 @@ def _part(what: str, given: Part, known: Mapping[str, Mapping[str, Any]]) -> dic
     if not isinstance(kind, str) or kind not in known:
         raise ValueError(f"no {what} {kind!r}; there are {', '.join(known)}")
     return {**known[kind], **settings}
+
+
+def _paths(way: dict[str, Any], family: dict[str, Any], has_terms: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Method and paths of SL-DAIS; the link of a mean field becomes that of the paths."""
+    if not has_terms:
+        raise ValueError("sl-dais needs a model with terms, mcsa.Terms")
+    if family["kind"] not in ("mean-field", "full-rank"):
+        raise ValueError("sl-dais has the families mean-field and full-rank")
+    if family["kind"] == "mean-field":
+        family["link"] = "exp"
+    paths = {name: value for name, value in way.items() if name not in ("kind", "batch")}
+    return {"kind": "minibatched", "samples": 1, "batch": way["batch"]}, paths
 
 
 def _vector(name: str, value: float | Sequence[float], dim: int) -> list[float]:

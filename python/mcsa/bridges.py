@@ -39,11 +39,12 @@ def from_jax(function: Callable[[Any], Any]) -> Functions:
     return {"log_density": compiled(function), "gradient": compiled(jax.value_and_grad(function))}
 
 
-def from_pymc(model: Any) -> dict[str, Any]:
+def from_pymc(model: Any, *, prior: bool = False) -> dict[str, Any]:
     """Arguments of :func:`mcsa.fit` from a PyMC model: log density and gradient on PyMC's unconstrained scale, the map to its variables,
     log likelihood and data.
 
     ``mcsa.fit(**mcsa.from_pymc(model))``. Needs ``pymc``, ``nutpie`` and ``numba``: nutpie compiles the log density with its gradient.
+    With ``prior=True`` the fit begins at draws of the prior, too, which PyMC compiles in some seconds; no variable may then be improper.
     """
     import numba
     import nutpie
@@ -112,7 +113,32 @@ def from_pymc(model: Any) -> dict[str, Any]:
         "coords": coords,
         "log_likelihood": log_likelihood,
         "observed": observed,
+        **({"prior": _prior(model)} if prior else {}),
     }
+
+
+def _prior(model: Any) -> tuple[Callable[[np.random.Generator, int], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
+    """Draws of the free variables and their log density, on the unconstrained scale."""
+    import pymc
+
+    unconstrained = []
+    for variable in model.free_RVs:
+        transform = model.rvs_to_transforms[variable]
+        unconstrained.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
+    density = model.compile_logp(vars=model.free_RVs)
+    shapes = {name: np.shape(value) for name, value in model.initial_point().items()}
+
+    def draw(generator: np.random.Generator, count: int) -> np.ndarray:
+        found = pymc.draw(unconstrained, draws=count, random_seed=generator)
+        return np.concatenate([np.reshape(part, (count, -1)) for part in found], axis=1)
+
+    def log_density(z: np.ndarray) -> np.ndarray:
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+        parts = zip(shapes.items(), np.split(z, ends[:-1], axis=1), strict=True)
+        by_name = {name: part.reshape(len(z), *shape) for (name, shape), part in parts}
+        return np.array([density({name: part[i] for name, part in by_name.items()}) for i in range(len(z))])
+
+    return draw, log_density
 
 
 def _coordinates(model: Any, compiled: Any, labels: Labels) -> list[str]:

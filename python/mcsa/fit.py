@@ -12,12 +12,14 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from . import _mcsa
 from ._mcsa import Density, FitState, Model
 from .arguments import known, unmasked, whole
 from .models import observed_data
 from .parameters import Declared, Parameter
 from .prior import FittedPrior
 from .result import Labels, Result
+from .terms import Terms
 
 __all__ = ["Fit", "fit", "resume"]
 
@@ -85,7 +87,7 @@ class Fit:
 
     def __init__(
         self,
-        log_density: Batch | Model,
+        log_density: Batch | Model | Terms,
         dim: int | None = None,
         gradient: Batch | None = None,
         *,
@@ -140,7 +142,7 @@ class Fit:
     def load(
         cls,
         path: str | os.PathLike[str],
-        log_density: Batch | Model,
+        log_density: Batch | Model | Terms,
         dim: int | None = None,
         gradient: Batch | None = None,
         **description: Unpack[Description],
@@ -160,7 +162,7 @@ class Fit:
 
 
 def fit(
-    log_density: Batch | Model,
+    log_density: Batch | Model | Terms,
     dim: int | None = None,
     gradient: Batch | None = None,
     *,
@@ -185,7 +187,8 @@ def fit(
 ) -> Result:
     """Fits a posterior from starts to weighted draws and a verdict.
 
-    The target is a function of ``dim`` unconstrained coordinates, or of declared ``parameters``, or a model of :mod:`mcsa.models`.
+    The target is a function of ``dim`` unconstrained coordinates, or of declared ``parameters``, a model of :mod:`mcsa.models`, or
+    :class:`mcsa.Terms`.
 
     Args:
         log_density: Log density up to a constant: an array of shape ``(N, dim)``, one point per row, gives ``N`` numbers. With
@@ -258,7 +261,7 @@ def fit(
 
 def resume(
     path: str | os.PathLike[str],
-    log_density: Batch | Model,
+    log_density: Batch | Model | Terms,
     dim: int | None = None,
     gradient: Batch | None = None,
     *,
@@ -277,8 +280,8 @@ def resume(
 
 
 def described(
-    maker: Callable[..., Any], log_density: Batch | Model, dim: int | None, gradient: Batch | None, given: Description
-) -> tuple[Density | Model, Labels]:
+    maker: Callable[..., Any], log_density: Batch | Model | Terms, dim: int | None, gradient: Batch | None, given: Description
+) -> tuple[Density | _mcsa.Terms | Model, Labels]:
     """Target of a fit, and its labels. A model of the library brings its log likelihood and data. ``maker`` has the other options."""
     own = [name for name, parameter in signature(maker).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     known(given, ["progress", *own, *Description.__annotations__])
@@ -289,9 +292,13 @@ def described(
             raise TypeError(f"{name} must be callable: an array (N, d) gives arrays whose first side is N")
     observed = {name: unmasked(f"observed: {name}", values) for name, values in (given.get("observed") or {}).items()}
     parameters = given.get("parameters")
-    if isinstance(log_density, Model):
+    if isinstance(log_density, Model | Terms):
         if dim is not None or gradient is not None or names is not None or parameters is not None:
             raise TypeError("a model brings its own dimension, gradient and names")
+    if isinstance(log_density, Terms):
+        log_likelihood = log_likelihood or log_density.log_likelihood
+        return log_density._target, Labels(transform, dims, coords, log_likelihood, observed)
+    if isinstance(log_density, Model):
         if log_likelihood is None and log_density.num_data is not None:
             log_likelihood = log_density.log_likelihood
         if given.get("observed") is None:

@@ -335,6 +335,8 @@ class Result:
 
 
 def _summary(names: list[str], values: np.ndarray, weights: np.ndarray, sample_size: float) -> Summary:
+    # A draw outside the support has no weight, and perhaps no values.
+    values, weights = values[weights > 0], weights[weights > 0]
     mean = weights @ values
     squares = (values - mean) ** 2
     order = np.argsort(values, axis=0, kind="stable")

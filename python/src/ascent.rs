@@ -4,18 +4,23 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use mcsa::core::{Counted, Error, Gradient, Seed};
-use mcsa::estimators::{Ascent, Draws, DynState, Outcome, Run, StateFile, Stop, View};
+use mcsa::annealed::Minibatched;
+use mcsa::annealed::dais::{Annealed, Shape, Slope};
+use mcsa::annealed::surrogate::SubsetSurrogate;
+use mcsa::core::{Counted, Counts, Error, Estimator, Gradient, Parametric, Seed};
+use mcsa::estimators::{Ascent, AscentState as Fit, Draws, FlowElbo, Outcome, Run, StateFile, Stop, View};
 use mcsa::families::GaussianFamily;
 use mcsa_catalogue::{
     AnyEstimator, BuiltFamily, FamilyConfig, KernelConfig, Method, OptimizerConfig, OptimizerState, Views,
 };
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::fit_result::FitResult;
 use crate::source::Source;
+use crate::terms::Terms;
 use crate::value_error;
 
 /// First words of a file; the number is the version of the format.
@@ -28,10 +33,21 @@ const STRETCH: u64 = 1_000;
 #[serde(deny_unknown_fields)]
 struct Plan {
     method: Method,
+    /// SL-DAIS, with the method as the estimator of the bound.
+    paths: Option<Paths>,
     kernel: Option<KernelConfig>,
     family: FamilyConfig,
     optimizer: OptimizerConfig,
     seed: u64,
+}
+
+/// Annealed paths along a subset of the data: their steps, and the base of the family's parameters.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Paths {
+    points: usize,
+    steps: usize,
+    step_size: f64,
 }
 
 /// State of an ascent; it can be saved, resumed and interrupted.
@@ -88,7 +104,14 @@ impl AscentState {
         }
         let built = parts.family.build(dim).map_err(value_error)?;
         let mut stream = Seed::new(parts.seed).named("start").stream(0, 0);
-        let start = built.around(&mean, &scale, &mut stream).map_err(value_error)?;
+        let mut start = built.around(&mean, &scale, &mut stream).map_err(value_error)?;
+        if let Some(paths) = &parts.paths {
+            let along = parts.along(paths, &source).and_then(|family| {
+                let psi = family.surrogate.initial();
+                family.at(&start, paths.step_size, &psi)
+            });
+            start = along.map_err(value_error)?;
+        }
         let params = start.clone();
         let begun = State { plan, start, step: 0, fit: None, params, density: 0, gradient: 0, ended: None };
         let state = match path {
@@ -132,7 +155,13 @@ impl AscentState {
         let state = self.lock()?;
         let drawn = py.detach(|| {
             let lane = Seed::new(self.plan.seed).named("draws").stream(0, state.step);
-            Draws::of(self.source.target(), &*self.built.family, &state.params, lane, count)
+            match &self.plan.paths {
+                None => Draws::of(self.source.target(), &*self.built.family, &state.params, lane, count),
+                Some(paths) => {
+                    let family = self.plan.along(paths, &self.source)?;
+                    Draws::pushed(self.source.target(), &family, &state.params, lane, count)
+                }
+            }
         });
         self.source.raised()?;
         let drawn = drawn.map_err(value_error)?;
@@ -206,16 +235,40 @@ impl AscentState {
 
     /// Runs to step `to`. Returns the new state, and true if Ctrl-C ended the run.
     fn stretch(&self, state: &State, to: u64) -> Result<(State, bool), Error> {
-        let counted = Counted::new(self.source.target());
-        let (target, family): (&dyn Gradient, _) = (&counted, &*self.built.family);
+        let (Some(paths), Some(terms)) = (&self.plan.paths, self.source.terms()) else {
+            let counted = Counted::new(self.source.target());
+            let (target, family): (&dyn Gradient, _) = (&counted, &*self.built.family);
+            return self.advance(state, to, (target, family, self.estimator()?), &|| counted.counts());
+        };
+        let Method::Minibatched { samples, batch } = self.plan.method else {
+            return Err(Error::invalid("paths have the method minibatched"));
+        };
+        let (family, counted) = (self.plan.along(paths, &self.source)?, Counted::new(terms));
+        let estimator = Minibatched::new(batch, FlowElbo::new(samples));
+        self.advance(state, to, (&counted, &family, estimator), &|| counted.counts())
+    }
+
+    /// Runs target, family and estimator to step `to`.
+    fn advance<P, F, E>(
+        &self,
+        state: &State,
+        to: u64,
+        (target, family, estimator): (&P, &F, E),
+        counts: &dyn Fn() -> Counts,
+    ) -> Result<(State, bool), Error>
+    where
+        P: ?Sized,
+        F: Parametric + ?Sized,
+        E: Estimator<P, F, State: Serialize + DeserializeOwned>,
+    {
         let (optimizer, seed) = (self.plan.optimizer.clone(), Seed::new(self.plan.seed));
-        let ascent = Ascent { target, family, estimator: self.estimator()?, optimizer, seed };
-        let mut fit: mcsa::estimators::AscentState<DynState, OptimizerState> = match &state.fit {
+        let ascent = Ascent { target, family, estimator, optimizer, seed };
+        let mut fit: Fit<E::State, OptimizerState> = match &state.fit {
             Some(text) => serde_json::from_str(text).map_err(|error| Error::invalid(error.to_string()))?,
             None => ascent.start(state.start.clone())?,
         };
         let mut interrupted = false;
-        let mut watch = |_: &View<'_, DynState, OptimizerState>| {
+        let mut watch = |_: &View<'_, E::State, OptimizerState>| {
             interrupted |= self.source.interrupted();
             match interrupted || self.source.has_failed() {
                 true => ControlFlow::Break(Stop::because("interrupted")),
@@ -228,7 +281,7 @@ impl AscentState {
             _ if interrupted => None,
             other => Some(other.to_string()),
         };
-        let counts = counted.counts();
+        let counts = counts();
         let next = State {
             step: fit.step(),
             params: ascent.recommended(&fit).1.to_vec(),
@@ -239,5 +292,24 @@ impl AscentState {
             ..state.clone()
         };
         Ok((next, interrupted))
+    }
+}
+
+impl Plan {
+    /// Annealed paths along a random subset of the data.
+    fn along<'t>(
+        &self,
+        paths: &Paths,
+        source: &'t Source,
+    ) -> Result<Annealed<SubsetSurrogate<&'t Terms>>, Error> {
+        let terms =
+            source.terms().ok_or_else(|| Error::invalid("sl-dais needs a model with terms, mcsa.Terms"))?;
+        let mut stream = Seed::new(self.seed).named("surrogate").stream(0, 0);
+        let surrogate = SubsetSurrogate::random(terms, paths.points, &mut stream)?;
+        let shape = match self.family {
+            FamilyConfig::FullRank => Shape::Lower,
+            _ => Shape::Diagonal,
+        };
+        Ok(Annealed { slope: Slope::Scaled, ..Annealed::new(surrogate, shape, paths.steps) })
     }
 }

@@ -46,7 +46,7 @@ const DRAWS: usize = 1_000;
 impl Density {
     #[new]
     #[pyo3(signature = (log_density, dim, gradient=None, names=None, prior=None))]
-    fn new(
+    pub(crate) fn new(
         log_density: Py<PyAny>,
         dim: usize,
         gradient: Option<Py<PyAny>>,
@@ -96,7 +96,7 @@ impl Density {
 
     /// The dimension.
     #[getter]
-    fn dim(&self) -> usize {
+    pub(crate) fn dim(&self) -> usize {
         self.dim
     }
 }
@@ -147,7 +147,7 @@ fn shaped<'py>(
 }
 
 /// The numbers of a one-dimensional array of length `out`.
-fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
+pub(crate) fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
     let value = shaped(what, value, &[out.len()], "log density")?;
     let array: PyReadonlyArray1<'_, f64> = value.extract()?;
     out.iter_mut().zip(array.as_array()).for_each(|(out, value)| *out = *value);
@@ -155,7 +155,12 @@ fn read_vector(what: &str, value: Bound<'_, PyAny>, out: &mut [f64]) -> PyResult
 }
 
 /// The numbers of an array `(N, d)`, to the columns of `out`.
-fn read_matrix(what: &str, each: &str, value: Bound<'_, PyAny>, mut out: MatMut<'_, f64>) -> PyResult<()> {
+pub(crate) fn read_matrix(
+    what: &str,
+    each: &str,
+    value: Bound<'_, PyAny>,
+    mut out: MatMut<'_, f64>,
+) -> PyResult<()> {
     let value = shaped(what, value, &[out.ncols(), out.nrows()], each)?;
     let array: PyReadonlyArray2<'_, f64> = value.extract()?;
     let array = array.as_array();
@@ -212,7 +217,15 @@ impl Density {
         callable: &Py<PyAny>,
         z: MatRef<'_, f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let call = || callable.bind(py).call1((rows(py, z)?,));
+        self.repeated(py, || callable.bind(py).call1((rows(py, z)?,)))
+    }
+
+    /// The result of a call, which is made again if Ctrl-C came during it.
+    pub(crate) fn repeated<'py>(
+        &self,
+        py: Python<'py>,
+        call: impl Fn() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let found = call();
         let is_signal = found.as_ref().is_err_and(|error| error.is_instance_of::<PyKeyboardInterrupt>(py));
         if is_signal && !self.interrupted.swap(true, Ordering::Relaxed) { call() } else { found }
@@ -223,7 +236,7 @@ impl Density {
         has_own || self.prior.as_ref().is_some_and(|prior| prior.density.has_failed())
     }
 
-    fn keep(&self, error: PyErr) {
+    pub(crate) fn keep(&self, error: PyErr) {
         if let Ok(mut failure) = self.failure.lock() {
             failure.get_or_insert(error);
         }

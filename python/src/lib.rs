@@ -11,6 +11,7 @@ mod parameters;
 mod prior;
 mod source;
 mod sparse;
+mod terms;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,6 +26,7 @@ pub(crate) fn value_error(error: mcsa::core::Error) -> PyErr {
 fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<callback::Density>()?;
+    module.add_class::<terms::Terms>()?;
     module.add_class::<model::Model>()?;
     module.add_class::<parameters::Parameters>()?;
     module.add_class::<fit_state::FitState>()?;

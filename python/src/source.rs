@@ -7,10 +7,12 @@ use pyo3::prelude::*;
 
 use crate::callback::Density;
 use crate::model::Model;
+use crate::terms::Terms;
 
 /// Target of a fit: a model of the library, or callables.
 pub(crate) enum Source {
     Density(Py<Density>),
+    Terms(Py<Terms>),
     Model(Py<Model>),
 }
 
@@ -19,6 +21,8 @@ impl Source {
     pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(density) = target.cast::<Density>() {
             Ok(Self::Density(density.clone().unbind()))
+        } else if let Ok(terms) = target.cast::<Terms>() {
+            Ok(Self::Terms(terms.clone().unbind()))
         } else if let Ok(model) = target.cast::<Model>() {
             Ok(Self::Model(model.clone().unbind()))
         } else {
@@ -30,6 +34,7 @@ impl Source {
     fn callables(&self) -> Option<&Density> {
         match self {
             Self::Density(density) => Some(density.get()),
+            Self::Terms(terms) => Some(terms.get().callables()),
             Self::Model(_) => None,
         }
     }
@@ -38,7 +43,16 @@ impl Source {
     pub(crate) fn target(&self) -> &dyn Gradient {
         match self {
             Self::Density(density) => density.get(),
+            Self::Terms(terms) => terms.get(),
             Self::Model(model) => &*model.get().target,
+        }
+    }
+
+    /// The target, if its likelihood has one term per datum in Python.
+    pub(crate) fn terms(&self) -> Option<&Terms> {
+        match self {
+            Self::Terms(terms) => Some(terms.get()),
+            _ => None,
         }
     }
 

@@ -17,7 +17,7 @@ def near(result):
     return bool((abs(result.mean - MEAN) < 0.3 * SD).all() and (abs(result.sd / SD - 1.0) < 0.3).all())
 
 
-@pytest.mark.parametrize("method", mcsa.ascent.METHODS)
+@pytest.mark.parametrize("method", [name for name in mcsa.ascent.METHODS if name != "sl-dais"])
 def test_methods_by_name(method):
     if method in ("hmc", "rws"):
         method = {"kind": method, "step_size": 0.3}

@@ -65,6 +65,29 @@ def test_pymc():
     assert theta.dims == ("chain", "draw", "school")
 
 
+
+def test_the_prior_of_a_pymc_model():
+    pm = pytest.importorskip("pymc", reason="PyMC is not installed")
+    pytest.importorskip("nutpie", reason="nutpie is not installed")
+    with pm.Model() as model:
+        tau = pm.HalfNormal("tau", 2.0)
+        p = pm.Beta("p", 2.0, 3.0, shape=2)
+        mu = pm.Normal("mu", p[0], tau)
+        pm.Normal("y", mu * p[1], 1.0, observed=np.array([0.3, 1.2, -0.4]))
+    given = mcsa.from_pymc(model, prior=True)
+    draw, log_density = given["prior"]
+    z = draw(np.random.default_rng(1), 2_000)
+    # Posterior less prior is the likelihood, at every point; coordinates in another order are another prior.
+    likelihood = given["log_likelihood"](z[:5])["y"].sum(axis=1)
+    assert np.allclose(given["log_density"](z[:5]) - log_density(z[:5]), likelihood, atol=1e-10)
+    assert not np.allclose(given["log_density"](z[:5]) - log_density(z[:5, ::-1]), likelihood, atol=1e-3)
+    # Means of the prior, within 5 standard errors: false alarm below 3e-6.
+    values = given["transform"](z)
+    for name, mean, sd in (("tau", 2.0 * np.sqrt(2.0 / np.pi), 1.21), ("p", 0.4, 0.2)):
+        assert np.all(np.abs(values[name].mean(axis=0) - mean) < 5.0 * sd / np.sqrt(2_000))
+    assert mcsa.fit(**given, seed=1).ok
+
+
 def test_names_of_other_coordinates():
     """A variable with another number of coordinates, or in another order, has plain indices."""
     pm = pytest.importorskip("pymc", reason="PyMC is not installed")

@@ -174,15 +174,18 @@ class _Program:
         return z, _address(z)
 
     def constrained(self, z: np.ndarray) -> dict[str, np.ndarray]:
-        """Parameters and transformed parameters of each row by name."""
+        """Parameters and transformed parameters of each row by name: NaN where the program rejects a row, an error if it rejects all."""
         z, at = self._points(z)
         flat = self._library.bs_param_names(self._model, True, False).decode().split(",")
         values = np.full((len(z), len(flat)), np.nan)
-        to = _address(values)
+        to, rejected, said = _address(values), 0, ""
         for i in range(len(z)):
             places = (at + 8 * self.dim * i, to + 8 * len(flat) * i)
             if self._library.bs_param_constrain(self._model, True, False, *places, None, ctypes.byref(self._message)):
-                raise ValueError(f"the parameters of a draw cannot be computed: {self._said()}")
+                rejected, said = rejected + 1, self._said()
+                values[i] = np.nan
+        if rejected == len(z) > 0:
+            raise ValueError(f"the parameters of the draws cannot be computed: {said}")
         return _arrays(flat, values)
 
 
