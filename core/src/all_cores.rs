@@ -37,6 +37,12 @@ fn work_len(whole: &dyn Fn(usize) -> usize, columns: usize, halvings: u32) -> us
 }
 
 impl<T: LogDensity> AllCores<T> {
+    /// Halvings that give each thread a part, or fewer if the memory does not serve them: it may have been made in a smaller pool.
+    fn halvings_within(&self, columns: usize, lent: usize) -> u32 {
+        let whole = |columns| self.0.work_len(columns);
+        (1..=halvings()).rev().find(|count| work_len(&whole, columns, *count) <= lent).unwrap_or(0)
+    }
+
     /// Memory of each half of a batch.
     fn halves<'w>(
         &self,
@@ -92,7 +98,7 @@ impl<T: LogDensity> LogDensity for AllCores<T> {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        work_len(&|columns| self.0.work_len(columns), columns, HALVINGS)
+        work_len(&|columns| self.0.work_len(columns), columns, halvings())
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
@@ -101,7 +107,7 @@ impl<T: LogDensity> LogDensity for AllCores<T> {
 
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         assert_eq!(z.ncols(), out.len(), "a density per column");
-        self.densities(z, out, work, halvings());
+        self.densities(z, out, work, self.halvings_within(z.ncols(), work.len()));
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -127,7 +133,8 @@ impl<T: Gradient> Gradient for AllCores<T> {
     ) {
         assert_eq!(z.ncols(), out.len(), "a density per column");
         assert_eq!(z.ncols(), gradients.ncols(), "a gradient per column");
-        self.gradients(z, out, gradients, work, halvings());
+        let halvings = self.halvings_within(z.ncols(), work.len());
+        self.gradients(z, out, gradients, work, halvings);
     }
 }
 
@@ -138,7 +145,7 @@ mod tests {
     use super::*;
     use crate::Columns;
 
-    /// `-sum_i (i + 1) z_i^2 / 2` with memory of two numbers per column, and the widths of the batches.
+    /// `-sum_i (i + 1) z_i^2 / 2` with memory of two numbers per column and four more, and the widths of the batches.
     struct Noted(Mutex<Vec<usize>>);
 
     impl LogDensity for Noted {
@@ -146,14 +153,14 @@ mod tests {
             3
         }
         fn work_len(&self, columns: usize) -> usize {
-            2 * columns
+            4 + 2 * columns
         }
         fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
             z.iter().zip(1..).map(|(z, i)| -0.5 * f64::from(i) * z * z).sum()
         }
         fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
             self.0.lock().expect("a list").push(z.ncols());
-            work[..2 * z.ncols()].fill(f64::NAN);
+            work[..4 + 2 * z.ncols()].fill(f64::NAN);
             (0..z.ncols()).for_each(|j| out[j] = self.log_density(z.column(j), &mut []));
         }
     }
@@ -170,7 +177,7 @@ mod tests {
         for columns in [0, 1, 2, 3, 10, 17, 100] {
             let z = faer::Mat::from_fn(3, columns, |i, j| 0.1 * (i + 7 * j) as f64);
             let target = AllCores(Noted(Mutex::default()));
-            let mut work = vec![0.0; target.work_len(columns)];
+            let mut work = vec![0.0; 4 + 2 * columns];
             let (mut log_p, mut slopes) = (vec![0.0; columns], faer::Mat::zeros(3, columns));
             target.0.log_densities(z.as_ref(), &mut log_p, &mut work);
             target.0.gradients_into(z.as_ref(), &mut log_p.clone(), slopes.as_mut(), &mut work);
@@ -179,6 +186,11 @@ mod tests {
                 target.0.0.lock().expect("a list").clear();
                 let (mut found, mut values) = (vec![f64::NAN; columns], vec![f64::NAN; columns]);
                 let mut gradients = faer::Mat::full(3, columns, f64::NAN);
+                // Memory of one part gives one part.
+                pool.install(|| target.log_densities(z.as_ref(), &mut found, &mut work[..4 + 2 * columns]));
+                assert_eq!(std::mem::take(&mut *target.0.0.lock().expect("a list")), [columns]);
+                found.fill(f64::NAN);
+                work.resize(pool.install(|| target.work_len(columns)), 0.0);
                 pool.install(|| target.log_densities(z.as_ref(), &mut found, &mut work));
                 let parts = std::mem::take(&mut *target.0.0.lock().expect("a list"));
                 pool.install(|| {
