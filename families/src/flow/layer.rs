@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use faer::MatRef;
 use mcsa_core::{Error, Stream};
 use serde::{Deserialize, Serialize};
 
@@ -144,10 +143,5 @@ pub(super) trait Bijection: std::fmt::Debug + Send + Sync {
     /// Sets `params` such that the layer is `y = location + scales x`.
     fn place(&self, _location: &[f64], _scales: &[f64], _params: &mut [f64]) -> Result<(), Error> {
         Err(Error::invalid("the last layer has no location and scale: end with ActNorm or Linear"))
-    }
-
-    /// Sets `params` such that the layer is `y = location + factor x`, with a lower triangular factor.
-    fn place_factor(&self, _: &[f64], _factor: MatRef<'_, f64>, _params: &mut [f64]) -> Result<(), Error> {
-        Err(Error::invalid("the last layer has no matrix: end with Linear"))
     }
 }

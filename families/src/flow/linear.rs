@@ -1,6 +1,6 @@
 //! Layers that are linear in the point: location and scale of each coordinate (ActNorm), and LU factors.
 
-use faer::{Mat, MatRef};
+use faer::Mat;
 use mcsa_core::{Error, Stream, borrow};
 use mcsa_numeric::linear::{packed, standard};
 use pulp::Arch;
@@ -231,17 +231,8 @@ impl Bijection for Linear {
     }
 
     fn place(&self, location: &[f64], scales: &[f64], params: &mut [f64]) -> Result<(), Error> {
-        let diagonal = |i, k| if i == k { scales[i] } else { 0.0 };
-        self.place_factor(location, Mat::from_fn(self.dim, self.dim, diagonal).as_ref(), params)
-    }
-
-    fn place_factor(
-        &self,
-        location: &[f64],
-        factor: MatRef<'_, f64>,
-        params: &mut [f64],
-    ) -> Result<(), Error> {
-        let frame = FullRank::new(self.dim).at(location, factor)?;
+        let factor = Mat::from_fn(self.dim, self.dim, |i, k| if i == k { scales[i] } else { 0.0 });
+        let frame = FullRank::new(self.dim).at(location, factor.as_ref())?;
         let (head, upper) = params.split_at_mut(frame.len());
         head.copy_from_slice(&frame);
         upper.fill(0.0);

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use faer::MatRef;
 use mcsa_core::{Error, Parametric, Stream, all_finite, at_least_one, same_length};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -349,34 +348,12 @@ impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
         same_length("location", self.dim, location.len())?;
         same_length("scales", self.dim, scales.len())?;
         all_finite("location", location)?;
+        let Some(last) = self.parts.last() else {
+            return Err(Error::invalid("a flow of no layers cannot be placed: end with ActNorm or Linear"));
+        };
         let mut params = self.start(stream)?;
-        let last = self.last()?;
         last.bijection.place(location, scales, &mut params[last.params.clone()])?;
         Ok(params)
-    }
-
-    /// Initial parameters at which the flow is exactly its base with this location and this lower triangular `factor`: on
-    /// [`Gauss`] the Gaussian of covariance `L L^T` of a [`FullRank`](crate::FullRank), for example a Laplace
-    /// approximation.
-    ///
-    /// # Errors
-    /// If the last layer is not `Linear`, a shape differs, a number is not finite, or the diagonal is not positive.
-    pub fn start_at_factor(
-        &self,
-        location: &[f64],
-        factor: MatRef<'_, f64>,
-        stream: &mut Stream,
-    ) -> Result<Vec<f64>, Error> {
-        let mut params = self.start(stream)?;
-        let last = self.last()?;
-        last.bijection.place_factor(location, factor, &mut params[last.params.clone()])?;
-        Ok(params)
-    }
-
-    fn last(&self) -> Result<&Placed, Error> {
-        self.parts
-            .last()
-            .ok_or_else(|| Error::invalid("a flow of no layers cannot be placed: end with ActNorm or Linear"))
     }
 }
 
