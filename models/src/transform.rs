@@ -1,7 +1,5 @@
 //! Transforms from the real line to the range of a parameter.
 
-use mcsa_core::numeric::scalar;
-
 use crate::generic::Real;
 
 /// Transform of a parameter: a smooth increasing map `theta = b(z)` of the real line onto the parameter's range.
@@ -62,15 +60,6 @@ impl Transform {
             Self::Interval { low, high } => z.log_sigmoid() + (high - low).ln() + (-z).log_sigmoid(),
         }
     }
-
-    /// Derivative of the log-Jacobian, `d/dz log b'(z)`, which enters the gradient of the target.
-    pub fn log_slope_gradient(self, z: f64) -> f64 {
-        match self {
-            Self::Real => 0.0,
-            Self::Positive => 1.0,
-            Self::Interval { .. } => scalar::sigmoid(-z) - scalar::sigmoid(z),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -90,7 +79,6 @@ mod tests {
                 let theta = transform.constrain(z);
                 assert!((transform.unconstrain(theta) - z).abs() < 1e-12);
                 assert_eq!(is(transform.log_slope(z).exp(), &|t| transform.constrain(z + t)), Ok(()));
-                assert_eq!(is(transform.log_slope_gradient(z), &|t| transform.log_slope(z + t)), Ok(()));
                 assert!(is(1.001 * transform.log_slope(z).exp(), &|t| transform.constrain(z + t)).is_err());
             }
         }
