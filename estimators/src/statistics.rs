@@ -1,7 +1,6 @@
 //! Running record of a fit's steps: ages of chains, metrics of the estimator, noise of directions.
 
 use mcsa_core::{Columns, Ensemble, Error, Metric, Record, Reduction, bits, numeric, same_length};
-use mcsa_kernels::log_add;
 use serde::{Deserialize, Serialize};
 
 /// Number of steps in the memory of a running mean.
@@ -138,7 +137,7 @@ impl RunStatistics {
     /// step's mean weight is unbiased for Z at its own lambda, so steps may be averaged although lambda moves.
     pub fn log_evidence(&self) -> Option<f64> {
         let steps = (self.weights[0].steps + self.weights[1].steps) as f64;
-        let log_sum = log_add(self.weights[0].log_sum, self.weights[1].log_sum);
+        let log_sum = numeric::log_add_exp(self.weights[0].log_sum, self.weights[1].log_sum);
         Some(log_sum - steps.ln()).filter(|log_z| log_z.is_finite())
     }
 
@@ -215,7 +214,7 @@ impl RunStatistics {
         block.top = top.map_or(block.top, |top| block.top.max(top));
         if let Some(mean) = mean {
             block.steps += 1;
-            block.log_sum = log_add(block.log_sum, mean);
+            block.log_sum = numeric::log_add_exp(block.log_sum, mean);
         }
     }
 }

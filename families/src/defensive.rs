@@ -3,6 +3,7 @@
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
 use mcsa_core::{Columns, Error, Proposal, Stream, all_finite, each_column, same_length};
+use mcsa_numeric::log_add_exp;
 
 use crate::student::{Student, check_dof};
 
@@ -172,12 +173,6 @@ fn check_share(share: f64) -> Result<(), Error> {
     Ok(())
 }
 
-/// `ln(e^a + e^b)`.
-fn log_add_exp(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
-}
-
 /// Product of Student t distributions, one per coordinate; with one degree of freedom, a product of Cauchy distributions.
 ///
 /// ```text
@@ -287,15 +282,6 @@ mod tests {
         assert!(defence.around(&mut &Tail::cauchy(2), 3, &mut [0.0; 3]).is_ok());
         assert!(defence.around(&mut &Tail::cauchy(2), 3, &mut [0.0; 2]).is_err());
         assert!(defence.around(&mut &Tail::cauchy(1), 3, &mut [0.0; 3]).is_err());
-    }
-
-    #[test]
-    fn sums_of_logs_keep_infinities_and_nan() {
-        let inf = f64::INFINITY;
-        assert_eq!(log_add_exp(-inf, -inf), -inf);
-        assert_eq!((log_add_exp(-inf, 2.0), log_add_exp(2.0, -inf)), (2.0, 2.0));
-        assert!(log_add_exp(f64::NAN, 0.0).is_nan() && log_add_exp(0.0, f64::NAN).is_nan());
-        assert!(log_add_exp(f64::NAN, -inf).is_nan() && log_add_exp(-inf, f64::NAN).is_nan());
     }
 
     proptest! {

@@ -9,9 +9,6 @@ use mcsa_numeric::linear::packed;
 
 use crate::{FullRank, Link, LowRank, MeanField};
 
-/// `ln sqrt(2 pi)` = 0.918938533204672741780329736405617639861...
-pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
-
 /// Gaussian distribution as mean and Cholesky factor, independent of the parametrisation of any family.
 ///
 /// ```

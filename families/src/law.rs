@@ -4,10 +4,10 @@ use std::fmt;
 
 use faer::MatMut;
 use mcsa_core::{Error, Stream, each_column};
+use mcsa_numeric::HALF_LOG_TAU;
 use mcsa_numeric::linear::standard;
 
 use crate::Link;
-use crate::gaussian::LN_SQRT_2PI;
 use crate::student::{Student, check_dof, radius};
 
 /// Law of a standardised point: the standard Gaussian [`Gauss`], or the standard t with [`Fixed`] or [`Learned`] degrees of freedom.
@@ -190,7 +190,7 @@ impl Radial {
 
     /// Log density at zero in `dim` dimensions.
     pub(crate) fn log_peak(self, dim: usize) -> f64 {
-        self.0.map_or(-(dim as f64) * LN_SQRT_2PI, |student| student.log_peak(dim))
+        self.0.map_or(-(dim as f64) * HALF_LOG_TAU, |student| student.log_peak(dim))
     }
 
     /// Derivative of [`log_peak`](Self::log_peak) in the degrees of freedom.

@@ -4,8 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use mcsa_core::{Error, Parametric, Stream, all_finite, same_length};
+use mcsa_numeric::HALF_LOG_TAU;
 
-use crate::gaussian::LN_SQRT_2PI;
 use crate::law::Radial;
 use crate::student::Student;
 use crate::{Dof, Fixed, Gauss, KnownLaw, Law, Learned, Link};
@@ -145,7 +145,7 @@ impl<S: Shape, L: Law> LocationScale<S, L> {
         let ((_, scale, law), dim) = (self.parts(params), self.dim as f64);
         let log_det = S::log_det(self.link, self.dim, scale, work);
         match law.0 {
-            None => 0.5 * dim + (log_det + dim * LN_SQRT_2PI),
+            None => 0.5 * dim + (log_det + dim * HALF_LOG_TAU),
             Some(student) => S::entropy(student, self.dim) + log_det,
         }
     }

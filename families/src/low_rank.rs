@@ -5,12 +5,12 @@ use mcsa_core::{
     Columns, ColumnsMut, Error, Family, Parametric, Reparameterised, Stream, all_finite, borrow, each_column,
     numeric, same_length,
 };
+use mcsa_numeric::HALF_LOG_TAU;
 use mcsa_numeric::linear::standard;
 use mcsa_numeric::linear::woodbury::{AddScore, Woodbury, backward_rows, cholesky, forward_rows};
 
 use crate::Link;
 use crate::MomentMatched;
-use crate::gaussian::LN_SQRT_2PI;
 
 /// Gaussian with a low-rank plus diagonal covariance (factor analysis; Ong, Nott & Smith 2018).
 ///
@@ -97,7 +97,7 @@ impl LowRank {
 
     /// Log density at the mean; `room` is scratch memory of the length of `scales`.
     fn log_normalizer(&self, scales: &[f64], log_det: f64, room: &mut [f64]) -> f64 {
-        -(standard::sum_of_logs(scales, room) + 0.5 * log_det + self.dim as f64 * LN_SQRT_2PI)
+        -(standard::sum_of_logs(scales, room) + 0.5 * log_det + self.dim as f64 * HALF_LOG_TAU)
     }
 
     /// The point `z = m + sigma eps + B eta` of one column of noise.

@@ -1,9 +1,11 @@
 //! Conditional importance sampling kernel (i-SIR).
 
 use faer::Mat;
-use mcsa_core::{Columns, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, borrow, fits_in_memory};
+use mcsa_core::{
+    Columns, Ensemble, Error, Kernel, LogDensity, Proposal, Stream, borrow, fits_in_memory, numeric,
+};
 
-use crate::weights::{log_add, log_weight, normalise};
+use crate::weights::{log_weight, normalise};
 use crate::{ImportanceInfo, Reversible, WeightedState};
 
 /// Conditional importance sampling (i-SIR): one retained point competes with `candidates - 1` fresh draws of the proposal.
@@ -134,7 +136,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Cis {
                     let fresh_share =
                         weights[1..].iter().sum::<f64>() * weights.len() as f64 / columns as f64;
                     info.log_weight_mean =
-                        log_add(info.log_weight_mean, evenness.log_mean + fresh_share.ln());
+                        numeric::log_add_exp(info.log_weight_mean, evenness.log_mean + fresh_share.ln());
                 }
             }
             state.weights[retained] = weights[0] / chains as f64;

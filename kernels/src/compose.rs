@@ -3,11 +3,9 @@
 use faer::{Mat, MatRef};
 use mcsa_core::{
     ChainState, Ensemble, Error, Kernel, LogDensity, Metric, Proposal, Record, Reduction, Stream,
-    at_least_one, bits, fits_in_memory, same_length,
+    at_least_one, bits, fits_in_memory, numeric, same_length,
 };
 use serde::{Deserialize, Serialize};
-
-use crate::weights::log_add;
 
 /// Kernel in detailed balance with every target p, `p(z) K(z, dy) = p(y) K(y, dz)`, at a fixed proposal.
 ///
@@ -301,7 +299,7 @@ impl Slot {
             Reduction::Mean => self.total + value * parts,
             Reduction::Sum => self.total + value,
             Reduction::Max => self.total.max(value),
-            Reduction::LogMean => log_add(self.total, value + parts.ln()),
+            Reduction::LogMean => numeric::log_add_exp(self.total, value + parts.ln()),
         };
         self.metric = metric.over(self.metric.parts().saturating_add(metric.parts()));
     }

@@ -56,4 +56,4 @@ pub use mcsa_core::{Error, Seed, from_fn};
 pub use nuts::{Nuts, NutsInfo};
 pub use rwm::{Rwm, RwmInfo};
 pub use sampling::{NoProposal, Sample, Sampling};
-pub use weights::{ImportanceInfo, WeightedState, log_add, log_weight};
+pub use weights::{ImportanceInfo, WeightedState, log_weight};

@@ -1,9 +1,8 @@
 //! No-U-turn kernel (NUTS).
 
-use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, borrow};
+use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, borrow, numeric};
 
 use crate::leapfrog::{self, leapfrog_kernel};
-use crate::weights::log_add;
 use crate::{GradientEnsemble, Leapfrog, Mass};
 
 /// No-U-turn sampler: a trajectory doubles until it turns back, and the chain moves to one of its states.
@@ -222,7 +221,7 @@ impl Weight {
     /// Joins two adjacent stretches; the drawn state is that of `other` if `take`, else of `self`.
     fn join(self, other: Self, take: bool) -> Self {
         Self {
-            log_total: log_add(self.log_total, other.log_total),
+            log_total: numeric::log_add_exp(self.log_total, other.log_total),
             log_p: if take { other.log_p } else { self.log_p },
             low: self.low.min(other.low),
             high: self.high.max(other.high),

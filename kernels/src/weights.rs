@@ -146,12 +146,6 @@ pub(crate) fn normalise(weights: &mut [f64]) -> Option<Evenness> {
     })
 }
 
-/// `log(exp(a) + exp(b))`.
-pub fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
-}
-
 /// The log weight `log p - log q` of a candidate. `None` if a density is NaN or p is infinite, which is a fault of the
 /// model or of lambda.
 pub fn log_weight(log_p: f64, log_q: f64) -> Option<f64> {
@@ -175,13 +169,6 @@ mod tests {
         assert_eq!((evenness.log_top, evenness.log_mean), (3.0, 3.0));
         let evenness = normalise(&mut [f64::NEG_INFINITY, 900.0]).unwrap();
         assert_eq!((evenness.log_top, evenness.log_mean), (900.0, 900.0 - std::f64::consts::LN_2));
-    }
-
-    #[test]
-    fn logarithms_are_added_without_overflow() {
-        assert!((log_add(900.0, 900.0 + 3.0_f64.ln()) - 900.0 - 4.0_f64.ln()).abs() < 1e-12);
-        assert_eq!(log_add(f64::NEG_INFINITY, 2.0), 2.0);
-        assert_eq!(log_add(f64::NEG_INFINITY, f64::NEG_INFINITY), f64::NEG_INFINITY);
     }
 
     #[test]

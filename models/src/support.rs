@@ -3,12 +3,10 @@
 use std::f64::consts::{LN_2, PI};
 
 use faer::MatRef;
+pub use mcsa_core::numeric::HALF_LOG_TAU;
 pub use mcsa_core::positive;
 use mcsa_core::{Error, all_finite, finite_matrix, numeric, same_length};
 use mcsa_numeric::design::{MINIBATCH, Rows};
-
-/// `log(2 pi) / 2`.
-pub const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
 
 /// The log density `log_p`, with NaN at a point without NaN replaced by `-inf`.
 ///

@@ -4,6 +4,9 @@ use super::exponential::{LN_2_HIGH, LN_2_LOW, Split, times_exp};
 use super::lanes::Lanes;
 use super::logarithm::{EXPONENT_BITS, TWO_52, atanh_lanes};
 
+/// `ln sqrt(2 pi)` = 0.918938533204672741780329736405617639861...
+pub const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
+
 /// `1/sqrt(2 pi)`, rounded (50 digits).
 pub(crate) const INVERSE_ROOT_2_PI: f64 = 0.398_942_280_401_432_7;
 

@@ -484,9 +484,9 @@ impl Equations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gaussian::LN_SQRT_2PI;
     use mcsa_core::{ExactDraws, Gradient, Seed};
     use mcsa_models::{Banana, Funnel};
+    use mcsa_numeric::HALF_LOG_TAU;
 
     /// Exact draws of a target that `keep` accepts, their scores, and chains of equal lengths.
     fn draws<P: ExactDraws + Gradient>(
@@ -565,7 +565,7 @@ mod tests {
         let parts = fit.map.family().parts();
         assert!(parts.saturating && parts.shrinking, "{parts:?}");
         // Log density of the hierarchy itself, of which the held-out one falls short by the errors of the parameters.
-        let normal = |x: f64, log_sd: f64| -0.5 * (x / log_sd.exp()).powi(2) - log_sd - LN_SQRT_2PI;
+        let normal = |x: f64, log_sd: f64| -0.5 * (x / log_sd.exp()).powi(2) - log_sd - HALF_LOG_TAU;
         let exact = |j: usize| {
             let prior = (-2.0 * z[(0, j)]).exp();
             let child = |i: usize| {

@@ -9,11 +9,11 @@ use faer::{MatMut, MatRef};
 use mcsa_core::{
     Columns, Error, Family, Parametric, Stream, Transport, all_finite, bits, borrow, each_column, same_length,
 };
+use mcsa_numeric::HALF_LOG_TAU;
 use mcsa_numeric::linear::standard;
 use serde::{Deserialize, Serialize};
 
 use crate::Link;
-use crate::gaussian::LN_SQRT_2PI;
 use triangle::{Unit, add_outer};
 
 pub use fit::{ConditionalFit, fit_conditional};
@@ -328,7 +328,7 @@ impl Conditional {
     }
 
     fn log_density(&self, square: f64, log_volume: f64, z: &[f64]) -> f64 {
-        standard::log_density(-(self.dim as f64) * LN_SQRT_2PI, square + 2.0 * log_volume, z)
+        standard::log_density(-(self.dim as f64) * HALF_LOG_TAU, square + 2.0 * log_volume, z)
     }
 }
 

@@ -356,6 +356,10 @@ fn log_sum_exp_agrees_with_its_terms() {
         let small = b.log_sum_exp(&[0.0, -60.0]);
         assert!((small - (-60.0_f64).exp()).abs() < 1e-15 * small);
     }
+    let add = numeric::log_add_exp;
+    assert!((add(900.0, 900.0 + 3.0_f64.ln()) - 900.0 - 4.0_f64.ln()).abs() < 1e-12);
+    assert_eq!((add(-inf, -inf), add(-inf, 2.0), add(2.0, -inf)), (-inf, 2.0, 2.0));
+    assert!([add(nan, 0.0), add(0.0, nan), add(nan, -inf), add(-inf, nan)].iter().all(|sum| sum.is_nan()));
 }
 
 #[test]

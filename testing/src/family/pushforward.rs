@@ -1,6 +1,7 @@
 //! Laws of pushforwards: gradients, densities, batches and memory.
 
 use faer::{Mat, MatRef};
+use mcsa_core::numeric::HALF_LOG_TAU;
 use mcsa_core::{Columns, Family, Pushforward};
 
 use super::case::normals;
@@ -8,9 +9,6 @@ use super::differences::compare;
 use super::draws::{mean, same_density};
 use super::{Case, Failure};
 use crate::law::{near, same_bits};
-
-/// `ln sqrt(2 pi)`.
-const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 29];
 
@@ -116,7 +114,7 @@ pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Result<(), Fa
         .enumerate()
         .map(|(j, log_r)| {
             let square: f64 = noise.as_ref().column(j).iter().map(|e| (e / SCALE) * (e / SCALE)).sum();
-            let log_s = -0.5 * square - dim as f64 * (SCALE.ln() + LN_SQRT_2PI);
+            let log_s = -0.5 * square - dim as f64 * (SCALE.ln() + HALF_LOG_TAU);
             (log_s - log_r).exp()
         })
         .collect();
