@@ -167,9 +167,10 @@ fn bound_and_evidence_are_those_of_all_rows() {
 }
 
 /// Whatever the surrogate, the mean weight on all rows is the evidence, with weights that vary less than under the prior; paths along
-/// the posterior raise the bound, and paths that hardly move do not.
+/// the posterior raise the bound, and paths that hardly move do not. A block neural flow keeps the evidence too, and begins near the
+/// prior.
 #[test]
-fn paths_keep_the_evidence_and_raise_the_bound() {
+fn paths_and_flows_keep_the_evidence() {
     let (bound, evidence, spread) = exact();
     let path = |surrogate: &str, size: f64| {
         let settings = format!("kind = 'annealed'\nsteps = 4\nlongest = 0.5\nstep_size = {size:?}");
@@ -189,12 +190,6 @@ fn paths_keep_the_evidence_and_raise_the_bound() {
     assert!(values["elbo"] > bound + 6.0 * values["elbo_error"]);
     let values = path("'posterior'", 1e-6);
     assert!((values["elbo"] - bound).abs() < 6.0 * values["elbo_error"]);
-}
-
-/// A block neural flow begins near the prior: its mean weight is the evidence, and its bound is near that of the prior.
-#[test]
-fn a_block_neural_flow_keeps_the_evidence() {
-    let (bound, evidence, spread) = exact();
     let row =
         outcome("flow", &bounded("kind = 'block-neural'\nnetworks = 1\ndepth = 2\nwidth = 4")).rows.remove(0);
     assert!((row.values["log_z"] - evidence).abs() < 6.0 * spread, "{} {evidence}", row.values["log_z"]);
