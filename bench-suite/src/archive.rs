@@ -132,7 +132,6 @@ impl Archive {
 fn kept(store: &Store, code: &str, job: &Job) -> Option<(Head, Vec<Row>)> {
     let Outcome { rows, ended, unit, .. } = store.by_code(code, job).ok()??;
     let written = fs::metadata(store.path_by(code, job)).and_then(|data| data.modified()).ok()?;
-    let unit = unit.unwrap_or_else(|| "-".to_owned());
     let head = Head { id: job.id(), code: code.to_owned(), unit, date: Some(day(written)), job: None, ended };
     Some((head, rows))
 }
@@ -225,7 +224,7 @@ mod tests {
     /// Rounded numbers stay as they are when a file is written again; a file cut short is an error.
     #[test]
     fn what_is_packed_is_unpacked() {
-        let [id, code, unit] = ["aa", "c", "-"].map(String::from);
+        let [id, code, unit] = ["aa", "c", "avx2"].map(String::from);
         let ended = Ended { seconds: 2.0 / 3.0, ..Ended::default() };
         let head = Head { id, code, unit, date: Some("2026-01-31".into()), job: None, ended };
         let rows = vec![Row::new(10, [("kl", 1.0 / 3.0), ("seconds", 0.123456)])];

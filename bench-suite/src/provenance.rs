@@ -41,7 +41,6 @@ pub struct Provenance {
     pub(crate) rustc: String,
     pub(crate) processor: String,
     pub(crate) cores: usize,
-    #[serde(default)]
     pub(crate) unit: String,
     /// Host, process, and a number that is unique to the process.
     pub(crate) writer: String,

@@ -191,7 +191,8 @@ impl Results {
                 Row { vectors: vectors.into_iter().collect(), ..Row::new(step, values) }
             };
             let rows = job.task.recorded().into_iter().map(row).collect();
-            Outcome { job, rows, ended: Ended::default(), unit: None, code: CODE.to_owned(), date: None }
+            let (unit, code) = (String::new(), CODE.to_owned());
+            Outcome { job, rows, ended: Ended::default(), unit, code, date: None }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();
         Self { outcomes, ..Self::none(experiment, preset) }

@@ -155,10 +155,10 @@ mod tests {
         let rows = |_: &_, replicate: u64, step: u64| vec![("kl", (replicate + step) as f64)];
         let mut results = Results::synthetic(experiment, preset, rows);
         for outcome in &mut results.outcomes {
-            (outcome.code, outcome.unit) = (words(), Some(words()));
+            (outcome.code, outcome.unit) = (words(), words());
         }
         results.outcomes[0].ended.failure = Some(words());
-        results.outcomes[1].unit = None;
+        results.outcomes[1].unit = "avx2".to_owned();
         (results.bad, results.absent) = (vec![words()], [(words(), words())].into());
         (results.missing, results.stale) = (1, 1);
         results.outcomes[1].date = Some(words());

@@ -219,8 +219,8 @@ impl ExperimentSection {
     /// Note on vector units, if results come from several: those of one are bit-identical, those of two differ by rounding.
     fn units(&self) -> Option<String> {
         let mut counts = BTreeMap::<&str, usize>::new();
-        for unit in self.results.outcomes.iter().filter_map(|outcome| outcome.unit.as_deref()) {
-            *counts.entry(unit).or_default() += 1;
+        for outcome in &self.results.outcomes {
+            *counts.entry(&outcome.unit).or_default() += 1;
         }
         let words =
             counts.iter().map(|(unit, count)| format!("{count} of {unit}")).collect::<Vec<_>>().join(", ");

@@ -40,7 +40,7 @@ pub(crate) struct Head {
 impl Head {
     pub(crate) fn outcome(self, job: Job, rows: Vec<Row>) -> Outcome {
         let Self { code, unit, date, ended, .. } = self;
-        Outcome { job, rows, ended, unit: Some(unit).filter(|unit| unit != "-"), code, date }
+        Outcome { job, rows, ended, unit, code, date }
     }
 }
 

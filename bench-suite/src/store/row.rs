@@ -83,10 +83,8 @@ pub struct Ended {
     /// Reason of an early end; such a job is a result too.
     pub failure: Option<String>,
     /// Reason for the end of a fit.
-    #[serde(default)]
     pub outcome: Option<mcsa_estimators::Outcome>,
     /// State of a fit at its end.
-    #[serde(default)]
     pub health: Option<Health>,
     /// Evaluations by name, without those for metrics.
     pub counts: BTreeMap<String, u64>,
@@ -110,8 +108,8 @@ pub struct Outcome {
     /// End of the job.
     pub ended: Ended,
     /// Vector unit by which it was computed: results of one unit are bit-identical. Joined by `+` if the job moved from machine
-    /// to machine; `None` in files of earlier versions.
-    pub unit: Option<String>,
+    /// to machine.
+    pub unit: String,
     /// Fingerprint of the code that computed it.
     pub code: String,
     /// Day on which it was written, `2026-01-31`, if it is from the archive.
