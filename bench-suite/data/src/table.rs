@@ -455,13 +455,8 @@ impl<'a, R: BufRead> Lines<'a, R> {
 
     /// SHA-256 of all bytes read.
     pub(super) fn sha256(self) -> String {
-        hex(self.sum)
+        self.sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
-}
-
-/// The digest in hexadecimal digits.
-pub(super) fn hex(sum: Sha256) -> String {
-    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
