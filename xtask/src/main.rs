@@ -85,12 +85,11 @@ fn run(verb: Verb) -> io::Result<ExitCode> {
         Verb::Test { slurm: true, .. } => test_slurm(),
         Verb::Test { rest, .. } => steps::run(&[test_step(&rest.arguments)], steps::Manner::default()),
         Verb::Ci(manner) => {
-            let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+            let rustdoc = Step::new("rustdoc", "doc --workspace --no-deps", None);
             let steps = [
-                Step::new("fmt", &["fmt", "--all", "--check"]).needs("rustfmt"),
-                Step::new("clippy", &clippy).needs("clippy"),
-                Step::new("rustdoc", &["doc", "--workspace", "--no-deps"])
-                    .with("RUSTDOCFLAGS", "-D warnings"),
+                Step::new("fmt", "fmt --all --check", Some("rustfmt")),
+                Step::new("clippy", "clippy --workspace --all-targets -- -D warnings", Some("clippy")),
+                Step { variable: Some(("RUSTDOCFLAGS", "-D warnings")), ..rustdoc },
                 test_step(&[]),
             ];
             steps::run(&steps, manner)
@@ -117,8 +116,9 @@ fn run(verb: Verb) -> io::Result<ExitCode> {
 }
 
 fn test_step(arguments: &[String]) -> Step {
-    let step = Step::new("test", &["test", "--workspace", "--exclude", "mcsa-speed", "--no-fail-fast"]);
-    step.and(arguments)
+    let mut step = Step::new("test", "test --workspace --exclude mcsa-speed --no-fail-fast", None);
+    step.arguments.extend_from_slice(arguments);
+    step
 }
 
 /// Runs the test of a sweep under Slurm, unless Slurm is not installed.

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// A cargo command.
+/// A cargo command, with a variable of its environment, and the rustup component that it needs.
 pub(crate) struct Step {
-    name: &'static str,
-    arguments: Vec<String>,
-    variable: Option<(&'static str, &'static str)>,
-    component: Option<&'static str>,
+    pub(crate) name: &'static str,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) variable: Option<(&'static str, &'static str)>,
+    pub(crate) component: Option<&'static str>,
 }
 
 /// Outcome of a step.
@@ -34,27 +34,10 @@ pub(crate) struct Manner {
 }
 
 impl Step {
-    pub(crate) fn new(name: &'static str, arguments: &[&str]) -> Self {
-        let arguments = arguments.iter().copied().map(String::from).collect();
-        Self { name, arguments, variable: None, component: None }
-    }
-
-    /// Appends arguments.
-    pub(crate) fn and(mut self, more: &[String]) -> Self {
-        self.arguments.extend_from_slice(more);
-        self
-    }
-
-    /// Sets an environment variable for the command.
-    pub(crate) fn with(mut self, variable: &'static str, value: &'static str) -> Self {
-        self.variable = Some((variable, value));
-        self
-    }
-
-    /// Declares the rustup component that the step needs.
-    pub(crate) fn needs(mut self, component: &'static str) -> Self {
-        self.component = Some(component);
-        self
+    /// Step of a line of words.
+    pub(crate) fn new(name: &'static str, line: &str, component: Option<&'static str>) -> Self {
+        let arguments = line.split(' ').map(String::from).collect();
+        Self { name, arguments, variable: None, component }
     }
 
     fn run(&self) -> io::Result<Outcome> {
@@ -141,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_missing_component_fails_unless_it_may_be_skipped() {
-        let step = Step::new("odd", &["no-such-subcommand"]).needs("odd-component");
+        let step = Step::new("odd", "no-such-subcommand", Some("odd-component"));
         assert_eq!(step.run().expect("cargo starts"), Outcome::Missing("odd-component"));
         for (skip_missing, expected) in [(true, ExitCode::SUCCESS), (false, ExitCode::FAILURE)] {
             let manner = Manner { skip_missing, ..Manner::default() };
