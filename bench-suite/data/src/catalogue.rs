@@ -151,7 +151,7 @@ impl Catalogue {
         Series::of(entry, &table, &file)
     }
 
-    /// Synthetic data of the shape of a data set, drawn from `seed` and marked as synthetic. With `rows` it has
+    /// Synthetic data of the shape of a data set, drawn from `seed`. With `rows` it has
     /// only that many rows; except for `wasp_precipitation_2010`, these equal the first rows of the full stand-in.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ impl Catalogue {
         synthetic::stand_in(self.entry(name)?, rows, seed)
     }
 
-    /// Synthetic levels of the shape of a time series, drawn from `seed` and marked as synthetic.
+    /// Synthetic levels of the shape of a time series, drawn from `seed`.
     ///
     /// # Errors
     /// If there is no data set of this name or no stand-in of this kind for it.

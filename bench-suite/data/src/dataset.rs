@@ -14,14 +14,10 @@ pub struct Dataset {
     pub name: String,
     /// True if the target is a label, false if it is measured.
     pub has_labels: bool,
-    /// Names of the inputs.
-    pub columns: Vec<String>,
     /// Inputs, `rows x inputs`.
     pub x: Mat<f64>,
     /// Target: measured values, or labels 0 and 1.
     pub y: Vec<f64>,
-    /// True for the numbers of a stand-in.
-    pub is_synthetic: bool,
 }
 
 impl Dataset {
@@ -29,13 +25,11 @@ impl Dataset {
         let (inputs, columns) = (entry.inputs(), entry.numeric().map(|(place, _)| table.numbers(place)));
         let columns: Vec<&[f64]> = columns.collect();
         let x = Mat::from_fn(table.rows, inputs, |row, column| columns[column][row]);
-        Self::new(entry, x, columns[inputs].to_vec(), false)
+        Self::new(entry, x, columns[inputs].to_vec())
     }
 
-    pub(super) fn new(entry: &Entry, x: Mat<f64>, y: Vec<f64>, is_synthetic: bool) -> Self {
-        let columns = entry.numeric().map(|(_, name)| name.clone()).take(entry.inputs()).collect();
-        let name = entry.name.clone();
-        Self { name, has_labels: entry.kind == Kind::Classification, columns, x, y, is_synthetic }
+    pub(super) fn new(entry: &Entry, x: Mat<f64>, y: Vec<f64>) -> Self {
+        Self { name: entry.name.clone(), has_labels: entry.kind == Kind::Classification, x, y }
     }
 
     /// Number of cases.
@@ -74,15 +68,12 @@ impl Dataset {
             column if column > place => self.x[(row, column - 1)],
             _ => 1.0,
         });
-        let mut set = self.with_numbers(x, self.y.clone());
-        set.columns.insert(place, "ones".into());
-        set
+        self.with_numbers(x, self.y.clone())
     }
 
     /// The data set with other numbers.
     fn with_numbers(&self, x: Mat<f64>, y: Vec<f64>) -> Self {
-        let (name, columns) = (self.name.clone(), self.columns.clone());
-        Self { name, columns, x, y, ..*self }
+        Self { name: self.name.clone(), x, y, ..*self }
     }
 }
 
@@ -136,8 +127,7 @@ impl Standardised {
         let scaled = |data: &Dataset| {
             let x = Mat::from_fn(data.rows(), kept.len(), |row, k| inputs[k].apply(data.x[(row, kept[k])]));
             let y = data.y.iter().map(|y| target.map_or(*y, |target| target.apply(*y))).collect();
-            let columns = kept.iter().map(|column| data.columns[*column].clone()).collect();
-            Dataset { columns, ..data.with_numbers(x, y) }
+            data.with_numbers(x, y)
         };
         let (train, test) = (scaled(train), scaled(&split.test));
         Ok(Self { train, test, target })
@@ -205,7 +195,8 @@ mod tests {
     fn constant_inputs_are_left_out() {
         let set = Standardised::new(&split("ionosphere")).unwrap();
         assert_eq!((set.train.inputs(), set.test.inputs()), (33, 33));
-        assert!(!set.train.columns.contains(&"x2".to_string()));
+        let deviation = |column| Scaling::of(set.train.x.col_as_slice(column)).deviation;
+        assert!((0..33).all(|column| (deviation(column) - 1.0).abs() < 1e-10));
         let mut flat = split("ionosphere");
         flat.train.x = Mat::zeros(flat.train.rows(), 34);
         assert!(Standardised::new(&flat).unwrap_err().to_string().contains("every input is constant"));
@@ -218,7 +209,6 @@ mod tests {
     fn ones_come_first_or_last() {
         let yacht = Catalogue::new(None).load("yacht").unwrap();
         let (first, last) = (yacht.with_ones(0), yacht.with_ones(6));
-        assert_eq!((first.columns[0].as_str(), last.columns[6].as_str()), ("ones", "ones"));
         for row in 0..yacht.rows() {
             assert_eq!((first.x[(row, 0)], last.x[(row, 6)]), (1.0, 1.0));
             assert_eq!(first.x[(row, 1)], yacht.x[(row, 0)]);

@@ -10,8 +10,6 @@ use super::{DataError, Entry, Table};
 pub struct Radon {
     /// Names of the counties.
     pub counties: Vec<String>,
-    /// Log of the uranium in the soil, for each county.
-    pub log_uranium: Vec<f64>,
     /// Index of the county of each home, from 0.
     pub county: Vec<usize>,
     /// Floor of each measurement: 0 basement, 1 first floor.
@@ -23,34 +21,27 @@ pub struct Radon {
 impl Radon {
     /// The measurements of a file that is part of the program: counties are numbered in their order.
     pub(super) fn of(table: &Table) -> Self {
-        let (mut counties, mut log_uranium): (Vec<String>, _) = (Vec::new(), Vec::new());
-        let county = table.words(1).iter().zip(table.numbers(3)).map(|(name, uranium)| {
+        let mut counties: Vec<String> = Vec::new();
+        let number = |name: &String| {
             let known = counties.iter().position(|county| county == name);
             known.unwrap_or_else(|| {
                 counties.push(name.clone());
-                log_uranium.push(*uranium);
                 counties.len() - 1
             })
-        });
-        let county = county.collect();
+        };
+        let county = table.words(1).iter().map(number).collect();
         let (floor, log_radon) = (table.numbers(2).to_vec(), table.numbers(5).to_vec());
-        Self { counties, log_uranium, county, floor, log_radon }
+        Self { counties, county, floor, log_radon }
     }
 }
 
 /// One or more series of positive levels at the same dates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Name of the data set.
-    pub name: String,
     /// Names of the series.
     pub columns: Vec<String>,
-    /// Dates, in ascending order.
-    pub dates: Vec<String>,
     /// Levels, `dates x columns`.
     pub levels: Mat<f64>,
-    /// True for the numbers of a stand-in.
-    pub is_synthetic: bool,
 }
 
 impl Series {
@@ -67,11 +58,8 @@ impl Series {
             }
         }
         Ok(Self {
-            name: entry.name.clone(),
             columns: entry.columns[1..].to_vec(),
-            dates: dates.to_vec(),
             levels: Mat::from_fn(entry.rows, entry.columns.len() - 1, |row, k| table.numbers(k + 1)[row]),
-            is_synthetic: false,
         })
     }
 
@@ -93,7 +81,7 @@ mod tests {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         assert!((mean(&radon.log_radon) - 1.224_62).abs() < 1e-5);
         assert!((mean(&radon.floor) - 0.1665).abs() < 1e-4);
-        assert_eq!((radon.log_radon.len(), radon.counties.len(), radon.log_uranium.len()), (919, 85, 85));
+        assert_eq!((radon.log_radon.len(), radon.counties.len()), (919, 85));
         assert!(
             radon.county.is_sorted() && radon.county[918] == 84 && radon.counties[84] == "yellow_medicine"
         );

@@ -31,7 +31,7 @@ pub(super) fn stand_in(entry: &Entry, rows: Option<usize>, seed: Seed) -> Result
         StandIn::Precipitation => precipitation(rows, root),
         StandIn::IndexLevels => return Err(entry.other_kind()),
     };
-    Ok(Dataset::new(entry, x, y, true))
+    Ok(Dataset::new(entry, x, y))
 }
 
 /// The stand-in of a time series: levels of a model of stochastic volatility.
@@ -52,14 +52,7 @@ pub(super) fn series(entry: &Entry, seed: Seed) -> Result<Series, DataError> {
         level *= (2e-4 + 0.01 * (0.5 * log_variance).exp() * stream.normal()).exp();
         levels[(day, 0)] = level;
     }
-    let digits = entry.rows.to_string().len();
-    Ok(Series {
-        name: entry.name.clone(),
-        columns: entry.columns[1..].to_vec(),
-        dates: (1..=entry.rows).map(|day| format!("day {day:0digits$}")).collect(),
-        levels,
-        is_synthetic: true,
-    })
+    Ok(Series { columns: entry.columns[1..].to_vec(), levels })
 }
 
 /// The first `rows` cases; a case, of its number, draws its inputs and returns its target.
@@ -286,7 +279,6 @@ mod tests {
                 "{}",
                 entry.name
             );
-            assert!(data.is_synthetic);
             assert!((0..700).all(|row| (0..data.inputs()).all(|column| data.x[(row, column)].is_finite())));
             if data.has_labels {
                 let ones: f64 = data.y.iter().sum();
@@ -355,12 +347,8 @@ mod tests {
     fn levels_are_a_series_with_clusters_of_volatility() {
         let catalogue = Catalogue::new(None);
         let levels = catalogue.series_stand_in("sp500_close_2007_2017", Seed::new(1)).unwrap();
-        assert!(levels.is_synthetic);
-        assert_eq!((levels.dates.len(), levels.levels.nrows(), levels.columns.len()), (2519, 2519, 1));
-        assert!(
-            levels.dates.is_sorted()
-                && levels.levels.col(0).iter().all(|level| (100.0..20_000.0).contains(level))
-        );
+        assert_eq!((levels.levels.nrows(), levels.columns.len()), (2519, 1));
+        assert!(levels.levels.col(0).iter().all(|level| (100.0..20_000.0).contains(level)));
         let returns = levels.log_returns();
         let squares: Vec<f64> = returns.col(0).iter().map(|change| change * change).collect();
         let mean = squares.iter().sum::<f64>() / squares.len() as f64;

@@ -157,8 +157,7 @@ fn what_is_imported_is_loaded_bit_by_bit() {
 
     let place = catalogue.import(name, &file).unwrap();
     let loaded = catalogue.load(name).unwrap();
-    assert_eq!((&loaded.x, &loaded.y, &loaded.columns), (&made.x, &made.y, &made.columns));
-    assert!(made.is_synthetic && !loaded.is_synthetic);
+    assert_eq!(loaded, made);
     assert!(catalogue.listing().contains("wasp_precipitation_2010  imported"));
     catalogue.import(name, &place).unwrap(); // our own form is one of those that are read
     assert_eq!(catalogue.load(name).unwrap(), loaded);
