@@ -187,7 +187,6 @@ pub struct Finding {
     /// The verdict.
     pub verdict: Verdict,
     pub(crate) number: f64,
-    pub(crate) threshold: f64,
     /// Definition of the number, and the claimed side of the threshold.
     pub reason: String,
     /// Strength of the evidence, in words.
@@ -231,7 +230,7 @@ impl Finding {
             return Self::too_little(reason);
         }
         let verdict = if holds { Verdict::Agree } else { Verdict::Disagree };
-        Self { verdict, number, threshold, reason, evidence: String::new() }
+        Self { verdict, number, reason, evidence: String::new() }
     }
 
     /// This finding by a published formula beside the one by the correct formula: the verdict is that on the published quantity,
@@ -249,8 +248,8 @@ impl Finding {
 
     /// Abstention because `what` is missing.
     pub(crate) fn too_little(what: impl Into<String>) -> Self {
-        let (number, threshold) = (f64::NAN, f64::NAN);
-        Self { verdict: Verdict::TooLittle, number, threshold, reason: what.into(), evidence: String::new() }
+        let (verdict, number) = (Verdict::TooLittle, f64::NAN);
+        Self { verdict, number, reason: what.into(), evidence: String::new() }
     }
 
     /// Abstention because the claim cannot be reproduced, for the reason `why`.
@@ -287,7 +286,7 @@ impl Finding {
             () => Verdict::TooLittle,
         };
         let reason = format!("{what}: 90 % interval {low:.3} to {high:.3} (claimed: > {threshold})");
-        Self { verdict, number: value, threshold, reason, evidence: String::new() }
+        Self { verdict, number: value, reason, evidence: String::new() }
     }
 
     /// Finding by a statistic of paired replicates, as [`Self::at_least_of`], for either side of the threshold.

@@ -32,7 +32,7 @@ fn of(judgement: &Judgement) -> Finding {
         formulas => format!("; instead {formulas}"),
     };
     let witness = finding.shown().filter(|_| *standing != Standing::NotCheckable);
-    let Some(Witness { lhs, rhs, badness, identity, case, .. }) = witness else {
+    let Some(Witness { lhs, rhs, badness, case, .. }) = witness else {
         return Finding::not_reproducible(format!("{formula}: {method}{instead}"));
     };
     let (verdict, number, reason) = match standing {
@@ -45,9 +45,8 @@ fn of(judgement: &Judgement) -> Finding {
             format!("the worst of {tried} problems, left side over right ({standing})"),
         ),
     };
-    let threshold = if *identity { 0.0 } else { 1.0 };
     let reason = format!("{formula}: {reason}");
-    Finding { verdict, number, threshold, reason, evidence: String::new() }
+    Finding { verdict, number, reason, evidence: String::new() }
 }
 
 /// A figure for each chart, with the verdict of a search in its caption.
@@ -140,7 +139,7 @@ mod tests {
     #[test]
     fn they_hold_fail_and_abstain() {
         let holds = of(&judgement(Standing::Tight, Some((1.0, 1.0))));
-        assert_eq!((holds.verdict, holds.number, holds.threshold), (Verdict::Agree, 1.0, 1.0));
+        assert_eq!((holds.verdict, holds.number), (Verdict::Agree, 1.0));
         let fails = of(&judgement(Standing::Violated, Some((3.0, 2.0))));
         assert_eq!((fails.verdict, fails.number), (Verdict::Disagree, 1.5));
         assert!(fails.reason.contains("a case"), "{}", fails.reason);

@@ -228,7 +228,7 @@ fn at_most(count: usize, of: usize, limit: f64, what: &str) -> Checked {
         100.0 * high,
         100.0 * limit
     );
-    Ok(Finding { verdict, number, threshold: limit, reason, evidence: String::new() })
+    Ok(Finding { verdict, number, reason, evidence: String::new() })
 }
 
 fn better_than_shape(results: &Results) -> Checked {
