@@ -59,8 +59,8 @@
 //!
 //! The examples of this crate: a fit in one call (`fit`), a model without a gradient by hand (`hierarchical_poisson`), a posterior of
 //! one's own from start to checked draws (`own_posterior`), a model, a family and a kernel
-//! of one's own (`own_model`, `own_family`, `own_kernel`), and a fit from minibatches along annealed paths (`sl_dais`);
-//! `cargo run --release -p mcsa --example own_posterior`.
+//! of one's own (`own_model`, `own_family`, `own_kernel`), a fit from minibatches along annealed paths (`sl_dais`), and an encoder
+//! learned with its model (`amortised`); `cargo run --release -p mcsa --example own_posterior`.
 
 mod book;
 mod calibration;
