@@ -19,14 +19,14 @@ impl Gaussian {
     }
 
     /// Adds the ellipses at one and at two standard deviations.
-    fn draw(&self, panel: Panel, style: &Style, name: &str) -> Panel {
+    fn draw(&self, panel: Panel, style: Style, name: &str) -> Panel {
         [1.0, 2.0].into_iter().fold(panel, |panel, radius| {
             let point = |k: u32| {
                 let (sin, cos) = (TAU * f64::from(k) / 120.0).sin_cos();
                 let second = self.correlation * cos + (1.0 - self.correlation.powi(2)).sqrt() * sin;
                 (self.mean[0] + radius * self.sd[0] * cos, self.mean[1] + radius * self.sd[1] * second)
             };
-            panel.with(Layer::line((0..=120).map(point)).styled(style.clone()).named(name))
+            panel.with(Layer::line((0..=120).map(point)).styled(style).named(name))
         })
     }
 }
@@ -35,9 +35,9 @@ impl Gaussian {
 fn panel(title: &str, p: &[Gaussian], exclusive: &Gaussian, inclusive: &Gaussian) -> Panel {
     let axis = |label: &str, reach: f64| Axis::linear(label).spanning(-reach, reach);
     let panel = Panel::new(axis("*z*_{1}", 6.5), axis("*z*_{2}", 4.75)).titled(title);
-    let panel = p.iter().fold(panel, |panel, part| part.draw(panel, &Style::reference().solid(), "*p*"));
-    let panel = exclusive.draw(panel, &Style::series(0).solid(), "exclusive, KL(*q* ∥ *p*)");
-    inclusive.draw(panel, &Style::series(1).solid(), "inclusive, KL(*p* ∥ *q*)")
+    let panel = p.iter().fold(panel, |panel, part| part.draw(panel, Style::reference().solid(), "*p*"));
+    let panel = exclusive.draw(panel, Style::series(0).solid(), "exclusive, KL(*q* ∥ *p*)");
+    inclusive.draw(panel, Style::series(1).solid(), "inclusive, KL(*p* ∥ *q*)")
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
