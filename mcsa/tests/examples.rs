@@ -64,3 +64,13 @@ fn a_posterior_is_fitted_in_one_call() {
     let mean = first.lines().nth(2).and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
     assert!(mean.is_some_and(|scale: f64| (2.0..5.0).contains(&scale)), "{first}");
 }
+
+/// The last lines of each method, after 10,000 steps, within a nat of the largest evidence; the first ones farther off.
+#[test]
+fn an_encoder_and_its_model_are_learned() {
+    let [text, _] = printed("amortised");
+    let numbers: Vec<f64> =
+        text.lines().filter_map(|line| line.split_whitespace().next_back()?.parse().ok()).collect();
+    let [largest, msc @ .., _, _, jsa] = &numbers[..] else { panic!("{text}") };
+    assert!(largest - msc[2] < 1.0 && largest - jsa < 1.0 && largest - msc[0] > 1.0, "{text}");
+}

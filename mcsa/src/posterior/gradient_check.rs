@@ -20,7 +20,7 @@ const TRIALS: usize = 10;
 /// The objection to a gradient that is not that of the density near `mode`, whose standard deviations are `scales`.
 ///
 /// Coordinates are compared one by one, half a standard deviation from the mode, by central differences over the distance that rounding
-/// left. A gradient is wrong where it differs from differences over two distances that agree with each other.
+/// left. A gradient is wrong where it is not finite, and where it differs from differences over two distances that agree with each other.
 ///
 /// At a degenerate mode, such as that of a hierarchical model whose scale tends to zero, coordinates of about one move by distances near
 /// rounding. No mass is there, so the gradient is compared within a unit of the origin instead.
@@ -62,6 +62,9 @@ pub(crate) fn gradient_objection(
         let allowed = |width: f64| ALLOWED * steep + 1e-14 * value.abs() / width;
         let differ = |a: f64, b: f64, width: f64| ((a - b) * scales[i]).abs() > allowed(width);
         let by_differences = difference(WIDTH);
+        if by_differences.is_finite() && !slopes[i].is_finite() {
+            return Some(Objection::Gradient { name: target.name(i), given: slopes[i], by_differences });
+        }
         if by_differences.is_finite() && differ(slopes[i], by_differences, WIDTH) {
             let wider = difference(WIDER);
             if wider.is_finite() && differ(slopes[i], wider, WIDER) && !differ(by_differences, wider, WIDTH) {
@@ -123,7 +126,9 @@ mod tests {
             (1..=20).filter_map(|seed| gradient_objection(&target, &[0.0], &[1.0], Seed::new(seed))).count()
         };
         assert_eq!(objection(1e12, -1.0), 0);
-        // Counterexample: a wrong gradient without such rounding.
-        assert_eq!(objection(0.0, -1.1), 20);
+        // Counterexamples: wrong gradients without such rounding.
+        for slope in [-1.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(objection(0.0, slope), 20, "{slope}");
+        }
     }
 }

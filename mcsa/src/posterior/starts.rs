@@ -130,6 +130,13 @@ impl FitState {
             self.objections.push(Objection::Tempering { exponent });
         }
         self.ascents.keep(gaussian, log_evidence);
+        // If ascents led nowhere, it may be the gradient's fault.
+        if self.has_gradient(target) {
+            let kept = self.ascents.clone();
+            if self.distrusts_gradient(target) {
+                self.ascents = kept;
+            }
+        }
         // Tempering is the first of the starts by the log density alone, and the end of ascents that led nowhere.
         match self.has_gradient(target) {
             true => self.starts.are_over = true,

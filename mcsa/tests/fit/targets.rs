@@ -117,6 +117,24 @@ fn a_right_gradient_is_used_at_a_pole() {
     assert!(objects!(fitted(1.1), Objection::Gradient { .. }));
 }
 
+/// No ascent leads anywhere by a gradient that is not finite: it is named, and the answer is that of the log density alone.
+#[test]
+fn a_gradient_that_is_not_finite_is_named() {
+    for slope in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let target = from_fn(2, |z| -0.5 * (z[0] * z[0] + z[1] * z[1]))
+            .with_gradient(move |_, gradient| gradient.fill(slope));
+        let fitted = mcsa::fit(&target, &options()).unwrap();
+        assert!(
+            objects!(fitted, Objection::Gradient { .. }) && !fitted.verdict.has_gradient,
+            "{slope}: {fitted}"
+        );
+        assert!(
+            fitted.parameters.iter().all(|z| z.mean.abs() < 0.1 && (z.sd - 1.0).abs() < 0.1),
+            "{slope}: {fitted}"
+        );
+    }
+}
+
 /// A q that is the target has equal weights, whose tail is the lightest there is.
 #[test]
 fn a_perfect_fit_gets_a_yes() {
