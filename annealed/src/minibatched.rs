@@ -244,6 +244,19 @@ pub fn draw_subset(
     }
 }
 
+/// Uniform random subset of `count` of `0..data`.
+///
+/// # Errors
+/// If `count` is 0 or above `data`.
+pub(crate) fn random_subset(data: usize, count: usize, stream: &mut Stream) -> Result<Vec<usize>, Error> {
+    if count == 0 || count > data {
+        return Err(Error::invalid(format!("a subset of {count} data: the target has {data}")));
+    }
+    let mut rows = vec![0; count];
+    draw_subset(data, &mut rows, &mut vec![0; seen_len(count)], |count| stream.index(count).unwrap_or(0));
+    Ok(rows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

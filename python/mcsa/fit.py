@@ -293,8 +293,8 @@ def described(
     observed = {name: unmasked(f"observed: {name}", values) for name, values in (given.get("observed") or {}).items()}
     parameters = given.get("parameters")
     if isinstance(log_density, Model | Terms):
-        if dim is not None or gradient is not None or names is not None or parameters is not None:
-            raise TypeError("a model brings its own dimension, gradient and names")
+        if any(part is not None for part in (dim, gradient, names, parameters, given.get("prior"))):
+            raise TypeError("a model brings its own dimension, gradient and names, and takes no parameters and no prior")
     if isinstance(log_density, Terms):
         log_likelihood = log_likelihood or log_density.log_likelihood
         return log_density._target, Labels(transform, dims, coords, log_likelihood, observed)

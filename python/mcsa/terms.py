@@ -47,17 +47,20 @@ class Terms:
         log_likelihood: Callable[[np.ndarray, np.ndarray], tuple[Any, Any]],
         names: Sequence[str] | None = None,
     ) -> None:
-        if not callable(log_prior):
-            raise TypeError("log_prior must be callable: a point gives the log density and its gradient")
+        if not callable(log_prior) or not callable(log_likelihood):
+            raise TypeError("log_prior and log_likelihood must be callable: each gives values and gradients at a point")
         self._rows = np.arange(whole("num_data", num_data, 1))
-        self._log_likelihood = log_likelihood
+        # Starts lie far out, where overflow is no fault.
+        calm = np.errstate(all="ignore")
+        self._log_likelihood = calm(log_likelihood)
 
+        @calm
         def of_batch(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             value, slope = log_prior(z[0])
             return np.asarray(value)[None], np.asarray(slope)[None]
 
         names = None if names is None else list(names)
-        self._target = _mcsa.Terms(whole("dim", dim, 1), num_data, of_batch, log_likelihood, names)
+        self._target = _mcsa.Terms(whole("dim", dim, 1), num_data, of_batch, self._log_likelihood, names)
 
     def log_likelihood(self, z: np.ndarray) -> np.ndarray:
         """Log likelihood of each datum at points ``(N, dim)``."""

@@ -41,7 +41,7 @@ struct Plan {
     seed: u64,
 }
 
-/// Annealed paths along a subset of the data: their steps, and the base of the family's parameters.
+/// Annealed paths: the number of data that guide them, their number of steps, and the first step size.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Paths {

@@ -33,9 +33,6 @@ impl Terms {
         log_likelihood: Py<PyAny>,
         names: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        if !log_likelihood.bind(py).is_callable() {
-            return Err(PyTypeError::new_err("log_likelihood must be callable: a point and indices of data"));
-        }
         let prior = Density::new(log_prior.clone_ref(py), dim, Some(log_prior), names, None)?;
         Ok(Self { prior, log_likelihood, num_data })
     }

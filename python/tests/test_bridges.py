@@ -65,7 +65,6 @@ def test_pymc():
     assert theta.dims == ("chain", "draw", "school")
 
 
-
 def test_the_prior_of_a_pymc_model():
     pm = pytest.importorskip("pymc", reason="PyMC is not installed")
     pytest.importorskip("nutpie", reason="nutpie is not installed")

@@ -84,6 +84,22 @@ def test_paths_need_terms():
         mcsa.ascend(lambda z: -0.5 * (z**2).sum(axis=1), 2, method="sl-dais", steps=10)
 
 
+def test_terms_bring_what_a_model_brings():
+    prior = (lambda generator, n: generator.normal(size=(n, 2)), lambda z: -0.5 * (z**2).sum(axis=1))
+    for given in ({"dim": 2}, {"names": ["a", "b"]}, {"prior": prior}):
+        with pytest.raises(TypeError, match="a model brings its own"):
+            mcsa.fit(model(), **given)
+    with pytest.raises(TypeError, match="must be callable"):
+        model(log_likelihood=None)
+
+
+def test_overflow_far_out_is_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rate = mcsa.Terms(1, 3, log_prior=lambda z: (-z[0], -np.ones(1)), log_likelihood=lambda z, rows: (z[0] - np.exp(z[0] * (1 + rows)), np.ones((len(rows), 1))))
+        rate.log_likelihood(np.array([[1e3]]))
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "words"),
     [

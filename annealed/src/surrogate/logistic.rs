@@ -4,7 +4,7 @@ use faer::{Mat, MatRef};
 use mcsa_core::{Error, Stream, borrow, checksum, finite_matrix, numeric, same_length};
 
 use super::{Along, Clusters, Coreset, PathPoint, Sizes, Surrogate};
-use crate::{draw_subset, seen_len};
+use crate::minibatched::random_subset;
 use mcsa_models::support::{positive, zeros_and_ones};
 use mcsa_numeric::design::{Panels, View, pack_into, padded};
 use mcsa_numeric::vectorised;
@@ -285,15 +285,7 @@ fn rows_of(x: MatRef<'_, f64>, rows: &[usize]) -> Mat<f64> {
 
 /// Random rows without replacement.
 fn random(x: MatRef<'_, f64>, count: usize, stream: &mut Stream) -> Result<Vec<usize>, Error> {
-    if count > x.nrows() {
-        let reason = format!("{count} points of {} data", x.nrows());
-        return Err(Error::invalid(reason).within("LogisticSurrogate"));
-    }
-    let mut rows = vec![0; count];
-    draw_subset(x.nrows(), &mut rows, &mut vec![0; seen_len(count)], |count| {
-        stream.index(count).expect("a count above 0")
-    });
-    Ok(rows)
+    random_subset(x.nrows(), count, stream).map_err(|error| error.within("LogisticSurrogate"))
 }
 
 /// Labelled rows whose learned weights start at N / count.

@@ -1,5 +1,5 @@
 use super::{Along, PathPoint, Sizes, Surrogate};
-use crate::{draw_subset, seen_len};
+use crate::minibatched::random_subset;
 use mcsa_core::{Error, Stream, Subsampled, borrow, checksum, numeric};
 
 /// Weighted likelihood of a random subset of the data as the surrogate, for any likelihood that is a product (SL-DAIS, Sec. 4, RAND).
@@ -32,15 +32,8 @@ impl<P: Subsampled> SubsetSurrogate<P> {
     /// # Errors
     /// If there is no datum in it, or the target has fewer.
     pub fn random(target: P, count: usize, stream: &mut Stream) -> Result<Self, Error> {
-        if count == 0 || count > target.num_data() {
-            let reason = format!("a subset of {count} data: the target has {}", target.num_data());
-            return Err(Error::invalid(reason).within("SubsetSurrogate"));
-        }
-        let mut rows = vec![0; count];
-        draw_subset(target.num_data(), &mut rows, &mut vec![0; seen_len(count)], |count| {
-            stream.index(count).unwrap_or(0)
-        });
-        Ok(Self { target, rows })
+        let rows = random_subset(target.num_data(), count, stream);
+        Ok(Self { rows: rows.map_err(|error| error.within("SubsetSurrogate"))?, target })
     }
 
     /// Indices of the subset.

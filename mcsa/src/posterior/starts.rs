@@ -47,6 +47,7 @@ impl FitState {
             return self.cut(target, self.limit(target)).map(|()| Piece::Done);
         }
         if is_first && self.distrusts_gradient(target) {
+            self.ascents = ModeSearch::default();
             return Ok(Piece::Done);
         }
         Ok(if self.ascents.made >= FIRST.min(self.options.starts) { Piece::GoesOn } else { Piece::Done })
@@ -93,6 +94,7 @@ impl FitState {
                     return Ok(());
                 }
                 if self.distrusts_gradient(target) {
+                    self.ascents = ModeSearch::default();
                     return Ok(());
                 }
                 (target.evaluations().total() - before.1) / centres.len() as u64
@@ -107,14 +109,13 @@ impl FitState {
         Ok(())
     }
 
-    /// Checks the gradient near the first mode. True if it is wrong: then it is not used, and the ascents are forgotten.
+    /// Checks the gradient near the first mode. True if it is wrong: then it is not used, and ascents by it are no evidence.
     fn distrusts_gradient(&mut self, target: &Target<'_>) -> bool {
         let Some(mode) = self.ascents.modes.first() else { return false };
         let scales: Vec<f64> = (0..target.dim()).map(|i| mode.covariance[(i, i)].sqrt()).collect();
         if let Some(objection) = gradient_objection(target, &mode.point, &scales, self.seed()) {
             self.objections.push(objection);
             self.starts.distrusted = true;
-            self.ascents = ModeSearch::default();
             return true;
         }
         if target.gate().is_closed() {
@@ -130,15 +131,9 @@ impl FitState {
             self.objections.push(Objection::Tempering { exponent });
         }
         self.ascents.keep(gaussian, log_evidence);
-        // If ascents led nowhere, it may be the gradient's fault.
-        if self.has_gradient(target) {
-            let kept = self.ascents.clone();
-            if self.distrusts_gradient(target) {
-                self.ascents = kept;
-            }
-        }
-        // Tempering is the first of the starts by the log density alone, and the end of ascents that led nowhere.
-        match self.has_gradient(target) {
+        // Tempering is the first of the starts by the log density alone, and the end of ascents that led nowhere: perhaps by the
+        // gradient's fault.
+        match self.has_gradient(target) && !self.distrusts_gradient(target) {
             true => self.starts.are_over = true,
             false => self.ascents.made = 1,
         }
