@@ -3,13 +3,14 @@
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef, Side};
 use mcsa_core::{
-    Columns, ColumnsMut, Error, Family, Parametric, finite_matrix, positive, same_length,
-    square_fits_in_memory,
+    Columns, Error, Family, Parametric, finite_matrix, positive, same_length, square_fits_in_memory,
 };
+use mcsa_numeric as numeric;
+use rayon::prelude::*;
 
 use super::basis::{basis, unit_factors};
 use super::triangle::{self, Unit};
-use super::{Conditional, ConditionalMap, Degree, Parts, features_into, saturated};
+use super::{Conditional, ConditionalMap, Degree, Parts, features_into};
 use crate::Normal;
 
 /// Gain of held-out mean log q, in nats, from which on a part belongs to q.
@@ -20,6 +21,8 @@ const SMALL: usize = 60;
 const ROUNDS: usize = 4;
 const NEWTON: usize = 25;
 const HALVINGS: usize = 30;
+/// Step below which Newton's method ends. Without saturation the error is then its square.
+const STEP: f64 = 1e-4;
 /// Longest step of a log scale or its slopes.
 const LONGEST: f64 = 3.0;
 /// Ridge of normal equations with a unit diagonal.
@@ -106,7 +109,7 @@ pub fn fit_conditional(
         Ok((of(&first, &second)? + of(&second, &first)?) / chain.len() as f64)
     };
     let mut chosen = Choices::default();
-    let mut held_out = judge(chosen).map_err(refuse)?;
+    let mut held_out = judge(chosen).unwrap_or(f64::NEG_INFINITY);
     for option in options(draws.nrows()) {
         let mut trial = chosen;
         option(&mut trial);
@@ -208,19 +211,19 @@ impl<'a> Cloud<'a> {
         let mut family = Conditional::new(self.draws.nrows(), self.drivers, centre, scale, parts)?;
         let z = Mat::from_fn(self.drivers.len(), count, |k, j| self.draws[(self.drivers[k], columns[j])]);
         let x = Mat::from_fn(count, self.drivers.len(), |j, k| (z[(k, j)] - self.centre[k]) / self.scale[k]);
-        let mut phi = Mat::zeros(family.num_features(), count);
+        let (mut phi, mut row) = (Mat::zeros(count, family.num_features()), vec![0.0; family.num_features()]);
         for j in 0..count {
-            let row: Vec<f64> = x.row(j).iter().copied().collect();
-            features_into(&row, phi.as_mut().column_mut(j));
+            features_into(&x.row(j).iter().copied().collect::<Vec<_>>(), &mut row);
+            row.iter().enumerate().for_each(|(k, value)| phi[(j, k)] = *value);
         }
+        let linear = Mat::from_fn(count, 1 + x.ncols(), |j, k| if k == 0 { 1.0 } else { x[(j, k - 1)] });
         let child =
             |matrix: MatRef<'_, f64>| Mat::from_fn(count, dim, |j, i| matrix[(self.children[i], columns[j])]);
         let (mut y, mut g) = (child(self.draws), child(self.gradients));
         let fitted = |y: &Mat<f64>, g: &Mat<f64>| -> Result<Vec<Child>, Error> {
-            let setting = Setting { x: x.as_ref(), phi: phi.as_ref(), choices };
-            (0..dim)
-                .map(|i| setting.child(y.col_as_slice(i), g.col_as_slice(i)).ok_or_else(hopeless))
-                .collect()
+            let setting = Setting { x: linear.as_ref(), phi: phi.as_ref(), choices };
+            let child = |i: usize| setting.child(y.col_as_slice(i), g.col_as_slice(i)).ok_or_else(hopeless);
+            (0..dim).into_par_iter().map(child).collect()
         };
         let (mut lower, mut upper) = (vec![], vec![]);
         if parts.dense {
@@ -254,14 +257,14 @@ impl<'a> Cloud<'a> {
         let width = 1 + self.drivers.len();
         let mut params = [mean, rho, factor].concat();
         (0..width).for_each(|k| params.extend(all(&|child| child.theta[k])));
-        for k in 0..phi.nrows() {
+        for k in 0..phi.ncols() {
             let mut column = all(&|child| child.location[k]);
             Unit(&upper).multiply_transposed(&mut column);
             Unit(&lower).multiply(&mut column);
             params.extend(column);
         }
         params.extend([lower, upper].concat());
-        let (kappa, h) = (phi.nrows(), phi.nrows() + usize::from(parts.shrinking));
+        let (kappa, h) = (phi.ncols(), phi.ncols() + usize::from(parts.shrinking));
         params.extend(parts.saturating.then(|| all(&|child| child.theta[width])).into_iter().flatten());
         params.extend(parts.shrinking.then(|| all(&|child| child.location[kappa])).into_iter().flatten());
         params.extend(parts.drifting.then(|| all(&|child| child.location[h])).into_iter().flatten());
@@ -286,7 +289,7 @@ fn gaussian(z: MatRef<'_, f64>) -> Result<[Vec<f64>; 3], Error> {
     Ok([normal.mean().to_vec(), rho, triangle])
 }
 
-/// Data that all children share: drivers (draws are rows), features (draws are columns), choices.
+/// What all children share: 1 and the drivers, features phi (draws are rows), and choices.
 struct Setting<'a> {
     x: MatRef<'a, f64>,
     phi: MatRef<'a, f64>,
@@ -302,6 +305,18 @@ struct Child {
     /// `s` of each draw.
     logs: Vec<f64>,
     residuals: Vec<f64>,
+}
+
+/// Scales of a child at all draws.
+#[derive(Default)]
+struct Scales {
+    /// `l`, and `s`.
+    levels: Vec<f64>,
+    logs: Vec<f64>,
+    /// `exp(-2 s)`.
+    precisions: Vec<f64>,
+    /// `ds/dl`.
+    rates: Vec<f64>,
 }
 
 impl Setting<'_> {
@@ -324,57 +339,63 @@ impl Setting<'_> {
         Some(child)
     }
 
-    /// `l` at a draw.
-    fn level(&self, theta: &[f64], j: usize) -> f64 {
-        theta[0] + self.x.row(j).iter().zip(&theta[1..]).map(|(x, slope)| x * slope).sum::<f64>()
-    }
-
-    /// `s` and `ds/dl` at a draw.
-    fn log_scale(&self, theta: &[f64], j: usize) -> (f64, f64) {
-        let l = self.level(theta, j);
-        theta.get(1 + self.x.ncols()).map_or((l, 1.0), |&c| saturated(l, c))
+    /// Scales of all draws: `exp(-2 s) = exp(-2 l) + exp(-2 c)`, `ds/dl = exp(-2 l) exp(2 s)`; without saturation `s = l`.
+    fn scales_into(&self, theta: &[f64], at: &mut Scales) {
+        let Scales { levels, logs, precisions, rates } = at;
+        for all in [&mut *levels, &mut *logs, &mut *precisions, &mut *rates] {
+            all.resize(self.x.nrows(), 1.0);
+        }
+        levels.fill(0.0);
+        for (k, theta) in theta[..self.x.ncols()].iter().enumerate() {
+            levels.iter_mut().zip(self.x.column(k)).for_each(|(l, x)| *l += theta * x);
+        }
+        precisions.iter_mut().zip(&*levels).for_each(|(precision, l)| *precision = -2.0 * l);
+        numeric::exp(precisions);
+        let Some(ceiling) = theta.get(self.x.ncols()) else {
+            logs.copy_from_slice(levels);
+            return;
+        };
+        let least = (-2.0 * ceiling).exp();
+        for (precision, rate) in precisions.iter_mut().zip(&mut *rates) {
+            *rate = *precision / (*precision + least);
+            *precision += least;
+        }
+        numeric::ln_into(precisions, logs);
+        logs.iter_mut().for_each(|s| *s *= -0.5);
     }
 
     /// Least squares of `-ln |g| = l - ln |e|` on x: does not depend on the location.
     fn first_scale(&self, g: &[f64]) -> Option<Vec<f64>> {
         let least = 1e-8 * (g.iter().map(|g| g * g).sum::<f64>() / g.len() as f64).sqrt();
-        let mut equations = Equations::new(1 + self.x.ncols());
-        let mut row = vec![1.0; 1 + self.x.ncols()];
-        for (j, g) in g.iter().enumerate() {
-            row[1..].iter_mut().zip(self.x.row(j).iter()).for_each(|(row, x)| *row = *x);
-            equations.add(1.0, &row, -g.abs().max(least).ln());
-        }
-        let mut theta = equations.solve()?;
+        let logs: Vec<f64> = g.iter().map(|g| -g.abs().max(least).ln()).collect();
+        let mut theta = Equations::new(self.x, &vec![1.0; g.len()], &logs).solve()?;
         theta[0] += MEAN_LOG;
         Some(theta)
     }
 
     /// Location by weighted least squares, with the log scales and residuals that belong to it.
     fn locate(&self, child: &mut Child, y: &[f64], g: &[f64]) -> Option<()> {
-        let (parts, base) = (self.choices.parts, self.phi.nrows());
+        let (parts, base) = (self.choices.parts, self.phi.ncols());
         let width = base + usize::from(parts.shrinking) + usize::from(parts.drifting);
-        let mut features = Mat::zeros(width, y.len());
-        child.logs = (0..y.len()).map(|j| self.log_scale(&child.theta, j).0).collect();
-        let mut equations = Equations::new(width);
-        for (j, &s) in child.logs.iter().enumerate() {
-            let row = features.col_as_slice_mut(j);
-            row[..base].copy_from_slice(self.phi.column(j));
-            if parts.shrinking {
-                row[base] = (2.0 * s).exp();
-            }
-            if parts.drifting {
-                row[width - 1] = (2.0 * s - self.level(&child.theta, j)).exp();
-            }
-            // Weight exp(-2 s) at the value y + m g exp(2 s).
-            let variance = (2.0 * s).exp();
-            let value = if self.choices.stein { y[j] + g[j] * variance } else { y[j] };
-            equations.add(variance.recip(), row, value);
+        let mut at = Scales::default();
+        self.scales_into(&child.theta, &mut at);
+        let mut features = Mat::zeros(y.len(), width);
+        features.subcols_mut(0, base).copy_from(self.phi);
+        if parts.shrinking {
+            (0..y.len()).for_each(|j| features[(j, base)] = at.precisions[j].recip());
         }
-        child.location = equations.solve()?;
-        for (j, residual) in child.residuals.iter_mut().enumerate() {
-            let mean = features.col_as_slice(j).iter().zip(&child.location).map(|(f, theta)| f * theta);
-            *residual = y[j] - mean.sum::<f64>();
+        if parts.drifting {
+            (0..y.len()).for_each(|j| features[(j, width - 1)] = (-at.levels[j]).exp() / at.precisions[j]);
         }
+        // Weight exp(-2 s) at the value y + m g exp(2 s).
+        let m = f64::from(u8::from(self.choices.stein));
+        let pulls: Vec<f64> = (0..y.len()).map(|j| at.precisions[j] * y[j] + m * g[j]).collect();
+        child.location = Equations::new(features.as_ref(), &at.precisions, &pulls).solve()?;
+        child.residuals.copy_from_slice(y);
+        for (k, theta) in child.location.iter().enumerate() {
+            child.residuals.iter_mut().zip(features.col_as_slice(k)).for_each(|(r, f)| *r -= theta * f);
+        }
+        child.logs = at.logs;
         Some(())
     }
 
@@ -383,36 +404,40 @@ impl Setting<'_> {
     /// Slopes have a ridge of `4/n` times `mean((r^2 exp(-2 s) - k)^2) / 2`: the noise of the equation in units of that of maximum
     /// likelihood at a Gaussian. Where the control variate leaves no noise, nothing is shrunk.
     fn rescale(&self, child: &mut Child, g: &[f64]) -> Option<()> {
-        let (count, width, slopes) = (g.len(), child.theta.len(), self.x.ncols());
+        let (count, width, slopes) = (g.len(), child.theta.len(), self.x.ncols() - 1);
         let squares: Vec<f64> = child.residuals.iter().map(|r| r * r).collect();
         let targets: Vec<f64> = match self.choices.stein {
             true => child.residuals.iter().zip(g).map(|(r, g)| -r * g).collect(),
             false => vec![1.0; count],
         };
-        let scaled = |theta: &[f64], j: usize| squares[j] * (-2.0 * self.log_scale(theta, j).0).exp();
-        let noise = (0..count).map(|j| (scaled(&child.theta, j) - targets[j]).powi(2)).sum::<f64>();
+        let form = |at: &Scales, j: usize| squares[j] * at.precisions[j];
+        let (mut at, mut moved_to) = (Scales::default(), Scales::default());
+        self.scales_into(&child.theta, &mut at);
+        let noise = (0..count).map(|j| (form(&at, j) - targets[j]).powi(2)).sum::<f64>();
         let ridge = 4.0 * (0.5 * noise / count as f64).min(1.0);
-        let objective = |theta: &[f64]| {
-            let of = |j: usize| 0.5 * scaled(theta, j) + self.log_scale(theta, j).0 * targets[j];
+        let objective = |theta: &[f64], at: &Scales| {
+            let of = |j: usize| 0.5 * form(at, j) + at.logs[j] * targets[j];
             let penalty = theta[1..=slopes].iter().map(|slope| 0.5 * ridge * slope * slope).sum::<f64>();
             (0..count).map(of).sum::<f64>() + penalty
         };
-        let mut value = objective(&child.theta);
+        let mut value = objective(&child.theta, &at);
         if !value.is_finite() {
             return None;
         }
-        let mut row = vec![1.0; width];
+        let (mut weights, mut pulls, mut rows) = (targets.clone(), targets.clone(), Mat::zeros(count, width));
         for _ in 0..NEWTON {
-            let mut equations = Equations::new(width);
-            for (j, target) in targets.iter().enumerate() {
-                let (form, (_, rate)) = (scaled(&child.theta, j), self.log_scale(&child.theta, j));
-                row[0] = rate;
-                row[1..].iter_mut().zip(self.x.row(j).iter()).for_each(|(row, x)| *row = rate * x);
-                if let Some(ceiling) = row.get_mut(1 + slopes) {
-                    *ceiling = 1.0 - rate;
-                }
-                equations.add_terms(2.0 * form, form - target, &row);
+            for j in 0..count {
+                let form = form(&at, j);
+                (weights[j], pulls[j]) = (2.0 * form, form - targets[j]);
             }
+            for k in 0..width {
+                let rates = rows.col_as_slice_mut(k).iter_mut().zip(&at.rates);
+                match k <= slopes {
+                    true => rates.zip(self.x.column(k)).for_each(|((entry, rate), x)| *entry = rate * x),
+                    false => rates.for_each(|(entry, rate)| *entry = 1.0 - rate),
+                }
+            }
+            let mut equations = Equations::new(rows.as_ref(), &weights, &pulls);
             for k in 1..width {
                 let is_slope = k <= slopes;
                 equations.gram[(k, k)] += if is_slope { ridge } else { DAMPING * count as f64 };
@@ -426,13 +451,15 @@ impl Setting<'_> {
             let better = (0..HALVINGS).find_map(|_| {
                 moved.iter_mut().zip(&child.theta).zip(&step).for_each(|((m, t), s)| *m = t + length * s);
                 length *= 0.5;
-                let found = objective(&moved);
+                self.scales_into(&moved, &mut moved_to);
+                let found = objective(&moved, &moved_to);
                 (found <= value + 1e-14 * value.abs()).then_some(found)
             });
             let Some(found) = better else { break };
             value = found;
             child.theta.copy_from_slice(&moved);
-            if longest < 1e-13 {
+            std::mem::swap(&mut at, &mut moved_to);
+            if longest < STEP {
                 break;
             }
         }
@@ -447,22 +474,15 @@ struct Equations {
 }
 
 impl Equations {
-    fn new(width: usize) -> Self {
-        Self { gram: Mat::zeros(width, width), right: vec![0.0; width] }
-    }
-
-    /// Adds an observation.
-    fn add(&mut self, weight: f64, row: &[f64], value: f64) {
-        self.add_terms(weight, weight * value, row);
-    }
-
-    /// `gram += weight row row^T` below and on the diagonal, `right += pull row`.
-    fn add_terms(&mut self, weight: f64, pull: f64, row: &[f64]) {
-        for (k, entry) in row.iter().enumerate() {
-            self.right[k] += pull * entry;
-            let column = &mut self.gram.col_as_slice_mut(k)[k..];
-            column.iter_mut().zip(&row[k..]).for_each(|(sum, other)| *sum += weight * entry * other);
+    /// `gram = F^T diag(weights) F` on and below the diagonal, `right = F^T pulls`; features F, an observation per row.
+    fn new(features: MatRef<'_, f64>, weights: &[f64], pulls: &[f64]) -> Self {
+        let (count, width) = (features.nrows(), features.ncols());
+        let (mut gram, mut weighted) = (Mat::zeros(width, width), vec![0.0; count]);
+        for k in 0..width {
+            weighted.iter_mut().zip(weights).zip(features.column(k)).for_each(|((x, w), f)| *x = w * f);
+            (k..width).for_each(|l| gram[(l, k)] = numeric::dot(&weighted, features.column(l)));
         }
+        Self { gram, right: (0..width).map(|k| numeric::dot(features.column(k), pulls)).collect() }
     }
 
     /// The solution with a small ridge in units of the diagonal, which decides between columns that are multiples of each other.

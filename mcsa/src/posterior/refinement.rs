@@ -94,9 +94,10 @@ impl Refinement {
         self.rounds.last().map_or(f64::NAN, |round| round.shape)
     }
 
-    /// True if the weights are poor and a round has not improved them, or the third has not.
+    /// True if the weights are poor and a round has not improved them, as far as can be seen, or the third has not.
     pub(crate) fn is_slow(&self) -> bool {
-        matches!(self.made(), [.., before, last] if last.share < RULE_7.slowest && last.share < (1.0 + RULE_7.slow) * before.share)
+        matches!(self.rounds[..], [.., before, last] if before.share.max(last.share) < RULE_7.noise)
+            || matches!(self.made(), [.., before, last] if last.share < RULE_7.slowest && last.share < (1.0 + RULE_7.slow) * before.share)
             || matches!(self.made(), [_, _, last] if last.share < RULE_7.slowest)
     }
 
@@ -303,6 +304,21 @@ mod tests {
             climb.rounds.push(Round { steps, shape, share, tail: TailWeight::NotKnown });
         }
         climb
+    }
+
+    #[test]
+    fn a_climb_is_slow_where_two_looks_show_nothing_or_three_rounds_little() {
+        // The share of each round but the last is a tenth of the last one.
+        for (rounds, share, is_slow) in
+            [(2, 0.004, true), (2, 0.006, false), (3, 0.09, true), (3, 0.11, false)]
+        {
+            assert_eq!(climbed(rounds, share, 1.0).is_slow(), is_slow, "{rounds} {share}");
+        }
+        // The look at the start counts, in many dimensions.
+        let mut climb = climbed(1, 0.004, 1.0);
+        assert!(!climb.is_slow());
+        climb.rounds.insert(0, Round { steps: 0, ..climb.rounds[0] });
+        assert!(climb.is_slow());
     }
 
     /// After three rounds the next one takes 4800 evaluations and 1000 draws. More than that is saved if 4000 draws have an effective share

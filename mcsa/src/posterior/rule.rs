@@ -8,6 +8,8 @@ pub struct Rule {
     pub slow: f64,
     /// Effective share below which a climb that does not rise, or has made three rounds, leaves the posterior to chains.
     pub slowest: f64,
+    /// Effective share below which a look shows no gain: five draws of its thousand. Two such looks leave the posterior to chains.
+    pub noise: f64,
     /// Effective share below which a larger family is tried.
     pub poor: f64,
     /// k-hat above which a larger family is tried.
@@ -92,6 +94,7 @@ pub struct Rule {
 pub const RULE_7: Rule = Rule {
     slow: 0.15,
     slowest: 0.1,
+    noise: 0.005,
     poor: 0.3,
     heavy: 0.7,
     helped: 1.2,

@@ -379,7 +379,7 @@ impl Sampler {
         }
     }
 
-    /// Conditional coordinates from the last draws, if drivers are found; the phase that follows.
+    /// Conditional coordinates from the last draws, if they can be fitted; the phase that follows.
     fn condition(&mut self, target: &dyn Gradient, times: usize) -> Phase {
         let chains = self.positions.ncols();
         let Some(last) = &self.last else { return Phase::Ended };
@@ -405,6 +405,8 @@ impl Sampler {
                 self.metric = Metric::Conditional(fitted.map);
                 Phase::Conditional(times)
             }
+            // The next round, of more draws, has the coordinates of this one.
+            Err(_) if matches!(self.metric, Metric::Conditional(_)) => Phase::Conditional(times),
             Err(_) => Phase::Ended,
         }
     }
@@ -597,5 +599,37 @@ impl fmt::Display for Sampler {
             0 => write!(f, ", R-hat {:.2}", self.agreement),
             blocks => write!(f, ", draws in {}", counted(blocks, "block")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcsa_core::ExactDraws;
+    use mcsa_models::Funnel;
+
+    use super::*;
+
+    #[test]
+    fn coordinates_stay_where_no_better_ones_can_be_fitted() {
+        let funnel = Funnel::new(4, 3.0).expect("a funnel");
+        let (mut points, mut stream) = (Mat::zeros(4, 240), Seed::new(1).stream(0, 0));
+        (0..240).for_each(|j| funnel.draw_into(&mut stream, points.col_as_slice_mut(j)));
+        let block = |points: Mat<f64>| Block {
+            slopes: gradients(&funnel, &points),
+            white: points.clone(),
+            points,
+            log_p: vec![0.0; 240],
+            divergences: 0,
+        };
+        let stuck = Mat::from_fn(4, 240, |i, j| if i == 1 { 0.5 } else { points[(i, j)] });
+        let starts = Mat::from_fn(4, CHAINS, |i, j| points[(i, j)]);
+        let mut sampler = Sampler { last: Some(block(stuck.clone())), ..Sampler::new(starts, &funnel) };
+        assert_eq!(sampler.condition(&funnel, 0), Phase::Ended);
+        sampler.last = Some(block(points));
+        assert_eq!(sampler.condition(&funnel, 0), Phase::Conditional(0));
+        let fitted = sampler.metric.clone();
+        sampler.last = Some(block(stuck));
+        assert_eq!(sampler.condition(&funnel, 1), Phase::Conditional(1));
+        assert_eq!(sampler.metric, fitted);
     }
 }
