@@ -48,6 +48,13 @@ fn models_families_and_kernels_are_judged() {
 }
 
 #[test]
+fn a_density_and_a_step_of_another_crate_are_fitted_and_judged() {
+    let [text, again] = printed("nuts_rs");
+    assert_eq!(text, again);
+    assert!(text.contains("Reliable: yes, ") && text.contains("3 of 6 laws hold"), "{text}");
+}
+
+#[test]
 fn annealed_paths_tighten_the_bound() {
     let [first, second] = printed("sl_dais");
     assert_eq!(first, second);
