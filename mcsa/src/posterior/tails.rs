@@ -1,7 +1,7 @@
 //! Tails of a density along rays.
 
-use faer::{Col, Mat, Scale};
-use mcsa_core::{AffineMap, LogDensity, Seed};
+use faer::Mat;
+use mcsa_core::{AffineMap, LogDensity, Seed, numeric};
 
 use super::rule::RULE_7;
 use super::{Objection, Target};
@@ -109,26 +109,25 @@ pub(crate) fn tail_objection(
 /// Unit vector along which draws lie far out: the first axis of their fourth moments `sum_j w_j |y_j|^2 y_j y_j'`, in coordinates with mean 0 and
 /// covariance I.
 fn far_axis(white: &Mat<f64>, weights: &[f64]) -> Option<Vec<f64>> {
-    let square = |j: usize| white.col(j).squared_norm_l2();
-    let size = |j: usize| weights[j] * square(j) * square(j);
+    let square = |j: usize| numeric::dot(white.col_as_slice(j), white.col_as_slice(j));
+    let pulls: Vec<f64> = weights.iter().enumerate().map(|(j, weight)| weight * square(j)).collect();
+    let size = |j: usize| pulls[j] * square(j);
     let farthest = (0..white.ncols()).max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
-    let mut axis = white.col(farthest).to_owned();
+    let unit = |axis: Vec<f64>| {
+        let scale = numeric::dot(&axis, &axis).sqrt();
+        scale.is_normal().then(|| axis.iter().map(|x| x / scale).collect::<Vec<_>>())
+    };
+    let mut axis = unit(white.col_as_slice(farthest).to_vec())?;
     for _ in 0..STEPS {
-        let scale = axis.norm_l2();
-        if !(scale.is_normal()) {
-            return None;
+        let mut next = vec![0.0; axis.len()];
+        for (j, pull) in pulls.iter().enumerate() {
+            let column = white.col_as_slice(j);
+            let part = pull * numeric::dot(column, &axis);
+            next.iter_mut().zip(column).for_each(|(sum, y)| *sum += part * y);
         }
-        axis *= Scale(1.0 / scale);
-        let mut next = Col::zeros(white.nrows());
-        for (j, weight) in weights.iter().enumerate() {
-            let column = white.col(j);
-            let part = weight * square(j) * (column.transpose() * &axis);
-            next += column * Scale(part);
-        }
-        axis = next;
+        axis = unit(next)?;
     }
-    let scale = axis.norm_l2();
-    scale.is_normal().then(|| axis.iter().map(|x| x / scale).collect())
+    Some(axis)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Second moments of p seen by proposals that are wider than q.
 
-use faer::{Mat, MatRef};
-use mcsa_core::{AffineMap, Error, LogDensity, Seed, batch, batch_mut, numeric};
+use faer::{Mat, MatMut, MatRef};
+use mcsa_core::{AffineMap, Columns, ColumnsMut, Error, LogDensity, Seed, batch, batch_mut, numeric};
 use mcsa_estimators::Draws;
 
 use super::rule::RULE_7;
@@ -52,8 +52,11 @@ pub(crate) fn look(
     let (dim, density) = (target.dim(), target.density());
     let mut centre = vec![0.0; dim];
     map.forward_into(&vec![0.0; dim], &mut centre);
-    let stretched = |z: MatRef<'_, f64>, s: f64| {
-        Mat::from_fn(dim, z.ncols(), |i, j| centre[i] + s * (z[(i, j)] - centre[i]))
+    let stretch = |z: MatRef<'_, f64>, s: f64, mut out: MatMut<'_, f64>| {
+        for j in 0..z.ncols() {
+            let columns = out.column_mut(j).iter_mut().zip(z.column(j)).zip(&centre);
+            columns.for_each(|((out, z), centre)| *out = centre + s * (z - centre));
+        }
     };
     let of_q = |s: f64, each: usize| (params.to_vec(), s, each);
     let mut wide: Vec<(Vec<f64>, f64, usize)> = STRETCHES.map(|s| of_q(s, EACH)).to_vec();
@@ -71,22 +74,23 @@ pub(crate) fn look(
         let (mut z, mut values) = (vec![0.0; dim * each], vec![0.0; *each]);
         let lane = &mut [seed.named("outskirts").stream(0, k as u64)];
         family.sample_into(params, lane, batch_mut(&mut z, dim, *each), &mut values, &mut work);
-        let far = stretched(batch(&z, dim, *each), *s);
+        let mut far = points.as_mut().subcols_mut(log_p.len(), *each);
+        stretch(batch(&z, dim, *each), *s, far.as_mut());
         density.log_densities(far.as_ref(), &mut values, &mut work);
-        points.as_mut().subcols_mut(log_p.len(), *each).copy_from(&far);
         log_p.extend_from_slice(&values);
     }
-    let mut log_proposals = vec![Vec::with_capacity(1 + wide.len()); count];
-    let mut log_q = vec![0.0; count];
+    let (mut log_proposals, mut log_q) = (Mat::zeros(1 + wide.len(), count), vec![0.0; count]);
+    let mut shrunk = Mat::zeros(dim, count);
     let of_q = std::iter::once((params, 1.0, draws.len()));
-    for (params, s, number) in of_q.chain(wide.iter().map(|(params, s, each)| (&**params, *s, *each))) {
-        let shrunk = stretched(points.as_ref(), 1.0 / s);
+    let all = of_q.chain(wide.iter().map(|(params, s, each)| (&**params, *s, *each)));
+    for (k, (params, s, number)) in all.enumerate() {
+        stretch(points.as_ref(), 1.0 / s, shrunk.as_mut());
         family.log_probs(params, shrunk.as_ref(), &mut log_q, &mut work);
         let volume = dim as f64 * s.ln() - (number as f64).ln();
-        log_proposals.iter_mut().zip(&log_q).for_each(|(all, log_q)| all.push(log_q - volume));
+        log_q.iter().enumerate().for_each(|(j, log_q)| log_proposals[(k, j)] = log_q - volume);
     }
-    let log_weights: Vec<f64> = (log_p.iter().zip(&log_proposals))
-        .map(|(log_p, all)| log_p - numeric::log_sum_exp(all))
+    let log_weights: Vec<f64> = (log_p.iter().enumerate())
+        .map(|(j, log_p)| log_p - numeric::log_sum_exp(log_proposals.col_as_slice(j)))
         .map(|log_weight| if log_weight < f64::INFINITY { log_weight } else { f64::NEG_INFINITY })
         .collect();
     let total = numeric::log_sum_exp(&log_weights);
