@@ -104,7 +104,33 @@ class _Target:
             means, sds = (columns({key: np.asarray(x, float)[None] for key, x in _by_name(name, truth).items()})
                           for truth in (transformation.ground_truth_mean, transformation.ground_truth_standard_deviation))
             found |= {key: Known(float(mean[0]), float(sds[key][0]), (np.nan,) * 3) for key, mean in means.items()}
-        return found
+        return found | (_brownian_scales() if "identity.observation_noise_scale" in found else {})
+
+
+def _brownian_scales() -> dict[str, Known]:
+    """Moments of the two scales of the Brownian motion, whose published ones are off by up to 0.3 standard deviations.
+
+    Given the scales the observations y are normal with covariance ``s^2 min(t, u) + r^2 I``, so that paths are integrated out in closed
+    form; what is left is a sum over a grid of ``log s`` and ``log r``, both with priors N(0, 4).
+    """
+    from inference_gym.internal.datasets import brownian_motion_missing_middle_observations as data
+
+    y = np.asarray(data.OBSERVED_LOC, float)
+    times = 1.0 + np.flatnonzero(np.isfinite(y))
+    variances, vectors = np.linalg.eigh(np.minimum.outer(times, times))
+    squares = (vectors.T @ y[np.isfinite(y)]) ** 2
+    log_s, log_r = np.linspace(-8, 2, 401)[:, None], np.linspace(-16, 2, 901)[None]
+    log_p = -(log_s**2 + log_r**2) / 8
+    for variance, square in zip(variances, squares):
+        total = np.exp(2 * log_s) * variance + np.exp(2 * log_r)
+        log_p = log_p - 0.5 * np.log(total) - 0.5 * square / total
+    weights = np.exp(log_p - log_p.max())
+    found = {}
+    for name, scales in (("innovation", np.exp(log_s)), ("observation", np.exp(log_r))):
+        mean = float((weights * scales).sum() / weights.sum())
+        sd = float(np.sqrt((weights * (scales - mean) ** 2).sum() / weights.sum()))
+        found[f"identity.{name}_noise_scale"] = Known(mean, sd, (np.nan,) * 3)
+    return found
 
 
 def _by_name(name: str, values: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::basis::{basis, unit_factors};
 use super::triangle::{self, Unit};
-use super::{Conditional, ConditionalMap, Degree, Parts, features_into};
+use super::{Conditional, ConditionalMap, Degree, Parts, features_into, saturate};
 use crate::Normal;
 
 /// Gain of held-out mean log q, in nats, from which on a part belongs to q.
@@ -339,29 +339,20 @@ impl Setting<'_> {
         Some(child)
     }
 
-    /// Scales of all draws: `exp(-2 s) = exp(-2 l) + exp(-2 c)`, `ds/dl = exp(-2 l) exp(2 s)`; without saturation `s = l`.
+    /// Scales of all draws.
     fn scales_into(&self, theta: &[f64], at: &mut Scales) {
         let Scales { levels, logs, precisions, rates } = at;
         for all in [&mut *levels, &mut *logs, &mut *precisions, &mut *rates] {
-            all.resize(self.x.nrows(), 1.0);
+            all.resize(self.x.nrows(), 0.0);
         }
         levels.fill(0.0);
         for (k, theta) in theta[..self.x.ncols()].iter().enumerate() {
             levels.iter_mut().zip(self.x.column(k)).for_each(|(l, x)| *l += theta * x);
         }
-        precisions.iter_mut().zip(&*levels).for_each(|(precision, l)| *precision = -2.0 * l);
+        let ceiling = theta.get(self.x.ncols()).map(|&c| move |_| c);
+        saturate(levels, ceiling, logs, rates, precisions);
+        precisions.iter_mut().zip(&*logs).for_each(|(precision, s)| *precision = -2.0 * s);
         numeric::exp(precisions);
-        let Some(ceiling) = theta.get(self.x.ncols()) else {
-            logs.copy_from_slice(levels);
-            return;
-        };
-        let least = (-2.0 * ceiling).exp();
-        for (precision, rate) in precisions.iter_mut().zip(&mut *rates) {
-            *rate = *precision / (*precision + least);
-            *precision += least;
-        }
-        numeric::ln_into(precisions, logs);
-        logs.iter_mut().for_each(|s| *s *= -0.5);
     }
 
     /// Least squares of `-ln |g| = l - ln |e|` on x: does not depend on the location.

@@ -9,8 +9,8 @@ use faer::{MatMut, MatRef};
 use mcsa_core::{
     Columns, Error, Family, Parametric, Stream, Transport, all_finite, bits, borrow, each_column, same_length,
 };
-use mcsa_numeric::HALF_LOG_TAU;
 use mcsa_numeric::linear::standard;
+use mcsa_numeric::{self as numeric, HALF_LOG_TAU};
 use serde::{Deserialize, Serialize};
 
 use crate::Link;
@@ -115,21 +115,6 @@ struct Scale {
     centre: f64,
 }
 
-impl Split<'_> {
-    fn scale(&self, i: usize, l: f64) -> Scale {
-        let (log, rate) = self.ceiling.get(i).map_or((l, 1.0), |&c| saturated(l, c));
-        let (scale, kappa) = (log.exp(), self.shrinkage.get(i).copied().unwrap_or(0.0));
-        let drift = self.drift.get(i).map_or(0.0, |h| h * (log - l).exp());
-        Scale { log, scale, rate, drift, centre: kappa * scale + drift }
-    }
-}
-
-/// The saturated log scale s, and `ds/dl`.
-fn saturated(l: f64, c: f64) -> (f64, f64) {
-    let s = l.min(c) - 0.5 * (-2.0 * (l - c).abs()).exp().ln_1p();
-    (s, 1.0 / (1.0 + (2.0 * (l - c)).exp()))
-}
-
 /// Writes `phi(x)`.
 fn features_into(x: &[f64], phi: &mut [f64]) {
     let mut phi = phi.iter_mut();
@@ -145,8 +130,11 @@ struct Room<'w> {
     away: &'w mut [f64],
     x: &'w mut [f64],
     phi: &'w mut [f64],
-    /// `l` of each child.
+    /// `l`, `s`, `exp(s)` and `ds/dl` of each child.
     levels: &'w mut [f64],
+    logs: &'w mut [f64],
+    scales: &'w mut [f64],
+    rates: &'w mut [f64],
     /// `B^T t`.
     half: &'w mut [f64],
     /// `t`.
@@ -155,6 +143,45 @@ struct Room<'w> {
     d_x: &'w mut [f64],
     d_phi: &'w mut [f64],
     d_t: &'w mut [f64],
+}
+
+/// Log scales `s` from levels l, saturated at the ceiling c of each, if there are any, and `ds/dl`; with scratch memory.
+///
+/// ```text
+/// s = min(l, c) - ln(1 + exp(-2 |l - c|)) / 2,   ds/dl = 1 / (1 + exp(2 (l - c)))
+/// ```
+fn saturate(
+    levels: &[f64],
+    ceiling: Option<impl Fn(usize) -> f64>,
+    logs: &mut [f64],
+    rates: &mut [f64],
+    scratch: &mut [f64],
+) {
+    logs.copy_from_slice(levels);
+    rates.fill(1.0);
+    let Some(ceiling) = ceiling else { return };
+    (0..levels.len()).for_each(|i| rates[i] = -2.0 * (levels[i] - ceiling(i)).abs());
+    numeric::ln_1p_exp_into(rates, scratch);
+    for (i, l) in levels.iter().enumerate() {
+        logs[i] = l.min(ceiling(i)) - 0.5 * scratch[i];
+        rates[i] = -scratch[i] - (2.0 * (l - ceiling(i))).max(0.0);
+    }
+    numeric::exp(rates);
+}
+
+impl Room<'_> {
+    fn saturate(&mut self, ceiling: &[f64]) {
+        let ceiling = (!ceiling.is_empty()).then_some(|i: usize| ceiling[i]);
+        saturate(self.levels, ceiling, self.logs, self.rates, self.scales);
+        numeric::exp_into(self.logs, self.scales);
+    }
+
+    fn scale(&self, at: &Split<'_>, i: usize) -> Scale {
+        let (log, scale, rate) = (self.logs[i], self.scales[i], self.rates[i]);
+        let kappa = at.shrinkage.get(i).copied().unwrap_or(0.0);
+        let drift = at.drift.get(i).map_or(0.0, |h| h * (log - self.levels[i]).exp());
+        Scale { log, scale, rate, drift, centre: kappa * scale + drift }
+    }
 }
 
 impl Conditional {
@@ -232,15 +259,15 @@ impl Conditional {
 
     /// Length of the memory of one point.
     fn room_len(&self) -> usize {
-        3 * self.drivers.len() + 2 * self.num_features() + 4 * self.children.len()
+        3 * self.drivers.len() + 2 * self.num_features() + 7 * self.children.len()
     }
 
     fn room<'w>(&self, work: &mut &'w mut [f64]) -> Room<'w> {
         let (n, features, children) = (self.drivers.len(), self.num_features(), self.children.len());
         let [away, x, d_x] = [n; 3].map(|len| borrow(work, len));
         let [phi, d_phi] = [features; 2].map(|len| borrow(work, len));
-        let [levels, half, t, d_t] = [children; 4].map(|len| borrow(work, len));
-        Room { away, x, phi, levels, half, t, d_x, d_phi, d_t }
+        let [levels, logs, scales, rates, half, t, d_t] = [children; 7].map(|len| borrow(work, len));
+        Room { away, x, phi, levels, logs, scales, rates, half, t, d_x, d_phi, d_t }
     }
 
     /// Drivers in their units, features and log scales, once `drivers` are known.
@@ -253,6 +280,7 @@ impl Conditional {
         for (x, slopes) in room.x.iter().zip(at.slope.chunks_exact(self.children.len().max(1))) {
             room.levels.iter_mut().zip(slopes).for_each(|(level, slope)| *level += slope * x);
         }
+        room.saturate(at.ceiling);
     }
 
     /// Columns of M, with their features.
@@ -272,7 +300,7 @@ impl Conditional {
         room.d_x = moved;
         let mut log_volume: f64 = at.rho.iter().sum();
         for (i, &child) in self.children.iter().enumerate() {
-            let of = at.scale(i, room.levels[i]);
+            let of = room.scale(at, i);
             room.t[i] = of.scale * (noise[child] + of.centre);
             log_volume += of.log;
         }
@@ -320,7 +348,7 @@ impl Conditional {
             log_volume += at.rho[k];
         }
         for (i, &child) in self.children.iter().enumerate() {
-            let of = at.scale(i, room.levels[i]);
+            let of = room.scale(at, i);
             put(child, room.t[i] * (-of.log).exp() - of.centre);
             log_volume += of.log;
         }
@@ -417,7 +445,7 @@ impl Family for Conditional {
             d_mean.iter_mut().zip(&*room.d_x).for_each(|(d, pull)| *d += weight * pull);
             add_outer(d_factor, weight, room.d_x, room.away);
             for (i, &child) in self.children.iter().enumerate() {
-                let (e, of) = (noise[child], at.scale(i, room.levels[i]));
+                let (e, of) = (noise[child], room.scale(&at, i));
                 let d_s = e * (e + 2.0 * of.centre) - 1.0;
                 let d_l = weight * (of.rate * d_s - e * of.drift);
                 d_level[i] += d_l;
@@ -509,20 +537,23 @@ impl Transport for ConditionalMap {
         let Self { family: q, params } = self;
         let (at, mut room) = (q.split(params), q.room(&mut work));
         q.spread(&at, noise, &mut room);
-        let Room { x, levels, t, d_x, d_phi, d_t, .. } = room;
+        let d_t = std::mem::take(&mut room.d_t);
         d_t.iter_mut().zip(&q.children).for_each(|(d_t, &child)| *d_t = gradient[child]);
-        for (d_phi, column) in d_phi.iter_mut().zip(q.columns(at.location)) {
+        for (d_phi, column) in room.d_phi.iter_mut().zip(q.columns(at.location)) {
             *d_phi = standard::dot(column, d_t);
         }
         at.lower.multiply_transposed(d_t);
         at.upper.multiply(d_t);
-        d_x.fill(0.0);
+        room.d_x.fill(0.0);
         for (i, &child) in q.children.iter().enumerate() {
-            let (of, slope) = (at.scale(i, levels[i]), d_t[i]);
-            let d_l = of.rate * (slope * (t[i] + of.scale * of.centre) + 1.0) - slope * of.scale * of.drift;
+            let (of, slope) = (room.scale(&at, i), d_t[i]);
+            let d_l =
+                of.rate * (slope * (room.t[i] + of.scale * of.centre) + 1.0) - slope * of.scale * of.drift;
             gradient[child] = slope * of.scale;
-            d_x.iter_mut().enumerate().for_each(|(k, d)| *d += d_l * at.slope[k * q.children.len() + i]);
+            let slopes = |k: usize| at.slope[k * q.children.len() + i];
+            room.d_x.iter_mut().enumerate().for_each(|(k, d)| *d += d_l * slopes(k));
         }
+        let Room { x, d_x, d_phi, .. } = room;
         let mut d_phi = d_phi[1..].iter();
         d_x.iter_mut().zip(d_phi.by_ref()).for_each(|(d, d_phi)| *d += d_phi);
         for k in 0..x.len() {

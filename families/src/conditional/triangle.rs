@@ -1,5 +1,7 @@
 //! Unit lower triangles: the entries below the diagonal, packed column by column; the diagonal is one and not stored.
 
+use mcsa_numeric as numeric;
+
 /// Number of entries below the diagonal.
 pub(super) const fn len(dim: usize) -> usize {
     dim * dim.saturating_sub(1) / 2
@@ -19,11 +21,13 @@ impl Unit<'_> {
     /// Calls `step(number j of y, numbers below j, column j)` for each column, from the last to the first if `back`.
     fn each(self, back: bool, y: &mut [f64], step: impl Fn(&mut f64, &mut [f64], &[f64])) {
         let dim = if self.0.is_empty() { 0 } else { y.len() };
-        for k in 0..dim {
-            let j = if back { dim - 1 - k } else { k };
-            let (head, below) = y[j..].split_at_mut(1);
-            step(&mut head[0], below, &self.0[column(dim, j)]);
-        }
+        numeric::vectorised(|| {
+            for k in 0..dim {
+                let j = if back { dim - 1 - k } else { k };
+                let (head, below) = y[j..].split_at_mut(1);
+                step(&mut head[0], below, &self.0[column(dim, j)]);
+            }
+        });
     }
 
     /// `y <- L y`.
@@ -43,14 +47,14 @@ impl Unit<'_> {
     /// `y <- L^T y`.
     pub(super) fn multiply_transposed(self, y: &mut [f64]) {
         self.each(false, y, |y, below, column| {
-            *y += below.iter().zip(column).map(|(below, entry)| below * entry).sum::<f64>();
+            *y += numeric::dot(below, column);
         });
     }
 
     /// `y <- L^-T y`.
     pub(super) fn solve_transposed(self, y: &mut [f64]) {
         self.each(true, y, |y, below, column| {
-            *y -= below.iter().zip(column).map(|(below, entry)| below * entry).sum::<f64>();
+            *y -= numeric::dot(below, column);
         });
     }
 }
