@@ -405,7 +405,7 @@ impl Sampler {
                 self.metric = Metric::Conditional(fitted.map);
                 Phase::Conditional(times)
             }
-            // The next round, of more draws, has the coordinates of this one.
+            // The next round keeps the coordinates.
             Err(_) if matches!(self.metric, Metric::Conditional(_)) => Phase::Conditional(times),
             Err(_) => Phase::Ended,
         }
