@@ -26,20 +26,20 @@ TARGETS: dict[str, Callable[[Any], Any]] = {
 
 def strangers() -> Iterator[Stranger]:
     for name, make in TARGETS.items():
-        target = _Target(make, name in SINGLE)
+        target = _Target(name, make)
         yield Stranger(name, "inference_gym", target.arguments, target.reference)
 
 
 class _Target:
     """A target: its density on R^d, and the sample transformations whose moments are published."""
 
-    def __init__(self, make: Callable[[Any], Any], is_single: bool) -> None:
-        self._make, self._is_single = make, is_single
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+        self._name, self._make = name, make
 
     def _model(self) -> Any:
         import jax
 
-        jax.config.update("jax_enable_x64", not self._is_single)
+        jax.config.update("jax_enable_x64", self._name not in SINGLE)
         import inference_gym.using_jax as gym
 
         return self._make(gym.targets)
@@ -104,7 +104,7 @@ class _Target:
             means, sds = (columns({key: np.asarray(x, float)[None] for key, x in _by_name(name, truth).items()})
                           for truth in (transformation.ground_truth_mean, transformation.ground_truth_standard_deviation))
             found |= {key: Known(float(mean[0]), float(sds[key][0]), (np.nan,) * 3) for key, mean in means.items()}
-        return found | (_brownian_scales() if "identity.observation_noise_scale" in found else {})
+        return found | (_brownian_scales() if self._name == "gym-brownian-unknown-scales" else {})
 
 
 def _brownian_scales() -> dict[str, Known]:

@@ -81,7 +81,7 @@ pub(super) fn figures(results: &Results) -> Vec<FigureFile> {
     let panels = judged(results).unwrap_or_default().iter().map(panel).collect();
     let words = "Distribution functions of the ranks of true parameters, and of their log density, among draws of fits with a yes, less \
                  that of uniform ranks. Grey: the band that holds all of them with probability 99 %, over all looks and quantities of a \
-                 model. In panels with a prior times 1.5, parameters are of a prior that is as much wider than that of the fits.";
+                 model. In panels with a prior times 1.5, parameters are of a prior that is 1.5 times as wide as that of the fits.";
     let axes = || [Axis::linear("Rank"), Axis::linear("Distribution function less rank")];
     let figure = Figure::new(or_empty(panels, axes())).as_multiples(4).wide(180.0).shaped(0.9);
     vec![FigureFile::new("ranks", figure.captioned(format!("{words}{}", status(results))))]

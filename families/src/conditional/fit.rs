@@ -21,7 +21,7 @@ const SMALL: usize = 60;
 const ROUNDS: usize = 4;
 const NEWTON: usize = 25;
 const HALVINGS: usize = 30;
-/// Step below which Newton's method ends. Without saturation the error is then its square.
+/// Step below which Newton's method ends. Without saturation the error is then of the order of its square.
 const STEP: f64 = 1e-4;
 /// Longest step of a log scale or its slopes.
 const LONGEST: f64 = 3.0;
@@ -210,13 +210,17 @@ impl<'a> Cloud<'a> {
         let (centre, scale) = (self.centre.clone(), self.scale.clone());
         let mut family = Conditional::new(self.draws.nrows(), self.drivers, centre, scale, parts)?;
         let z = Mat::from_fn(self.drivers.len(), count, |k, j| self.draws[(self.drivers[k], columns[j])]);
-        let x = Mat::from_fn(count, self.drivers.len(), |j, k| (z[(k, j)] - self.centre[k]) / self.scale[k]);
+        // 1 and the drivers in their units.
+        let linear = Mat::from_fn(count, 1 + self.drivers.len(), |j, k| match k.checked_sub(1) {
+            None => 1.0,
+            Some(k) => (z[(k, j)] - self.centre[k]) / self.scale[k],
+        });
+        let x = linear.subcols(1, self.drivers.len());
         let (mut phi, mut row) = (Mat::zeros(count, family.num_features()), vec![0.0; family.num_features()]);
         for j in 0..count {
             features_into(&x.row(j).iter().copied().collect::<Vec<_>>(), &mut row);
             row.iter().enumerate().for_each(|(k, value)| phi[(j, k)] = *value);
         }
-        let linear = Mat::from_fn(count, 1 + x.ncols(), |j, k| if k == 0 { 1.0 } else { x[(j, k - 1)] });
         let child =
             |matrix: MatRef<'_, f64>| Mat::from_fn(count, dim, |j, i| matrix[(self.children[i], columns[j])]);
         let (mut y, mut g) = (child(self.draws), child(self.gradients));
@@ -234,7 +238,7 @@ impl<'a> Cloud<'a> {
             let residuals =
                 Mat::from_fn(count, dim, |j, i| rough[i].residuals[j] / (self.units[i] * common[j]));
             let scores = Mat::from_fn(count, dim, |j, i| g[(j, i)] * self.units[i] * common[j]);
-            let drivers = (choices.basis == Basis::Joint).then_some(x.as_ref());
+            let drivers = (choices.basis == Basis::Joint).then_some(x);
             let v = basis(residuals.as_ref(), scores.as_ref(), drivers).ok_or_else(hopeless)?;
             let order;
             (order, lower, upper) = unit_factors(v, &self.units);
