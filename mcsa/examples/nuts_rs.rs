@@ -86,7 +86,7 @@ impl<P: Gradient> CpuLogpFunc for ForNutsRs<P> {
 
 fn main() -> Result<(), Error> {
     let banana = Banana::new(1.5, 0.4)?;
-    println!("{}", mcsa::fit(&OfNutsRs(ForNutsRs(banana.clone())), &mcsa::Options::seeded(1))?);
+    println!("{}", mcsa::fit(&OfNutsRs(ForNutsRs(banana)), &mcsa::Options::seeded(1))?);
 
     // A chain begun anew for each step takes its scales from the gradient at the present point, and so is not invariant. In use a chain
     // keeps the scales that it has after its warm-up.
@@ -94,7 +94,7 @@ fn main() -> Result<(), Error> {
     settings.adapt_options.step_size_settings.adapt_options.method = StepSizeAdaptMethod::Fixed(0.5);
     let step = Step::new(|at, _, stream| {
         let mut random = ChaCha8Rng::seed_from_u64((stream.uniform() * 2.0_f64.powi(53)) as u64);
-        let math = CpuMath::new(ForNutsRs(banana.clone()));
+        let math = CpuMath::new(ForNutsRs(banana));
         let moved = settings.new_chain(0, math, &mut random).and_then(|mut chain| {
             chain.set_position(at.position())?;
             chain.draw()
