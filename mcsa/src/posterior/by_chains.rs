@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bridge::bridge;
 use super::differences::Differences;
-use super::mode_search::Entry;
+use super::metric::median;
+use super::mode_search::{Entry, Within};
 use super::moments::of_points;
 use super::plot::{Next, Piece};
 use super::rule::RULE_7;
@@ -41,6 +42,17 @@ impl Attempt {
     /// True if the draws of the chains pass their diagnostics.
     fn suffices(&self) -> bool {
         self.mixing.is_some_and(|mixing| mixing.suffices())
+    }
+
+    /// Draws take the place of a first mode.
+    fn begin_search(&mut self) -> Result<(), Error> {
+        let points = self.sampler.points();
+        self.search.keep(spread(&points), f64::NAN);
+        let map = self.search.modes[0].map()?;
+        let distances = (0..points.ncols()).map(|c| distance(&map, points.col_as_slice(c))).collect();
+        let within = |distance| median(self.sampler.log_p()).map(|log_p| Within { distance, log_p });
+        self.search.within = median(distances).and_then(within);
+        Ok(())
     }
 
     /// The piece of work that is next.
@@ -170,7 +182,7 @@ impl FitState {
     pub(super) fn ascend_beside(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let (mut attempt, seed) = (self.take_attempt()?, self.seed().named("after"));
         if attempt.search.modes.is_empty() {
-            attempt.search.keep(spread(&attempt.sampler.points()), f64::NAN);
+            attempt.begin_search()?;
         }
         let advanced = match self.trusted_gradient(target) {
             Some(gradient) => attempt.search.advance(target.shared(gradient), self.options.starts, seed),
@@ -245,11 +257,7 @@ impl FitState {
         mixing: Mixing,
         log_evidence: f64,
     ) -> Result<bool, Error> {
-        let distance = |z: &[f64]| {
-            let mut y = vec![0.0; z.len()];
-            map.inverse_into(z, &mut y);
-            y.iter().map(|y| y * y).sum::<f64>().sqrt()
-        };
+        let distance = |z: &[f64]| distance(map, z);
         let farthest = (0..points.ncols()).map(|c| distance(points.col_as_slice(c))).fold(0.0, f64::max);
         let Gaussian { mean, covariance } = spread(points);
         let log_square = |z: &[f64]| {
@@ -260,9 +268,7 @@ impl FitState {
         let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
         let modes = modes.filter(|mode| has_mass(mode)).map(|mode| &mode.point);
         // Points that ascents passed, if they are as high as half of the draws.
-        let mut heights = sampler.log_p();
-        heights.sort_unstable_by(f64::total_cmp);
-        let middle = heights[heights.len() / 2];
+        let middle = median(sampler.log_p()).unwrap_or(f64::NAN);
         let entries = self.ascents.entries.iter().chain(&search.entries);
         let has_mass_around = |entry: &&Entry| {
             let Entry { point, log_p } = entry;
@@ -316,6 +322,13 @@ impl Sampler {
             Chains { positions, r_hat: mixing.r_hat, worst: mixing.slowest, ..Chains::none(points.nrows()) };
         Ok((Draws::of_chains(thinned, log_p, size)?, chains))
     }
+}
+
+/// Length of a point in whitened coordinates.
+fn distance(map: &AffineMap, z: &[f64]) -> f64 {
+    let mut y = vec![0.0; z.len()];
+    map.inverse_into(z, &mut y);
+    y.iter().map(|y| y * y).sum::<f64>().sqrt()
 }
 
 /// Gaussian with the moments of the points; beyond some hundred dimensions, of independent coordinates.

@@ -136,7 +136,7 @@ fn bounded(scale: f64) -> f64 {
 }
 
 /// The middle of some numbers; `None` of none.
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }

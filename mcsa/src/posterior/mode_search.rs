@@ -41,10 +41,24 @@ pub struct ModeSearch {
     pub unfinished: usize,
     /// Number of starts without a finite density nearby.
     pub outside: usize,
-    /// First point of each later ascent whose density is that of typical draws, if the top of the ascent were a Gaussian mode. All ascents
-    /// on ridges that cross end in one place, but they enter by their own ridge.
+    /// First point of each later ascent whose density is that of typical draws: of the draws that are there, or of a Gaussian mode at the top
+    /// of the ascent. All ascents on ridges that cross end in one place, but they enter by their own ridge.
     #[serde(default)]
     pub(crate) entries: Vec<Entry>,
+    /// Where later ascents end before a mode.
+    #[serde(default)]
+    pub(super) within: Option<Within>,
+}
+
+/// The middle of draws: from a point as near and as high as half of them an ascent leads to where those of the draws lead.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Within {
+    /// Median distance from the first mode, in its coordinates.
+    #[serde(with = "bits::scalar")]
+    pub(super) distance: f64,
+    /// Median log density.
+    #[serde(with = "bits::scalar")]
+    pub(super) log_p: f64,
 }
 
 /// A point with its log density.
@@ -163,9 +177,10 @@ impl ModeSearch {
         count: usize,
         start: impl Fn(usize, &dyn Gradient) -> Option<Vec<f64>> + Sync,
     ) {
+        let within = self.within;
         let ends = target.each(count, |k, gradient| {
             let start = start(k, gradient)?;
-            Some(ascent(gradient, map.clone(), &start, TOLERANCE))
+            Some(ascent(gradient, map.clone(), &start, TOLERANCE, within))
         });
         for found in ends {
             let Some((end, entry)) = found else {
@@ -174,12 +189,15 @@ impl ModeSearch {
             };
             self.entries.extend(entry);
             match end {
-                None => self.unfinished += 1,
-                Some(end) if self.returns_to(&end) => {}
-                Some(end) => {
+                End::Nowhere => self.unfinished += 1,
+                End::Within => self.modes[0].reached += 1,
+                End::Peak(end) if self.returns_to(&end) => {}
+                End::Peak(end) => {
                     let laplace = Laplace::by_differences(target.gradient, &end).or_else(|error| {
-                        let (end, _) = ascent(target.gradient, map.clone(), &end, FINE);
-                        end.map_or(Err(error), |end| Laplace::by_differences(target.gradient, &end))
+                        match ascent(target.gradient, map.clone(), &end, FINE, None).0 {
+                            End::Peak(end) => Laplace::by_differences(target.gradient, &end),
+                            _ => Err(error),
+                        }
                     });
                     match laplace {
                         Ok(found) if self.returns_to(&found.gaussian.mean) => {}
@@ -256,7 +274,7 @@ impl ModeSearch {
                 &y,
             )
             .and_then(Maximum::converged);
-        self.entries.extend(entry(path, white.density().map()));
+        self.entries.extend(entry(path, white.density().map(), self.within));
         let Ok(peak) = climbed else {
             self.unfinished += 1;
             return Ok(None);
@@ -326,32 +344,56 @@ fn starting_point<P: LogDensity + ?Sized>(
     None
 }
 
-/// End of an ascent in whitened coordinates, if it converges, and its entry.
+/// Where an ascent ends.
+enum End {
+    /// At a maximum.
+    Peak(Vec<f64>),
+    /// In the middle of the draws.
+    Within,
+    /// At no maximum, or not yet.
+    Nowhere,
+}
+
+/// End of an ascent in whitened coordinates, and its entry.
 fn ascent(
     target: &dyn Gradient,
     map: AffineMap,
     start: &[f64],
     tolerance: f64,
-) -> (Option<Vec<f64>>, Option<Entry>) {
+    within: Option<Within>,
+) -> (End, Option<Entry>) {
     let mut y = vec![0.0; start.len()];
     map.inverse_into(start, &mut y);
-    let Ok(white) = Whitened::new(target, map) else { return (None, None) };
+    let volume = map.log_volume();
+    let Ok(white) = Whitened::new(target, map) else { return (End::Nowhere, None) };
     let watched = Watched { target: &white, path: Mutex::default() };
-    let peak = Lbfgs::with(tolerance, 300, 10).and_then(|lbfgs| lbfgs.mode(&watched, &y));
-    let entry = entry(watched.path.into_inner().unwrap_or_else(PoisonError::into_inner), white.map());
-    let end = peak.ok().filter(|peak| peak.outcome == Outcome::Converged).map(|peak| {
-        let mut z = vec![0.0; y.len()];
-        white.map().forward_into(&peak.point, &mut z);
-        z
-    });
+    let is_within = |y: &[f64], log_p: f64| {
+        within.is_some_and(|within| {
+            log_p - volume >= within.log_p && y.iter().map(|y| y * y).sum::<f64>().sqrt() <= within.distance
+        })
+    };
+    let peak = Lbfgs::with(tolerance, 300, 10).and_then(|lbfgs| lbfgs.mode_until(&watched, &y, is_within));
+    let path = watched.path.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let entry = entry(path, white.map(), within);
+    let end = match peak {
+        Ok(peak) if peak.outcome == Outcome::Ended => End::Within,
+        Ok(peak) if peak.outcome == Outcome::Converged => {
+            let mut z = vec![0.0; y.len()];
+            white.map().forward_into(&peak.point, &mut z);
+            End::Peak(z)
+        }
+        _ => End::Nowhere,
+    };
     (end, entry)
 }
 
-/// The first point of a path, in whitened coordinates, that is as high as typical draws: `d / 2 + 1` below its top.
-fn entry(path: Vec<(Vec<f64>, f64)>, map: &AffineMap) -> Option<Entry> {
+/// The first point of a path, in whitened coordinates, that is as high as typical draws: as half of those that are there, or `d / 2 + 1` below
+/// the top of the path.
+fn entry(path: Vec<(Vec<f64>, f64)>, map: &AffineMap, within: Option<Within>) -> Option<Entry> {
     let dim = path.first()?.0.len() as f64;
-    let top = path.iter().map(|(_, log_p)| *log_p).fold(f64::NEG_INFINITY, f64::max);
-    let (y, log_p) = path.into_iter().find(|(_, log_p)| *log_p >= top - 0.5 * dim - 1.0)?;
+    let top = || path.iter().map(|(_, log_p)| *log_p).fold(f64::NEG_INFINITY, f64::max);
+    let least = within.map_or_else(|| top() - 0.5 * dim - 1.0, |within| within.log_p + map.log_volume());
+    let (y, log_p) = path.into_iter().find(|(_, log_p)| *log_p >= least)?;
     let mut point = vec![0.0; y.len()];
     map.forward_into(&y, &mut point);
     Some(Entry { point, log_p: log_p - map.log_volume() })
@@ -407,5 +449,40 @@ impl Mode {
             map.inverse_into(z, &mut y);
             y.iter().map(|y| y * y).sum::<f64>().sqrt()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcsa_models::Mixture;
+
+    use super::super::Target;
+    use super::*;
+
+    /// Modes that ascents find beside the normal at -8, and the gradients that they take.
+    fn found_beside_the_first(within: Option<Within>) -> (usize, u64) {
+        let model = Mixture::modes(4, 16.0, 0.3).expect("two modes");
+        let (target, mut search) = (Target::with_gradient(&model), ModeSearch::default());
+        target.gate().open(100_000, 0);
+        let mean = vec![-8.0, 0.0, 0.0, 0.0];
+        search.keep(Gaussian { mean, covariance: Mat::identity(4, 4) }, f64::NAN);
+        search.within = within;
+        let gradient = target.gradient().expect("a gradient");
+        while search.made < 60 {
+            search.advance(target.shared(gradient), 60, Seed::new(1)).expect("ascents");
+        }
+        (search.modes.len(), target.evaluations().gradient)
+    }
+
+    #[test]
+    fn ascents_end_in_the_middle_of_draws_and_find_what_lies_beside() {
+        let distance = 1.83;
+        let log_p = 0.7_f64.ln() - 2.0 * std::f64::consts::TAU.ln() - 0.5 * distance * distance;
+        let (modes, all) = found_beside_the_first(None);
+        let (beside, fewer) = found_beside_the_first(Some(Within { distance, log_p }));
+        assert_eq!((modes, beside), (2, 2));
+        assert!(fewer < all, "{fewer} {all}");
+        // By the height alone the other mode is taken for the first.
+        assert_eq!(found_beside_the_first(Some(Within { distance: f64::INFINITY, log_p })).0, 1);
     }
 }

@@ -69,6 +69,8 @@ pub enum Outcome {
     Flat,
     /// There is no maximum: the value is `+inf` at some point, or the run went farther from the origin than `1e10 (1 + |start|)`.
     Unbounded,
+    /// The caller's condition holds at the last point: see [`Lbfgs::mode_until`].
+    Ended,
 }
 
 /// Result of a maximisation: the point, its value, and the reason for the end of the run.
@@ -102,6 +104,7 @@ impl Maximum {
             Outcome::Stalled => "no step goes up",
             Outcome::Flat => "the value is flat along a direction",
             Outcome::Unbounded => "there is no maximum",
+            Outcome::Ended => "the caller ended it",
         };
         let reason =
             format!("not converged after {iterations} iterations: {end}; gradient norm {gradient_norm:e}");
@@ -120,8 +123,8 @@ const BETWEEN: u64 = 20;
 /// Largest dimension in which coordinates are scaled: a scaling costs a gradient per coordinate and `d^3` operations.
 const MOST_SCALED: usize = 200;
 
-/// Observer of a run: called with each iterate, its gradient, and the metric if it begins there.
-pub(super) type Watch<'a> = &'a mut dyn FnMut(&[f64], &[f64], Option<&Metric>);
+/// Observer of a run: called with each iterate, its value and gradient, and the metric if it begins there. The run ends where it is true.
+pub(super) type Watch<'a> = &'a mut dyn FnMut(&[f64], f64, &[f64], Option<&Metric>) -> bool;
 
 impl Lbfgs {
     /// L-BFGS with a tolerance of the gradient norm, a limit of the iterations, and a number `memory` of stored steps; by default
@@ -138,10 +141,23 @@ impl Lbfgs {
     /// # Errors
     /// If the start has another dimension than the target, or lies where the density or its gradient is not finite.
     pub fn mode<P: Gradient + ?Sized>(&self, target: &P, start: &[f64]) -> Result<Maximum, Error> {
+        self.mode_until(target, start, |_, _| false)
+    }
+
+    /// As [`mode`](Self::mode), up to the first iterate whose point and value fulfil `ends`.
+    ///
+    /// # Errors
+    /// As [`mode`](Self::mode).
+    pub fn mode_until<P: Gradient + ?Sized>(
+        &self,
+        target: &P,
+        start: &[f64],
+        mut ends: impl FnMut(&[f64], f64) -> bool,
+    ) -> Result<Maximum, Error> {
         same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
         let mut work = vec![0.0; target.work_len(1)];
         let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);
-        self.climb(&mut objective, start, &mut |_, _, _| {})
+        self.climb(&mut objective, start, &mut |z, value, _, _| ends(z, value))
     }
 
     /// Maximises a function that returns its value and writes its gradient into a slice, which holds zeros at each call. Coordinates
@@ -155,7 +171,7 @@ impl Lbfgs {
         start: &[f64],
     ) -> Result<Maximum, Error> {
         let mut run = Run::new(&mut objective, start)?;
-        let outcome = run.stretch(self, self.0.iterations, &mut |_, _, _| {})?;
+        let outcome = run.stretch(self, self.0.iterations, &mut |_, _, _, _| false)?;
         Ok(run.peak(outcome))
     }
 
@@ -218,7 +234,9 @@ impl<'a> Run<'a> {
         let mut scaled = self.metric.as_deref();
         loop {
             let uphill: Vec<f64> = self.here.gradient.iter().map(|g| -g).collect();
-            watch(&self.here.point, &uphill, scaled.take());
+            if watch(&self.here.point, -self.here.cost, &uphill, scaled.take()) {
+                return Ok(Outcome::Ended);
+            }
             if norm(&self.cache.0.borrow().pulled(&self.here.gradient)) <= tolerance {
                 return Ok(Outcome::Converged);
             }
@@ -250,7 +268,7 @@ impl<'a> Run<'a> {
                 self.metric.as_ref().is_some_and(|metric| !metric.is_definite)
                     && self.iterations > self.scaled
             }
-            Outcome::Flat | Outcome::Unbounded => false,
+            Outcome::Flat | Outcome::Unbounded | Outcome::Ended => false,
         }
     }
 
