@@ -61,6 +61,13 @@ pub(super) struct Within {
     pub(super) log_p: f64,
 }
 
+impl Within {
+    /// True if a point, in coordinates of the first mode, with this log density is in the middle.
+    fn has(&self, y: &[f64], log_p: f64) -> bool {
+        log_p >= self.log_p && y.iter().map(|y| y * y).sum::<f64>().sqrt() <= self.distance
+    }
+}
+
 /// A point with its log density.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Entry {
@@ -193,12 +200,13 @@ impl ModeSearch {
                 End::Within => self.modes[0].reached += 1,
                 End::Peak(end) if self.returns_to(&end) => {}
                 End::Peak(end) => {
-                    let laplace = Laplace::by_differences(target.gradient, &end).or_else(|error| {
-                        match ascent(target.gradient, map.clone(), &end, FINE, None).0 {
-                            End::Peak(end) => Laplace::by_differences(target.gradient, &end),
-                            _ => Err(error),
-                        }
-                    });
+                    let laplace =
+                        Laplace::by_differences(target.gradient, &end).or_else(|error| {
+                            match ascent(target.gradient, map.clone(), &end, FINE, None).0 {
+                                End::Peak(end) => Laplace::by_differences(target.gradient, &end),
+                                _ => Err(error),
+                            }
+                        });
                     match laplace {
                         Ok(found) if self.returns_to(&found.gaussian.mean) => {}
                         found => self.discover(found),
@@ -264,18 +272,22 @@ impl ModeSearch {
         let white = Differences::new(&white);
         let (mut work, mut path) = (vec![0.0; white.work_len(1)], Vec::new());
         // Not scaled on the way, which would take `2 d (d + 1)` evaluations each time.
-        let climbed = Lbfgs::with(FINE, 300, 10)?
-            .maximise(
-                |y, slopes| {
-                    let log_p = white.gradient_into(y, slopes, &mut work);
-                    path.push((y.to_vec(), log_p));
-                    log_p
-                },
-                &y,
-            )
-            .and_then(Maximum::converged);
-        self.entries.extend(entry(path, white.density().map(), self.within));
-        let Ok(peak) = climbed else {
+        let (within, volume) = (self.within, white.density().map().log_volume());
+        let climbed = Lbfgs::with(FINE, 300, 10)?.maximise_until(
+            |y, slopes| {
+                let log_p = white.gradient_into(y, slopes, &mut work);
+                path.push((y.to_vec(), log_p));
+                log_p
+            },
+            &y,
+            |y, log_p| within.is_some_and(|within| within.has(y, log_p - volume)),
+        );
+        self.entries.extend(entry(path, white.density().map(), within));
+        if climbed.as_ref().is_ok_and(|peak| peak.outcome == Outcome::Ended) {
+            self.modes[0].reached += 1;
+            return Ok(None);
+        }
+        let Ok(peak) = climbed.and_then(Maximum::converged) else {
             self.unfinished += 1;
             return Ok(None);
         };
@@ -367,12 +379,15 @@ fn ascent(
     let volume = map.log_volume();
     let Ok(white) = Whitened::new(target, map) else { return (End::Nowhere, None) };
     let watched = Watched { target: &white, path: Mutex::default() };
-    let is_within = |y: &[f64], log_p: f64| {
-        within.is_some_and(|within| {
-            log_p - volume >= within.log_p && y.iter().map(|y| y * y).sum::<f64>().sqrt() <= within.distance
-        })
-    };
-    let peak = Lbfgs::with(tolerance, 300, 10).and_then(|lbfgs| lbfgs.mode_until(&watched, &y, is_within));
+    let peak = Lbfgs::with(tolerance, 300, 10).and_then(|lbfgs| match within {
+        // Draws give the coordinates their scale.
+        Some(within) => {
+            let mut work = vec![0.0; watched.work_len(1)];
+            let objective = |y: &[f64], slopes: &mut [f64]| watched.gradient_into(y, slopes, &mut work);
+            lbfgs.maximise_until(objective, &y, |y, log_p| within.has(y, log_p - volume))
+        }
+        None => lbfgs.mode(&watched, &y),
+    });
     let path = watched.path.into_inner().unwrap_or_else(PoisonError::into_inner);
     let entry = entry(path, white.map(), within);
     let end = match peak {

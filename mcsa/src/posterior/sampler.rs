@@ -325,7 +325,6 @@ impl Sampler {
         let length = block.log_p.len() / chains;
         self.agreement =
             (0..dim).map(|i| r_hat(&block.chains(i, chains))).fold(1.0, |a, b| if b <= a { a } else { b });
-        let has_agreed = self.agreement <= AGREED;
         self.phase = match self.phase {
             Phase::Scales => {
                 // The second half of a round; its first half is the way to where it is.
@@ -341,7 +340,7 @@ impl Sampler {
                     chains,
                 );
                 self.last = Some(block);
-                match has_agreed && length >= LEAST_AGREED {
+                match self.agreement <= AGREED && length >= LEAST_AGREED {
                     true if dim <= WIDEST => Phase::Dense(0),
                     true => Phase::Tune,
                     false if self.round < ROUNDS.len() => Phase::Scales,
@@ -349,12 +348,9 @@ impl Sampler {
                 }
             }
             Phase::Dense(times) => {
-                let dense = if has_agreed {
-                    self.metric.dense(block.white.as_ref(), block.slopes.as_ref())
-                } else {
-                    None
-                };
-                self.metric = dense.unwrap_or_else(|| self.metric.clone());
+                if let Some(dense) = self.metric.dense(block.white.as_ref(), block.slopes.as_ref()) {
+                    self.metric = dense;
+                }
                 self.last = Some(block);
                 if times == 0 { Phase::Dense(1) } else { Phase::Tune }
             }

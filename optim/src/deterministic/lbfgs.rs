@@ -69,7 +69,7 @@ pub enum Outcome {
     Flat,
     /// There is no maximum: the value is `+inf` at some point, or the run went farther from the origin than `1e10 (1 + |start|)`.
     Unbounded,
-    /// The caller's condition holds at the last point: see [`Lbfgs::mode_until`].
+    /// The caller's condition holds at the last point: see [`Lbfgs::maximise_until`].
     Ended,
 }
 
@@ -123,8 +123,8 @@ const BETWEEN: u64 = 20;
 /// Largest dimension in which coordinates are scaled: a scaling costs a gradient per coordinate and `d^3` operations.
 const MOST_SCALED: usize = 200;
 
-/// Observer of a run: called with each iterate, its value and gradient, and the metric if it begins there. The run ends where it is true.
-pub(super) type Watch<'a> = &'a mut dyn FnMut(&[f64], f64, &[f64], Option<&Metric>) -> bool;
+/// Observer of a run: called with each iterate, its gradient, and the metric if it begins there.
+pub(super) type Watch<'a> = &'a mut dyn FnMut(&[f64], &[f64], Option<&Metric>);
 
 impl Lbfgs {
     /// L-BFGS with a tolerance of the gradient norm, a limit of the iterations, and a number `memory` of stored steps; by default
@@ -141,23 +141,10 @@ impl Lbfgs {
     /// # Errors
     /// If the start has another dimension than the target, or lies where the density or its gradient is not finite.
     pub fn mode<P: Gradient + ?Sized>(&self, target: &P, start: &[f64]) -> Result<Maximum, Error> {
-        self.mode_until(target, start, |_, _| false)
-    }
-
-    /// As [`mode`](Self::mode), up to the first iterate whose point and value fulfil `ends`.
-    ///
-    /// # Errors
-    /// As [`mode`](Self::mode).
-    pub fn mode_until<P: Gradient + ?Sized>(
-        &self,
-        target: &P,
-        start: &[f64],
-        mut ends: impl FnMut(&[f64], f64) -> bool,
-    ) -> Result<Maximum, Error> {
         same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
         let mut work = vec![0.0; target.work_len(1)];
         let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);
-        self.climb(&mut objective, start, &mut |z, value, _, _| ends(z, value))
+        self.climb(&mut objective, start, &mut |_, _, _| {})
     }
 
     /// Maximises a function that returns its value and writes its gradient into a slice, which holds zeros at each call. Coordinates
@@ -167,11 +154,24 @@ impl Lbfgs {
     /// If the start, or the value or gradient there, is not finite.
     pub fn maximise(
         &self,
-        mut objective: impl FnMut(&[f64], &mut [f64]) -> f64,
+        objective: impl FnMut(&[f64], &mut [f64]) -> f64,
         start: &[f64],
     ) -> Result<Maximum, Error> {
-        let mut run = Run::new(&mut objective, start)?;
-        let outcome = run.stretch(self, self.0.iterations, &mut |_, _, _, _| false)?;
+        self.maximise_until(objective, start, |_, _| false)
+    }
+
+    /// As [`maximise`](Self::maximise), up to the first iterate whose point and value fulfil `ends`.
+    ///
+    /// # Errors
+    /// As [`maximise`](Self::maximise).
+    pub fn maximise_until(
+        &self,
+        mut objective: impl FnMut(&[f64], &mut [f64]) -> f64,
+        start: &[f64],
+        ends: impl Fn(&[f64], f64) -> bool,
+    ) -> Result<Maximum, Error> {
+        let mut run = Run { ends: &ends, ..Run::new(&mut objective, start)? };
+        let outcome = run.stretch(self, self.0.iterations, &mut |_, _, _| {})?;
         Ok(run.peak(outcome))
     }
 
@@ -207,6 +207,8 @@ struct Run<'a> {
     iterations: u64,
     /// Number of iterations at the last scaling.
     scaled: u64,
+    /// Condition of a point and its value with which the run ends.
+    ends: &'a dyn Fn(&[f64], f64) -> bool,
 }
 
 impl<'a> Run<'a> {
@@ -219,7 +221,7 @@ impl<'a> Run<'a> {
             return Err(Error::invalid(reason).within("Lbfgs"));
         }
         let farthest = FARTHEST * (1.0 + norm(start));
-        Ok(Self { cache, metric: None, here, farthest, iterations: 0, scaled: 0 })
+        Ok(Self { cache, metric: None, here, farthest, iterations: 0, scaled: 0, ends: &|_, _| false })
     }
 
     /// At most `most` steps from here, or until the run ends.
@@ -234,7 +236,8 @@ impl<'a> Run<'a> {
         let mut scaled = self.metric.as_deref();
         loop {
             let uphill: Vec<f64> = self.here.gradient.iter().map(|g| -g).collect();
-            if watch(&self.here.point, -self.here.cost, &uphill, scaled.take()) {
+            watch(&self.here.point, &uphill, scaled.take());
+            if (self.ends)(&self.here.point, -self.here.cost) {
                 return Ok(Outcome::Ended);
             }
             if norm(&self.cache.0.borrow().pulled(&self.here.gradient)) <= tolerance {

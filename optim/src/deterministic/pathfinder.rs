@@ -105,11 +105,10 @@ impl Pathfinder {
         let mut path: Vec<Iterate> = Vec::new();
         let mut work = vec![0.0; target.work_len(self.draws)];
         let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);
-        let mut watch = |z: &[f64], _: f64, gradient: &[f64], metric: Option<&Metric>| {
+        let mut watch = |z: &[f64], gradient: &[f64], metric: Option<&Metric>| {
             let number = path.last().map_or(0, |last| last.number + usize::from(last.point != z));
             let base = metric.map(Metric::covariance);
             path.push(Iterate { number, point: z.to_vec(), gradient: gradient.to_vec(), base });
-            false
         };
         let peak = self.lbfgs.climb(&mut objective, start, &mut watch).map_err(within)?;
 

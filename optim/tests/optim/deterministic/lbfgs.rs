@@ -90,6 +90,21 @@ fn ends_without_a_maximum_have_their_reasons() {
     assert!(peak.converged().unwrap_err().to_string().contains("after 3 iterations"));
 }
 
+#[test]
+fn a_climb_ends_where_its_caller_says() {
+    let parabola = |z: &[f64], gradient: &mut [f64]| {
+        gradient[0] = -z[0];
+        -0.5 * z[0] * z[0]
+    };
+    let climb = |least: f64| {
+        Lbfgs::default().maximise_until(parabola, &[10.0], |z, value| z[0] < 9.5 && value >= least).unwrap()
+    };
+    let (near, top) = (climb(-45.0), climb(1.0));
+    assert_eq!((near.outcome, top.outcome), (Outcome::Ended, Outcome::Converged));
+    assert!(near.evaluations < top.evaluations && near.point[0] < 9.5 && near.value >= -45.0, "{near:?}");
+    assert!(near.converged().unwrap_err().to_string().contains("the caller ended it"));
+}
+
 /// Values near 1e9 with the rounding error of a long sum, here a ripple of 4e-7, and gradients without it: the last steps depend on
 /// slopes alone. A line search that requires every value to increase stalls from three starts in four.
 #[test]
