@@ -6,7 +6,7 @@ use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 use serde::{Deserialize, Serialize};
 
-use super::bridge::bridge;
+use super::bridge::{UNKNOWN, bridge};
 use super::differences::Differences;
 use super::metric::median;
 use super::mode_search::{Entry, Within};
@@ -217,7 +217,7 @@ impl FitState {
         if target.gate().is_closed() {
             found.push(Objection::unverified(Check::Tails, &limit));
         }
-        let mut evidence = Evidence { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
+        let mut evidence = UNKNOWN;
         let mut is_partial = false;
         if suffices {
             let constant = map.log_volume();
@@ -226,12 +226,16 @@ impl FitState {
                 map.inverse_into(z, &mut y);
                 -0.5 * y.iter().map(|y| y * y).sum::<f64>() - constant
             })?;
-            evidence = bridge(target.density(), &points, &attempt.sampler.log_p(), CHAINS, seed);
+            let rough = bridge(target.density(), &points, &attempt.sampler.log_p(), CHAINS, seed);
             let (made, of) = (attempt.search.made, self.options.starts);
             if made < of {
                 found.push(Objection::Starts { made, of });
             }
-            is_partial = self.misses_a_mode(&attempt, target, &map, &points, mixing, evidence.log)?;
+            // What is too rough to be shown still tells a mode with mass from one without.
+            is_partial = self.misses_a_mode(&attempt, target, &map, &points, mixing, rough.log)?;
+            if rough.error <= RULE_7.evidence_error {
+                evidence = rough;
+            }
         }
         // Chains that agree are the answer, if not a good one; mixtures follow where they do not, and where a mode was found beside them.
         let is_answer = mixing.r_hat <= RULE_7.near_r_hat && !is_partial;
