@@ -147,7 +147,7 @@ const MOST_FROZEN: usize = 3;
 const BLOCK: usize = 4;
 /// Numbers of blocks at which the diagnostics decide: few, so that the first R-hat below its limit is not waited for. At the first they can
 /// only end the draws.
-const LOOKS: [usize; 4] = [1, 4, 8, 16];
+const LOOKS: [usize; 5] = [1, 4, 6, 9, 16];
 
 impl Sampler {
     /// Chains that begin at the columns of `starts`.
