@@ -7,37 +7,37 @@ use super::{Rates, Way};
 pub const MEASURED: Rates = Rates {
     rule: 7,
     way: Way::Gradient,
-    planted: 460,
+    planted: 4531,
     false_yes: 0,
-    at_most: 0.0065,
-    hidden: 40,
-    hidden_yes: 40,
-    right: 295,
-    false_no: 13,
+    at_most: 0.0007,
+    hidden: 397,
+    hidden_yes: 397,
+    right: 2886,
+    false_no: 142,
 };
 
 /// Rates of the verdict as measured, by the log density alone.
 pub const MEASURED_BY_DENSITY: Rates = Rates {
     rule: 7,
     way: Way::Density,
-    planted: 305,
+    planted: 379,
     false_yes: 0,
-    at_most: 0.0098,
-    hidden: 32,
-    hidden_yes: 32,
-    right: 187,
-    false_no: 9,
+    at_most: 0.0079,
+    hidden: 40,
+    hidden_yes: 40,
+    right: 269,
+    false_no: 12,
 };
 
 /// Rates of the verdict as measured of answers by chains.
 pub const MEASURED_BY_CHAINS: Rates = Rates {
     rule: 7,
     way: Way::Chains,
-    planted: 303,
-    false_yes: 2,
-    at_most: 0.0206,
-    hidden: 0,
-    hidden_yes: 0,
-    right: 116,
-    false_no: 10,
+    planted: 1850,
+    false_yes: 6,
+    at_most: 0.0064,
+    hidden: 3,
+    hidden_yes: 3,
+    right: 912,
+    false_no: 27,
 };
