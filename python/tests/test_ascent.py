@@ -67,7 +67,9 @@ def test_words_are_those_of_the_program():
         return {name: {key: float(value) for key, value in re.findall(r"(\w+) = ([\d.]+)", settings)} for name, settings in rows}
 
     theirs = listed("method.rs", "pub const ALL")
-    assert {name: theirs.get(name) for name in mcsa.ascent.METHODS} == mcsa.ascent.METHODS
+    # SL-DAIS of a model of terms is no method of the command line.
+    ours = {name: settings for name, settings in mcsa.ascent.METHODS.items() if name != "sl-dais"}
+    assert {name: theirs.get(name) for name in ours} == ours
     absent = {"msc-prior", "minibatched", "ep", "smc", "nuts-cs", "hmcecs"}
     assert set(theirs) - set(mcsa.ascent.METHODS) == absent
     rules = re.findall(r"^    (\w+)\(\w+, \w+State\),$", (catalogue / "optimizer.rs").read_text(), re.MULTILINE)
