@@ -89,6 +89,10 @@ pub struct WriteRates {
     /// Amount of computation of the results.
     #[arg(long, value_enum, default_value = "default")]
     preset: PresetName,
+
+    /// Amount of computation of the results by the log density alone; by default that of `--preset`.
+    #[arg(long, value_enum, value_name = "PRESET")]
+    density_preset: Option<PresetName>,
     /// Folder that contains results/.
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
@@ -101,21 +105,22 @@ impl WriteRates {
     /// Runs the verb.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
         check_outputs(&[("--file", Some(&self.file))])?;
-        let [with, without] =
-            [self.measured("ours/fit-verdict")?, self.measured("ours/fit-verdict-density")?];
+        let with = self.measured("ours/fit-verdict", self.preset)?;
+        let without =
+            self.measured("ours/fit-verdict-density", self.density_preset.unwrap_or(self.preset))?;
         let all = [Way::Gradient, Way::Density, Way::Chains].map(|way| rates(&with, &without, way));
         write_whole(&self.file, text(&all).as_bytes())?;
         writeln!(out, "{}: rates of rule {RULE}", self.file.display())?;
         Ok(())
     }
 
-    fn measured(&self, id: &str) -> Result<Results, Error> {
+    fn measured(&self, id: &str, preset: PresetName) -> Result<Results, Error> {
         let known = REGISTRY.iter().find(|entry| entry.file.ends_with(&format!("{id}.toml")));
         let entry = known.ok_or_else(|| Error::invalid(format!("no experiment {id}")))?;
         let (store, catalogue) = (Store::new(self.out.join("results")), Catalogue::found(None));
-        let results = Results::gather(entry.experiment()?, self.preset, &store, &catalogue)?;
+        let results = Results::gather(entry.experiment()?, preset, &store, &catalogue)?;
         if results.is_stale || results.missing > 0 {
-            let advice = format!("run `cargo xtask figures {id} --preset {}` first", self.preset.name());
+            let advice = format!("run `cargo xtask figures {id} --preset {}` first", preset.name());
             return Err(Error::invalid(format!("results are missing or of other code: {advice}")));
         }
         Ok(results)
