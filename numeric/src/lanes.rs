@@ -105,11 +105,13 @@ macro_rules! kernels {
             fn run<L: $register>(self, lanes: L) -> Self::Output;
         }
 
+        #[cfg(target_arch = "x86_64")]
         struct Call<K, L> {
             kernel: K,
             lanes: L,
         }
 
+        #[cfg(target_arch = "x86_64")]
         impl<K: $kernel, L: $register> pulp::NullaryFnOnce for Call<K, L> {
             type Output = K::Output;
 

@@ -86,12 +86,15 @@ fn run(verb: Verb) -> io::Result<ExitCode> {
         Verb::Test { rest, .. } => steps::run(&[test_step(&rest.arguments)], steps::Manner::default()),
         Verb::Ci(manner) => {
             let rustdoc = Step::new("rustdoc", "doc --workspace --no-deps", None);
-            let steps = [
+            let mut steps = vec![
                 Step::new("fmt", "fmt --all --check", Some("rustfmt")),
                 Step::new("clippy", "clippy --workspace --all-targets -- -D warnings", Some("clippy")),
                 Step { variable: Some(("RUSTDOCFLAGS", "-D warnings")), ..rustdoc },
                 test_step(&[]),
             ];
+            if has_target(WEB) {
+                steps.push(Step::new("web", &format!("check -p mcsa --locked --target {WEB}"), None));
+            }
             steps::run(&steps, manner)
         }
         Verb::Bench { counts, rest } => {
@@ -113,6 +116,15 @@ fn run(verb: Verb) -> io::Result<ExitCode> {
             }
         },
     }
+}
+
+/// Target of programs for browsers, on which `mcsa` builds: `rustup target add wasm32-unknown-unknown`.
+const WEB: &str = "wasm32-unknown-unknown";
+
+/// True if the standard library of a target is installed.
+fn has_target(target: &str) -> bool {
+    let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    folder.is_ok_and(|found| Path::new(String::from_utf8_lossy(&found.stdout).trim()).is_dir())
 }
 
 fn test_step(arguments: &[String]) -> Step {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use mcsa_core::{Error, Parametric, Stream, all_finite, at_least_one, same_length};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::layer::Bijection;
 use super::{Affine, Autoregressive, BlockNeural, Coupling, CouplingMap, Layer, Mask, Spline};
@@ -361,7 +360,7 @@ impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
 const FORMAT: &str = "mcsa flow";
 
 /// Version of the format that this code writes, and the only one that it reads.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -371,17 +370,15 @@ struct File {
     flow: FlowConfig,
     #[serde(with = "mcsa_core::bits::vector")]
     params: Vec<f64>,
-    /// SHA-256 of flow and parameters as they are written here.
+    /// Of flow and parameters as they are written here.
     checksum: String,
 }
 
 fn checksum(flow: &FlowConfig, params: &[f64]) -> Result<String, Error> {
     let text = serde_json::to_string(flow)
         .map_err(|error| Error::invalid(format!("a flow cannot be written: {error}")))?;
-    let mut hash = Sha256::new();
-    hash.update(text.as_bytes());
-    params.iter().for_each(|param| hash.update(param.to_bits().to_be_bytes()));
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    let params = params.iter().flat_map(|param| param.to_bits().to_be_bytes());
+    Ok(format!("{:016x}", mcsa_core::checksum(text.bytes().chain(params))))
 }
 
 impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {

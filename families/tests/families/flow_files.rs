@@ -65,12 +65,12 @@ fn what_is_no_saved_flow_is_refused_with_a_reason() {
     refused("{}", "no format and version");
     refused(&text.replace("mcsa flow", "mcsa fit"), "the format is \"mcsa fit\", expected \"mcsa flow\"");
     refused(
-        &text.replace("\"version\": 1", "\"version\": 2"),
-        "the version is 2, and this code reads version 1",
+        &text.replace("\"version\": 2", "\"version\": 1"),
+        "the version is 1, and this code reads version 2",
     );
     refused(
-        &text.replace("\"version\": 1", "\"version\": 2").replace("\"checksum\"", "\"sum\""),
-        "version is 2",
+        &text.replace("\"version\": 2", "\"version\": 1").replace("\"checksum\"", "\"sum\""),
+        "version is 1",
     );
     refused(&text.replace("\"checksum\"", "\"sum\""), "unknown field `sum`");
     refused(&text.replace("\"bins\": 8", "\"bins\": 9"), "the checksum does not match");

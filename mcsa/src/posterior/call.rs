@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mcsa_core::{Error, Gradient, LogDensity, counted};
+use web_time::{Duration, Instant};
 
 use super::{FitResult, FitState, Objection, Options, Stage, Target};
 

@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{AllCores, Error, ExactDraws, Gradient, LogDensity, Named};
+use web_time::Instant;
 
 use super::call::now;
 use super::refinement::Refinement;
