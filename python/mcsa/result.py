@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -53,7 +54,8 @@ class Summary:
         """Headings, and a row of words for every parameter."""
         rows = [["", "mean", "error", "sd", "5%", "50%", "95%"]]
         for name, mean, error, sd, quantiles in zip(self.names, self.mean, self.error, self.sd, self.quantiles, strict=True):
-            rows.append([name, f"{mean:.4g}", f"{error:.2g}", f"{sd:.4g}", *(f"{quantile:.4g}" for quantile in quantiles)])
+            words = [f"{mean:.4g}", f"{error:.2g}", f"{sd:.4g}", *(f"{quantile:.4g}" for quantile in quantiles)]
+            rows.append([name, *("-" if word == "nan" else word for word in words)])
         return rows
 
     def __repr__(self) -> str:
@@ -74,6 +76,8 @@ class Labels:
     observed: dict[str, Any] = field(default_factory=dict)
     #: Matrices of which the entries below the diagonal determine the others, and are those of a table.
     below_diagonal: frozenset[str] = frozenset()
+    #: Random quantities at points, from a seed.
+    generated: Callable[[np.ndarray, int], dict[str, Any]] | None = None
 
     def entry(self, name: str, index: tuple[int, ...]) -> str:
         """Name of an entry of a parameter: with the labels of its sides, or else with its index."""
@@ -81,6 +85,11 @@ class Labels:
         labels = [self.coords.get(side, ()) for side in sides] if len(sides) == len(index) else [()] * len(index)
         words = [str(label[i]) if i < len(label) else str(i) for label, i in zip(labels, index, strict=True)]
         return name + (f"[{','.join(words)}]" if words else "")
+
+    def of(self, name: str) -> str:
+        """Name of an entry ``theta[2]``, with its label."""
+        found = re.fullmatch(r"(.*)\[(\d+(?:,\d+)*)\]", name)
+        return self.entry(found[1], tuple(map(int, found[2].split(",")))) if found and found[1] in self.dims else name
 
 
 class Result:
@@ -209,6 +218,31 @@ class Result:
         count = len(self.draws) if count is None else whole("count", count)
         return self.draws[self._fitted.copies(count, whole("seed", seed))]
 
+    def predict(self, simulate: Callable[[Any, np.random.Generator], Any], *, count: int | None = None, seed: int = 1) -> Any:
+        """Simulated data at points of equal weight: the posterior predictive distribution.
+
+        Args:
+            simulate: Function of a batch and of a NumPy generator. The batch is that of the parameters by name, as declared or as
+                ``transform`` gives them, each an array whose first side is the number of points.
+            count: Number of points; by default that of the draws.
+            seed: Seed of the points and of the generator.
+
+        >>> import mcsa
+        >>> import numpy as np
+        >>> fitted = mcsa.fit(lambda p: 7 * np.log(p["rate"]) - 3 * p["rate"], parameters={"rate": mcsa.positive()}, seed=1)
+        >>> counts = fitted.predict(lambda p, rng: rng.poisson(p["rate"]))  # gamma(8, 3) times Poisson
+        >>> counts.shape, bool(abs(counts.mean() - 8 / 3) < 0.15)
+        ((4000,), True)
+        """
+        return simulate(self._by_name_at(self.resampled(count, seed=seed)), np.random.default_rng(whole("seed", seed)))
+
+    def generated(self, *, seed: int = 1) -> dict[str, np.ndarray]:
+        """Generated quantities by name, at the points of ``resampled``; empty if the target has none."""
+        if self._labels.generated is None:
+            return {}
+        points = self.resampled(seed=seed)
+        return self._by_name("generated", self._labels.generated(points, whole("seed", seed)), len(points))
+
     def handover(self) -> dict[str, np.ndarray]:
         """For a sampler: starting points, one per row, and mean and covariance of the weighted draws."""
         if self._fitted.handover is None:
@@ -236,15 +270,21 @@ class Result:
         return FittedPrior.of(self._fitted.prior())
 
     def summary(self) -> Summary:
-        """Moments and quantiles of every parameter; NaN if the verdict is no and no attempt came close to the posterior."""
+        """Moments and quantiles of every parameter.
+
+        A mean or standard deviation that rests on a few draws far out is NaN. All are, if the verdict is no and no attempt came close.
+        """
         if self._labels.transform is None and self._fitted.numbers is not None:
             table = np.array(self._fitted.numbers)
-            return Summary(list(self._fitted.names), table[:, 0], table[:, 1], table[:, 2], table[:, 3:])
+            return Summary([self._labels.of(name) for name in self._fitted.names], table[:, 0], table[:, 1], table[:, 2], table[:, 3:])
         names, values = self._flat(self.parameters())
         if self._fitted.numbers is not None and np.isnan(self._fitted.numbers).all():
             absent = np.full(len(names), np.nan)
             return Summary(names, absent, absent, absent, np.full((len(names), len(_PROBABILITIES)), np.nan))
-        return _summary(names, values, self.weights, self.sample_size)
+        found = _summary(names, values, self.weights, self.sample_size)
+        mean, sd = np.array(self._fitted.shown(values)).T
+        found.mean[~mean], found.error[~mean], found.sd[~sd] = np.nan, np.nan, np.nan
+        return found
 
     def _by_name_at(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Parameters by name at points, one point per row: those of ``transform``, or else the coordinates."""
@@ -259,8 +299,10 @@ class Result:
             is_part = name in self._labels.below_diagonal and values.ndim == 3
             for index in np.ndindex(values.shape[1:]):
                 if not is_part or index[0] > index[1]:
-                    names.append(self._labels.entry(name, index))
+                    names.append(self._labels.entry(name, index) if index else self._labels.of(name))
                     columns.append(values[(slice(None), *index)])
+        if not columns:
+            raise ValueError("transform gave no parameters")
         return names, np.stack(columns, axis=1)
 
     def to_pandas(self, *, resample: bool = True) -> Any:
@@ -323,7 +365,10 @@ class Result:
         evidence = "not estimated" if np.isnan(log) else f"{log:.3f} +- {error:.3f}"
         weights = "" if self.family == "chains" else f", k-hat {self.k_hat:.2f}"
         draws = f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}{weights}"
-        return [f"log evidence {evidence}", draws]
+        summary = self.summary()
+        is_hidden = np.isnan(summary.sd) & np.isfinite(summary.quantiles).all(axis=1)
+        hidden = ["-: it rests on a few draws far out; use the quantiles"] if is_hidden.any() else []
+        return [*hidden, f"log evidence {evidence}", draws]
 
     def __repr__(self) -> str:
         words = [wrap(line, 120, subsequent_indent="    ") for line in f"Reliable: {self.verdict}".split("\n")]

@@ -4,6 +4,7 @@ use mcsa::core::{Columns, LogDensity, Named, Seed};
 use mcsa::estimators::Draws;
 use mcsa::faer::{Mat, MatRef};
 use mcsa::posterior::{Approximation, Candidate, Evidence, FitResult as Outcome, Objection, Parameter};
+use numpy::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -232,6 +233,13 @@ impl FitResult {
         let by_datum = Mat::from_fn(rows.ncols(), rows.nrows(), |i, j| rows[[j, i]]);
         let found = py.detach(|| mcsa::posterior::Loo::of(&self.weighted, by_datum.as_ref()));
         found.map(Loo).map_err(value_error)
+    }
+
+    /// Whether the draws show the means and the standard deviations of numbers, whose values are columns with a row per draw.
+    fn shown(&self, values: PyReadonlyArray2<'_, f64>) -> Vec<[bool; 2]> {
+        let (weights, are_of_chains) = (self.weighted.weights(), self.family == "chains");
+        let of = |column: ArrayView1<'_, f64>| Parameter::shown(&column.to_vec(), &weights, are_of_chains);
+        values.as_array().columns().into_iter().map(of).collect()
     }
 
     /// Indices of draws by systematic resampling.

@@ -245,3 +245,32 @@ def test_calibration_of_declared_parameters():
     assert wrong.conclusion == "wrong", wrong
     with pytest.raises(ValueError, match="other parameters than rate, p"):
         mcsa.calibrate(lambda rng: (np.zeros(3), None), log_density, **options)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_moments_that_do_not_exist_are_not_shown(seed):
+    """A half-Cauchy has no mean, an inverse gamma of shape 1.5 no variance, though their logarithms have all moments; a gamma has both."""
+
+    def numbers(log_density):
+        result = mcsa.fit(lambda p: log_density(p["t"]), parameters={"t": mcsa.positive()}, seed=seed)
+        assert result.ok
+        return result.summary()["t"], repr(result)
+
+    cauchy, words = numbers(lambda t: -np.log1p(t**2))
+    assert np.isnan([cauchy["mean"], cauchy["error"], cauchy["sd"]]).all() and "use the quantiles" in words
+    assert abs(cauchy["50%"] - 1.0) < 0.1 and abs(cauchy["5%"] - np.tan(0.025 * np.pi)) < 0.02
+    gamma, words = numbers(lambda t: 3 * np.log(t) - t)
+    assert abs(gamma["mean"] - 4.0) < 0.15 and abs(gamma["sd"] - 2.0) < 0.15 and "quantiles" not in words
+    inverse, words = numbers(lambda t: -2.5 * np.log(t) - 1 / t)
+    assert np.isnan(inverse["sd"]) and "use the quantiles" in words
+
+
+def test_a_function_of_one_point_of_parameters_gets_a_hint():
+    y = np.arange(5.0)
+
+    def log_density(p):
+        return -0.5 * (((y - p["mu"]) / p["s"]) ** 2).sum() - 5 * np.log(p["s"])
+
+    with pytest.raises(ValueError, match="shape") as error:
+        mcsa.fit(log_density, parameters={"mu": mcsa.real(), "s": mcsa.positive()})
+    assert "vectorized=False" in error.value.__notes__[0]

@@ -11,7 +11,7 @@ use super::moments::gaussian;
 use super::prior::PriorLook;
 use super::rule::RULE_7;
 use super::sampler::Mixing;
-use super::summary::{Evidence, Parameter, shows_variance};
+use super::summary::{Evidence, Parameter};
 use super::target::Evaluations;
 use super::{Chains, FitState, Objection, Shape, Target, Verdict, summary};
 
@@ -53,13 +53,12 @@ impl fmt::Display for FitResult {
         }
         for Parameter { name, mean, error, sd, quantiles: [low, middle, high] } in &self.parameters {
             let width = if sd.is_nan() { high - low } else { *sd };
-            let [mean, low, middle, high] = [mean, low, middle, high].map(|x| places(*x, width));
-            let (error, sd) =
-                (places(*error, width), if sd.is_nan() { "-".into() } else { places(*sd, *sd) });
+            let shown = |x: &f64| if x.is_nan() { "-".into() } else { places(*x, width) };
+            let [mean, error, sd, low, middle, high] = [mean, error, sd, low, middle, high].map(shown);
             writeln!(f, "{name:>16} {mean:>12} {error:>10} {sd:>12} {low:>12} {middle:>12} {high:>12}")?;
         }
         if self.is_close() && self.parameters.iter().any(|parameter| parameter.sd.is_nan()) {
-            writeln!(f, "sd -: it rests on a few draws far out; use the quantiles")?;
+            writeln!(f, "-: it rests on a few draws far out; use the quantiles")?;
         }
         let Evidence { log, error, lower, upper } = self.evidence;
         match log.is_nan() {
@@ -238,9 +237,10 @@ impl FitResult {
     /// Mean and standard deviation of each coordinate. A standard deviation is NaN where draws of chains do not show it.
     pub fn moments(&self) -> (Vec<f64>, Vec<f64>) {
         let (mean, variance) = self.draws.moments();
+        let weights = self.draws.weights();
         let sd = |(i, variance): (usize, f64)| {
             let values: Vec<f64> = self.draws.points.row(i).iter().copied().collect();
-            let is_seen = self.sampled.is_none() || shows_variance(&values, mean[i]);
+            let is_seen = self.sampled.is_none() || Parameter::shown(&values, &weights, true)[1];
             if is_seen { variance.sqrt() } else { f64::NAN }
         };
         let sds = variance.into_iter().enumerate().map(sd).collect();

@@ -83,6 +83,8 @@ pub struct Rule {
     pub divergent: (f64, f64),
     /// k-hat of squared deviations of draws with equal weights from which on they do not show a variance.
     pub unseen: f64,
+    /// k-hat of deviations from which on draws do not show a mean: it is 1 of a density without one, estimated with an error of some 0.15.
+    pub no_mean: f64,
     // What is shown.
     /// Smallest effective sample size and largest k-hat of weighted draws whose moments are shown with a no.
     pub close: (f64, f64),
@@ -129,6 +131,7 @@ pub const RULE_7: Rule = Rule {
     stein: (0.1, 4.5),
     divergent: (0.0005, 0.03),
     unseen: 0.7,
+    no_mean: 0.6,
     close: (30.0, 1.0),
     evidence_error: 0.5,
 };

@@ -12,11 +12,11 @@ use super::rule::RULE_7;
 pub struct Parameter {
     /// Name of the parameter.
     pub name: String,
-    /// Posterior mean.
+    /// Posterior mean; NaN where the draws do not show it, because it rests on few of them far out.
     pub mean: f64,
     /// Monte Carlo standard error of the mean.
     pub error: f64,
-    /// Posterior standard deviation; NaN where draws of chains do not show it, because it rests on few of them far out.
+    /// Posterior standard deviation; NaN where the draws do not show it.
     pub sd: f64,
     /// Quantiles at 5, 50 and 95 %.
     pub quantiles: [f64; 3],
@@ -54,21 +54,44 @@ pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws, chains: Option<
         values.clear();
         values.extend(named.values().iter().skip(k).step_by(names.len()));
         let found = Parameter::of(name.clone(), &values, &weights);
-        let Some(chains) = chains else { return found };
-        let sd = if shows_variance(&values, found.mean) { found.sd } else { f64::NAN };
-        let chains: Vec<&[f64]> = values.chunks_exact(values.len() / chains).collect();
-        Parameter { error: standard_error(&chains), sd, ..found }
+        let error = chains.map_or(found.error, |chains| {
+            standard_error(&values.chunks_exact(values.len() / chains).collect::<Vec<_>>())
+        });
+        let [mean, sd] = Parameter::shown(&values, &weights, chains.is_some());
+        let of = |is_shown, number| if is_shown { number } else { f64::NAN };
+        Parameter { mean: of(mean, found.mean), error: of(mean, error), sd: of(sd, found.sd), ..found }
     };
     names.iter().enumerate().map(of).collect()
 }
 
-/// True if the variance of the values does not rest on few of them.
-pub(super) fn shows_variance(values: &[f64], mean: f64) -> bool {
-    let squares: Vec<f64> = values.iter().map(|value| 2.0 * (value - mean).abs().ln()).collect();
-    Pareto::of(&squares).shape < RULE_7.unseen
-}
-
 impl Parameter {
+    /// Whether weighted values show their mean and their standard deviation: k-hat of deviations, and of their squares, is below its limit or
+    /// undetermined. A parameter may have no moments where its unconstrained coordinate has all of them, as one with a half-Cauchy posterior.
+    ///
+    /// The tail is that of the posterior, of values with equal weights by systematic resampling. Terms of the weighted sum may look light where
+    /// q has more draws far out than the posterior.
+    pub fn shown(values: &[f64], weights: &[f64], are_of_chains: bool) -> [bool; 2] {
+        let (count, mut cumulated) = (values.len() as f64, 0.0);
+        let copies = |(value, weight): (&f64, &f64)| {
+            let before = (cumulated * count).round();
+            cumulated += weight;
+            std::iter::repeat_n(*value, ((cumulated * count).round() - before) as usize)
+        };
+        let mut values: Vec<f64> = values.iter().zip(weights).flat_map(copies).collect();
+        let shape = |values: &[f64], centre: f64, power: f64| {
+            let deviation = |value: &f64| power * (value - centre).abs().ln();
+            Pareto::of(&values.iter().map(deviation).collect::<Vec<_>>()).shape
+        };
+        let limit = if are_of_chains { RULE_7.unseen } else { RULE_7.spread };
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        if !(shape(&values, mean, 2.0) >= limit) {
+            return [true; 2];
+        }
+        let half = values.len() / 2;
+        let median = *values.select_nth_unstable_by(half, f64::total_cmp).1;
+        [!(shape(&values, median, 1.0) >= RULE_7.no_mean), false]
+    }
+
     fn of(name: String, values: &[f64], weights: &[f64]) -> Self {
         let pairs = || values.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
         let mean = pairs().map(|(value, weight)| weight * value).sum::<f64>();
@@ -154,6 +177,24 @@ mod tests {
                 prop_assert!(before(found + 1.0) >= probability);
             }
         }
+    }
+
+    /// Tails of `1 - F = x^-a` have a mean for `a > 1` and a variance for `a > 2`; both k-hats are powers over `a`.
+    #[test]
+    fn moments_that_rest_on_few_draws_are_not_shown() {
+        let mut stream = Seed::new(3).stream(0, 0);
+        let mut shown = |a: f64| {
+            let values: Vec<f64> = (0..4_000).map(|_| stream.uniform().powf(-1.0 / a)).collect();
+            [false, true]
+                .map(|are_of_chains| Parameter::shown(&values, &[1.0 / 4_000.0; 4_000], are_of_chains))
+        };
+        assert_eq!(shown(1.0), [[false, false]; 2]);
+        assert_eq!(shown(2.1), [[true, false]; 2]);
+        assert_eq!(shown(6.0), [[true, true]; 2]);
+        // A weight of zero hides a value, and values that do not vary have moments.
+        let (mut values, mut weights) = ([0.5; 401], [1.0 / 400.0; 401]);
+        (values[0], weights[0]) = (1e300, 0.0);
+        assert_eq!(Parameter::shown(&values, &weights, true), [true; 2]);
     }
 
     #[test]
