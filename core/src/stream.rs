@@ -17,6 +17,8 @@ use crate::{Address, ColumnsMut, Script, normal};
 /// every continuous draw is an error, because it has no finite list of outcomes.
 pub struct Stream(Source);
 
+const CONTINUOUS: &str = "a continuous draw has no finite list of outcomes: take decisions by accept, choose, index or uniform_between";
+
 enum Source {
     // Boxed: a generator with its buffer is a kilobyte, a script is a pointer.
     Generator(Box<Generator>),
@@ -65,7 +67,7 @@ impl Stream {
         match &mut self.0 {
             Source::Generator(generator) => normal::draw(generator),
             Source::Script(script) => {
-                script.fault("a normal draw has no finite list of outcomes");
+                script.fault(CONTINUOUS);
                 0.0
             }
         }
@@ -207,7 +209,7 @@ impl TryRng for Stream {
         Ok(match &mut self.0 {
             Source::Generator(generator) => generator.next_u64(),
             Source::Script(script) => {
-                script.fault("a continuous draw has no finite list of outcomes");
+                script.fault(CONTINUOUS);
                 1 << 63
             }
         })

@@ -162,13 +162,13 @@ impl<K, G> ChainScore<K, G> {
         F: Family + ?Sized,
     {
         let refuse = |error: Error| error.within("ChainScore");
-        at_least_one("lanes", self.lanes)
+        at_least_one("chains", self.lanes)
             .and_then(|()| same_dimension(target.dim(), family.dim()))
-            .and_then(|()| fits_in_memory("lanes", self.lanes, family.dim()))
+            .and_then(|()| fits_in_memory("chains", self.lanes, family.dim()))
             .map_err(refuse)?;
         family.check(params)?;
         if self.mirrored {
-            check_mirror(family, params, self.lanes, "lanes").map_err(refuse)?;
+            check_mirror(family, params, self.lanes, "chains").map_err(refuse)?;
         }
         Ok(())
     }

@@ -246,10 +246,16 @@ impl<K> fmt::Display for Sample<K> {
             self.acceptance,
             self.divergences
         )?;
-        match self.non_finite {
-            0 => Ok(()),
-            faults => write!(f, ", {faults} trajectories at a density that is NaN or +inf"),
+        if self.non_finite > 0 {
+            write!(f, ", {} trajectories at a density that is NaN or +inf", self.non_finite)?;
         }
+        if self.divergences > 0 || r_hat.iter().any(|r_hat| !(*r_hat <= 1.01)) {
+            f.write_str(
+                "\nR-hat above 1.01 or divergent steps: the draws may miss a part of the target. Longer chains, smaller steps, or other \
+                 coordinates are needed.",
+            )?;
+        }
+        Ok(())
     }
 }
 

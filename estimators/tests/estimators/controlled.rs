@@ -204,7 +204,7 @@ fn impossible_settings_are_refused() {
     let odd = (ChainScore { mirrored: true, ..pmcsa(3) })
         .init(&target, &family, &params, &mut lanes[..3])
         .map(drop);
-    assert_eq!(told(odd), "ChainScore: lanes is 3, expected even, for mirrored pairs");
+    assert_eq!(told(odd), "ChainScore: chains is 3, expected even, for mirrored pairs");
     let evidence = ScoreWeights { mirrored: true, ..ScoreWeights::new(4, Weighting::Evidence) };
     let refused = evidence.init(&target, &family, &params, &mut lanes);
     assert_eq!(told(refused), "ScoreWeights: a leave-one-out baseline is biased by mirrored draws");

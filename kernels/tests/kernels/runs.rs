@@ -142,6 +142,7 @@ fn moments_are_those_of_the_target() {
     assert!((mean[0] - 1.0).abs() < 5.0 * errors[0] && (mean[1] + 20.0).abs() < 5.0 * errors[1]);
     assert!((variance[0] / 1e-4 - 1.0).abs() < 0.15 && (variance[1] / 1e4 - 1.0).abs() < 0.15);
     assert!(sample.r_hat().iter().all(|r_hat| *r_hat < 1.01), "{sample}");
+    assert!(!sample.to_string().contains("may miss"), "{sample}");
     assert!(sample.sample_sizes().iter().all(|size| *size > 1_000.0), "{sample}");
     assert_eq!((sample.divergences, sample.non_finite), (0, 0));
     let hmc = Sampling::new(4, 500).run(&Hmc::new(0.1, 8).unwrap(), &target, Seed::new(9)).unwrap();
@@ -156,6 +157,7 @@ fn chains_in_different_modes_are_told() {
     let sample =
         Sampling::new(4, 200).run_from(&Rwm::new(1.0).unwrap(), &target, starts, Seed::new(1)).unwrap();
     assert!(sample.r_hat()[0] > 1.5 && sample.sample_sizes()[0] < 20.0, "{sample}");
+    assert!(sample.to_string().contains("the draws may miss a part of the target"), "{sample}");
 }
 
 #[test]

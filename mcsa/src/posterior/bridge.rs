@@ -158,7 +158,7 @@ mod tests {
             (0..4_000).map(|c| funnel.log_density(points.col_as_slice(c), &mut [])).collect();
         let found = bridge(&funnel, &points, &log_p, 8, Seed::new(1));
         assert!(found.error > RULE_7.evidence_error && found.log.abs() < 10.0, "{found:?}");
-        // The bounds alone do not tell.
+        // The bounds alone do not decide.
         assert!(found.lower < -10.0 && found.upper > 10.0, "{found:?}");
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::bridge::{UNKNOWN, bridge};
 use super::differences::Differences;
 use super::metric::median;
-use super::mode_search::{Entry, Within};
+use super::mode_search::{Entry, Within, distance};
 use super::moments::of_points;
 use super::plot::{Next, Piece};
 use super::rule::RULE_7;
@@ -231,7 +231,7 @@ impl FitState {
             if made < of {
                 found.push(Objection::Starts { made, of });
             }
-            // What is too rough to be shown still tells a mode with mass from one without.
+            // An evidence that is too rough to be shown still separates modes with mass from those without.
             is_partial = self.misses_a_mode(&attempt, target, &map, &points, mixing, rough.log)?;
             if rough.error <= RULE_7.evidence_error {
                 evidence = rough;
@@ -326,13 +326,6 @@ impl Sampler {
             Chains { positions, r_hat: mixing.r_hat, worst: mixing.slowest, ..Chains::none(points.nrows()) };
         Ok((Draws::of_chains(thinned, log_p, size)?, chains))
     }
-}
-
-/// Length of a point in whitened coordinates.
-fn distance(map: &AffineMap, z: &[f64]) -> f64 {
-    let mut y = vec![0.0; z.len()];
-    map.inverse_into(z, &mut y);
-    y.iter().map(|y| y * y).sum::<f64>().sqrt()
 }
 
 /// Gaussian with the moments of the points; beyond some hundred dimensions, of independent coordinates.

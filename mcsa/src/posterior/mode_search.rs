@@ -64,7 +64,7 @@ pub(super) struct Within {
 impl Within {
     /// True if a point, in coordinates of the first mode, with this log density is in the middle.
     fn has(&self, y: &[f64], log_p: f64) -> bool {
-        log_p >= self.log_p && y.iter().map(|y| y * y).sum::<f64>().sqrt() <= self.distance
+        log_p >= self.log_p && length(y) <= self.distance
     }
 }
 
@@ -128,8 +128,12 @@ impl ModeSearch {
                 Some(start) => self.first(target.gradient, &start, &mut stream),
                 None if self.made < TRIALS => self.outside += 1,
                 None => {
-                    let reason =
-                        format!("no point with a finite log density in {TRIALS} trials near the origin");
+                    let origin = vec![0.0; target.gradient.dim()];
+                    let mut work = vec![0.0; target.gradient.work_len(1)];
+                    let value = target.gradient.log_density(&origin, &mut work);
+                    let reason = format!(
+                        "no point with a finite log density in {TRIALS} trials near the origin; at the origin it is {value}"
+                    );
                     return Err(Error::invalid(reason));
                 }
             }
@@ -459,12 +463,19 @@ impl Mode {
 
     /// Mahalanobis distance of `z` from the mode; infinite if the covariance is not positive definite.
     fn distance(&self, z: &[f64]) -> f64 {
-        let mut y = vec![0.0; z.len()];
-        self.map().map_or(f64::INFINITY, |map| {
-            map.inverse_into(z, &mut y);
-            y.iter().map(|y| y * y).sum::<f64>().sqrt()
-        })
+        self.map().map_or(f64::INFINITY, |map| distance(&map, z))
     }
+}
+
+/// Length of a point in whitened coordinates.
+pub(super) fn distance(map: &AffineMap, z: &[f64]) -> f64 {
+    let mut y = vec![0.0; z.len()];
+    map.inverse_into(z, &mut y);
+    length(&y)
+}
+
+fn length(y: &[f64]) -> f64 {
+    y.iter().map(|y| y * y).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::fmt;
 use mcsa_core::bits;
 use serde::{Deserialize, Serialize};
 
+use super::rule::RULE_7;
+
 /// Objection to the result of a fit, with the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "witness", rename_all = "kebab-case")]
@@ -251,10 +253,15 @@ impl fmt::Display for Objection {
                 f,
                 "the spread of {name} rests on a few draws far out: k-hat of weight times squared deviation {shape:.2} (limit {threshold:.2})"
             ),
-            Self::Weights { shape, threshold, sample_size, draws } => write!(
-                f,
-                "the weights of the draws are uneven: k-hat {shape:.2} (limit {threshold:.2}), effective sample size {sample_size:.0} of {draws}"
-            ),
+            Self::Weights { shape, threshold, sample_size, draws } => {
+                let limit =
+                    if shape < threshold { String::new() } else { format!(" (limit {threshold:.2})") };
+                write!(
+                    f,
+                    "the weights of the draws are uneven: k-hat {shape:.2}{limit}, effective sample size {sample_size:.0} of {draws}{}",
+                    least(*sample_size)
+                )
+            }
             Self::Start { log_weight, reached, made } => write!(
                 f,
                 "{reached} of {made} starts found a mode to which the fit gives almost no density: the density there is e^{log_weight:.1} \
@@ -316,7 +323,8 @@ impl fmt::Display for Objection {
             Self::Tempering { exponent } => {
                 write!(
                     f,
-                    "tempering ended at the exponent {exponent:.2e}, of 1: the budget or its rungs did not suffice, or its draws degenerated"
+                    "tempering ended at the exponent {}, of 1: the budget or its rungs did not suffice, or its draws degenerated",
+                    if *exponent < 1e-3 { format!("{exponent:.1e}") } else { format!("{exponent:.3}") }
                 )
             }
             Self::Unverified { check, by_time } => {
@@ -327,7 +335,11 @@ impl fmt::Display for Objection {
                 write!(f, "a limit of evaluations or time ended the draws after {made} of {of}")
             }
             Self::Slow { name, sample_size } => {
-                write!(f, "chains move slowly in {name}: effective sample size {sample_size:.0}")
+                write!(
+                    f,
+                    "chains move slowly in {name}: effective sample size {sample_size:.0}{}",
+                    least(*sample_size)
+                )
             }
             Self::Divergences { steps, of } => write!(
                 f,
@@ -352,6 +364,11 @@ fn brief(x: f64) -> String {
     if x.abs() < 1e5 { format!("{x:.2}") } else { format!("{x:.1e}") }
 }
 
+/// The limit of an effective sample size that is below it.
+fn least(sample_size: f64) -> String {
+    if sample_size >= RULE_7.fewest { String::new() } else { format!(" (least {:.0})", RULE_7.fewest) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -372,6 +389,19 @@ mod tests {
         };
         assert!(
             moments(0.25).contains("tau +0.25 standard") && moments(-0.25).contains("tau -0.25 standard")
+        );
+        let weights = |shape, sample_size| {
+            Objection::Weights { shape, threshold: 0.63, sample_size, draws: 500 }.to_string()
+        };
+        assert!(weights(0.43, 201.0).ends_with("k-hat 0.43, effective sample size 201 of 500 (least 400)"));
+        assert!(weights(0.75, 410.0).ends_with("k-hat 0.75 (limit 0.63), effective sample size 410 of 500"));
+        assert!(
+            weights(f64::NAN, f64::NAN)
+                .ends_with("(limit 0.63), effective sample size NaN of 500 (least 400)")
+        );
+        let tempering = |exponent| Objection::Tempering { exponent }.to_string();
+        assert!(
+            tempering(0.955).contains("exponent 0.955, of 1") && tempering(1e-7).contains("exponent 1.0e-7")
         );
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn tempered<P: LogDensity>(
         if !top.is_finite() || !family.match_moments(&params, gain, points, &weights, &mut matched, &mut work)
         {
             if last.is_none() {
-                return Err(outside(within(&draws), more));
+                return Err(outside(&draws, more));
             }
             break;
         }
@@ -127,10 +127,15 @@ fn within(draws: &Draws) -> usize {
 }
 
 /// The error of a support that the first Gaussian all but misses.
-fn outside(within: usize, of: usize) -> Error {
+fn outside(draws: &Draws, of: usize) -> Error {
+    let faults = match draws.non_finite {
+        0 => String::new(),
+        faults => format!(" (at {faults} it is NaN or +inf)"),
+    };
     Error::invalid(format!(
-        "{within} of {of} draws of N(0, 9 I) have a finite log density, too few to begin at: shift and scale the coordinates so that the \
-         posterior is near the origin, and map constrained parameters to the whole line"
+        "{} of {of} draws of N(0, 9 I) have a finite log density{faults}, too few to begin at: shift and scale the coordinates so that the \
+         posterior is near the origin, and map constrained parameters to the whole line",
+        within(draws)
     ))
 }
 

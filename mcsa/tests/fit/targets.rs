@@ -220,6 +220,8 @@ fn targets_without_a_density_give_clear_errors() {
         for fitted in [mcsa::fit(&nowhere, &options()), mcsa::fit_density(&nowhere, &options())] {
             let said = fitted.unwrap_err().to_string();
             assert!(said.starts_with("fit: ") && said.contains("finite log density"), "{said}");
+            let has_fault = ["is NaN", "is inf"].iter().any(|what| said.contains(what));
+            assert_eq!(has_fault, value.is_nan() || value > 0.0, "{said}");
         }
     }
     let nothing = from_fn(0, |_| 0.0).with_gradient(|_, _| ());
