@@ -8,7 +8,12 @@ use std::process::{Command, ExitCode, Stdio};
 
 pub(crate) const HELP: &str = "\
 IDS...         only these experiments, by name, or files of your own: my_experiment.toml
---preset P     quick (about a minute), default (half an hour) or paper (many hours)
+--preset P     quick (about a minute once it is built), default (half an hour) or paper (many hours)
+--archive      draw the report from the archived results of the repository, and run nothing
+--only TEXT    only jobs whose name or settings contain the text
+--replicates N only the first N replicates
+--keep         add the results to the archive
+--shard K/N    one of N parts of the jobs, with --no-draw
 --slurm N      submit N processes to Slurm instead, and a job that draws after them; the same
                command again goes on. Flags of sbatch follow a bare --: `-- --time=4:00:00`
 --program FILE a program of bench-suite that was built before, for --slurm

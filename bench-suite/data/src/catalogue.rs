@@ -109,8 +109,7 @@ impl Catalogue {
     pub fn entry(&self, name: &str) -> Result<&Entry, DataError> {
         self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
             let known = self.entries.iter().map(|entry| entry.name.as_str());
-            let meant = closest(name, known).map(|meant| format!("did you mean {meant:?}? "));
-            let meant = meant.unwrap_or_default();
+            let meant = did_you_mean(name, known);
             DataError::Unknown(format!("no data set {name:?}; {meant}`cargo xtask data` lists them"))
         })
     }
@@ -221,11 +220,13 @@ pub(super) fn open(path: &Path) -> Result<BufReader<File>, DataError> {
     opened.map(BufReader::new).map_err(fail)
 }
 
-/// Name that shares the most pairs of letters with `name` (Dice's coefficient, at least a third).
-fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// `did you mean "NAME"? ` with the name that shares the most pairs of letters with `name` (Dice's coefficient, at least a third); empty if
+/// none does.
+pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let rated = known.map(|other| (strsim::sorensen_dice(name, other), other));
     let near = rated.filter(|(likeness, _)| *likeness >= 1.0 / 3.0);
-    near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, other)| other)
+    let closest = near.max_by(|a, b| a.0.total_cmp(&b.0));
+    closest.map_or_else(String::new, |(_, other)| format!("did you mean {other:?}? "))
 }
 
 #[cfg(test)]

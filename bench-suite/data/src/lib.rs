@@ -27,7 +27,7 @@ mod split;
 mod synthetic;
 mod table;
 
-pub use catalogue::{Catalogue, State};
+pub use catalogue::{Catalogue, State, did_you_mean};
 pub use command::{Command, Verb};
 pub use dataset::{Dataset, Scaling, Standardised};
 pub use kinds::{Radon, Series};

@@ -264,7 +264,7 @@ fn panel(tallies: &[&Tally<'_>]) -> Panel {
     let mut panel = Panel::new(x, Axis::categories("", names)).with(Layer::vertical_rule(1.0));
     let looks = [
         (false, "no", Color(0x00, 0x72, 0xB2), Marker::Ring),
-        (true, "yes", Color(0xD5, 0x5E, 0x00), Marker::Circle),
+        (true, "yes", Color(0x00, 0x9E, 0x73), Marker::Circle),
     ];
     for (yes, name, color, marker) in looks {
         let mut points = Vec::new();
@@ -283,7 +283,7 @@ fn panel(tallies: &[&Tally<'_>]) -> Panel {
 }
 
 fn objections(all: &[Tally<'_>], results: &Results) -> FigureFile {
-    let x = Axis::categories("Witness", WITNESSES.map(|(_, name)| name.to_owned()));
+    let x = Axis::categories("Check", WITNESSES.map(|(_, name)| name.to_owned()));
     let mut panel = Panel::new(x, Axis::linear("Share of the runs, %"));
     let classes =
         [(Class::Planted, "planted failures"), (Class::Hidden, "hidden ones"), (Class::Good, "good targets")];

@@ -5,6 +5,7 @@ mod drawn;
 
 pub use drawn::Drawn;
 
+use mcsa_core::counted;
 use mcsa_plot::{Axis, Dash, Figure, Layer, Panel, Style};
 
 use crate::catalog::FamilyConfig;
@@ -144,14 +145,16 @@ pub(crate) fn status(results: &Results) -> String {
     let mut text = format!(" Preset *{}*.", results.preset.name());
     text.push_str(&fewer(results));
     if results.missing > 0 {
-        text.push_str(&format!(" {} jobs have not been run.", results.missing));
+        let (missing, have) =
+            (counted(results.missing, "job"), if results.missing == 1 { "has" } else { "have" });
+        text.push_str(&format!(" {missing} {have} not been run."));
     }
     if results.has_stale() {
         text.push_str(" *Results of an older version.*");
     }
     let failures: usize = results.series().iter().map(Series::failures).sum();
     if failures > 0 {
-        text.push_str(&format!(" {failures} fits ended early."));
+        text.push_str(&format!(" {} ended early.", counted(failures, "fit")));
     }
     text
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::comparison::Tally;
 use super::html::{escape, number};
-use super::section::ExperimentSection;
+use super::section::{ExperimentSection, marked};
 use crate::claims::{Cause, Claim, Finding, Reason, Verdict};
 use crate::outline::{Page, outline};
 use crate::registry::REGISTRY;
@@ -58,13 +58,13 @@ impl Judged {
     pub(super) fn of(experiment: &str, place: usize, (claim, finding): &(Claim, Finding)) -> Self {
         let unknown = || [Cause::Open.name(), "not examined", "–"].map(str::to_owned);
         let known = |Reason { cause, why, by }: &Reason| {
-            [cause.name().to_owned(), escape(why), by.as_deref().map_or("–".to_owned(), escape)]
+            [cause.name().to_owned(), marked(why), by.as_deref().map_or("–".to_owned(), marked)]
         };
         let cause = || claim.reason.as_ref().map_or_else(unknown, known);
         Self {
             anchor: escape(&format!("{experiment}.{}", place + 1)),
             citation: escape(&claim.citation),
-            sentence: escape(&claim.sentence),
+            sentence: marked(&claim.sentence),
             verdict: finding.verdict,
             measured: format!("<b>{}</b> {}", number(finding.number), escape(&finding.reason)),
             evidence: escape(&finding.evidence),

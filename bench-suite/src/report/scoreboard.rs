@@ -6,7 +6,7 @@ use mcsa_core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::html::escape;
-use super::section::{ExperimentSection, rows};
+use super::section::{ExperimentSection, marked, rows};
 use crate::experiments::{Scoreboard, methods, reach, winners};
 use crate::store::write_whole;
 use crate::tables::Table;
@@ -56,7 +56,7 @@ pub(super) fn keep(folder: &Path, sections: &[ExperimentSection]) -> Result<(), 
     let ladders = boards.iter().filter(|(experiment, _)| experiment.id == LADDER);
     tables.extend(ladders.map(|(_, board)| reach(board)));
     let table = |table: &Table| {
-        let (title, note) = (escape(&table.title), escape(&table.note));
+        let (title, note) = (escape(&table.title), marked(&table.note));
         format!("<h3>{title}</h3>\n{}<p class=\"note\">{note}</p>\n", rows(table))
     };
     let html = format!(

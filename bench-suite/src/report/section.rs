@@ -258,7 +258,7 @@ impl ExperimentSection {
             "<h3>{}</h3>\n{}<p class=\"note\">{} <a href=\"{}-{}.csv\">CSV</a></p>\n",
             escape(&table.title),
             rows(table),
-            escape(&table.note),
+            marked(&table.note),
             escape(&self.results.experiment.file_name()),
             escape(&table.name),
         )
@@ -360,7 +360,7 @@ impl ExperimentSection {
 const SHORT: usize = 6;
 
 /// A text in which what stands between backticks is code.
-fn marked(text: &str) -> String {
+pub(super) fn marked(text: &str) -> String {
     let parts = text.split('`').enumerate().map(|(k, part)| match k % 2 {
         1 => format!("<code>{}</code>", escape(part)),
         _ => escape(part),

@@ -1,5 +1,6 @@
 //! Results of the claims for a terminal.
 
+use mcsa_core::counted;
 use mcsa_theory::claims::{Examined, Judgement, Standing, Witness};
 
 /// A word in the colour of its standing, if colours are on.
@@ -106,9 +107,9 @@ fn summary(judgements: &[Judgement]) -> String {
     let holding = statements().filter(|s| s.finding.holds()).count();
     let twins: Vec<bool> = statements().filter(|s| s.twin.is_some()).map(Examined::twin_is_refuted).collect();
     format!(
-        "\n{} claims: {} tight, {} hold, {} violated, {} not checkable. {} corrections, {} of them stand. \
+        "\n{}: {} tight, {} hold, {} violated, {} not checkable. {} corrections, {} of them stand. \
          {} statements made too strong, {} of them refuted. {} random cases.\n",
-        judgements.len(),
+        counted(judgements.len(), "claim"),
         count(Standing::Tight),
         count(Standing::Holds),
         count(Standing::Violated),

@@ -1,5 +1,6 @@
 //! Results of the claims as a self-contained HTML page.
 
+use mcsa_core::counted;
 use mcsa_theory::claims::{Examined, Judgement, Paper, Standing};
 
 use super::listing::{count, witnessed, worst};
@@ -28,11 +29,12 @@ pub(super) fn page(judgements: &[Judgement], navigation: &str) -> String {
     let body = format!(
         "{navigation}<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>What the papers claim, tried</h1>\n\
          <p class=\"lead\">Sentences about bias, variance and rates of Markov chain score ascent. Both sides of each are \
-         computed without sampling, on worked examples, on random cases and on climbs from the worst of them. What holds \
+         computed without sampling, on worked examples, on random cases and on climbs from the worst of them. {} of the claims are ours, the others are printed in the papers. What holds \
          has survived a search, which is evidence and not a proof; what is violated is shown with a case to check by \
          hand.</p>\n{}</header>\n{}\
          <footer>Weights are w = p/q, normalised; w* is the largest and r = 1 − 1/w*. Made by <code>cargo xtask \
          theory</code>; the same command gives the same page.</footer>\n",
+        judgements.iter().filter(|judgement| judgement.paper.key == "ours").count(),
         counts(judgements),
         sections.concat(),
     );
@@ -59,10 +61,10 @@ fn section(paper: Paper, judgements: &[Judgement]) -> String {
     let cards: Vec<String> = of_paper.map(card).collect();
     let Paper { key, title, .. } = paper;
     format!(
-        "<section>\n<h2>{} <small>{} · {} claims</small></h2>\n{}</section>\n",
+        "<section>\n<h2>{} <small>{} · {}</small></h2>\n{}</section>\n",
         escape(title),
         escape(key),
-        cards.len(),
+        counted(cards.len(), "claim"),
         cards.concat()
     )
 }

@@ -26,18 +26,18 @@ use crate::store::Store;
 /// the standard figures and tables, and its claims are checked.
 ///
 /// Results are stored under a name made of everything that determines them: jobs with a result are not run again, an
-/// interrupted run continues where it stopped, and results of other code are computed again.
+/// interrupted run continues where it stopped, and results of an older version are computed again.
 #[derive(Debug, Clone, Args)]
 pub struct Figures {
     #[command(flatten)]
     selection: Selection,
     /// Number of jobs run in parallel; by default one per processor. Results do not depend on it.
-    #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = threads())]
-    jobs: usize,
+    #[arg(long, value_parser = threads())]
+    jobs: Option<usize>,
     /// Run all jobs, including those with results.
     #[arg(long, conflicts_with = "archive")]
     force: bool,
-    /// Run nothing: draw existing results. Results of other code are then shown as stale.
+    /// Run nothing: draw existing results. Those of an older version are marked.
     #[arg(long, conflicts_with = "force")]
     no_run: bool,
     /// Run one of N parts of the jobs, `K/N` with K from 1 to N. Processes on one or many hosts that share `--out` then divide the
@@ -156,8 +156,13 @@ impl Figures {
             let start = Provenance { shard: self.shard.map(|shard| shard.to_string()), ..start };
             journal.begin(&start, &store, &experiment.id, &entry.text)?;
         }
-        let runner =
-            Runner { store: &store, catalogue: &catalogue, threads: self.jobs, journal: &journal, interrupt };
+        let runner = Runner {
+            store: &store,
+            catalogue: &catalogue,
+            threads: self.threads(),
+            journal: &journal,
+            interrupt,
+        };
         let ran = runner.run(&jobs)?;
         missing.iter().for_each(|(_, experiment, _)| journal.end(&experiment.id, &ran.errors));
         let (jobs, threads) = (counted(ran.jobs, "job"), counted(ran.threads, "thread"));
@@ -194,10 +199,8 @@ impl Figures {
     }
 
     fn threads(&self) -> usize {
-        match self.jobs {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        }
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.unwrap_or_else(all)
     }
 
     /// Prints for each experiment how many jobs have a result, how many have none and failed, and how many are left besides.
@@ -250,7 +253,12 @@ impl Figures {
                 let plan = plan(&experiment, preset, &catalogue)?;
                 let (jobs, replicates, steps) = (plan.jobs.len(), effort.replicates, effort.steps);
                 let name = preset.name();
-                writeln!(out, "    {name:8} {jobs} jobs, {replicates} replicates, {steps} steps")?;
+                writeln!(
+                    out,
+                    "    {name:8} {}, {}, {steps} steps",
+                    counted(jobs, "job"),
+                    counted(replicates, "replicate")
+                )?;
             }
         }
         if self.selection.ids.is_empty() {

@@ -20,7 +20,7 @@ use crate::jobs::{Due, Place, Running, SINGLE};
 use crate::runner;
 use crate::store::{Ended, Row, Store, write_whole};
 use crate::task::{Fit, Job, Metrics, Spacing, Task, Trace};
-use mcsa_data::{Catalogue, DataError};
+use mcsa_data::{Catalogue, DataError, did_you_mean};
 
 /// Fit one model by one method and write the result as JSON.
 ///
@@ -59,7 +59,8 @@ pub struct FitModel {
     /// `options.starts=50`, `options.share=0.3`).
     #[arg(long, conflicts_with = "method")]
     auto: bool,
-    /// Largest number of evaluations of the model, draws and verdict included; by default a million.
+    /// Largest number of evaluations of the model, draws and verdict included; by default a million, or five million
+    /// without a gradient.
     #[arg(long, value_name = "EVALUATIONS", requires = "auto")]
     budget: Option<u64>,
     /// Largest time in seconds, draws and verdict included.
@@ -340,8 +341,10 @@ type Listed = (&'static str, &'static str, &'static str);
 
 /// Default settings of a name in a listing.
 fn defaults(what: &str, name: &str, all: &[Listed]) -> Result<toml::Table, Error> {
-    let unknown =
-        || Error::invalid(format!("no {what} {name:?}; `fit --list-{what}s` shows those there are"));
+    let unknown = || {
+        let meant = did_you_mean(name, all.iter().map(|(known, ..)| *known));
+        Error::invalid(format!("no {what} {name:?}; {meant}`fit --list-{what}s` shows those there are"))
+    };
     let (name, settings, _) = all.iter().find(|(known, ..)| *known == name).ok_or_else(unknown)?;
     let text = format!("kind = {name:?}\n{}", settings.split(", ").collect::<Vec<_>>().join("\n"));
     toml::from_str(&text).map_err(|error| Error::invalid(error.to_string()))

@@ -20,9 +20,9 @@ use std::path::Path;
 use clap::builder::RangedU64ValueParser;
 use mcsa_core::{Error, file};
 
-/// Parses a number of threads: at most 1024, 0 for one per processor.
+/// Parses a number of threads, at most 1024.
 pub(crate) fn threads() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(0..=1024)
+    RangedU64ValueParser::new().range(1..=1024)
 }
 
 /// Name of the argument for a file of a state, which must be a regular file.

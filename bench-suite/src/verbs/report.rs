@@ -156,7 +156,7 @@ pub(super) fn of_posterior(
 pub(super) fn stages(fitting: &FitState) -> String {
     let of = &fitting.ascents;
     let mut text = format!(
-        "start: {}, {} without end, {}",
+        "start: {}, {} did not converge, {}",
         counted(of.made, "ascent"),
         of.unfinished,
         counted(of.modes.len(), "mode")

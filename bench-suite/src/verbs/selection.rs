@@ -16,7 +16,7 @@ use crate::registry::{Entry, REGISTRY};
 use crate::report::ExperimentSection;
 use crate::results::Results;
 use crate::store::{Store, check_folder};
-use mcsa_data::Catalogue;
+use mcsa_data::{Catalogue, did_you_mean};
 
 /// Plan of an experiment.
 pub type Planned<'e> = (&'e Entry, Experiment, Plan);
@@ -35,7 +35,7 @@ pub struct Selection {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
     /// Use the archived results of the repository, `bench-suite/results/`, in place of those of `--out`, and run nothing. Results of
-    /// other code are marked; cells of published tables are compared with the longest archived fits of any preset.
+    /// an older version are marked; cells of published tables are compared with the longest archived fits of any preset.
     #[arg(long)]
     pub archive: bool,
     /// Folder of imported data sets; by default the one that MCSA_DATA names, else `data`.
@@ -143,7 +143,10 @@ fn known(ids: &[&String]) -> Result<Vec<Entry>, Exit> {
     }
     match ids.iter().find(|id| !chosen.iter().any(|(known, _)| known.is_called(id))) {
         Some(id) => {
-            let reason = format!("no experiment {id:?}; `figures --list` shows those there are");
+            let names = REGISTRY.iter().map(|entry| entry.experiment().map(|experiment| experiment.id));
+            let names = names.collect::<Result<Vec<_>, _>>()?;
+            let meant = did_you_mean(id, names.iter().map(String::as_str));
+            let reason = format!("no experiment {id:?}; {meant}`figures --list` shows those there are");
             Err(Exit::Usage(Error::invalid(reason)))
         }
         None => Ok(chosen.into_iter().map(|(_, entry)| entry).collect()),

@@ -121,7 +121,7 @@ impl WriteRates {
         let results = Results::gather(entry.experiment()?, preset, &store, &catalogue)?;
         if results.is_stale || results.missing > 0 {
             let advice = format!("run `cargo xtask figures {id} --preset {}` first", preset.name());
-            return Err(Error::invalid(format!("results are missing or of other code: {advice}")));
+            return Err(Error::invalid(format!("results are missing or of an older version: {advice}")));
         }
         Ok(results)
     }

@@ -5,10 +5,12 @@ use std::fs;
 use crate::process::{folder, printed, said};
 
 /// Arguments, exit code, and a part of the message. Code 2 is bad usage, code 1 anything else.
-const WRONG: [(&str, i32, &str); 57] = [
+const WRONG: [(&str, i32, &str); 61] = [
     ("figures no-such-figure", 2, "no-such-figure"),
     ("figures --preset huge", 2, "huge"),
-    ("figures --jobs 99999999", 2, "0..=1024"),
+    ("figures --jobs 99999999", 2, "1..=1024"),
+    ("figures --jobs 0", 2, "1..=1024"),
+    ("figures pmsca/tab-cost", 2, "did you mean \"pmcsa/tab-cost\""),
     ("figures pmcsa/tab-cost --no-draw --shard 0/3", 2, "0/3"),
     ("figures pmcsa/tab-cost --no-draw --shard 4/3", 2, "4/3"),
     ("figures pmcsa/tab-cost --shard 1/3", 2, "--no-draw"),
@@ -17,6 +19,8 @@ const WRONG: [(&str, i32, &str); 57] = [
     ("theory --instance no-such.json", 2, "no-such.json: cannot be read"),
     ("fit", 2, "--model"),
     ("fit --model no-such-model", 2, "no-such-model"),
+    ("fit --model eight_schools", 2, "did you mean \"eight-schools\""),
+    ("fit --auto --model standard-gaussian --budget 0", 2, "evaluations is 0"),
     ("fit --model standard-gaussian --set method.chain=3", 2, "method: unknown field `chain`"),
     ("fit --model radon --set speed=3", 2, "speed"),
     ("fit --model radon --set speed", 2, "KEY=VALUE"),
@@ -28,7 +32,7 @@ const WRONG: [(&str, i32, &str); 57] = [
     ("fit --model radon --set steps=many", 2, "steps: invalid type: string \"many\""),
     ("fit --model radon --method ep", 2, "probit"),
     ("fit --model standard-gaussian --set optimizer.rate=0", 2, "rate"),
-    ("fit --model standard-gaussian --set method.chains=0", 2, "lanes is 0, expected at least 1"),
+    ("fit --model standard-gaussian --set method.chains=0", 2, "chains is 0, expected at least 1"),
     ("fit --model standard-gaussian --set family.kind=no-such-family", 2, "no-such-family"),
     ("fit --model standard-gaussian --set model.dim=0", 2, "dim is 0, expected at least 1"),
     ("fit --model correlated-gaussian --set model.dim=0", 2, "dim is 0, expected at least 1"),

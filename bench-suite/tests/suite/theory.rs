@@ -17,7 +17,7 @@ fn one_claim_is_told_with_all_that_is_known_of_it() {
     let answer = theory(&["--claim", "001-L2"]);
     let told = text(&answer.stdout);
     assert!(answer.status.success(), "{told}");
-    for part in ["VIOLATED", "0.75 > 0.5", "instead", "assumes", "1 claims"] {
+    for part in ["VIOLATED", "0.75 > 0.5", "instead", "assumes", "1 claim: "] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains('\x1b') && !told.contains("theory.html"), "{told}");
