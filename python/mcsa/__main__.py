@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,12 @@ def main(given: Sequence[str] | None = None) -> int:
     for path in (options.csv, options.arviz, options.save):
         if path is not None and not path.resolve().parent.is_dir():
             parser.error(f"there is no folder {path.resolve().parent}")
+        if path is not None and path.is_dir():
+            parser.error(f"{path} is a folder")
+    if options.arviz is not None and importlib.util.find_spec("arviz") is None:
+        parser.error("--arviz needs ArviZ: pip install arviz")
+    if options.program.suffix == ".stan":
+        print(f"{options.program}: a new program is compiled first, for about half a minute", file=sys.stderr)
     try:
         result = mcsa.fit(
             **mcsa.from_stan(options.program, options.data),
@@ -48,6 +55,9 @@ def main(given: Sequence[str] | None = None) -> int:
     except (ImportError, OSError, ValueError, RuntimeError) as error:
         print(f"mcsa: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("mcsa: interrupted before there was an answer", file=sys.stderr)
+        return 1
     print(result)
     if options.csv is not None:
         write_csv(result, options.csv)
@@ -59,8 +69,8 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def write_csv(result: mcsa.Result, path: Path) -> None:
-    """Draws with equal weights, a row each, under the names of the table."""
-    names, values = result._flat(result._by_name_at(result.resampled()))
+    """Draws with equal weights and generated quantities, a row each, under the names of the table."""
+    names, values = result._flat(result._by_name_at(result.resampled()) | result.generated())
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(names)

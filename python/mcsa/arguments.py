@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-__all__ = ["known", "numbers", "unmasked", "whole"]
+__all__ = ["known", "mapping", "numbers", "real", "unmasked", "whole"]
 
 
 def whole(name: str, value: Any, least: int = 0) -> int:
@@ -21,6 +21,21 @@ def whole(name: str, value: Any, least: int = 0) -> int:
     if not least <= found < 2**64:
         raise ValueError(f"{name} is {found}, expected {f'at least {least}' if found < least else 'less than 2**64'}")
     return found
+
+
+def real(name: str, value: Any) -> float:
+    """A number."""
+    try:
+        return float(value) if not isinstance(value, str) else float("no number")
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is a {type(value).__name__}, expected a number") from None
+
+
+def mapping(name: str, value: Any) -> dict[Any, Any]:
+    """A dict; empty if nothing is given."""
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{name} is a {type(value).__name__}, expected a dict")
+    return dict(value or {})
 
 
 def unmasked(name: str, values: Any) -> np.ndarray:

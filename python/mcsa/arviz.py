@@ -21,11 +21,11 @@ class Groups(NamedTuple):
 
 
 #: Groups whose variables begin with the sides chain and draw.
-_DRAWN = ("posterior", "sample_stats", "log_likelihood")
+_DRAWN = ("posterior", "sample_stats", "log_likelihood", "posterior_predictive")
 
 
 def groups(result: Result, resample: bool) -> Groups:
-    """The groups ``posterior``, ``sample_stats``, and, where they are known, ``log_likelihood`` and ``observed_data``."""
+    """The groups ``posterior``, ``sample_stats``, and, where they are known, ``log_likelihood``, ``posterior_predictive`` and ``observed_data``."""
     count, labels = len(result.draws), result._labels
     # Systematic resampling keeps copies side by side, in the order of the draws.
     chosen = np.array(result._fitted.copies(count, 1)) if resample else np.arange(count)
@@ -40,6 +40,8 @@ def groups(result: Result, resample: bool) -> Groups:
     likelihood = result.log_likelihood()
     if likelihood:
         found["log_likelihood"] = {name: values[chosen] for name, values in likelihood.items()}
+    if resample and (generated := result.generated()):
+        found["posterior_predictive"] = generated
     if labels.observed:
         found["observed_data"] = dict(labels.observed)
     log, error = result.log_evidence

@@ -121,11 +121,16 @@ class Ascent:
         """
         steps = whole("steps", steps, 1)
         line = Line() if progress else None
+
+        def shown(text: str) -> None:
+            if line is not None:
+                line(f"{text.partition(' of ')[0]} of {steps}")
+
         try:
             is_done = True
             while is_done and self.step < steps and self._state.ended is None:
                 # A checkpoint is due every 10,000 steps.
-                is_done = self._state.run(min(steps, self.step + 10_000), line)
+                is_done = self._state.run(min(steps, self.step + 10_000), line and shown)
                 if self._checkpoint is not None:
                     self.save(self._checkpoint)
         finally:

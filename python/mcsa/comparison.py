@@ -119,8 +119,8 @@ class Comparison:
 
     def _rows(self) -> list[list[str]]:
         """Headings, and a row of words for every model."""
-        head = ["", "log evidence", "difference", "error", "probability"]
-        rows = [head + (["elpd", "difference", "error", "bad k"] if self.elpd is not None else [])]
+        head = ["", "log evidence", "less best", "error", "probability"]
+        rows = [head + (["elpd", "elpd less best", "its error", "bad k"] if self.elpd is not None else [])]
         for name in self.names:
             found = self[name]
             words = [f"{found['log_evidence']:.2f}", f"{found['difference']:.2f}", f"{found['difference_error']:.2g}"]
@@ -133,7 +133,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         widths = [max([len(name) for name in self.names] + [4]), 12, 10, 8, 11]
-        return tables.text(self._rows(), widths + ([10, 10, 8, 6] if self.elpd is not None else []))
+        return tables.text(self._rows(), widths + ([10, 14, 9, 6] if self.elpd is not None else []))
 
     def _repr_html_(self) -> str:
         return tables.html(self._rows())
@@ -160,7 +160,19 @@ def compare(results: Sequence[Result] | Mapping[str, Result]) -> Comparison:
     >>> found.names
     ['line', 'mean']
     """
+    from .result import Result
+
+    if isinstance(results, Result):
+        raise TypeError("one result; expected a list of them, or a dict by name")
     named = dict(results) if isinstance(results, Mapping) else {f"result {i}": result for i, result in enumerate(results)}
+    for name, result in named.items():
+        if not isinstance(result, Result):
+            raise TypeError(f"{name} is a {type(result).__name__}, expected the result of a fit")
+    first, *others = [result._labels.observed for result in named.values()] or [{}]
+    for observed in others:
+        shared = [name for name in observed if name in first and np.shape(observed[name]) == np.shape(first[name])]
+        if any(not np.array_equal(observed[name], first[name]) for name in shared):
+            raise ValueError("the models have other data: `observed` differs")
     are_known = all(result._labels.log_likelihood is not None for result in named.values())
     loos = [result.loo()._found for result in named.values()] if are_known else None
     found = _mcsa.compare(list(named), [result._fitted for result in named.values()], loos)

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _mcsa
 from ._mcsa import Density, FitState, Model
-from .arguments import known, unmasked, whole
+from .arguments import known, mapping, real, unmasked, whole
 from .models import observed_data
 from .parameters import Declared, Parameter
 from .prior import FittedPrior
@@ -40,6 +40,7 @@ class Description(TypedDict, total=False):
     coords: dict[str, Sequence[Any]] | None
     log_likelihood: Batch | None
     observed: dict[str, Any] | None
+    generated: Callable[[np.ndarray, int], dict[str, Any]] | None
     prior: Prior | None
 
 
@@ -108,10 +109,10 @@ class Fit:
             draws=whole("draws", draws, 1),
             starts=whole("starts", starts, 1),
             evaluations=None if evaluations is None else whole("evaluations", evaluations, 1),
-            seconds=seconds,
-            share=share,
+            seconds=None if seconds is None else real("seconds", seconds),
+            share=real("share", share),
             checkpoint=None if checkpoint is None else os.fspath(checkpoint),
-            start_from=None if start_from is None else start_from._fitted,
+            start_from=None if start_from is None else _of_result("start_from", start_from)._fitted,
         )
 
     @property
@@ -119,7 +120,7 @@ class Fit:
         """The next stage: ``"start"``, ``"climb"``, ``"verdict"`` or ``"done"``."""
         return self._fitting.stage
 
-    def run(self, *, progress: bool = False) -> Result:
+    def run(self, *, progress: bool = False, _again: str = "run() goes on with it") -> Result:
         """Does all that is left and returns the result.
 
         Ctrl-C ends it after the current piece of work. Then the result has the draws of the q reached, unchecked, and its verdict is no;
@@ -135,7 +136,7 @@ class Fit:
         if result is None:
             raise KeyboardInterrupt("interrupted before the first round of a climb")
         if not is_done:
-            warnings.warn("the fit was interrupted; run() goes on with it", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"the fit was interrupted; {_again}", RuntimeWarning, stacklevel=2)
         return Result(result, self._labels)
 
     @classmethod
@@ -174,6 +175,7 @@ def fit(
     coords: dict[str, Sequence[Any]] | None = None,
     log_likelihood: Batch | None = None,
     observed: dict[str, Any] | None = None,
+    generated: Callable[[np.ndarray, int], dict[str, Any]] | None = None,
     prior: Prior | None = None,
     seed: int = 1,
     draws: int = 4000,
@@ -208,14 +210,16 @@ def fit(
         log_likelihood: Log likelihood of each datum at points ``(N, dim)``: an array whose first side is ``N``, or a dict of these by
             name. Models of the library bring their own.
         observed: The data by the same names, for ArviZ.
+        generated: Random quantities at points ``(N, dim)`` from a seed, arrays by name whose first side is ``N``: simulated data, for
+            ``result.generated()`` and ArviZ. Stan programs bring their generated quantities.
         seed: Seed of all random numbers; the same seed gives the same bits as in Rust if the log density does.
         draws: Number of weighted draws.
         starts: Number of ascents from spread points. A mode that one ascent in twenty reaches is missed by 100 of them in 0.6 %.
         prior: Draws and log density of the prior, if it is known apart from the likelihood: a function of a NumPy generator and a
             number n that gives points ``(n, dim)``, and one of a batch of points. ``log_density`` stays that of the posterior.
             Ascents then begin at draws of the prior too. Not with ``parameters``.
-        evaluations: Largest number of evaluations, draws and verdict included; at least 1. By default a million, or five million
-            without a gradient.
+        evaluations: Largest number of evaluations, draws and verdict included; at least 1, and 100 draws are made in any case. By
+            default a million, or five million without a gradient.
         seconds: Largest time, draws and verdict included.
         share: Effective share of the draws at which climbing ends.
         checkpoint: File in which the state is kept. A call finds it there and continues with the same bits.
@@ -254,9 +258,10 @@ def fit(
         coords=coords,
         log_likelihood=log_likelihood,
         observed=observed,
+        generated=generated,
         prior=prior,
     )
-    return state.run(progress=progress)
+    return state.run(progress=progress, _again="with checkpoint=FILE the same call goes on")
 
 
 def resume(
@@ -284,28 +289,31 @@ def described(
 ) -> tuple[Density | _mcsa.Terms | Model, Labels]:
     """Target of a fit, and its labels. A model of the library brings its log likelihood and data. ``maker`` has the other options."""
     own = [name for name, parameter in signature(maker).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-    known(given, ["progress", *own, *Description.__annotations__])
+    known(given, [*own, *Description.__annotations__])
     names, transform, log_likelihood = given.get("names"), given.get("transform"), given.get("log_likelihood")
-    dims, coords = given.get("dims") or {}, given.get("coords") or {}
-    for name, function in (("transform", transform), ("log_likelihood", log_likelihood)):
+    generated = given.get("generated")
+    dims, coords = mapping("dims", given.get("dims")), mapping("coords", given.get("coords"))
+    if names is not None and (isinstance(names, str) or not all(isinstance(name, str) and name for name in names)):
+        raise TypeError("names must be a list of words, one for each coordinate")
+    for name, function in (("transform", transform), ("log_likelihood", log_likelihood), ("generated", generated)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be callable: an array (N, d) gives arrays whose first side is N")
-    observed = {name: unmasked(f"observed: {name}", values) for name, values in (given.get("observed") or {}).items()}
-    parameters = given.get("parameters")
+    observed = {name: unmasked(f"observed: {name}", values) for name, values in mapping("observed", given.get("observed")).items()}
+    parameters = None if given.get("parameters") is None else mapping("parameters", given.get("parameters"))
     if isinstance(log_density, Model | Terms):
         if any(part is not None for part in (dim, gradient, names, parameters, given.get("prior"))):
             raise TypeError("a model brings its own dimension, gradient and names, and takes no parameters and no prior")
     if isinstance(log_density, Terms):
         log_likelihood = log_likelihood or log_density.log_likelihood
-        return log_density._target, Labels(transform, dims, coords, log_likelihood, observed)
+        return log_density._target, Labels(transform, dims, coords, log_likelihood, observed, generated=generated)
     if isinstance(log_density, Model):
         if log_likelihood is None and log_density.num_data is not None:
             log_likelihood = log_density.log_likelihood
         if given.get("observed") is None:
             observed = observed_data(log_density)
-        return log_density, Labels(transform, dims, coords, log_likelihood, observed)
-    for function in (log_density, gradient):
-        if function is not None and not callable(function):
+        return log_density, Labels(transform, dims, coords, log_likelihood, observed, generated=generated)
+    for function in (log_density, *([] if gradient is None else [gradient])):
+        if not callable(function):
             raise TypeError("log_density and gradient must be callable: an array (N, d) gives N numbers, and an array (N, d)")
     if not given.get("vectorized", True):
         log_density, gradient = _each(log_density), None if gradient is None else _each(gradient)
@@ -323,11 +331,11 @@ def described(
         transform = declared.values if transform is None else declared.composed(transform)
     elif dim is None:
         raise TypeError("dim, the number of unconstrained coordinates, is missing; or give parameters, the set of each by name")
-    labels = Labels(transform, dims, coords, log_likelihood, observed, below_diagonal)
-    if parameters is not None:
-        names = [labels.entry(*coordinate) for coordinate in declared.coordinates()]
     # Starts lie far out, where overflow is no fault.
     calm = np.errstate(all="ignore")
+    labels = Labels(transform and calm(transform), dims, coords, log_likelihood and calm(log_likelihood), observed, below_diagonal, generated)
+    if parameters is not None:
+        names = [labels.entry(*coordinate) for coordinate in declared.coordinates()]
     prior = given.get("prior")
     target = Density(
         calm(log_density),
@@ -339,6 +347,12 @@ def described(
     return target, labels
 
 
+def _of_result(name: str, given: Any) -> Result:
+    if not isinstance(given, Result):
+        raise TypeError(f"{name} is a {type(given).__name__}, expected the result of a fit")
+    return given
+
+
 def _each(function: Batch) -> Batch:
     """The function of a batch from that of one point."""
 
@@ -348,7 +362,18 @@ def _each(function: Batch) -> Batch:
             return _stacked([function({name: values[i] for name, values in z.items()}) for i in range(count)])
         return _stacked([function(point) for point in z])
 
-    return batch
+    def noted(z: Any) -> Any:
+        try:
+            return batch(z)
+        except Exception as error:
+            error.add_note(_FAR if isinstance(error, OverflowError | ZeroDivisionError) or str(error) == "math domain error" else _ONE)
+            raise
+
+    return noted
+
+
+_ONE = "With vectorized=False log_density and gradient take one point at a time; without it they take a batch, one point per row."
+_FAR = "Starts lie far out: functions of NumPy give inf or nan there, where those of the module math raise. -inf means outside the support."
 
 
 def _stacked(found: Sequence[Any]) -> Any:

@@ -166,7 +166,10 @@ impl AscentState {
         self.source.raised()?;
         let drawn = drawn.map_err(value_error)?;
         let evaluations = (state.density + count as u64, state.gradient);
-        let family = self.built.family.config();
+        let kind =
+            serde_json::to_value(&self.plan.family).ok().and_then(|it| Some(it["kind"].as_str()?.to_owned()));
+        let family = kind.unwrap_or_default();
+        let family = if self.plan.paths.is_some() { format!("annealed paths from {family}") } else { family };
         Ok(FitResult::of_draws(py, drawn, self.source.target())?.with_q(
             family,
             state.params.clone(),

@@ -26,7 +26,7 @@ pub(crate) struct Density {
     names: Vec<String>,
     failure: Mutex<Option<PyErr>>,
     interrupted: AtomicBool,
-    /// True once a batch gave numbers of the right shape.
+    /// True once a batch of several points gave numbers of the right shape.
     has_served: AtomicBool,
     prior: Option<Box<Prior>>,
 }
@@ -172,13 +172,13 @@ pub(crate) fn read_matrix(
     Ok(())
 }
 
-const OF_ONE_POINT: &str = "log_density takes one point; a batch, one point per row, is expected. With vectorized=False it is called \
+const OF_ONE_POINT: &str = "log_density and gradient are called with a batch, one point per row. With vectorized=False they are called \
     with one point at a time.";
 
-/// True if one point gives one log density.
-fn serves_one(log_density: &Bound<'_, PyAny>, point: &[f64]) -> bool {
-    let found = log_density.call1((PyArray1::from_slice(log_density.py(), point),));
-    found.and_then(read_shape).is_ok_and(|shape| shape.is_empty())
+/// True if one point gives one log density, or a gradient.
+fn serves_one(callable: &Bound<'_, PyAny>, point: &[f64], shape: &[usize]) -> bool {
+    let found = callable.call1((PyArray1::from_slice(callable.py(), point),));
+    found.and_then(read_shape).is_ok_and(|found| found == shape)
 }
 
 fn read_shape(value: Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
@@ -243,11 +243,11 @@ impl Density {
     }
 
     /// The exception that a batch led to, with a note if no batch served before and a single point serves.
-    fn noted(&self, error: PyErr, z: MatRef<'_, f64>) -> PyErr {
+    fn noted(&self, error: PyErr, z: MatRef<'_, f64>, callable: &Py<PyAny>, shape: &[usize]) -> PyErr {
         if !self.has_served.load(Ordering::Relaxed) {
             Python::attach(|py| {
                 let is_raised = error.is_instance_of::<PyException>(py);
-                if is_raised && serves_one(self.log_density.bind(py), z.column(0)) {
+                if is_raised && serves_one(callable.bind(py), z.column(0), shape) {
                     // A note that cannot be added leaves the exception as it is.
                     let _ = error.value(py).call_method1("add_note", (OF_ONE_POINT,));
                 }
@@ -257,8 +257,32 @@ impl Density {
     }
 
     fn densities(&self, z: MatRef<'_, f64>, out: &mut [f64]) -> PyResult<()> {
-        Python::attach(|py| read_vector("log_density", self.call(py, &self.log_density, z)?, out))?;
-        self.has_served.store(true, Ordering::Relaxed);
+        Python::attach(|py| {
+            read_vector("log_density", self.call(py, &self.log_density, z)?, out)?;
+            if z.ncols() > 1 && !self.has_served.swap(true, Ordering::Relaxed) {
+                self.check_rows(py, z, out)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The last point of a batch has the same log density alone. Where a second call gives another value the function is random, which the
+    /// fit itself finds.
+    fn check_rows(&self, py: Python<'_>, z: MatRef<'_, f64>, found: &[f64]) -> PyResult<()> {
+        let (last, mut alone) = (z.ncols() - 1, [[f64::NAN]; 2]);
+        for alone in &mut alone {
+            read_vector("log_density", self.call(py, &self.log_density, z.subcols(last, 1))?, alone)?;
+        }
+        let [[alone], [again]] = alone;
+        let differs = (alone - found[last]).abs() > 1e-3 * (1.0 + alone.abs());
+        if differs && alone.to_bits() == again.to_bits() {
+            return Err(PyValueError::new_err(format!(
+                "log_density gives a point {} in a batch of {}, and {alone} alone: it joins points. Each row is a point of its own; sums \
+                 over its entries are .sum(axis=1)",
+                found[last],
+                z.ncols()
+            )));
+        }
         Ok(())
     }
 
@@ -300,7 +324,7 @@ impl LogDensity for Density {
             out.fill(f64::NAN);
         } else if let Err(error) = self.densities(z, out) {
             out.fill(f64::NAN);
-            self.keep(self.noted(error, z));
+            self.keep(self.noted(error, z, &self.log_density, &[]));
         }
     }
 
@@ -385,7 +409,8 @@ impl Gradient for Density {
             gradients.fill(f64::NAN);
         }
         if let Some(Err(error)) = found {
-            self.keep(error);
+            let callable = self.gradient.as_ref().unwrap_or(&self.log_density);
+            self.keep(self.noted(error, z, callable, &[self.dim]));
         }
     }
 }

@@ -121,3 +121,17 @@ def test_arviz_agrees():
     # Resampled draws have more noise.
     assert float(found.elpd_loo) == pytest.approx(line.loo().elpd, abs=0.1)
     assert float(found.p_loo) == pytest.approx(line.loo().p_loo, abs=0.1)
+
+
+def test_other_data_and_other_types_are_errors():
+    def model(y):
+        return mcsa.fit(lambda z: -0.5 * z[:, 0] ** 2, 1, log_likelihood=lambda z: -0.5 * (y - z) ** 2, observed={"y": y}, seed=1)
+
+    one, other = model(np.array([1.0, 2.0])), model(np.array([1.0, 3.0]))
+    with pytest.raises(ValueError, match="other data"):
+        mcsa.compare([one, other])
+    assert len(mcsa.compare([one, one])) == 2
+    with pytest.raises(TypeError, match="one result"):
+        mcsa.compare(one)
+    with pytest.raises(TypeError, match="result 1 is a int"):
+        mcsa.compare([one, 3])

@@ -1,6 +1,8 @@
 """Examples of docstrings."""
 
 import doctest
+import re
+from pathlib import Path
 
 import mcsa
 import mcsa.ascent
@@ -12,6 +14,18 @@ import mcsa.result
 import mcsa.terms
 import mcsa.verdict
 import pytest
+
+
+def test_programs_of_the_chapter_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chapter = Path(__file__).parents[2] / "docs" / "book" / "src" / "python.md"
+    programs = re.findall(r"```python\n(.*?)```", chapter.read_text(), re.DOTALL)
+    assert len(programs) >= 4
+    known: dict[str, object] = {}
+    for program in programs:
+        if "to_arviz" in program:
+            pytest.importorskip("arviz")
+        exec(compile(program, str(chapter), "exec"), known)
 
 
 @pytest.mark.parametrize("name", ["mcsa", "mcsa.ascent", "mcsa.comparison", "mcsa.models", "mcsa.result", "mcsa.fit", "mcsa.files", "mcsa.terms", "mcsa.verdict"])

@@ -3,6 +3,8 @@
 import threading
 import time
 
+import math
+
 import mcsa
 import numpy as np
 import pytest
@@ -84,7 +86,7 @@ def test_points_outside_the_support():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_densities_that_are_nowhere_finite(value):
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match="finite" if not np.isnan(value) else "NaN"):
         mcsa.fit(lambda z: np.full(len(z), value), 2)
 
 
@@ -128,7 +130,7 @@ def test_wrong_options_of_other_calls():
         mcsa.ascend(gaussian, 2, sedd=3)
     with pytest.raises(ValueError, match="seed is -1"):
         mcsa.ascend(gaussian, 2, seed=-1)
-    with pytest.raises(TypeError, match="no option 'seed'; the options are progress, parameters, vectorized"):
+    with pytest.raises(TypeError, match="no option 'seed'; the options are parameters, vectorized"):
         mcsa.resume("none", gaussian, 2, seed=3)
     with pytest.raises(TypeError, match="no option 'dim2'"):
         mcsa.Fit(gaussian, 2, dim2=3)
@@ -286,3 +288,54 @@ def test_other_threads_run_during_a_fit_of_a_model():
         count += 1
     # Held back until the end of each piece of work, it would count a few dozen at most.
     assert count > 50
+
+
+def test_densities_that_join_points_are_errors():
+    def joined(z):
+        return -0.5 * ((z - z.mean(axis=0)) ** 2).sum(axis=1) - 0.5 * (z**2).sum(axis=1)
+
+    with pytest.raises(ValueError, match="joins points"):
+        mcsa.fit(joined, 2)
+    with pytest.raises(ValueError, match="joins points"):
+        mcsa.fit(lambda z: -0.5 * (z**2).sum() - z[:, 0], 2)
+    # A random density is another fault, which the verdict has.
+    generator = np.random.default_rng(1)
+    noisy = mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=1) + generator.normal(size=len(z)), 1, evaluations=20_000)
+    assert any(objection.kind == "random" for objection in noisy.verdict.objections)
+
+
+def test_far_starts_and_single_points_have_notes():
+    with pytest.raises(OverflowError) as error:
+        mcsa.fit(lambda z: z[0] - math.exp(z[0]), 1, vectorized=False)
+    assert "far out" in error.value.__notes__[0]
+    with pytest.raises(Exception, match="axis") as error:
+        mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=1), 2, vectorized=False)
+    assert "vectorized=False" in error.value.__notes__[0]
+    with pytest.raises(IndexError) as error:
+        mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=-1), 2, lambda z: np.array([-z[0], -z[1]]))
+    assert "vectorized=False" in error.value.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"names": "ab"}, "names must be"),
+        ({"names": [1, 2]}, "names must be"),
+        ({"seconds": "1"}, "seconds is a str, expected a number"),
+        ({"share": None}, "share is a NoneType"),
+        ({"start_from": 3}, "start_from is a int, expected the result of a fit"),
+        ({"dims": ["a"]}, "dims is a list, expected a dict"),
+        ({"observed": 3}, "observed is a int"),
+        ({"parameters": ["mu"]}, "parameters is a list"),
+    ],
+)
+def test_options_of_the_wrong_type(given, words):
+    with pytest.raises(TypeError, match=words):
+        mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=1), 2, **given)
+
+
+def test_what_is_no_density():
+    with pytest.raises(TypeError, match="must be callable"):
+        mcsa.fit(None, 2)
+    with pytest.raises(TypeError, match="no option 'progress'"):
+        mcsa.Fit(lambda z: -0.5 * (z**2).sum(axis=1), 2, progress=True)

@@ -96,3 +96,31 @@ def test_pictures_without_matplotlib(result, monkeypatch):
     for draw in (result.plot, result.plot_pair, result.plot_checks):
         with pytest.raises(ImportError, match="pictures need matplotlib: pip install matplotlib"):
             draw()
+
+
+def test_labels_of_a_model_of_the_library():
+    result = mcsa.fit(mcsa.models.eight_schools(), dims={"theta": ["school"]}, coords={"school": list("ABCDEFGH")}, seed=1)
+    assert "theta[C]" in result.summary().names and "theta[2]" not in result.summary().names
+    plain = mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=1), 2, dims={"z": ["side"]}, coords={"side": ["left", "right"]}, seed=1)
+    assert plain.summary().names == ["z[left]", "z[right]"]
+
+
+def test_simulated_data():
+    result = mcsa.fit(lambda z: -0.5 * (z[:, 0] - 3.0) ** 2, 1, names=["mu"], seed=1)
+    y = result.predict(lambda p, rng: rng.normal(p["mu"][:, None], 1.0, size=(len(p["mu"]), 5)), count=2_000, seed=4)
+    assert y.shape == (2_000, 5) and abs(y.mean() - 3.0) < 0.15 and abs(y.std() - np.sqrt(2)) < 0.1
+    given = mcsa.fit(
+        lambda z: -0.5 * (z[:, 0] - 3.0) ** 2, 1, generated=lambda z, seed: {"y": np.random.default_rng(seed).normal(z[:, 0])}, seed=1
+    )
+    first, again, other = (given.generated(seed=seed)["y"] for seed in (1, 1, 2))
+    assert np.array_equal(first, again) and not np.array_equal(first, other) and abs(first.mean() - 3.0) < 0.15
+    assert result.generated() == {}
+
+
+def test_progress_of_an_ascent_has_the_whole_length(capsys):
+    mcsa.ascend(lambda z: -0.5 * (z**2).sum(axis=1), 1, steps=11_000, progress=True)
+    assert "of 10000" not in capsys.readouterr().err
+
+
+def test_families_of_ascents_are_words():
+    assert mcsa.ascend(lambda z: -0.5 * (z**2).sum(axis=1), 2, steps=50).family == "mean-field"

@@ -148,7 +148,8 @@ def test_the_command_line_fits_a_program(library, tmp_path, capsys):
     assert main(["fit", program, str(data), "--draws", "1000", "--csv", str(draws), "--save", str(tmp_path / "fit.npz")]) == 0
     assert "Reliable: yes" in capsys.readouterr().out
     header, *rows = draws.read_text().splitlines()
-    assert header.split(",")[:3] == ["mu", "tau", "eta[0]"] and len(rows) == 1000
+    names = header.split(",")
+    assert names[:3] == ["mu", "tau", "eta[0]"] and "repeated[7]" in names and "log_lik[0]" not in names and len(rows) == 1000
     assert mcsa.load(tmp_path / "fit.npz").ok
     # A budget that does not suffice is a no; a wrong program and a folder that is not there are errors.
     assert main(["fit", program, str(data), "--evaluations", "500"]) == 3
@@ -157,3 +158,16 @@ def test_the_command_line_fits_a_program(library, tmp_path, capsys):
     with pytest.raises(SystemExit) as wrong:
         main(["fit", program, str(data), "--csv", str(tmp_path / "none" / "draws.csv")])
     assert wrong.value.code == 2
+
+
+def test_generated_quantities(library):
+    result = mcsa.fit(**mcsa.from_stan(library("eight_schools"), DATA), seed=1)
+    first, again, other = (result.generated(seed=seed)["repeated"] for seed in (1, 1, 2))
+    assert first.shape == (4000, 8) and np.array_equal(first, again) and not np.array_equal(first, other)
+    theta = result._by_name_at(result.resampled())["theta"]
+    assert np.allclose((first - theta).std(axis=0), DATA["errors"], rtol=0.08)  # 8 of 4000 draws: 7 standard errors
+    # The log likelihood of the program is that of the model.
+    loo, native = result.loo(), mcsa.fit(mcsa.models.eight_schools(), seed=1).loo()
+    assert abs(loo.elpd - native.elpd) < 0.3
+    if arviz := pytest.importorskip("arviz"):
+        assert result.to_arviz()["posterior_predictive"]["repeated"].shape == (1, 4000, 8) and arviz

@@ -31,19 +31,29 @@ def from_stan(
         seed: Seed of random numbers in the block ``transformed data``.
 
     The log density has all constants (``propto=False``) and the Jacobian of Stan's transforms. Parameters and transformed parameters
-    are reported; generated quantities are not.
+    are reported. Generated quantities are those of :meth:`mcsa.Result.generated`; ``log_lik`` is the log likelihood of each datum.
     """
     path = Path(program)
     if not path.exists():
         raise FileNotFoundError(f"there is no Stan program or library {path}")
     model = _Program(_compiled(path) if path.suffix == ".stan" else path, _json(data), seed)
-    return {
+    found = {
         "log_density": model.log_density,
         "gradient": model.gradient,
         "dim": model.dim,
         "names": model.names("bs_param_unc_names"),
         "transform": model.constrained,
     }
+    quantities = {name.partition("[")[0] for name in model.names("bs_param_names", True, True)[len(model.names("bs_param_names", True, False)) :]}
+    if _LOG_LIKELIHOOD in quantities:
+        found["log_likelihood"] = lambda z: model.generated(z, 1)[_LOG_LIKELIHOOD]
+    if quantities - {_LOG_LIKELIHOOD}:
+        found["generated"] = lambda z, seed: {name: x for name, x in model.generated(z, seed).items() if name != _LOG_LIKELIHOOD}
+    return found
+
+
+#: Name that programs give to the log likelihood of each datum.
+_LOG_LIKELIHOOD = "log_lik"
 
 
 def _compiled(program: Path) -> Path:
@@ -100,6 +110,8 @@ class _Program:
             "bs_param_num": (number, [pointer, flag, flag]),
             "bs_param_unc_num": (number, [pointer]),
             "bs_param_constrain": (number, [pointer, flag, flag, pointer, pointer, pointer, message]),
+            "bs_rng_construct": (pointer, [ctypes.c_uint, message]),
+            "bs_rng_destruct": (None, [pointer]),
             "bs_log_density": (number, [pointer, flag, flag, pointer, pointer, message]),
             "bs_log_density_gradient": (number, [pointer, flag, flag, pointer, pointer, pointer, message]),
         }
@@ -118,6 +130,7 @@ class _Program:
         self.dim = int(self._library.bs_param_unc_num(self._model))
         if self.dim == 0:
             raise ValueError(f"{path} has no parameters")
+        self._reported = {_entry(name)[0] for name in self._library.bs_param_names(self._model, True, False).decode().split(",")}
 
     def __del__(self) -> None:
         if getattr(self, "_model", None):
@@ -175,13 +188,27 @@ class _Program:
 
     def constrained(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Parameters and transformed parameters of each row by name: NaN where the program rejects a row, an error if it rejects all."""
+        return self._written(z, None)
+
+    def generated(self, z: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+        """Generated quantities of each row by name, as :meth:`constrained`."""
+        generator = self._library.bs_rng_construct(seed % 2**32, ctypes.byref(self._message))
+        try:
+            found = self._written(z, generator)
+        finally:
+            self._library.bs_rng_destruct(generator)
+        return {name: values for name, values in found.items() if name not in self._reported}
+
+    def _written(self, z: np.ndarray, generator: int | None) -> dict[str, np.ndarray]:
+        """What the program writes for each row; with a generator generated quantities as well."""
         z, at = self._points(z)
-        flat = self._library.bs_param_names(self._model, True, False).decode().split(",")
+        has_more = generator is not None
+        flat = self._library.bs_param_names(self._model, True, has_more).decode().split(",")
         values = np.full((len(z), len(flat)), np.nan)
         to, rejected, said = _address(values), 0, ""
         for i in range(len(z)):
             places = (at + 8 * self.dim * i, to + 8 * len(flat) * i)
-            if self._library.bs_param_constrain(self._model, True, False, *places, None, ctypes.byref(self._message)):
+            if self._library.bs_param_constrain(self._model, True, has_more, *places, generator, ctypes.byref(self._message)):
                 rejected, said = rejected + 1, self._said()
                 values[i] = np.nan
         if rejected == len(z) > 0:
