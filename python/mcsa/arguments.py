@@ -25,10 +25,9 @@ def whole(name: str, value: Any, least: int = 0) -> int:
 
 def real(name: str, value: Any) -> float:
     """A number."""
-    try:
-        return float(value) if not isinstance(value, str) else float("no number")
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is a {type(value).__name__}, expected a number") from None
+    if isinstance(value, str) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} is a {type(value).__name__}, expected a number")
+    return float(value)
 
 
 def mapping(name: str, value: Any) -> dict[Any, Any]:

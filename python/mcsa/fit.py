@@ -293,8 +293,10 @@ def described(
     names, transform, log_likelihood = given.get("names"), given.get("transform"), given.get("log_likelihood")
     generated = given.get("generated")
     dims, coords = mapping("dims", given.get("dims")), mapping("coords", given.get("coords"))
-    if names is not None and (isinstance(names, str) or not all(isinstance(name, str) and name for name in names)):
-        raise TypeError("names must be a list of words, one for each coordinate")
+    if names is not None:
+        names = [""] if isinstance(names, str) else list(names)
+        if not all(isinstance(name, str) and name for name in names):
+            raise TypeError("names must be a list of words, one for each coordinate")
     for name, function in (("transform", transform), ("log_likelihood", log_likelihood), ("generated", generated)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be callable: an array (N, d) gives arrays whose first side is N")

@@ -359,24 +359,25 @@ class Result:
 
         save(self, path)
 
-    def _lines(self) -> list[str]:
-        """Evidence and draws in words."""
+    def _lines(self, summary: Summary) -> list[str]:
+        """Evidence and draws in words, below a summary."""
         log, error = self.log_evidence
         evidence = "not estimated" if np.isnan(log) else f"{log:.3f} +- {error:.3f}"
         weights = "" if self.family == "chains" else f", k-hat {self.k_hat:.2f}"
         draws = f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}{weights}"
-        summary = self.summary()
         is_hidden = np.isnan(summary.sd) & np.isfinite(summary.quantiles).all(axis=1)
         hidden = ["-: it rests on a few draws far out; use the quantiles"] if is_hidden.any() else []
         return [*hidden, f"log evidence {evidence}", draws]
 
     def __repr__(self) -> str:
         words = [wrap(line, 120, subsequent_indent="    ") for line in f"Reliable: {self.verdict}".split("\n")]
-        return "\n".join([repr(self.summary()), *self._lines(), *chain.from_iterable(words)])
+        summary = self.summary()
+        return "\n".join([repr(summary), *self._lines(summary), *chain.from_iterable(words)])
 
     def _repr_html_(self) -> str:
-        lines = [*self._lines(), *f"Reliable: {self.verdict}".split("\n")]
-        return self.summary()._repr_html_() + "<br>".join(map(escape, lines))
+        summary = self.summary()
+        lines = [*self._lines(summary), *f"Reliable: {self.verdict}".split("\n")]
+        return summary._repr_html_() + "<br>".join(map(escape, lines))
 
 
 def _summary(names: list[str], values: np.ndarray, weights: np.ndarray, sample_size: float) -> Summary:
