@@ -37,7 +37,7 @@ impl FigureFile {
 const EIGHTY: [f64; 3] = [0.1, 0.5, 0.9];
 
 /// Smallest number of replicates for which a band is drawn.
-const FEWEST: usize = 3;
+const FEWEST: usize = 5;
 
 /// Abscissae with low, middle and high ordinates.
 type Curve = Vec<(f64, [f64; 3])>;

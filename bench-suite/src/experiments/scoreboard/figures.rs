@@ -184,7 +184,8 @@ fn profiles(board: &Scoreboard<'_>, results: &Results) -> FigureFile {
     let panels = or_empty(board.budgets.iter().map(panel).collect(), empty);
     let caption = format!(
         "Performance profiles: share of the runs on all targets whose error is at most a multiple of the least median error on that target at \
-         equal evaluations. Runs that fail or exceed their budget by more than a quarter never count.{}",
+         equal evaluations. Runs that fail or exceed their budget by more than a quarter never count. \
+         Small budgets end in the warm-up of NUTS.{}",
         status(results)
     );
     let figure = Figure::new(panels).as_multiples(3).shaped(0.8);
