@@ -559,7 +559,9 @@ impl Shown {
             Some((name, (style, [x, middle, low, high])))
         };
         let lines = in_groups(here.iter().filter_map(end));
-        for (_, ends) in lines.iter().filter(|_| self.written.marks == Marks::Band) {
+        let has_bands =
+            self.written.marks == Marks::Band && here.iter().all(|row| row.1.outcomes.len() >= FEWEST);
+        for (_, ends) in lines.iter().filter(|_| has_bands) {
             let edges = ends.iter().map(|(_, [x, _, low, high])| [*x, *low, *high]);
             panel = panel.with(Layer::band(edges).styled(ends[0].0));
         }
@@ -597,7 +599,7 @@ impl Shown {
         for (k, (x, _)) in curve.iter_mut().enumerate() {
             *x = all.iter().map(|found| found[k].1[1]).sum::<f64>() / per;
         }
-        let is_banded = row.1.outcomes.len() > 1 && self.written.summary == Summary::Median;
+        let is_banded = row.1.outcomes.len() >= FEWEST && self.written.summary == Summary::Median;
         Some((self.look(row, here), is_banded, curve.split_off(skip)))
     }
 
