@@ -237,7 +237,7 @@ class Result:
         return simulate(self._by_name_at(self.resampled(count, seed=seed)), np.random.default_rng(whole("seed", seed)))
 
     def generated(self, *, seed: int = 1) -> dict[str, np.ndarray]:
-        """Generated quantities by name, at the points of ``resampled``; empty if the target has none."""
+        """Generated quantities by name, at the points of ``resampled`` with this seed; empty if the target has none."""
         if self._labels.generated is None:
             return {}
         points = self.resampled(seed=seed)

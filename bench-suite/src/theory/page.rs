@@ -29,7 +29,8 @@ pub(super) fn page(judgements: &[Judgement], navigation: &str) -> String {
     let body = format!(
         "{navigation}<header>\n<p class=\"over\">Markov chain score ascent</p>\n<h1>What the papers claim, tried</h1>\n\
          <p class=\"lead\">Sentences about bias, variance and rates of Markov chain score ascent. Both sides of each are \
-         computed without sampling, on worked examples, on random cases and on climbs from the worst of them. {} of the claims are ours, the others are printed in the papers. What holds \
+         computed without sampling, on worked examples, on random cases and on climbs from the worst of them. {} of the \
+         claims are ours, the others are printed in the papers. What holds \
          has survived a search, which is evidence and not a proof; what is violated is shown with a case to check by \
          hand.</p>\n{}</header>\n{}\
          <footer>Weights are w = p/q, normalised; w* is the largest and r = 1 − 1/w*. Made by <code>cargo xtask \
