@@ -22,11 +22,6 @@ pub struct AllCores<T>(pub T);
 /// Most times that a batch is halved.
 const HALVINGS: u32 = 6;
 
-/// Halvings that give each thread a part.
-fn halvings() -> u32 {
-    rayon::current_num_threads().next_power_of_two().ilog2().min(HALVINGS)
-}
-
 /// Length of the memory of a batch that is halved some times, or less often.
 fn work_len(whole: &dyn Fn(usize) -> usize, columns: usize, halvings: u32) -> usize {
     if halvings == 0 || columns < 2 {
@@ -37,10 +32,16 @@ fn work_len(whole: &dyn Fn(usize) -> usize, columns: usize, halvings: u32) -> us
 }
 
 impl<T: LogDensity> AllCores<T> {
+    /// Halvings that give each thread a part; none if the target shares its rows.
+    fn halvings(&self) -> u32 {
+        let threads = if self.0.shares_rows() { 1 } else { rayon::current_num_threads() };
+        threads.next_power_of_two().ilog2().min(HALVINGS)
+    }
+
     /// Halvings that give each thread a part, or fewer if the memory does not serve them: it may have been made in a smaller pool.
     fn halvings_within(&self, columns: usize, lent: usize) -> u32 {
         let whole = |columns| self.0.work_len(columns);
-        (1..=halvings()).rev().find(|count| work_len(&whole, columns, *count) <= lent).unwrap_or(0)
+        (1..=self.halvings()).rev().find(|count| work_len(&whole, columns, *count) <= lent).unwrap_or(0)
     }
 
     /// Memory of each half of a batch.
@@ -98,7 +99,11 @@ impl<T: LogDensity> LogDensity for AllCores<T> {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        work_len(&|columns| self.0.work_len(columns), columns, halvings())
+        work_len(&|columns| self.0.work_len(columns), columns, self.halvings())
+    }
+
+    fn shares_rows(&self) -> bool {
+        self.0.shares_rows()
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {

@@ -172,6 +172,7 @@ forward! {
         fn work_len(columns: usize) -> usize;
         fn log_density(z: &[f64], work: &mut [f64]) -> f64 [LogDensity: 1];
         fn log_densities(z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) [LogDensity: z.ncols()];
+        fn shares_rows() -> bool;
         fn constrain(z: &[f64], out: &mut Named);
         fn prior() -> Option<&dyn ExactDraws>;
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use faer::MatRef;
+use faer::traits::ComplexField;
 
 /// An invalid argument: its name, the value found and the value expected.
 ///
@@ -155,9 +156,15 @@ pub fn at_least_one(name: &'static str, count: usize) -> Result<(), Error> {
 }
 
 /// `Ok` if every entry is finite, else [`Error::NotFinite`] at the first that is not, counted down the columns.
-pub fn finite_matrix(what: &'static str, x: MatRef<'_, f64>) -> Result<(), Error> {
-    let entries: Vec<f64> = (0..x.ncols()).flat_map(|k| x.col(k).iter().copied()).collect();
-    all_finite(what, &entries)
+pub fn finite_matrix<E: ComplexField + Into<f64>>(what: &'static str, x: MatRef<'_, E>) -> Result<(), Error> {
+    if x.is_all_finite() {
+        return Ok(());
+    }
+    let entries = (0..x.ncols()).flat_map(|k| x.col(k).iter().cloned().map(Into::into));
+    match entries.enumerate().find(|(_, entry): &(_, f64)| !entry.is_finite()) {
+        None => Ok(()),
+        Some((index, value)) => Err(Error::NotFinite { what, index, value }),
+    }
 }
 
 /// A count with its noun, which ends in `s` unless the count is 1.

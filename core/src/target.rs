@@ -42,6 +42,11 @@ pub trait LogDensity: Send + Sync {
         }
     }
 
+    /// True if the target itself shares a batch among the present threads, by rows of its data: [`AllCores`](crate::AllCores) leaves it whole.
+    fn shares_rows(&self) -> bool {
+        false
+    }
+
     /// Appends the name and the value of each parameter, on its constrained scale, for reports: `("sigma", exp(z[0]))`. By default
     /// the coordinates `z[i]`.
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -55,6 +60,11 @@ pub trait LogDensity: Send + Sync {
 }
 
 /// Target with a gradient.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no gradient",
+    label = "this target has no gradient",
+    note = "`mcsa::fit_density` fits by the log density alone; `from_fn(..).with_gradient(..)` or `Bounded` adds a gradient"
+)]
 pub trait Gradient: LogDensity {
     /// Writes `d/dz log p(z)` and returns `log p(z)`.
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64;

@@ -1,8 +1,8 @@
-//! Sums of logarithms of likelihood factors, by one logarithm of products: of logistic and of probit regressions.
+//! Sums of logarithms of likelihood factors, by one logarithm of products: of logistic, probit and Poisson regressions.
 
 use super::elementwise::Map;
 use super::error_function::split_minus_square;
-use super::exponential::{LN_2_HIGH, LN_2_LOW, join, nonpositive_exp_lanes};
+use super::exponential::{Exp, LN_2_HIGH, LN_2_LOW, join, nonpositive_exp_lanes};
 use super::lanes::{BLOCK, Lanes, Operations, Pair, Register, apart, on_backends, on_lanes, together};
 use super::logarithm::{TWO_52, ln_1p_lanes, ln_lanes, sigmoid_of};
 use super::normal::{INVERSE_ROOT_2_PI, LogNdtr, mills_lanes};
@@ -22,6 +22,8 @@ trait Factors {
     const MOST: usize;
     /// Parts of an empty sum.
     const EMPTY: Parts;
+    /// Number whose factor is 1.
+    const NONE: f64;
     /// Accumulators.
     type Products<L: Register>;
 
@@ -61,7 +63,7 @@ fn parts<F: Factors, L: Register>(l: L, x: &[f64], mut slopes: Option<&mut [f64]
     if !tail.is_empty() {
         let mut last = [0.0; BLOCK];
         let place = slopes.is_some().then_some(&mut last);
-        F::add(l, &mut to, &padded(tail, f64::INFINITY), place);
+        F::add(l, &mut to, &padded(tail, F::NONE), place);
         if let Some(slopes) = slopes {
             slopes[x.len() - tail.len()..].copy_from_slice(&last[..tail.len()]);
         }
@@ -138,6 +140,7 @@ impl Factors for Logistic {
     /// Each factor is at most 2, and `2^900 < f64::MAX`.
     const MOST: usize = 900;
     const EMPTY: Parts = [0.0; 3];
+    const NONE: f64 = f64::INFINITY;
     type Products<L: Register> = (L::Block, L::Block);
 
     #[inline(always)]
@@ -238,6 +241,7 @@ struct Normal;
 impl Factors for Normal {
     const MOST: usize = 8;
     const EMPTY: Parts = [0.0, 0.0, 1.0];
+    const NONE: f64 = f64::INFINITY;
     type Products<L: Register> = Products<L>;
 
     #[inline(always)]
@@ -292,13 +296,66 @@ impl Factors for Normal {
         }
         let mut total = L::Block::zeroed();
         let (blocks, tail) = z.as_chunks::<BLOCK>();
-        let last = padded(tail, f64::INFINITY);
+        let last = padded(tail, Self::NONE);
         for z in blocks.iter().chain((!tail.is_empty()).then_some(&last)) {
             for (total, z) in total.as_mut().iter_mut().zip(L::as_simd_f64s(z).0) {
                 *total = l.add(*total, LogNdtr::apply(l, *z));
             }
         }
         fold(l, total)
+    }
+}
+
+// Factors `exp(-e^x)` of counts: their logarithms are at hand, so that nothing is multiplied.
+
+/// `sum_i -e^x_i`.
+struct Count;
+
+impl Factors for Count {
+    const MOST: usize = usize::MAX;
+    const EMPTY: Parts = [0.0; 3];
+    const NONE: f64 = f64::NEG_INFINITY;
+    type Products<L: Register> = L::Block;
+
+    #[inline(always)]
+    fn one<L: Register>(_: L) -> L::Block {
+        L::Block::zeroed()
+    }
+
+    #[inline(always)]
+    fn add<L: Register>(l: L, to: &mut L::Block, x: &[f64; BLOCK], slopes: Option<&mut [f64; BLOCK]>) {
+        // Four registers at a time; a slope is its term.
+        let (sum, _) = to.as_mut().as_chunks_mut::<4>();
+        let (x, _) = L::as_simd_f64s(x).0.as_chunks::<4>();
+        let mut slopes = slopes.map(|slopes| L::as_mut_simd_f64s(slopes).0.as_chunks_mut::<4>().0.iter_mut());
+        for (sum, x) in sum.iter_mut().zip(x) {
+            let four = Pair(Pair(l));
+            let term = four.negated(Exp::apply(four, apart(*x)));
+            if let Some(slope) = slopes.as_mut().and_then(Iterator::next) {
+                *slope = together(term);
+            }
+            *sum = together(four.add(apart(*sum), term));
+        }
+    }
+
+    #[inline(always)]
+    fn exponents<L: Register>(_: L, _: &mut L::Block, _: usize, _: bool) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn parts<L: Register>(l: L, sum: L::Block, _: f64) -> Parts {
+        [fold(l, sum), 0.0, 0.0]
+    }
+
+    #[inline(always)]
+    fn whole<L: Lanes>(_: L, sum: L::F, _: L::F, _: L::F) -> L::F {
+        sum
+    }
+
+    #[inline(always)]
+    fn checked<L: Register>(_: L, _: &[f64], sum: f64) -> f64 {
+        sum
     }
 }
 
@@ -386,4 +443,19 @@ sums! {
     /// [`sum_log_ndtr`], bit-identical, and its derivative in each number, `phi(z_i) / Phi(z_i)` with an error of at most 8 ulp, written to
     /// `slopes`.
     sum_log_ndtr_with_slopes
+}
+
+sums! {
+    Count,
+    /// Sum of negative exponentials, `sum_i -e^x_i`: with `sum_i y_i x_i`, the log likelihood of a Poisson regression, `x_i` being the
+    /// logarithm of a mean.
+    ///
+    /// The order of summation is that of [`sum`](super::sum()), whatever the alignment. Where an exponential overflows the sum is `-inf`.
+    /// Any NaN gives NaN, an empty slice gives 0.
+    sum_minus_exp,
+    /// [`sum_minus_exp`] of the first `rows` numbers of each column, written to `out`; a column is `stride` numbers of `x`. The result of a
+    /// column is bit-identical to that of [`sum_minus_exp`].
+    sums_minus_exp,
+    /// [`sum_minus_exp`], bit-identical, and its terms, which are its derivatives, written to `slopes`.
+    sum_minus_exp_with_slopes
 }

@@ -300,6 +300,10 @@ impl<T: LogDensity> LogDensity for Gated<T> {
         }
     }
 
+    fn shares_rows(&self) -> bool {
+        self.inner.shares_rows()
+    }
+
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         let mut value = f64::NAN;
         self.gate.pass(&self.gate.densities, 1, || value = self.inner.log_density(z, work));

@@ -43,7 +43,11 @@ impl<'a> Target<'a> {
     }
 
     fn of<P: LogDensity>(target: &'a P, gate: Arc<Gate>) -> Self {
-        Self { density: Gated::new(target, &gate), gradient: None, gate, check: None, in_batches: false }
+        // A sweep over many rows serves the points of all tasks. (A browser has no threads for them.)
+        let in_batches = target.shares_rows() && !cfg!(target_family = "wasm");
+        let target =
+            Self { density: Gated::new(target, &gate), gradient: None, gate, check: None, in_batches };
+        if in_batches { target.in_batches() } else { target }
     }
 
     /// Limits of the present piece of work.

@@ -1,4 +1,4 @@
-//! Regression models for binary labels, with logistic or probit link, and their predictions.
+//! Regression models of binary labels, with logistic or probit link, and of counts; predictions of labels.
 
 mod likelihood;
 
@@ -12,7 +12,8 @@ use mcsa_core::{
 
 use crate::support::{decided, decided_with, positive};
 use likelihood::Likelihood;
-pub use likelihood::{Link, Logistic, Probit};
+pub use likelihood::{Count, Factor, Link, Logistic, Probit};
+use mcsa_numeric::design::Entry;
 
 /// Prior of the weights of a regression, and of parameters of its own in front of them.
 pub trait WeightsPrior: std::fmt::Debug + Clone + Send + Sync {
@@ -32,11 +33,11 @@ pub trait WeightsPrior: std::fmt::Debug + Clone + Send + Sync {
     fn constrain(&self, z: &[f64], out: &mut Named);
 }
 
-/// Posterior of the weights of a binary regression with the prior `W` and the link `L`: [`BinaryRegression`] or
-/// [`HierarchicalLogistic`].
+/// Posterior of the weights of a regression with the prior `W`, the factors `L` of its likelihood and features stored as `E`:
+/// [`BinaryRegression`], [`HierarchicalLogistic`] or [`PoissonRegression`].
 #[derive(Debug, Clone)]
-pub struct BinaryPosterior<W, L> {
-    likelihood: Likelihood<L>,
+pub struct WeightsPosterior<W, L, E = f64> {
+    likelihood: Likelihood<L, E>,
     prior: W,
 }
 
@@ -49,7 +50,8 @@ pub struct BinaryPosterior<W, L> {
 /// The weights are unconstrained: no transform, no Jacobian. There is one weight per column of `x`; for an
 /// intercept, put a column of ones in front. With [`Probit`] and `s = 1` it is the model of (MSC).
 ///
-/// Log concave. `-inf`, with gradient 0, where `|z|^2` or a margin overflows.
+/// Log concave. `-inf`, with gradient 0, where `|z|^2` or a margin overflows. Features in `f32` are stored so, in half the memory; the
+/// arithmetic is in `f64`.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
@@ -61,13 +63,33 @@ pub struct BinaryPosterior<W, L> {
 /// assert!((target.log_density(&[0.0, 0.0], &mut work) - expected).abs() < 1e-14);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-pub type BinaryRegression<L> = BinaryPosterior<NormalWeights, L>;
+pub type BinaryRegression<L, E = f64> = WeightsPosterior<NormalWeights, L, E>;
 
 /// Regression with the logistic link.
-pub type LogisticRegression = BinaryRegression<Logistic>;
+pub type LogisticRegression<E = f64> = BinaryRegression<Logistic, E>;
 
 /// Regression with the probit link. (MSC)
-pub type ProbitRegression = BinaryRegression<Probit>;
+pub type ProbitRegression<E = f64> = BinaryRegression<Probit, E>;
+
+/// Bayesian regression of counts with a logarithmic link and independent normal weights.
+///
+/// ```text
+/// z ~ N(0, s^2 I),   y_i ~ Poisson(e^(x_i' z)),   log p(z) = log N(z; 0, s^2 I) + sum_i y_i x_i' z - e^(x_i' z) - log y_i!
+/// ```
+///
+/// As [`BinaryRegression`]: unconstrained weights, one per column of `x`, log concave; `-inf` where a mean overflows.
+///
+/// ```
+/// use mcsa_core::LogDensity;
+/// use mcsa_models::PoissonRegression;
+/// let x = faer::mat![[1.0_f32, 0.5], [1.0, -2.0]];
+/// let target = PoissonRegression::new(x.as_ref(), &[3.0, 0.0], 1.0)?;
+/// let mut work = vec![0.0; target.work_len(1)];
+/// let expected = -(2.0 * std::f64::consts::PI).ln() - 2.0 - 6.0_f64.ln();
+/// assert!((target.log_density(&[0.0, 0.0], &mut work) - expected).abs() < 1e-14);
+/// # Ok::<(), mcsa_core::Error>(())
+/// ```
+pub type PoissonRegression<E = f64> = WeightsPosterior<NormalWeights, Count, E>;
 
 /// Hierarchical logistic regression: the weights and the intercept have unknown prior scales. (MCMC-SE)
 ///
@@ -92,7 +114,7 @@ pub type ProbitRegression = BinaryRegression<Probit>;
 /// assert_eq!(gradient, [-1.0, -1.0, 1.75, 0.5]);
 /// # Ok::<(), mcsa_core::Error>(())
 /// ```
-pub type HierarchicalLogistic = BinaryPosterior<HierarchicalWeights, Logistic>;
+pub type HierarchicalLogistic = WeightsPosterior<HierarchicalWeights, Logistic>;
 
 /// Independent normal weights with a known scale.
 #[derive(Debug, Clone)]
@@ -107,17 +129,37 @@ pub struct HierarchicalWeights {
     scales: ScalePrior,
 }
 
-impl<L: Link> BinaryRegression<L> {
+impl NormalWeights {
+    fn new(scale: f64, count: usize) -> Result<Self, Error> {
+        positive("prior scale", scale)?;
+        let log_normaliser = -(count as f64) * (scale.ln() + 0.5 * (2.0 * PI).ln());
+        Ok(Self { precision: scale.powi(-2), log_normaliser })
+    }
+}
+
+impl<E: Entry> PoissonRegression<E> {
+    /// A model of features `x` (one row per datum), counts 0, 1, 2, .., and the prior standard deviation `s` of each weight.
+    ///
+    /// # Errors
+    /// If the number of counts is not the number of rows, a count is not one, a number is not finite, or `prior_scale` is not
+    /// positive.
+    pub fn new(x: MatRef<'_, E>, counts: &[f64], prior_scale: f64) -> Result<Self, Error> {
+        let within = |error: Error| error.within(Count::NAME);
+        let prior = NormalWeights::new(prior_scale, x.ncols()).map_err(within)?;
+        Ok(Self { likelihood: Likelihood::of_counts(x, counts).map_err(within)?, prior })
+    }
+}
+
+impl<L: Link, E: Entry> BinaryRegression<L, E> {
     /// A model of features `x` (one row per datum), labels 0 or 1, and the prior standard deviation `s` of each weight.
     ///
     /// # Errors
     /// If the number of labels is not the number of rows, a label is neither 0 nor 1, a number is not finite, or `prior_scale` is
     /// not positive.
-    pub fn new(x: MatRef<'_, f64>, labels: &[f64], prior_scale: f64) -> Result<Self, Error> {
-        positive("prior scale", prior_scale).map_err(|error| error.within(L::NAME))?;
-        let likelihood = Likelihood::new(x, labels, false).map_err(|error| error.within(L::NAME))?;
-        let log_normaliser = -(x.ncols() as f64) * (prior_scale.ln() + 0.5 * (2.0 * PI).ln());
-        Ok(Self { likelihood, prior: NormalWeights { precision: prior_scale.powi(-2), log_normaliser } })
+    pub fn new(x: MatRef<'_, E>, labels: &[f64], prior_scale: f64) -> Result<Self, Error> {
+        let within = |error: Error| error.within(L::NAME);
+        let prior = NormalWeights::new(prior_scale, x.ncols()).map_err(within)?;
+        Ok(Self { likelihood: Likelihood::of_labels(x, labels, None).map_err(within)?, prior })
     }
 }
 
@@ -147,8 +189,8 @@ impl HierarchicalLogistic {
     /// # Errors
     /// If the number of labels is not the number of rows, a label is neither 0 nor 1, or a number is not finite.
     pub fn new(x: MatRef<'_, f64>, labels: &[f64], scales: ScalePrior) -> Result<Self, Error> {
-        let likelihood =
-            Likelihood::new(x, labels, true).map_err(|error| error.within("HierarchicalLogistic"))?;
+        let likelihood = Likelihood::of_labels(x, labels, Some(1.0))
+            .map_err(|error| error.within("HierarchicalLogistic"))?;
         Ok(Self { likelihood, prior: HierarchicalWeights { scales } })
     }
 }
@@ -222,13 +264,17 @@ impl WeightsPrior for HierarchicalWeights {
     }
 }
 
-impl<W: WeightsPrior, L: Link> LogDensity for BinaryPosterior<W, L> {
+impl<W: WeightsPrior, L: Factor, E: Entry> LogDensity for WeightsPosterior<W, L, E> {
     fn dim(&self) -> usize {
         W::FIRST + self.likelihood.weights()
     }
 
     fn work_len(&self, columns: usize) -> usize {
         self.likelihood.work_len(columns)
+    }
+
+    fn shares_rows(&self) -> bool {
+        self.likelihood.shares_rows()
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
@@ -251,7 +297,7 @@ impl<W: WeightsPrior, L: Link> LogDensity for BinaryPosterior<W, L> {
     }
 }
 
-impl<W: WeightsPrior, L: Link> Gradient for BinaryPosterior<W, L> {
+impl<W: WeightsPrior, L: Factor, E: Entry> Gradient for WeightsPosterior<W, L, E> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let mut out = [0.0];
         let len = gradient.len();
@@ -282,7 +328,7 @@ impl<W: WeightsPrior, L: Link> Gradient for BinaryPosterior<W, L> {
     }
 }
 
-impl<W: WeightsPrior, L: Link> Curvature for BinaryPosterior<W, L> {
+impl<W: WeightsPrior, L: Factor, E: Entry> Curvature for WeightsPosterior<W, L, E> {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
         let (own, weights) = out.split_at_mut(W::FIRST);
         self.likelihood.hessian_vector_into(&z[W::FIRST..], &v[W::FIRST..], weights, work);
@@ -291,7 +337,7 @@ impl<W: WeightsPrior, L: Link> Curvature for BinaryPosterior<W, L> {
     }
 }
 
-impl<W: WeightsPrior, L: Link> Separable for BinaryPosterior<W, L> {
+impl<W: WeightsPrior, L: Factor, E: Entry> Separable for WeightsPosterior<W, L, E> {
     fn num_data(&self) -> usize {
         self.likelihood.rows()
     }
@@ -305,7 +351,7 @@ impl<W: WeightsPrior, L: Link> Separable for BinaryPosterior<W, L> {
     }
 }
 
-impl<W: WeightsPrior, L: Link> Subsampled for BinaryPosterior<W, L> {
+impl<W: WeightsPrior, L: Factor, E: Entry> Subsampled for WeightsPosterior<W, L, E> {
     fn rows_work_len(&self, _: usize) -> usize {
         0
     }

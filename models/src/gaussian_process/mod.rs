@@ -10,7 +10,7 @@ use mcsa_core::numeric::scalar::{digamma, ln_gamma};
 use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
 use crate::support::{decided, decided_with, zeros_and_ones};
-use crate::{Link, Logistic};
+use crate::{Factor, Link, Logistic};
 use field::{Field, Layout};
 
 /// Gaussian process classification with logistic link and Matern 5/2 covariance. (MCMC-SE)

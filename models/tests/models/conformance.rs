@@ -4,14 +4,14 @@ use faer::MatRef;
 use mcsa_core::{AllCores, Error, LogDensity, Seed, Stream};
 use mcsa_models::{
     Centring, EightSchools, GaussianProcessClassification, HierarchicalLogistic, LinearRegression,
-    LocalRobustRegression, LogisticRegression, NeuralRegression, ProbitRegression, Radon,
+    LocalRobustRegression, LogisticRegression, NeuralRegression, PoissonRegression, ProbitRegression, Radon,
     RobustGaussianProcess, ScalePrior, StockVolatility, StudentNoise, StudentRegression,
 };
 use mcsa_particles::{FirstState, FxVolatility, Theta};
 use mcsa_testing::model::Case;
 use mcsa_testing::model_suite;
 
-use crate::{features, labels, meter, meter_of_threads, responses};
+use crate::{counts, features, labels, meter, meter_of_threads, responses, single};
 
 /// Data and features per model: less than a register, one panel, more than a panel, more than a minibatch and more than a block.
 const SIZES: [(usize, usize); 5] = [(3, 9), (16, 1), (45, 5), (300, 8), (2100, 3)];
@@ -31,6 +31,12 @@ fn narrow<P: LogDensity>(cases: Vec<Case<P>>, spread: f64, probes: usize) -> Vec
 fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {
     let of = |scales| cases(&SIZES, |x, n| HierarchicalLogistic::new(x, &labels(n), scales));
     narrow([of(ScalePrior::HalfNormal), of(ScalePrior::InverseGamma)].concat(), 0.5, 1 << 14)
+}
+
+/// Features of half the size, and counts.
+fn poisson() -> Vec<Case<PoissonRegression<f32>>> {
+    let of = |x: MatRef<'_, f64>, n| PoissonRegression::new(single(x).as_ref(), &counts(n), 0.5);
+    narrow(cases(&SIZES, of), 0.3, 1 << 14)
 }
 
 fn student() -> Vec<Case<StudentRegression>> {
@@ -78,6 +84,7 @@ model_suite!(
     meter,
     gradient curvature separable subsampled
 );
+model_suite!(poisson_regression, poisson(), meter, gradient curvature separable subsampled);
 model_suite!(
     on_all_cores,
     cases(&SIZES, |x, n| LogisticRegression::new(x, &labels(n), 2.0).map(AllCores)),

@@ -10,14 +10,14 @@ use mcsa_core::{Columns, Error, Gradient, LogDensity, Named, Seed};
 use mcsa_models::support::log_normal;
 use mcsa_models::{
     Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic,
-    LinearRegression, LogisticRegression, Mixture, NeuralRegression, ProbitRegression, Radon,
-    RobustGaussianProcess, ScalePrior, StockVolatility, Student, StudentNoise, StudentRegression,
+    LinearRegression, LogisticRegression, Mixture, NeuralRegression, PoissonRegression, ProbitRegression,
+    Radon, RobustGaussianProcess, ScalePrior, StockVolatility, Student, StudentNoise, StudentRegression,
 };
 use mcsa_particles::{FxVolatility, Theta};
 use mcsa_testing::model::{Case, density_equals, gradient_is_gradient, hessian_vector_is_derivative};
 use statrs::distribution::{Continuous, StudentsT};
 
-use crate::{features, labels, responses};
+use crate::{counts, features, labels, responses, single};
 
 /// Compares a density with its formula at points of this spread. One that is larger by 1e-8 must be refused.
 fn agrees<P: LogDensity>(target: Result<P, Error>, spread: f64, formula: impl Fn(&[f64]) -> f64) {
@@ -131,6 +131,15 @@ fn regressions_are_their_formulas() {
     agrees(ProbitRegression::new(x_ref, &y, 2.0), 1.0, |z| {
         normals(z, 2.0) + over_rows(&|i| (0.5 * erfc(-sign(i) * line(z, i) * FRAC_1_SQRT_2)).ln())
     });
+    let (counts, narrow) = (counts(ROWS), single(x_ref));
+    agrees(PoissonRegression::new(x_ref, &counts, 2.0), 1.0, |z| {
+        let factorial = |i: usize| (1..=counts[i] as u64).map(|k| (k as f64).ln()).sum::<f64>();
+        normals(z, 2.0) + over_rows(&|i| counts[i] * line(z, i) - line(z, i).exp() - factorial(i))
+    });
+    agrees(LogisticRegression::new(narrow.as_ref(), &y, 2.0), 1.0, |z| {
+        let line = |i: usize| (0..D).map(|k| z[k] * f64::from(narrow[(i, k)])).sum::<f64>();
+        normals(z, 2.0) + over_rows(&|i| -(-sign(i) * line(i)).exp().ln_1p())
+    });
     let half_normal = |u: f64| log_normal(u.exp(), 1.0) + 2.0_f64.ln() + u;
     let inverse_gamma = |u: f64| -u - (-u).exp();
     let scales: [(ScalePrior, &dyn Fn(f64) -> f64); 2] =
@@ -218,6 +227,7 @@ fn regressions_are_nowhere_nan() {
         let (x, y) = (features(rows, columns), labels(rows));
         nowhere_nan(LogisticRegression::new(x.as_ref(), &y, 2.0));
         nowhere_nan(ProbitRegression::new(x.as_ref(), &y, 1.0));
+        nowhere_nan(PoissonRegression::new(x.as_ref(), &counts(rows), 1.0));
         nowhere_nan(HierarchicalLogistic::new(x.as_ref(), &y, ScalePrior::HalfNormal));
         nowhere_nan(HierarchicalLogistic::new(x.as_ref(), &y, ScalePrior::InverseGamma));
         nowhere_nan(LinearRegression::new(x.as_ref(), &y, 0.7, 1.5));
@@ -249,15 +259,53 @@ fn bad_data_are_refused_with_their_place() {
         logistic(&[1.0, 0.0], -1.0),
         "LogisticRegression: prior scale is -1, expected positive and finite"
     );
+    let counted = |counts: &[f64]| PoissonRegression::new(x.as_ref(), counts, 1.0).unwrap_err().to_string();
+    assert_eq!(counted(&[1.0]), "PoissonRegression: counts has length 1, expected 2");
+    for (other, shown) in [(0.5, "0.5"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+        assert_eq!(
+            counted(&[3.0, other]),
+            format!("PoissonRegression: count is {shown}, expected 0, 1, 2, ..")
+        );
+    }
     let x = mat![[0.0], [f64::NAN]];
     let error = HierarchicalLogistic::new(x.as_ref(), &[0.0, 1.0], ScalePrior::HalfNormal).unwrap_err();
     assert_eq!(error.to_string(), "HierarchicalLogistic: features[1] is NaN, expected a finite number");
 }
 
+/// Sums over 70 blocks and over a part, which threads share: the bits are those of one thread, and those of a column alone.
+#[test]
+fn rows_that_threads_share_give_the_bits_of_one() {
+    const ROWS: usize = 71_000;
+    let x = features(ROWS, 16);
+    let target = PoissonRegression::new(single(x.as_ref()).as_ref(), &counts(ROWS), 1.0).expect("good data");
+    assert!(
+        target.shares_rows()
+            && !LogisticRegression::new(x.as_ref().subrows(0, 2), &[0.0, 1.0], 1.0).unwrap().shares_rows()
+    );
+    let z = Mat::from_fn(16, 73, |i, c| 0.01 * ((7 * i + 3 * c) % 11) as f64);
+    let by_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let mut work = vec![f64::NAN; target.work_len(73)];
+        let (mut values, mut of_gradients, mut gradients) = ([0.0; 73], [0.0; 73], Mat::zeros(16, 73));
+        pool.install(|| {
+            target.log_densities(z.as_ref(), &mut values, &mut work);
+            target.gradients_into(z.as_ref(), &mut of_gradients, gradients.as_mut(), &mut work);
+        });
+        assert_eq!(values, of_gradients);
+        (values, gradients)
+    };
+    let (values, gradients) = by_threads(1);
+    assert_eq!(by_threads(2), (values, gradients.clone()));
+    assert_eq!(by_threads(5), (values, gradients.clone()));
+    let (mut gradient, mut work) = ([0.0; 16], vec![0.0; target.work_len(1)]);
+    assert_eq!(target.gradient_into(z.as_ref().column(61), &mut gradient, &mut work), values[61]);
+    assert_eq!(gradient, gradients.as_ref().column(61));
+}
+
 /// A regression without data is its prior.
 #[test]
 fn no_rows_are_the_prior() {
-    let target = || LogisticRegression::new(Mat::zeros(0, 2).as_ref(), &[], 1.5);
+    let target = || LogisticRegression::new(Mat::<f64>::zeros(0, 2).as_ref(), &[], 1.5);
     agrees(target(), 1.0, |z| normals(z, 1.5));
     let case = Case::new(target().unwrap());
     assert_eq!(gradient_is_gradient(&case).and_then(|()| hessian_vector_is_derivative(&case)), Ok(()));

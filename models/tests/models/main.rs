@@ -9,7 +9,7 @@ mod ground_truth;
 mod robust;
 mod weighted_rows;
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 use mcsa_core::Seed;
 use mcsa_models::GroundTruth;
 use mcsa_testing::model::{Case, Truth};
@@ -33,6 +33,17 @@ fn features(rows: usize, columns: usize) -> Mat<f64> {
 fn labels(rows: usize) -> Vec<f64> {
     let mut stream = Seed::new(3).stream(1, 0);
     (0..rows).map(|_| f64::from(u8::from(stream.uniform() < 0.4))).collect()
+}
+
+/// Counts with a mean of 1.5.
+fn counts(rows: usize) -> Vec<f64> {
+    let mut stream = Seed::new(3).stream(3, 0);
+    (0..rows).map(|_| (-2.0 * stream.uniform().ln()).floor()).collect()
+}
+
+/// The matrix in single precision.
+fn single(x: MatRef<'_, f64>) -> Mat<f32> {
+    Mat::from_fn(x.nrows(), x.ncols(), |i, k| x[(i, k)] as f32)
 }
 
 /// Standard normal responses.

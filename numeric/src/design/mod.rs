@@ -23,8 +23,11 @@ macro_rules! on_every_backend {
 
 mod rows;
 
+use std::fmt::Debug;
+use std::ops::Neg;
 use std::sync::OnceLock;
 
+use faer::traits::ComplexField;
 use pulp::{Arch, Simd, WithSimd};
 
 pub use rows::{Rows, RowsRef};
@@ -42,19 +45,58 @@ pub const MINIBATCH: usize = 256;
 ///
 /// Products add in an order that depends on the matrix alone, so each entry is bit-identical however many columns are
 /// multiplied together. (A general matrix product does not promise that.)
+///
+/// Entries of half the size, `f32`, are widened for each product, block by block: [`Panels::block`].
 #[derive(Debug, Clone)]
-pub struct Panels {
+pub struct Panels<E = f64> {
     /// `panels x d x ROWS`.
-    packed: Vec<[f64; ROWS]>,
+    packed: Vec<[E; ROWS]>,
     rows: usize,
     columns: usize,
     by_row: OnceLock<Rows>,
 }
 
-impl Panels {
+/// Number that a matrix stores: `f64` or `f32`.
+pub trait Entry:
+    ComplexField + Copy + Default + Into<f64> + Neg<Output = Self> + Debug + Send + Sync + 'static
+{
+    /// Length of the memory for the widened entries of a number of panels.
+    fn widened_len(entries: usize) -> usize;
+
+    /// The entries as they are, or widened into the memory.
+    fn widened<'a>(packed: &'a [[Self; ROWS]], memory: &'a mut [f64]) -> &'a [[f64; ROWS]];
+}
+
+impl Entry for f64 {
+    fn widened_len(_: usize) -> usize {
+        0
+    }
+
+    fn widened<'a>(packed: &'a [[f64; ROWS]], _: &'a mut [f64]) -> &'a [[f64; ROWS]] {
+        packed
+    }
+}
+
+impl Entry for f32 {
+    fn widened_len(entries: usize) -> usize {
+        entries
+    }
+
+    fn widened<'a>(packed: &'a [[f32; ROWS]], memory: &'a mut [f64]) -> &'a [[f64; ROWS]] {
+        let wide = &mut memory.as_chunks_mut::<ROWS>().0[..packed.len()];
+        Arch::new().dispatch(|| {
+            for (wide, narrow) in wide.as_flattened_mut().iter_mut().zip(packed.as_flattened()) {
+                *wide = f64::from(*narrow);
+            }
+        });
+        wide
+    }
+}
+
+impl<E: Entry> Panels<E> {
     /// Packs the matrix with entries `entry(i, k)`.
-    pub fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        let mut packed = vec![[0.0; ROWS]; rows.div_ceil(ROWS) * columns];
+    pub fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> E) -> Self {
+        let mut packed = vec![[E::default(); ROWS]; rows.div_ceil(ROWS) * columns];
         for i in 0..rows {
             for k in 0..columns {
                 packed[(i / ROWS) * columns + k][i % ROWS] = entry(i, k);
@@ -77,10 +119,29 @@ impl Panels {
 
     /// The matrix stored row by row, a copy that the first call makes: products with all rows need none.
     pub fn by_row(&self) -> &Rows {
-        let entry = |i: usize, k: usize| self.packed[(i / ROWS) * self.columns + k][i % ROWS];
+        let entry = |i: usize, k: usize| self.packed[(i / ROWS) * self.columns + k][i % ROWS].into();
         self.by_row.get_or_init(|| Rows::from_fn(self.rows, self.columns, entry))
     }
 
+    /// First rows of the blocks of at most `most` rows, a multiple of the rows of a panel.
+    pub fn blocks(&self, most: usize) -> impl Iterator<Item = usize> + use<E> {
+        (0..self.rows).step_by(most)
+    }
+
+    /// Length of the memory that a [`block`](Panels::block) needs.
+    pub fn block_work_len(&self, most: usize) -> usize {
+        E::widened_len(padded(self.rows.min(most)) * self.columns)
+    }
+
+    /// At most `most` rows from the row `first` on.
+    pub fn block<'a>(&'a self, first: usize, most: usize, memory: &'a mut [f64]) -> View<'a> {
+        let last = self.rows.min(first + most);
+        let packed = &self.packed[first / ROWS * self.columns..padded(last) / ROWS * self.columns];
+        View { packed: E::widened(packed, memory), rows: last - first, columns: self.columns }
+    }
+}
+
+impl Panels {
     /// The packed entries, for products.
     #[inline]
     pub fn view(&self) -> View<'_> {
@@ -112,16 +173,6 @@ impl<'a> View<'a> {
     #[inline]
     pub fn rows(self) -> usize {
         self.rows
-    }
-
-    /// Blocks of at most `most` rows, a multiple of the rows of a panel, from the first row to the last.
-    pub fn blocks(self, most: usize) -> impl Iterator<Item = Self> {
-        let Self { packed, rows, columns } = self;
-        (0..rows).step_by(most).map(move |first| {
-            let last = rows.min(first + most);
-            let packed = &packed[first / ROWS * columns..padded(last) / ROWS * columns];
-            Self { packed, rows: last - first, columns }
-        })
     }
 
     /// Number of rows, including those that fill the last panel.

@@ -406,6 +406,28 @@ fn forms_of_sums_of_logs_agree_in_every_bit() {
     }
 }
 
+/// A sum of 704 exponentials of size up to e^20, and its slopes, against terms added one by one.
+#[test]
+fn sums_of_exponentials_agree_with_their_terms() {
+    for b in backends() {
+        assert!(alignment_does_not_matter(|x| b.sum_minus_exp(x)));
+        let x: Vec<f64> = (0..1408).map(|i| ((i * 389) % 1024) as f64 * 0.04 - 20.0).collect();
+        let (mut sums, mut slopes) = ([f64::NAN; 2], [f64::NAN; 691]);
+        b.sums_minus_exp(&x, 704, 691, &mut sums);
+        for (x, sum) in x.chunks(704).map(|x| &x[..691]).zip(sums) {
+            let want = -compensated(x.iter().map(|x| x.exp()));
+            assert!((sum / want - 1.0).abs() < 1e-15, "{sum} {want} {b:?}");
+            assert_eq!(sum, b.sum_minus_exp_with_slopes(x, &mut slopes));
+            let mut terms = x.to_vec();
+            b.exp(&mut terms);
+            assert!(slopes.iter().zip(&terms).all(|(slope, term)| *slope == -term), "{b:?}");
+        }
+        assert_eq!((b.sum_minus_exp(&[]), b.sum_minus_exp(&[f64::NEG_INFINITY; 40])), (0.0, 0.0));
+        assert_eq!(b.sum_minus_exp(&[1.0, 800.0]), f64::NEG_INFINITY);
+        assert!(b.sum_minus_exp(&[f64::NAN, 800.0]).is_nan());
+    }
+}
+
 #[test]
 fn columns_of_squares_have_the_bits_of_each_alone() {
     for b in backends() {
