@@ -424,8 +424,12 @@ impl Sampler {
                 self.last = self.blocks.last().cloned();
                 self.phase = self.condition(target, if is_new { 0 } else { CONDITIONAL.len() - 1 });
             }
+            let all = mixing.steps * LOOKS[LOOKS.len() - 1] as u64 / made as u64;
             if self.phase != Phase::Ended {
                 self.blocks.clear();
+            } else if !is_last && mixing.r_hat <= AGREED && !mixing.diverges_among(all) {
+                // The divergent steps may be few enough among more draws.
+                self.phase = Phase::Frozen;
             }
         }
     }
@@ -582,8 +586,13 @@ impl Mixing {
 
     /// True if too many steps diverged.
     pub(super) fn diverges(&self) -> bool {
+        self.diverges_among(self.steps)
+    }
+
+    /// True if the divergent steps were too many among so many.
+    fn diverges_among(&self, steps: u64) -> bool {
         let most = if self.is_conditional { RULE_7.divergent.1 } else { RULE_7.divergent.0 };
-        self.divergences as f64 > most * self.steps as f64
+        self.divergences as f64 > most * steps as f64
     }
 }
 
@@ -601,7 +610,7 @@ impl fmt::Display for Sampler {
 #[cfg(test)]
 mod tests {
     use mcsa_core::ExactDraws;
-    use mcsa_models::Funnel;
+    use mcsa_models::{Funnel, Gaussian};
 
     use super::*;
 
@@ -627,5 +636,23 @@ mod tests {
         sampler.last = Some(block(stuck));
         assert_eq!(sampler.condition(&funnel, 1), Phase::Conditional(1));
         assert_eq!(sampler.metric, fitted);
+    }
+
+    /// No coordinate of a Gaussian is a driver: one divergent step of the first thousand may be one of sixteen thousand, ten are too many.
+    #[test]
+    fn few_divergent_steps_at_the_first_look_do_not_end_the_draws() {
+        let gaussian = Gaussian::standard(3);
+        let mut stream = Seed::new(2).stream(0, 0);
+        let points = Mat::from_fn(3, 1000, |_, _| stream.normal());
+        let slopes = Mat::from_fn(3, 1000, |i, j| -points[(i, j)]);
+        let starts = Mat::from_fn(3, CHAINS, |_, _| 0.0);
+        for (divergences, phase) in [(0, Phase::Frozen), (1, Phase::Frozen), (10, Phase::Ended)] {
+            let [points, white, slopes] = [&points, &points, &slopes].map(Clone::clone);
+            let block = Block { points, white, slopes, log_p: vec![0.0; 1000], divergences };
+            let mut sampler = Sampler { blocks: vec![block], ..Sampler::new(starts.clone(), &gaussian) };
+            sampler.phase = Phase::Frozen;
+            sampler.look(&gaussian);
+            assert_eq!((sampler.phase, sampler.blocks.len()), (phase, 1), "{divergences} divergent steps");
+        }
     }
 }
