@@ -46,7 +46,8 @@ fn compare(file: &Path, is_written: bool) -> Result<bool, String> {
     }
     let (mut text, mut holds) = (format!("# {}\n", compiler()), true);
     println!("{:<20}{:>14}{:>14}{:>8}", "path", "instructions", "stored", "ratio");
-    for (name, steps, _) in paths().into_iter().filter(|(name, ..)| !name.ends_with("all cores")) {
+    for path in paths().into_iter().filter(|path| !path.name.ends_with("all cores")) {
+        let (name, steps) = (path.name, path.steps);
         let now = (instructions(name, 2 * steps)? - instructions(name, steps)?) / steps as f64;
         let stored = before.get(name).copied().unwrap_or(f64::NAN);
         // A path without a stored count is a failure too.
@@ -66,8 +67,8 @@ fn compare(file: &Path, is_written: bool) -> Result<bool, String> {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if let Some(at) = words.iter().position(|word| word == "--run") {
-        let path = paths().into_iter().find(|(name, ..)| *name == words[at + 1]);
-        path.expect("a path").2()(words[at + 2].parse().expect("a number of steps"));
+        let path = paths().into_iter().find(|path| path.name == words[at + 1]);
+        (path.expect("a path").start)()(words[at + 2].parse().expect("a number of steps"));
         return ExitCode::SUCCESS;
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("counts.csv");

@@ -272,11 +272,11 @@ fn moments<F: MomentMatched>(c: &mut Criterion, name: &str, family: &F, start: V
 fn shapes(c: &mut Criterion) {
     const STEPS: u64 = 20;
     let pool = rayon::ThreadPoolBuilder::new().build().expect(GOOD);
-    for (name, _, path) in paths() {
-        let mut path = path();
+    for path in paths() {
+        let mut steps = (path.start)();
         let mut group = c.benchmark_group("shapes");
         group.throughput(Throughput::Elements(STEPS));
-        group.bench_function(name, |bench| pool.install(|| bench.iter(|| path(STEPS))));
+        group.bench_function(path.name, |bench| pool.install(|| bench.iter(|| steps(STEPS))));
         group.finish();
     }
 }

@@ -98,10 +98,28 @@ fn sl_dais() -> Steps {
     Box::new(move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD)))
 }
 
-/// Name of a path, number of steps that show its instructions, and its start.
-pub type Path = (&'static str, u64, fn() -> Steps);
+/// Densities of a target at ten fixed points: what no step of ten chains can do without.
+fn densities<P: LogDensity + Send + 'static>(target: P) -> Steps {
+    let mut stream = Seed::new(6).stream(0, 0);
+    let z = Mat::from_fn(target.dim(), 10, |_, _| 0.1 * stream.normal());
+    let (mut out, mut work) = ([0.0; 10], vec![0.0; target.work_len(10)]);
+    Box::new(move |steps| (0..steps).for_each(|_| target.log_densities(z.as_ref(), &mut out, &mut work)))
+}
 
-/// The steps by name, and how many show their instructions: pMCSA with ten chains on targets of the papers' shapes, and others.
+/// Steps whose time and instructions are followed.
+#[derive(Debug)]
+pub struct Path {
+    /// What the steps are of.
+    pub name: &'static str,
+    /// Number of steps that shows their instructions.
+    pub steps: u64,
+    /// Makes the steps.
+    pub start: fn() -> Steps,
+    /// Makes the evaluations of such a step, of pMCSA with ten chains.
+    pub densities: Option<fn() -> Steps>,
+}
+
+/// The steps by name: pMCSA with ten chains on targets of the papers' shapes, and others.
 pub fn paths() -> Vec<Path> {
     fn network(n: usize, d: usize) -> NeuralRegression {
         NeuralRegression::new(rows(n, d).0.as_ref(), &normals(n), 50).expect(GOOD)
@@ -114,20 +132,31 @@ pub fn paths() -> Vec<Path> {
         let (x, labels) = rows(500, 10);
         ProbitRegression::new(x.as_ref(), &labels, 1.0).expect(GOOD)
     }
+    macro_rules! ten_chains {
+        ($name:literal, $steps:literal, $target:expr) => {
+            Path {
+                name: $name,
+                steps: $steps,
+                start: || steps($target, pmcsa(10)),
+                densities: Some(|| densities($target)),
+            }
+        };
+    }
+    let other = |name, steps, start| Path { name, steps, start, densities: None };
     vec![
-        ("pima", 200, || steps(logistic(691, 8), pmcsa(10))),
-        ("german", 100, || steps(logistic(900, 24), pmcsa(10))),
-        ("heart", 400, || steps(logistic(243, 13), pmcsa(10))),
-        ("probit", 200, || steps(probit(), pmcsa(10))),
-        ("radon", 200, || steps(radon(), pmcsa(10))),
-        ("network boston", 10, || steps(network(455, 13), pmcsa(10))),
-        ("network boston, all cores", 10, || steps(AllCores(network(455, 13)), pmcsa(10))),
-        ("network concrete", 10, || steps(network(927, 8), pmcsa(10))),
-        ("network concrete, all cores", 10, || steps(AllCores(network(927, 8)), pmcsa(10))),
-        ("process 315", 1, || steps(process(315), pmcsa(10))),
-        ("process 315, all cores", 1, || steps(AllCores(process(315)), pmcsa(10))),
-        ("hmc", 100, || steps(logistic(691, 8), single(Hmc::new(0.02, 16).expect(GOOD)))),
-        ("moments", 200, || moments(logistic(691, 8))),
-        ("sl-dais", 100, sl_dais),
+        ten_chains!("pima", 200, logistic(691, 8)),
+        ten_chains!("german", 100, logistic(900, 24)),
+        ten_chains!("heart", 400, logistic(243, 13)),
+        ten_chains!("probit", 200, probit()),
+        ten_chains!("radon", 200, radon()),
+        ten_chains!("network boston", 10, network(455, 13)),
+        ten_chains!("network boston, all cores", 10, AllCores(network(455, 13))),
+        ten_chains!("network concrete", 10, network(927, 8)),
+        ten_chains!("network concrete, all cores", 10, AllCores(network(927, 8))),
+        ten_chains!("process 315", 1, process(315)),
+        ten_chains!("process 315, all cores", 1, AllCores(process(315))),
+        other("hmc", 100, || steps(logistic(691, 8), single(Hmc::new(0.02, 16).expect(GOOD)))),
+        other("moments", 200, || moments(logistic(691, 8))),
+        other("sl-dais", 100, sl_dais),
     ]
 }
