@@ -44,19 +44,20 @@ def unmasked(name: str, values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def numbers(name: str, values: Any) -> np.ndarray:
-    """An array of real numbers, as float64 in C order."""
+def numbers(name: str, values: Any, kept: type | None = None) -> np.ndarray:
+    """An array of real numbers in C order, as float64 or of the type that is kept."""
     found = unmasked(name, values)
     if found.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {found.dtype}; expected real numbers")
-    return np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    dtype = kept if found.dtype == kept else np.float64
+    return np.ascontiguousarray(found, dtype=dtype).reshape(found.shape)
 
 
-def known(given: Iterable[str], names: Iterable[str]) -> None:
-    """An unknown option is an error, which has the names of all."""
+def known(given: Iterable[str], names: Iterable[str], what: str = "there is no option", all_of: str = "options") -> None:
+    """An unknown name, by default of an option, is an error, which has all names."""
     names = list(names)
     for name in given:
         if name not in names:
             near = difflib.get_close_matches(name, names, 1, cutoff=0.7)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise TypeError(f"there is no option {name!r}{hint}; the options are {', '.join(names)}")
+            raise TypeError(f"{what} {name!r}{hint}; the {all_of} are {', '.join(names)}")

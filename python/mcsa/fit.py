@@ -326,6 +326,8 @@ def described(
         if given.get("prior") is not None:
             raise TypeError("prior is of unconstrained coordinates; it cannot be given with parameters")
         declared = Declared(parameters)
+        if transform is None and generated is None and (log_likelihood is None or observed):
+            known(dims, [*parameters, *observed], "dims: there is no parameter", "parameters and data")
         dim, below_diagonal = declared.dim, declared.below_diagonal
         log_density = declared.log_density(log_density)
         gradient = None if gradient is None else declared.gradient(gradient)

@@ -39,6 +39,7 @@ __all__ = [
     "modes",
     "moons",
     "neural_regression",
+    "poisson_regression",
     "probit_regression",
     "radon",
     "robust_gp",
@@ -79,8 +80,8 @@ def _matrix(name: str, values: ArrayLike) -> np.ndarray:
     return found
 
 
-def _rows(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    found = numbers("x", x), numbers("y", y)
+def _rows(x: ArrayLike, y: ArrayLike, kept: type | None = None) -> tuple[np.ndarray, np.ndarray]:
+    found = numbers("x", x, kept), numbers("y", y)
     if found[0].ndim != 2 or found[1].ndim != 1:
         sides = f"x has {found[0].ndim} dimensions and y {found[1].ndim}"
         raise ValueError(f"{sides}; expected a matrix (rows, features) and a vector (rows,)")
@@ -183,15 +184,24 @@ def radon(county: ArrayLike, floor: ArrayLike, log_radon: ArrayLike) -> Model:
 
 
 def logistic_regression(x: ArrayLike, y: ArrayLike, *, prior_scale: float = 1.0) -> Model:
-    """Logistic regression of labels 0 and 1 on the columns of ``x``, with prior ``N(0, prior_scale^2)`` on the weights."""
-    rows = _rows(x, y)
+    """Logistic regression of labels 0 and 1 on the columns of ``x``, with prior ``N(0, prior_scale^2)`` on the weights.
+
+    ``x`` of type float32 takes half the memory; the arithmetic is that of float64.
+    """
+    rows = _rows(x, y, np.float32)
     return _with_data(Model.logistic_regression(*rows, prior_scale), rows[1])
 
 
 def probit_regression(x: ArrayLike, y: ArrayLike, *, prior_scale: float = 1.0) -> Model:
-    """Probit regression of labels 0 and 1 on the columns of ``x``, with prior ``N(0, prior_scale^2)`` on the weights."""
-    rows = _rows(x, y)
+    """Probit regression of labels 0 and 1 on the columns of ``x``, as :func:`logistic_regression`."""
+    rows = _rows(x, y, np.float32)
     return _with_data(Model.probit_regression(*rows, prior_scale), rows[1])
+
+
+def poisson_regression(x: ArrayLike, y: ArrayLike, *, prior_scale: float = 1.0) -> Model:
+    """Poisson regression of counts on the columns of ``x`` with a logarithmic link, as :func:`logistic_regression`."""
+    rows = _rows(x, y, np.float32)
+    return _with_data(Model.poisson_regression(*rows, prior_scale), rows[1])
 
 
 def hierarchical_logistic(x: ArrayLike, y: ArrayLike, *, inverse_gamma: bool = False) -> Model:
@@ -288,6 +298,7 @@ MODELS: dict[str, Callable[..., Model]] = {
     "hierarchical-logistic": hierarchical_logistic,
     "logistic": logistic_regression,
     "probit": probit_regression,
+    "poisson": poisson_regression,
     "linear": linear_regression,
     "student-regression": student_regression,
     "local-regression": local_regression,

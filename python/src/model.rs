@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use mcsa::core::{Error, Gradient, Seed, Separable};
-use mcsa::faer::Mat;
+use mcsa::faer::{Mat, MatRef};
 use mcsa::models::{
     Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic,
-    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression, ProbitRegression,
-    Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student, StudentNoise,
+    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression, PoissonRegression,
+    ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student, StudentNoise,
     StudentRegression,
 };
 use mcsa::particles::{FxVolatility, Theta};
@@ -50,6 +50,29 @@ fn matrix(x: &Matrix<'_>) -> Mat<f64> {
 
 fn vector(y: &Vector<'_>) -> Vec<f64> {
     y.as_array().to_vec()
+}
+
+/// Features of a regression, in the precision in which they are stored.
+#[derive(FromPyObject)]
+enum Features<'py> {
+    Double(Matrix<'py>),
+    Single(PyReadonlyArray2<'py, f32>),
+}
+
+/// A regression on features of either precision, which are not copied before the model stores them.
+macro_rules! regression {
+    ($title:literal, $model:ident, $x:ident, $y:ident, $prior_scale:ident) => {
+        match &$x {
+            Features::Double(x) => by_rows($title, $model::new(in_rows(x)?, &vector(&$y), $prior_scale)),
+            Features::Single(x) => by_rows($title, $model::new(in_rows(x)?, &vector(&$y), $prior_scale)),
+        }
+    };
+}
+
+/// The matrix of an array in C order.
+fn in_rows<'a, E: numpy::Element>(x: &'a PyReadonlyArray2<'_, E>) -> PyResult<MatRef<'a, E>> {
+    let shape = x.as_array().raw_dim();
+    Ok(MatRef::from_row_major_slice(x.as_slice()?, shape[0], shape[1]))
 }
 
 const fn centring(centred: bool) -> Centring {
@@ -140,15 +163,18 @@ impl Model {
     }
 
     #[staticmethod]
-    fn logistic_regression(x: Matrix<'_>, y: Vector<'_>, prior_scale: f64) -> PyResult<Self> {
-        let built = LogisticRegression::new(matrix(&x).as_ref(), &vector(&y), prior_scale);
-        by_rows("logistic regression", built)
+    fn logistic_regression(x: Features<'_>, y: Vector<'_>, prior_scale: f64) -> PyResult<Self> {
+        regression!("logistic regression", LogisticRegression, x, y, prior_scale)
     }
 
     #[staticmethod]
-    fn probit_regression(x: Matrix<'_>, y: Vector<'_>, prior_scale: f64) -> PyResult<Self> {
-        let built = ProbitRegression::new(matrix(&x).as_ref(), &vector(&y), prior_scale);
-        by_rows("probit regression", built)
+    fn poisson_regression(x: Features<'_>, y: Vector<'_>, prior_scale: f64) -> PyResult<Self> {
+        regression!("Poisson regression", PoissonRegression, x, y, prior_scale)
+    }
+
+    #[staticmethod]
+    fn probit_regression(x: Features<'_>, y: Vector<'_>, prior_scale: f64) -> PyResult<Self> {
+        regression!("probit regression", ProbitRegression, x, y, prior_scale)
     }
 
     #[staticmethod]

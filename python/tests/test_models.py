@@ -28,6 +28,7 @@ DATA = {
     "hierarchical-logistic": ((X, LABELS), {}),
     "logistic": ((X, LABELS), {"prior_scale": 2.0}),
     "probit": ((X, LABELS), {}),
+    "poisson": ((X, LABELS + 2.0), {}),
     "linear": ((X, Y), {"noise_scale": 1.0}),
     "student-regression": ((X, Y), {}),
     "local-regression": ((X, Y), {}),
@@ -63,6 +64,14 @@ def test_likelihood_terms_are_those_of_the_density():
     assert np.allclose(model.log_likelihood(z).sum(axis=1) + prior, model.log_density(z), rtol=1e-12)
     with pytest.raises(ValueError, match="no likelihood terms"):
         mcsa.models.funnel(2).log_likelihood(z)
+
+
+@pytest.mark.parametrize("name", ["logistic", "probit", "poisson"])
+def test_features_in_single_precision_are_kept(name):
+    narrow, z = X.astype(np.float32), RNG.normal(size=(4, 2))
+    kept, widened = (mcsa.models.by_name(name, x, LABELS) for x in (narrow, narrow.astype(float)))
+    assert np.array_equal(kept.log_density(z), widened.log_density(z))
+    assert not np.array_equal(kept.log_density(z), mcsa.models.by_name(name, X, LABELS).log_density(z))
 
 
 def test_local_precisions_are_those_of_student_errors():

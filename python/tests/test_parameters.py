@@ -156,6 +156,11 @@ def test_tables_and_objections_have_the_names_of_entries():
     assert np.allclose(result.mean[:2], 0.0, atol=0.1) and abs(result.summary()["w[2]"]["mean"] - 1 / 3) < 0.02
 
 
+def test_sides_of_an_unknown_parameter_are_an_error():
+    with pytest.raises(TypeError, match=r"no parameter 'mus' \(did you mean 'mu'\?\); the parameters and data are mu, sigma, y"):
+        mcsa.fit(normal, parameters=NORMAL, dims={"y": ["row"], "mus": ["group"]}, observed={"y": Y})
+
+
 def test_other_functions_take_parameters_too(tmp_path):
     result = mcsa.fit(
         normal,
