@@ -75,6 +75,7 @@ struct Written {
     base: Option<Table>,
     times: Option<f64>,
     per_step: bool,
+    exponent: bool,
     marks: Marks,
     failed_at: Option<f64>,
     except: Option<Table>,
@@ -565,7 +566,12 @@ impl Shown {
             let edges = ends.iter().map(|(_, [x, _, low, high])| [*x, *low, *high]);
             panel = panel.with(Layer::band(edges).styled(ends[0].0));
         }
-        for (place, (name, ends)) in lines.into_iter().enumerate() {
+        for (place, (mut name, ends)) in lines.into_iter().enumerate() {
+            if let Some(slope) =
+                self.written.exponent.then(|| exponent(ends.iter().map(|(_, end)| end))).flatten()
+            {
+                name = format!("{name}: exponent {slope:.2}");
+            }
             let style = ends[0].0;
             let mut rows: Vec<[f64; 4]> = ends.into_iter().map(|(_, row)| row).collect();
             if self.written.marks == Marks::Intervals {
@@ -655,6 +661,16 @@ impl Shown {
     }
 }
 
+/// Slope of the least-squares line through the logarithms of both numbers.
+fn exponent<'a>(points: impl Iterator<Item = &'a [f64; 4]>) -> Option<f64> {
+    let logs: Vec<(f64, f64)> = points.map(|[x, y, ..]| (x.ln(), y.ln())).collect();
+    let n = logs.len() as f64;
+    let (x, y) = logs.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
+    let spread: f64 = logs.iter().map(|(u, _)| (u - x).powi(2)).sum();
+    let slope = logs.iter().map(|(u, v)| (u - x) * (v - y)).sum::<f64>() / spread;
+    slope.is_finite().then_some(slope)
+}
+
 /// Range of an axis that leaves out means farther from zero than a hundred medians, if there are any: fits that diverged without
 /// ending early would make one point of all the others.
 fn near(means: &[Interval]) -> Option<(f64, f64)> {
@@ -674,6 +690,13 @@ mod tests {
     use super::*;
 
     /// The axis leaves out a mean of a fit that diverged, and is that of the data where there is none.
+    #[test]
+    fn the_exponent_is_the_slope_of_logarithms() {
+        let points = [1.0, 2.0, 5.0].map(|x: f64| [x, 3.0 * x.powf(1.5), 0.0, 0.0]);
+        assert!((exponent(points.iter()).expect("three points") - 1.5).abs() < 1e-12);
+        assert_eq!(exponent(points[..1].iter()), None);
+    }
+
     #[test]
     fn diverged_fits_do_not_widen_an_axis() {
         let mean = |value: f64| Interval { value, low: value - 1.0, high: value + 1.0, replicates: 5 };
