@@ -27,7 +27,7 @@ use mcsa_particles::{
     Bootstrap, ConditionalSmc, FxVolatility, JointPaths, Lineage, PathKernel, Resampling, Smc, StateSpace,
     Theta, Twisted, msc_paths, smc_paths,
 };
-use mcsa_speed::{GOOD, logistic, normals, paths, radon, rows};
+use mcsa_speed::{GOOD, logistic, normals, radon, rows};
 
 /// Time of a call that handles some elements.
 fn time<O>(c: &mut Criterion, name: &str, elements: usize, mut call: impl FnMut() -> O) {
@@ -268,19 +268,6 @@ fn moments<F: MomentMatched>(c: &mut Criterion, name: &str, family: &F, start: V
     time(c, &format!("steps/moments {name}"), 20, || ascent.run(&mut fit, 20).expect(GOOD));
 }
 
-/// Steps on targets of the papers' shapes, in the pool of all cores.
-fn shapes(c: &mut Criterion) {
-    const STEPS: u64 = 20;
-    let pool = rayon::ThreadPoolBuilder::new().build().expect(GOOD);
-    for path in paths() {
-        let mut steps = (path.start)();
-        let mut group = c.benchmark_group("shapes");
-        group.throughput(Throughput::Elements(STEPS));
-        group.bench_function(path.name, |bench| pool.install(|| bench.iter(|| steps(STEPS))));
-        group.finish();
-    }
-}
-
 fn steps(c: &mut Criterion) {
     let (target, family) = (logistic(691, 8), MeanField::new(11));
     let start = family.at(&[0.0; 11], &[0.5; 11]).expect(GOOD);
@@ -350,6 +337,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = elementary, models, families, kernels, particles, steps, shapes, annealed
+    targets = elementary, models, families, kernels, particles, steps, annealed
 }
 criterion_main!(benches);
