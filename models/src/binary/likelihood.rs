@@ -18,9 +18,9 @@ pub trait Factor: Debug + Clone + Copy + Default + Send + Sync + 'static {
     const NAME: &'static str;
     /// `sum_i log F(t_i)`.
     const SUM_LOG: fn(&[f64]) -> f64;
-    /// Writes the sums over columns of `t`, bit-identical to [`SUM_LOG`](Link::SUM_LOG): over the first `rows` of each `stride` numbers.
+    /// Writes the sums over columns of `t`, bit-identical to [`SUM_LOG`](Factor::SUM_LOG): over the first `rows` of each `stride` numbers.
     const SUMS_LOG: fn(&[f64], usize, usize, &mut [f64]);
-    /// [`SUM_LOG`](Link::SUM_LOG); the derivatives `(log F)'(t_i)` are written to the slopes.
+    /// [`SUM_LOG`](Factor::SUM_LOG); the derivatives `(log F)'(t_i)` are written to the slopes.
     const SUM_LOG_WITH_SLOPES: fn(&[f64], &mut [f64]) -> f64;
     /// `t_i <- log F(t_i)`.
     const LOGS: fn(&mut [f64]);
