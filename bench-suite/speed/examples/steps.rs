@@ -1,4 +1,4 @@
-//! Microseconds of a step of pMCSA, and of its ten densities alone: `cargo run --release -p mcsa-speed --example steps -- CORES`.
+//! Microseconds of a step of pMCSA, and of its ten densities alone: `cargo run --release -p mcsa-speed --example steps -- CORES [NAME]`.
 //!
 //! `bench-suite/anchors/steps.py` compares them with the same step in JAX.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
