@@ -49,8 +49,8 @@ def numbers(name: str, values: Any, kept: type | None = None) -> np.ndarray:
     found = unmasked(name, values)
     if found.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {found.dtype}; expected real numbers")
-    dtype = kept if found.dtype == kept else np.float64
-    return np.ascontiguousarray(found, dtype=dtype).reshape(found.shape)
+    is_kept = kept is not None and found.dtype == kept
+    return np.ascontiguousarray(found, dtype=kept if is_kept else np.float64).reshape(found.shape)
 
 
 def known(given: Iterable[str], names: Iterable[str], what: str = "there is no option", all_of: str = "options") -> None:
