@@ -227,9 +227,7 @@ impl<L: Factor, E: Entry> Likelihood<L, E> {
         evaluate: impl Fn(View<'_>, &mut [f64], &mut [f64]) + Sync,
         mut add: impl FnMut(&[f64]),
     ) {
-        let firsts: &mut dyn Iterator<Item = usize> =
-            &mut (0..self.rows()).step_by(BLOCK * self.wave().max(1));
-        for first in firsts {
+        for first in (0..self.rows()).step_by(BLOCK * self.wave().max(1)) {
             let count = (self.rows() - first).div_ceil(BLOCK).min(self.wave());
             let results = &mut results[..count * len];
             let one = |(b, result): (usize, &mut [f64]), mut memory: &mut [f64]| {
@@ -332,7 +330,7 @@ impl<L: Factor, E: Entry> Likelihood<L, E> {
         let memory = borrow(&mut work, self.block_rows());
         let part = borrow(&mut work, out.len());
         out.fill(0.0);
-        for first in self.signed.blocks(BLOCK) {
+        for first in (0..self.rows()).step_by(BLOCK) {
             let block = self.signed.block(first, BLOCK, wide);
             let stride = block.padded_rows();
             block.multiply([w, v].into_iter(), &mut products[..2 * stride], packed);

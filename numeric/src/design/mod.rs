@@ -123,12 +123,7 @@ impl<E: Entry> Panels<E> {
         self.by_row.get_or_init(|| Rows::from_fn(self.rows, self.columns, entry))
     }
 
-    /// First rows of the blocks of at most `most` rows, a multiple of the rows of a panel.
-    pub fn blocks(&self, most: usize) -> impl Iterator<Item = usize> + use<E> {
-        (0..self.rows).step_by(most)
-    }
-
-    /// Length of the memory that a [`block`](Panels::block) needs.
+    /// Length of the memory that a [`block`](Panels::block) of at most `most` rows needs, a multiple of the rows of a panel.
     pub fn block_work_len(&self, most: usize) -> usize {
         E::widened_len(padded(self.rows.min(most)) * self.columns)
     }
