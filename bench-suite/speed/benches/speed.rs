@@ -8,26 +8,24 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use faer::Mat;
 use mcsa_annealed::Minibatched;
 use mcsa_annealed::dais::{Annealed, Shape};
-use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, PosteriorSurrogate};
-use mcsa_core::{Address, Error, Estimator, Family, Gradient, Kernel, Parametric, Seed, Stream, numeric};
+use mcsa_annealed::surrogate::{MinibatchSurrogate, PosteriorSurrogate};
+use mcsa_core::{Address, Error, Family, Gradient, Kernel, Parametric, Seed, Stream, numeric};
 use mcsa_estimators::{
-    Ascent, Controlled, Elbo, FlowElbo, Moments, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single,
-    snis,
+    Controlled, Elbo, FlowElbo, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, single, snis,
 };
 use mcsa_families::{
-    Atoms, Defence, Flow, FullRank, Gauss, GaussianFamily, Link, LowRank, MeanField, MomentMatched,
-    MultivariateT, Spline, Start, StudentT, Tail,
+    Atoms, Defence, Flow, FullRank, Gauss, GaussianFamily, Link, LowRank, MeanField, MultivariateT, Spline,
+    Start, StudentT, Tail,
 };
 use mcsa_kernels::{Elliptical, GaussianPrior, Hmc, Leapfrog, Mala, Mass, NoProposal, Nuts, Rwm, Selection};
 use mcsa_models::{
     Banana, EightSchools, Funnel, Gaussian, LogisticRegression, Mixture, SkewNormal, StockVolatility, Student,
 };
-use mcsa_optim::{Adam, Sgd};
 use mcsa_particles::{
     Bootstrap, ConditionalSmc, FxVolatility, JointPaths, Lineage, PathKernel, Resampling, Smc, StateSpace,
     Theta, Twisted, msc_paths, smc_paths,
 };
-use mcsa_speed::{GOOD, logistic, normals, radon, rows};
+use mcsa_speed::{GOOD, adam, climb, dense_moments, logistic, moments, normals, radon, rows, sl_dais};
 
 /// Time of a call that handles some elements.
 fn time<O>(c: &mut Criterion, name: &str, elements: usize, mut call: impl FnMut() -> O) {
@@ -174,7 +172,7 @@ fn families(c: &mut Criterion) {
         let params: Vec<f64> = (0..q.num_params()).map(|k| 0.1 * (1.3 * k as f64).sin()).collect();
         [1, 100].into_iter().for_each(|n| density(c, &format!("{name} {n}"), &q, &params, n));
         let name = format!("flow_elbo {name}");
-        steps_of(c, &name, (&Gaussian::standard(10), &q), FlowElbo::new(100), params);
+        timed(c, &name, climb(&Gaussian::standard(10), &q, FlowElbo::new(100), adam(), params));
     }
 }
 
@@ -242,42 +240,25 @@ fn particles(c: &mut Criterion) {
     }
     let mut start = vec![0.0; 2 * (RETURNS + 1) + 4];
     start[RETURNS + 1..2 * (RETURNS + 1)].fill(0.5);
-    steps_of(c, "msc paths", (&model, &Twisted), JointPaths { climb: msc_paths(10) }, start.clone());
+    let msc = JointPaths { climb: msc_paths(10) };
+    timed(c, "msc paths", climb(&model, &Twisted, msc, adam(), start.clone()));
     let smc = JointPaths { climb: smc_paths(10).expect(GOOD) };
-    steps_of(c, "smc paths", (&model, &Twisted), smc, start);
+    timed(c, "smc paths", climb(&model, &Twisted, smc, adam(), start));
 }
 
-/// Steps of an estimator by Adam, as made by the loop: a step should cost little more than its evaluations of the target.
-fn steps_of<P, F, E>(c: &mut Criterion, name: &str, (target, family): (&P, &F), estimator: E, start: Vec<f64>)
-where
-    E: Estimator<P, F>,
-{
-    const STEPS: usize = 20;
-    let optimizer = Adam::new(0.01).expect(GOOD);
-    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(2) };
-    let mut fit = ascent.start(start).expect(GOOD);
-    time(c, &format!("steps/{name}"), STEPS, || ascent.run(&mut fit, STEPS as u64).expect(GOOD));
-}
-
-/// The step of running moments of ten chains.
-fn moments<F: MomentMatched>(c: &mut Criterion, name: &str, family: &F, start: Vec<f64>) {
-    let (target, estimator) = (logistic(691, 8), Moments::new(pmcsa(10), 44.0));
-    let optimizer = Sgd::new(1.0).expect(GOOD);
-    let ascent = Ascent { target: &target, family, estimator, optimizer, seed: Seed::new(2) };
-    let mut fit = ascent.start(start).expect(GOOD);
-    time(c, &format!("steps/moments {name}"), 20, || ascent.run(&mut fit, 20).expect(GOOD));
+/// Steps as made by the loop: one should cost little more than its evaluations of the target.
+fn timed(c: &mut Criterion, name: &str, mut steps: impl FnMut(u64)) {
+    time(c, &format!("steps/{name}"), 20, || steps(20));
 }
 
 fn steps(c: &mut Criterion) {
-    let (target, family) = (logistic(691, 8), MeanField::new(11));
-    let start = family.at(&[0.0; 11], &[0.5; 11]).expect(GOOD);
     let defence = Defence::new(0.01, Tail::cauchy(11)).expect(GOOD);
-    macro_rules! steps {
+    macro_rules! estimators {
         ($($name:literal: $estimator:expr,)*) => {
-            $(steps_of(c, $name, (&target, &family), $estimator, start.clone());)*
+            $(timed(c, $name, mcsa_speed::steps(logistic(691, 8), $estimator));)*
         };
     }
-    steps! {
+    estimators! {
         "pmcsa 10": pmcsa(10),
         "jsa 10": jsa(10),
         "msc 10": msc(11),
@@ -291,44 +272,40 @@ fn steps(c: &mut Criterion) {
         "elbo_path 10": Elbo::path(10),
         "hmc_16 1": single(Hmc::new(0.02, 16).expect(GOOD)),
     }
+    timed(c, "moments full_rank", dense_moments());
     let half = Mat::from_fn(11, 11, |i, k| if i == k { 0.5 } else { 0.0 });
-    let full = FullRank::new(11);
-    moments(c, "full_rank", &full, full.at(&[0.0; 11], half.as_ref()).expect(GOOD));
     let t = MultivariateT::learned(11, 2.0).expect(GOOD);
-    moments(c, "multivariate_t", &t, t.at(&[0.0; 11], half.as_ref(), 8.0).expect(GOOD));
+    let start = t.at(&[0.0; 11], half.as_ref(), 8.0).expect(GOOD);
+    timed(c, "moments multivariate_t", moments(t, start));
     let (low, factor) = (LowRank::new(11, 2), Mat::from_fn(11, 2, |i, k| (i + k) as f64 / 11.0));
-    moments(c, "low_rank_2", &low, low.at(&[0.0; 11], &[0.5; 11], factor.as_ref()).expect(GOOD));
+    let start = low.at(&[0.0; 11], &[0.5; 11], factor.as_ref()).expect(GOOD);
+    timed(c, "moments low_rank_2", moments(low, start));
     let mixture = mcsa_families::Mixture::new(MeanField::new(11), 2).expect(GOOD);
     let parts = [0.0, 1.0].map(|mean| mixture.component().at(&[mean; 11], &[0.5; 11]).expect(GOOD));
     let start = mixture.at(&[0.5; 2], &parts).expect(GOOD);
-    moments(c, "mixture_2", &mixture, start);
+    timed(c, "moments mixture_2", moments(mixture, start));
 }
 
 /// Steps of annealed bounds: logistic regression with 50 000 rows and 18 columns, 8 steps of a path, 256 surrogate points,
 /// minibatches of 256.
 fn annealed(c: &mut Criterion) {
     const DIM: usize = 18;
+    timed(c, "sl_dais_k8_256_points_batch_256", sl_dais());
     let (x, labels) = rows(50_000, DIM);
     let target = LogisticRegression::new(x.as_ref(), &labels, 1.0).expect(GOOD);
     let mean_field = MeanField::new(DIM);
     let base = mean_field.with_link(Link::Exp).at(&[0.0; DIM], &[0.01; DIM]).expect(GOOD);
-    let minibatch = || Minibatched::new(256, FlowElbo::new(1));
-    let mut lane = Seed::new(4).stream(0, 0);
-    let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 256, 1.0, &mut lane).expect(GOOD);
-    let psi = surrogate.initial();
-    let family = Annealed::new(surrogate, Shape::Diagonal, 8);
-    let params = family.at(&base, 1e-3, &psi).expect(GOOD);
-    steps_of(c, "sl_dais_k8_256_points_batch_256", (&target, &family), minibatch(), params);
     let family = Annealed::new(MinibatchSurrogate::new(&target, 256).expect(GOOD), Shape::Diagonal, 8);
     let params = family.at(&base, 1e-3, &[]).expect(GOOD);
-    steps_of(c, "ns_dais_k8_batch_256", (&target, &family), minibatch(), params);
+    let minibatch = Minibatched::new(256, FlowElbo::new(1));
+    timed(c, "ns_dais_k8_batch_256", climb(&target, &family, minibatch, adam(), params));
     let family = Annealed::new(PosteriorSurrogate(&target), Shape::Diagonal, 8);
     let params = family.at(&base, 1e-3, &[]).expect(GOOD);
-    steps_of(c, "dais_k8_50000_rows", (&target, &family), FlowElbo::new(1), params);
+    timed(c, "dais_k8_50000_rows", climb(&target, &family, FlowElbo::new(1), adam(), params));
     let (full, elbo) = (FullRank::new(DIM), Minibatched::new(256, Elbo::closed(1)));
     let params = vec![-3.0; full.num_params()];
-    steps_of(c, "full_rank_batch_256", (&target, &full), elbo.clone(), params);
-    steps_of(c, "mean_field_batch_256", (&target, &mean_field), elbo, vec![-3.0; 2 * DIM]);
+    timed(c, "full_rank_batch_256", climb(&target, &full, elbo.clone(), adam(), params));
+    timed(c, "mean_field_batch_256", climb(&target, &mean_field, elbo, adam(), vec![-3.0; 2 * DIM]));
 }
 
 criterion_group! {

@@ -6,9 +6,9 @@ use faer::Mat;
 use mcsa_annealed::Minibatched;
 use mcsa_annealed::dais::{Annealed, Shape};
 use mcsa_annealed::surrogate::LogisticSurrogate;
-use mcsa_core::{AllCores, Estimator, LogDensity, Seed};
+use mcsa_core::{AllCores, Estimator, LogDensity, Optimizer, Seed};
 use mcsa_estimators::{Ascent, FlowElbo, Moments, pmcsa, single};
-use mcsa_families::{FullRank, Link, MeanField};
+use mcsa_families::{FullRank, Link, MeanField, MomentMatched};
 use mcsa_kernels::Hmc;
 use mcsa_models::{
     GaussianProcessClassification, HierarchicalLogistic, LogisticRegression, NeuralRegression,
@@ -52,6 +52,32 @@ pub fn radon() -> Radon {
     Radon::new(85, county, floor, normals(919)).expect(GOOD)
 }
 
+/// Steps of an estimator, as made by the loop.
+pub fn climb<'a, P, F, E, O>(
+    target: &'a P,
+    family: &'a F,
+    estimator: E,
+    optimizer: O,
+    start: Vec<f64>,
+) -> impl FnMut(u64) + use<'a, P, F, E, O>
+where
+    E: Estimator<P, F>,
+    O: Optimizer,
+{
+    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(2) };
+    let mut fit = ascent.start(start).expect(GOOD);
+    move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD))
+}
+
+/// The optimizer of most steps.
+pub fn adam() -> Adam {
+    Adam::new(0.01).expect(GOOD)
+}
+
+fn leaked<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
 /// Steps of an estimator by Adam, from independent normals of scale one half.
 pub fn steps<P, E>(target: P, estimator: E) -> Steps
 where
@@ -59,43 +85,38 @@ where
     E: Estimator<P, MeanField> + Send + 'static,
     E::State: Send,
 {
-    let family: &MeanField = Box::leak(Box::new(MeanField::new(target.dim())));
+    let family = MeanField::new(target.dim());
     let start = family.at(&vec![0.0; target.dim()], &vec![0.5; target.dim()]).expect(GOOD);
-    let (target, optimizer): (&P, _) = (Box::leak(Box::new(target)), Adam::new(0.01).expect(GOOD));
-    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(2) };
-    let mut fit = ascent.start(start).expect(GOOD);
-    Box::new(move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD)))
+    Box::new(climb(leaked(target), leaked(family), estimator, adam(), start))
 }
 
-/// Steps of running moments of ten chains with a dense Gaussian.
-fn moments(target: HierarchicalLogistic) -> Steps {
-    let dim = target.dim();
-    let (target, family): (&HierarchicalLogistic, &FullRank) =
-        (Box::leak(Box::new(target)), Box::leak(Box::new(FullRank::new(dim))));
-    let half = Mat::from_fn(dim, dim, |i, k| if i == k { 0.5 } else { 0.0 });
-    let start = family.at(&vec![0.0; dim], half.as_ref()).expect(GOOD);
-    let (estimator, optimizer) = (Moments::new(pmcsa(10), 4.0 * dim as f64), Sgd::new(1.0).expect(GOOD));
-    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(2) };
-    let mut fit = ascent.start(start).expect(GOOD);
-    Box::new(move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD)))
+/// Steps of running moments of ten chains on a hierarchical logistic regression.
+pub fn moments<F: MomentMatched + 'static>(family: F, start: Vec<f64>) -> Steps {
+    let (target, estimator) = (logistic(691, 8), Moments::new(pmcsa(10), 44.0));
+    Box::new(climb(leaked(target), leaked(family), estimator, Sgd::new(1.0).expect(GOOD), start))
+}
+
+/// Steps of running moments with a dense Gaussian.
+pub fn dense_moments() -> Steps {
+    let half = Mat::from_fn(11, 11, |i, k| if i == k { 0.5 } else { 0.0 });
+    let family = FullRank::new(11);
+    let start = family.at(&[0.0; 11], half.as_ref()).expect(GOOD);
+    moments(family, start)
 }
 
 /// Steps of SL-DAIS: 50,000 rows with 18 columns, 8 steps of a path, 256 surrogate points, minibatches of 256.
-fn sl_dais() -> Steps {
+pub fn sl_dais() -> Steps {
     const DIM: usize = 18;
     let (x, labels) = rows(50_000, DIM);
-    let target: &LogisticRegression =
-        Box::leak(Box::new(LogisticRegression::new(x.as_ref(), &labels, 1.0).expect(GOOD)));
+    let target = LogisticRegression::new(x.as_ref(), &labels, 1.0).expect(GOOD);
     let base = MeanField::new(DIM).with_link(Link::Exp).at(&[0.0; DIM], &[0.01; DIM]).expect(GOOD);
     let mut lane = Seed::new(4).stream(0, 0);
     let surrogate = LogisticSurrogate::rand(x.as_ref(), &labels, 256, 1.0, &mut lane).expect(GOOD);
     let psi = surrogate.initial();
-    let family: &_ = Box::leak(Box::new(Annealed::new(surrogate, Shape::Diagonal, 8)));
+    let family = Annealed::new(surrogate, Shape::Diagonal, 8);
     let start = family.at(&base, 1e-3, &psi).expect(GOOD);
-    let (estimator, optimizer) = (Minibatched::new(256, FlowElbo::new(1)), Adam::new(0.01).expect(GOOD));
-    let ascent = Ascent { target, family, estimator, optimizer, seed: Seed::new(2) };
-    let mut fit = ascent.start(start).expect(GOOD);
-    Box::new(move |steps| drop(ascent.run(&mut fit, steps).expect(GOOD)))
+    let estimator = Minibatched::new(256, FlowElbo::new(1));
+    Box::new(climb(leaked(target), leaked(family), estimator, adam(), start))
 }
 
 /// Densities of a target at ten fixed points: what no step of ten chains can do without.
@@ -156,7 +177,7 @@ pub fn paths() -> Vec<Path> {
         ten_chains!("process 315", 1, process(315)),
         ten_chains!("process 315, all cores", 1, AllCores(process(315))),
         other("hmc", 100, || steps(logistic(691, 8), single(Hmc::new(0.02, 16).expect(GOOD)))),
-        other("moments", 200, || moments(logistic(691, 8))),
+        other("moments", 200, dense_moments),
         other("sl-dais", 100, sl_dais),
     ]
 }
