@@ -324,6 +324,16 @@ impl Verdict {
     pub const ALL: [Self; 5] =
         [Self::Agree, Self::Reverses, Self::Disagree, Self::TooLittle, Self::NotReproducible];
 
+    /// Number of verdicts, and of each in words: `80 agree, 20 disagree`.
+    pub(crate) fn told(verdicts: impl Iterator<Item = Self>) -> (usize, String) {
+        let all: Vec<Self> = verdicts.collect();
+        let count = |verdict: &Self| all.iter().filter(|found| *found == verdict).count();
+        let shown = Self::ALL.iter().filter(|verdict| count(verdict) > 0);
+        let words: Vec<String> =
+            shown.map(|verdict| format!("{} {}", count(verdict), verdict.name())).collect();
+        (all.len(), words.join(", "))
+    }
+
     /// Returns true if the claim does not hold by the correct formula.
     pub fn is_at_odds(self) -> bool {
         matches!(self, Self::Disagree | Self::Reverses)

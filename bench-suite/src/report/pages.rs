@@ -187,13 +187,8 @@ const HEADLINES: [&str; 3] = ["Headline", "Verdicts of its claims", "Evidence"];
 
 /// Counts of the sentences of the papers, or of explorations, by verdict: `80 agree, 20 disagree`.
 fn counts(parts: &[&Part], is_of_paper: bool) -> (usize, String) {
-    let count = |verdict: Verdict| parts.iter().map(|part| part.count(is_of_paper, verdict)).sum::<usize>();
-    let words = |verdict: &Verdict| match count(*verdict) {
-        0 => None,
-        count => Some(format!("{count} {}", verdict.name())),
-    };
-    let words: Vec<String> = Verdict::ALL.iter().filter_map(words).collect();
-    (Verdict::ALL.into_iter().map(count).sum(), words.join(", "))
+    let claims = parts.iter().flat_map(|part| &part.claims).filter(|claim| claim.is_of_paper == is_of_paper);
+    Verdict::told(claims.map(|claim| claim.verdict))
 }
 
 fn index(folder: &Path, parts: &[Part]) -> String {
@@ -305,8 +300,10 @@ fn experiments(parts: &[Part]) -> String {
             part.title,
             part.source
         )];
-        cells.extend(Verdict::ALL.map(|verdict| shown(part.count(true, verdict))));
-        cells.push(shown(part.claims.iter().filter(|claim| !claim.is_of_paper).count()));
+        let (papers, ours): (Vec<&Judged>, Vec<&Judged>) = part.claims.iter().partition(|c| c.is_of_paper);
+        let count = |verdict| papers.iter().filter(|claim| claim.verdict == verdict).count();
+        cells.extend(Verdict::ALL.map(|verdict| shown(count(verdict))));
+        cells.push(shown(ours.len()));
         cells.push(part.tally.order.short());
         cells.push(part.replicates.map_or_else(String::new, |count| format!("{count} ({})", part.preset)));
         cells

@@ -113,14 +113,6 @@ impl Part {
         outline().page_of(&self.id)
     }
 
-    /// Number of claims of the papers, or of explorations, with a verdict.
-    pub(super) fn count(&self, is_of_paper: bool, verdict: Verdict) -> usize {
-        self.claims
-            .iter()
-            .filter(|claim| (claim.is_of_paper, claim.verdict) == (is_of_paper, verdict))
-            .count()
-    }
-
     fn path(&self, folder: &Path) -> PathBuf {
         folder.join(FOLDER).join(format!("{}.json", self.id.replace('/', "-")))
     }

@@ -79,14 +79,6 @@ impl ExperimentSection {
         })
     }
 
-    /// Number of claims of the papers, or of explorations, with a verdict.
-    pub(crate) fn count(&self, is_of_paper: bool, verdict: Verdict) -> usize {
-        let is_it = |(claim, finding): &&(Claim, Finding)| {
-            (claim.is_of_paper(), finding.verdict) == (is_of_paper, verdict)
-        };
-        self.findings.iter().filter(is_it).count()
-    }
-
     pub(crate) fn tally(&self) -> Tally {
         Tally::of(&self.comparisons)
     }

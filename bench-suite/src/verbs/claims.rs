@@ -48,12 +48,11 @@ impl Claims {
 /// Prints the total numbers of claims and of explorations by verdict, then the order and agreement of cells.
 pub(super) fn summary(cards: &[ExperimentSection], out: &mut impl Write) -> Result<(), Exit> {
     for (title, is_of_paper) in [("claims", true), ("explorations", false)] {
-        let count = |verdict| cards.iter().map(|card| card.count(is_of_paper, verdict)).sum::<usize>();
-        let shown: Vec<_> = Verdict::ALL.into_iter().filter(|verdict| count(*verdict) > 0).collect();
-        let verdicts: Vec<String> =
-            shown.iter().map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect();
-        if !verdicts.is_empty() {
-            writeln!(out, "{title}: {}", verdicts.join(", "))?;
+        let found = cards.iter().flat_map(|card| &card.findings);
+        let found = found.filter(|(claim, _)| claim.is_of_paper() == is_of_paper);
+        let (count, words) = Verdict::told(found.map(|(_, finding)| finding.verdict));
+        if count > 0 {
+            writeln!(out, "{title}: {words}")?;
         }
     }
     writeln!(out, "tables: {}", Tally::of(cards.iter().flat_map(|card| &card.comparisons)))?;
