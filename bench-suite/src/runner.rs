@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcsa_core::Error;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::interrupt::Interrupt;
-use crate::interrupt::tell;
+use crate::interrupt::{Interrupt, tell};
 use crate::jobs::{Due, Ending, Running, now};
 use crate::provenance::Journal;
 use crate::store::{Store, check_folder};
@@ -54,6 +54,12 @@ pub fn span(seconds: f64) -> String {
     }
 }
 
+/// That many threads; 0 means one per processor.
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool, Error> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| Error::invalid(format!("cannot start {threads} threads: {error}")))
+}
+
 impl Runner<'_> {
     /// Runs the jobs in order and reports progress on the standard error stream. If the program is asked to end, running jobs
     /// write a checkpoint and end, and no further job begins. No further job begins either if a job fails and the folder of its
@@ -62,9 +68,7 @@ impl Runner<'_> {
     /// # Errors
     /// If no threads can be started. Errors of jobs are in [`Ran::errors`].
     pub fn run(&self, jobs: &[&Job]) -> Result<Ran, Error> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let pool =
-            pool.map_err(|error| Error::invalid(format!("cannot start {} threads: {error}", self.threads)))?;
+        let pool = pool(self.threads)?;
         let threads = pool.current_num_threads();
         let start = now();
         let work = |job: &Job| job.task.work().max(1);

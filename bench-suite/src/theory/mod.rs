@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::instance;
 use crate::report::{assemble, navigation_of_theory};
+use crate::runner::pool;
 use crate::store::write_whole;
 use crate::text;
 use crate::verbs::{Exit, threads};
@@ -113,10 +114,7 @@ impl Command {
 
     /// Checks claims in parallel; each has its own seeds, and the order is kept.
     fn judge(&self, chosen: &[Claim]) -> Result<Vec<Judgement>, Error> {
-        let threads = self.threads.unwrap_or(0);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool =
-            pool.map_err(|error| Error::invalid(format!("cannot start {threads} threads: {error}")))?;
+        let pool = pool(self.threads.unwrap_or(0))?;
         let effort = if self.long { Effort::LONG } else { Effort::USUAL };
         let bar = ProgressBar::new(chosen.len() as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} claims  {msg}") {

@@ -14,8 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::{CHECKPOINT, Exit, check_outputs, remove_checkpoint, report};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Posterior, Start, Target};
-use crate::interrupt::tell;
-use crate::interrupt::{Interrupt, command_line};
+use crate::interrupt::{Interrupt, command_line, tell};
 use crate::jobs::{Due, Place, Running, SINGLE};
 use crate::runner;
 use crate::store::{Ended, Row, Store, write_whole};
