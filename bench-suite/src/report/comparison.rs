@@ -265,11 +265,7 @@ fn interval(interval: &Interval) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::REGISTRY;
-
-    fn experiment(id: &str) -> crate::experiment::Experiment {
-        REGISTRY.iter().find(|entry| entry.file.contains(id)).unwrap().experiment().unwrap()
-    }
+    use crate::claims::tests::results;
 
     fn found<'c>(all: &'c [Comparison], key: [&str; 3]) -> &'c Comparison {
         all.iter().find(|c| [&*c.cell.data, &*c.cell.metric, &*c.cell.method] == key).unwrap()
@@ -277,12 +273,11 @@ mod tests {
 
     #[test]
     fn what_is_printed_overlaps_and_what_is_not_does_not() {
-        let rows = |task: &crate::task::Task, replicate: u64, _: u64| {
+        let results = results("mcmc-se/tab2-logistic", PresetName::Quick, |task, replicate, _| {
             let spread = 0.001 * replicate as f64;
             let value = if task.method().kind() == "pmcsa" { 0.77 } else { 0.1 };
             vec![("accuracy", value + spread), ("train_accuracy", value + spread)]
-        };
-        let results = Results::synthetic(experiment("mcmc-se/tab2-logistic"), PresetName::Quick, rows);
+        });
         let all = compare(&results, None).unwrap();
         assert_eq!(all.len(), 42);
         let of = |data: &str, metric: &str, method: &str| found(&all, [data, metric, method]).agreement;
@@ -300,15 +295,14 @@ mod tests {
     #[test]
     fn a_published_order_may_reverse_when_corrected() {
         let of = |corrected: f64| {
-            let rows = move |task: &crate::task::Task, replicate: u64, _: u64| {
+            let results = results("pmcsa/tab-robust-gp", PresetName::Default, |task, replicate, _| {
                 let noise = 0.001 * replicate as f64;
                 let (published, correct) = match task.method().kind() {
                     "stl" => (-3.63, 0.0),
                     _ => (-3.31, corrected),
                 };
                 vec![("lpd_as_published", published + noise), ("lpd", correct + noise)]
-            };
-            let results = Results::synthetic(experiment("pmcsa/tab-robust-gp"), PresetName::Default, rows);
+            });
             compare(&results, None).unwrap()
         };
         let (reversed, kept) = (of(-1.0), of(1.0));
@@ -326,8 +320,8 @@ mod tests {
     #[test]
     fn shorter_fits_are_not_counted_as_measured() {
         let synthetic = |preset| {
-            let rows = |_: &crate::task::Task, replicate: u64, _: u64| vec![("lpd", replicate as f64)];
-            Results::synthetic(experiment("pmcsa/tab-neural-regression"), preset, rows)
+            let id = "pmcsa/tab-neural-regression";
+            results(id, preset, |_, replicate, _| vec![("lpd", replicate as f64)])
         };
         let (short, long) = (synthetic(PresetName::Default), synthetic(PresetName::Paper));
         let alone = Tally::of(&compare(&short, None).unwrap());

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::PipeWriter;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -27,6 +28,20 @@ fn is_listening(child: &Child) -> bool {
     mask & (1 << 14) != 0
 }
 
+/// What the program says after a signal that ends it.
+#[cfg(target_os = "linux")]
+fn ended_by(signal: &str, arguments: &[&str]) -> Output {
+    let child = program(arguments).spawn().expect("it starts");
+    wait_until("the program", || is_listening(&child));
+    send(signal, &child);
+    child.wait_with_output().expect("it ends")
+}
+
+/// A pipe that nobody reads.
+fn closed() -> PipeWriter {
+    std::io::pipe().expect("a pipe").1
+}
+
 /// An endless fit is asked to end: with a file for its checkpoint it can be resumed by the command that it prints.
 #[test]
 #[cfg(target_os = "linux")]
@@ -37,10 +52,7 @@ fn a_fit_that_is_interrupted_says_how_to_go_on() {
         ["fit", "--model", "standard-gaussian", "--set", "steps=1000000000000", "--checkpoint", &file];
     let mut steps = Vec::new();
     for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
-        let child = program(&endless).spawn().expect("it starts");
-        wait_until("the program", || is_listening(&child));
-        send(signal, &child);
-        let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+        let Output { status, stdout, stderr } = ended_by(signal, &endless);
         let said = words(&stderr);
         assert_eq!((status.code(), stdout.len()), (Some(code), 0), "{said}");
         let last = said.lines().last().expect("a line");
@@ -52,10 +64,7 @@ fn a_fit_that_is_interrupted_says_how_to_go_on() {
     }
     assert!(steps[1] > steps[0] && steps[0] > 0, "it went on: {steps:?}");
     // Without a file the fit is lost, and the program says so.
-    let child = program(&endless[..5]).spawn().expect("it starts");
-    wait_until("the program", || is_listening(&child));
-    send("-TERM", &child);
-    let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
+    let Output { status, stderr, .. } = ended_by("-TERM", &endless[..5]);
     assert!(status.code() == Some(143) && words(&stderr).contains("--checkpoint FILE"), "{}", words(&stderr));
 }
 
@@ -107,15 +116,11 @@ fn a_reader_who_has_gone_is_no_failure() {
         &["data", "list"],
         &["theory", "--claim", "000-T1", "--json"],
     ] {
-        let (reader, writer) = std::io::pipe().expect("a pipe");
-        drop(reader);
-        let Output { status, stderr, .. } = program(arguments).stdout(writer).output().expect("it starts");
+        let Output { status, stderr, .. } = program(arguments).stdout(closed()).output().expect("it starts");
         assert_eq!((status.code(), words(&stderr).as_str()), (Some(0), ""), "{arguments:?}");
     }
     // Errors keep their exit codes if the error stream is closed.
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    drop(reader);
-    let status = program(&["fit", "--model", "no-such-model"]).stderr(writer).status().expect("it starts");
+    let status = program(&["fit", "--model", "no-such-model"]).stderr(closed()).status().expect("it starts");
     assert_eq!(status.code(), Some(2));
 }
 
