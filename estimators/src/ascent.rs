@@ -15,7 +15,7 @@ use crate::checkpoint::{Checkpoint, Progress, fit_file};
 use crate::iterates::Iterates;
 use crate::statistics::positions;
 use crate::stopping::Judging;
-use crate::{Outcome, RunStatistics, Stationary, Stop};
+use crate::{Outcome, ParamsOrigin, RunStatistics, Stationary, Stop};
 
 /// The fixed parts of a fit: target, family, estimator, optimiser and seed.
 ///
@@ -241,6 +241,29 @@ where
             }
         }
         Ok(None)
+    }
+
+    /// The recommended lambda and its origin, of a fit that belongs to this ascent.
+    pub(crate) fn judged<'f>(
+        &self,
+        fit: &'f AscentState<E::State, O::State>,
+    ) -> Result<(ParamsOrigin, &'f [f64]), Error> {
+        self.check(fit).map_err(|error| error.within("Ascent"))?;
+        Ok(self.recommended(fit))
+    }
+
+    /// The recommended lambda and its origin: the average that a [`Stationary`](crate::Stationary) rule reported at the
+    /// last step, else the average that the optimiser keeps, else the last iterate. An average that is invalid for the
+    /// family is skipped.
+    pub fn recommended<'f>(&self, fit: &'f AscentState<E::State, O::State>) -> (ParamsOrigin, &'f [f64]) {
+        let sound = |params: &[f64]| self.estimator.check_params(self.target, self.family, params).is_ok();
+        if let Some((window, average)) = fit.stated().filter(|(_, average)| sound(average)) {
+            return (ParamsOrigin::RuleAverage { window }, average);
+        }
+        match self.optimizer.average(fit.optimizer()).filter(|average| sound(average)) {
+            Some(average) => (ParamsOrigin::OptimizerAverage, average),
+            None => (ParamsOrigin::LastIterate, fit.params()),
+        }
     }
 
     /// Checks that a fit belongs to this ascent.

@@ -3,12 +3,11 @@
 use crate::{ChainScore, Controllable, DynInfo, Guard, single};
 use mcsa_core::{
     Ensemble, Error, Estimator, Family, LogDensity, Metric, Record, Stream, batch, batch_mut, borrow,
-    fits_in_memory,
 };
 use mcsa_kernels::{Hmc, log_weight};
 use serde::{Deserialize, Serialize};
 
-use crate::chain_score::same_dimension;
+use crate::bound::check_draws;
 use crate::chain_score::{Proposals, check_mirror};
 use crate::family_parameters::family_parameters;
 
@@ -176,13 +175,11 @@ where
     fn init(&self, target: &P, family: &F, params: &[f64], _: &mut [Stream]) -> Result<(), Error> {
         let refuse = |error: Error| error.within("ScoreWeights");
         let evidence = self.weighting == Weighting::Evidence;
-        let least = if evidence { 2 } else { 1 };
-        if self.samples < least {
-            let expected = if least == 2 { "at least 2, for the baseline" } else { "at least 1" };
-            return Err(refuse(Error::parameter("samples", self.samples as f64, expected)));
+        if evidence && self.samples < 2 {
+            let samples = self.samples as f64;
+            return Err(refuse(Error::parameter("samples", samples, "at least 2, for the baseline")));
         }
-        same_dimension(target.dim(), family.dim()).map_err(refuse)?;
-        fits_in_memory("samples", self.samples, family.dim()).map_err(refuse)?;
+        check_draws(self.samples, target.dim(), family.dim(), false).map_err(refuse)?;
         family.check(params)?;
         if self.mirrored && evidence {
             return Err(refuse(Error::invalid("a leave-one-out baseline is biased by mirrored draws")));

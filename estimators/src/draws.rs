@@ -171,19 +171,20 @@ impl Draws {
         same_length("log_q", points.ncols(), log_q.len()).map_err(refuse)?;
         let mut log_w = Vec::with_capacity(log_p.len());
         let non_finite = add_log_weights(&log_p, &log_q, &mut log_w);
-        let (shape, smoothed) = TailShape::smoothed(&log_w);
+        let shape = TailShape::of(&log_w);
+        let (tail, pareto) = (shape.verdict(), shape.pareto);
         Ok(Self {
             points,
             log_p,
             log_q,
-            log_weights: normalised(smoothed),
+            log_weights: normalised(pareto.log_weights),
             judged: ParamsOrigin::Given,
-            shape: shape.shape,
-            shape_error: shape.error,
-            shape_threshold: shape.threshold,
+            shape: pareto.shape,
+            shape_error: pareto.standard_error,
+            shape_threshold: pareto.threshold,
             sample_size: importance_sample_size(&log_w),
             non_finite,
-            tail: shape.verdict(),
+            tail,
         })
     }
 

@@ -192,11 +192,11 @@ where
             draws,
             acceptance: watch.acceptance().unwrap_or(f64::NAN),
             max_weight: watch.max_weight().unwrap_or(f64::NAN),
-            shape: tail.shape,
-            shape_error: tail.error,
+            shape: tail.pareto.shape,
+            shape_error: tail.pareto.standard_error,
             shape_growth: tail.growth,
-            tail: tail.weights,
-            shape_threshold: tail.threshold,
+            tail: tail.pareto.tail,
+            shape_threshold: tail.pareto.threshold,
             sample_size: importance_sample_size(&log_w),
             log_weight_bound,
             half_life: half_life(log_weight_bound.exp()),
@@ -384,37 +384,6 @@ impl fmt::Display for ParamsOrigin {
     }
 }
 
-impl<P, F, E, O> Ascent<'_, P, F, E, O>
-where
-    P: ?Sized,
-    F: ?Sized,
-    E: Estimator<P, F>,
-    O: Optimizer,
-{
-    /// The recommended lambda and its origin, of a fit that belongs to this ascent.
-    pub(crate) fn judged<'f>(
-        &self,
-        fit: &'f AscentState<E::State, O::State>,
-    ) -> Result<(ParamsOrigin, &'f [f64]), Error> {
-        self.check(fit).map_err(|error| error.within("Ascent"))?;
-        Ok(self.recommended(fit))
-    }
-
-    /// The recommended lambda and its origin: the average that a [`Stationary`](crate::Stationary) rule reported at the
-    /// last step, else the average that the optimiser keeps, else the last iterate. An average that is invalid for the
-    /// family is skipped.
-    pub fn recommended<'f>(&self, fit: &'f AscentState<E::State, O::State>) -> (ParamsOrigin, &'f [f64]) {
-        let sound = |params: &[f64]| self.estimator.check_params(self.target, self.family, params).is_ok();
-        if let Some((window, average)) = fit.stated().filter(|(_, average)| sound(average)) {
-            return (ParamsOrigin::RuleAverage { window }, average);
-        }
-        match self.optimizer.average(fit.optimizer()).filter(|average| sound(average)) {
-            Some(average) => (ParamsOrigin::OptimizerAverage, average),
-            None => (ParamsOrigin::LastIterate, fit.params()),
-        }
-    }
-}
-
 /// Verdict on the tail of importance weights, from k-hat, its standard error and its growth with the number of draws.
 ///
 /// ```text
@@ -462,45 +431,35 @@ impl fmt::Display for TailWeight {
     }
 }
 
-/// k-hat of log weights, with its standard error, growth, tail size and threshold.
-#[derive(Debug, Clone, Copy)]
+/// k-hat of log weights, and its growth from the first quarter of them.
+#[derive(Debug)]
 pub(crate) struct TailShape {
-    pub(crate) shape: f64,
-    pub(crate) error: f64,
+    pub(crate) pareto: Pareto,
     pub(crate) growth: f64,
-    pub(crate) weights: usize,
-    pub(crate) threshold: f64,
 }
 
 impl TailShape {
     pub(crate) fn of(log_weights: &[f64]) -> Self {
-        Self::smoothed(log_weights).0
-    }
-
-    /// The shape, and the smoothed log weights.
-    pub(crate) fn smoothed(log_weights: &[f64]) -> (Self, Vec<f64>) {
         let pareto = Pareto::of(log_weights);
         let quarter = Pareto::of(&log_weights[..log_weights.len() / 4]).shape;
-        let shape = Self {
-            shape: pareto.shape,
-            error: pareto.standard_error,
-            // Equal weights do not grow.
-            growth: if pareto.shape == f64::NEG_INFINITY { 0.0 } else { pareto.shape - quarter },
-            weights: pareto.tail,
-            threshold: pareto.threshold,
-        };
-        (shape, pareto.log_weights)
+        // Equal weights do not grow.
+        let growth = if pareto.shape == f64::NEG_INFINITY { 0.0 } else { pareto.shape - quarter };
+        Self { pareto, growth }
     }
 
     /// The verdict on these weights.
     pub(crate) fn verdict(&self) -> TailWeight {
-        TailWeight::of(self.shape, self.error, self.growth, self.threshold)
+        self.verdict_at(self.pareto.threshold)
+    }
+
+    fn verdict_at(&self, threshold: f64) -> TailWeight {
+        TailWeight::of(self.pareto.shape, self.pareto.standard_error, self.growth, threshold)
     }
 
     /// True if more draws are unnecessary: the tail is heavy, or so light that the weights have a variance.
     pub(crate) fn is_clear(&self) -> bool {
-        let at = |threshold| TailWeight::of(self.shape, self.error, self.growth, threshold);
-        at(self.threshold) == TailWeight::Heavy || at(self.threshold.min(0.5)) == TailWeight::Light
+        let finite_variance = self.pareto.threshold.min(0.5);
+        self.verdict() == TailWeight::Heavy || self.verdict_at(finite_variance) == TailWeight::Light
     }
 }
 
@@ -536,7 +495,7 @@ mod tests {
             assert_eq!(TailWeight::of(shape, error, growth, 0.7), verdict, "{shape} {error} {growth}");
         }
         // A shape between both thresholds leaves it open whether more draws would change the verdict.
-        for (shape, error, is_clear) in [
+        for (shape, standard_error, is_clear) in [
             (0.9, 0.1, true),
             (0.2, 0.1, true),
             (0.7, 0.1, false),
@@ -544,8 +503,8 @@ mod tests {
             (0.6, 0.01, false),
             (f64::NAN, 0.1, false),
         ] {
-            let tail = TailShape { shape, error, growth: 0.0, weights: 100, threshold: 0.7 };
-            assert_eq!(tail.is_clear(), is_clear, "{shape}");
+            let pareto = Pareto { shape, standard_error, tail: 100, threshold: 0.7, log_weights: vec![] };
+            assert_eq!(TailShape { pareto, growth: 0.0 }.is_clear(), is_clear, "{shape}");
         }
     }
 

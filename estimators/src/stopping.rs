@@ -174,8 +174,7 @@ const COUPLED: f64 = 2.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct WindowStatistics {
     blocks: usize,
-    /// Split R-hat: that of the worst parameter or the root mean square over parameters, whichever is larger relative to
-    /// its limit.
+    /// As [`Accuracy::r_hat`].
     r_hat: f64,
     r_hat_limit: f64,
     half_width: f64,
@@ -214,8 +213,7 @@ impl Iterates {
         windows.reduce(|best, other| if before(&other, &best) { other } else { best })
     }
 
-    /// Split R-hat and its limit: that of the worst parameter or the root mean square over parameters, whichever is larger
-    /// relative to its limit. A parameter that never moved has no R-hat.
+    /// Split R-hat and its limit, as in [`Accuracy::r_hat`]. A parameter that never moved has no R-hat.
     fn drift(&self, blocks: usize, limits: &mut Limits) -> (f64, f64) {
         let (mut largest, mut squares, mut moving) = (f64::NAN, 0.0, 0.0);
         for j in 0..self.count() {

@@ -1,7 +1,7 @@
 //! Exact expectations of estimators over atoms, computed along every branch: no sampling error, no false alarm.
 
 use faer::Mat;
-use mcsa_core::{Estimator, LogDensity, Parametric, Stream, enumerate};
+use mcsa_core::{Estimator, LogDensity, Parametric, Stream};
 use mcsa_estimators::{
     Average, ChainScore, ScoreWeights, Weighting, jsa, msc, msc_rb, pmcsa, pmcsa_rb, snis,
 };
@@ -9,7 +9,7 @@ use mcsa_families::{Atoms, Defence, Tail};
 use mcsa_kernels::{Acceptance, Cis, Imh, Repeat, WasteRecycling};
 use mcsa_testing::Finite;
 
-use super::step;
+use super::{starts, step};
 
 const TARGET: [f64; 3] = [0.5, 0.3, 0.2];
 const LOGITS: [f64; 3] = [0.4, -0.3, 0.1];
@@ -50,14 +50,8 @@ fn close(a: [f64; 3], b: [f64; 3]) -> bool {
 /// Exact expectation of a direction, for an estimator whose state is initialised for every branch.
 fn expectation<E: Estimator<Finite, Atoms>>(estimator: &E, state: &dyn Fn() -> E::State) -> [f64; 3] {
     let (target, family) = (target(), family());
-    let branches = enumerate(estimator.lanes(), 2_000_000, |lanes: &mut [Stream]| {
-        step(estimator, (&target, &family), &LOGITS, &mut state(), lanes).0
-    });
-    let mut mean = [0.0; 3];
-    for branch in branches.unwrap() {
-        mean.iter_mut().zip(branch.outcome).for_each(|(m, g)| *m += branch.probability * g);
-    }
-    mean
+    let run = |lanes: &mut [Stream]| step(estimator, (&target, &family), &LOGITS, &mut state(), lanes).0;
+    super::expectation(estimator.lanes(), run).try_into().unwrap()
 }
 
 /// Exact expectation when every chain starts independently with these probabilities.
@@ -66,12 +60,9 @@ where
     K: mcsa_core::Kernel<Finite>,
     G: mcsa_estimators::Guard,
 {
-    let chains = estimator.lanes;
     let mut total = [0.0; 3];
-    for start in 0..3_usize.pow(chains as u32) {
-        let atom = |j: usize| start / 3_usize.pow(j as u32) % 3;
-        let probability: f64 = (0..chains).map(|j| law[atom(j)]).product();
-        let positions = Mat::from_fn(1, chains, |_, j| atom(j) as f64);
+    for (probability, atoms) in starts(estimator.lanes, &law) {
+        let positions = Mat::from_fn(1, estimator.lanes, |_, j| atoms[j] as f64);
         let state = || estimator.kernel.init(&target(), positions.clone()).unwrap();
         let found = expectation(estimator, &state);
         total.iter_mut().zip(found).for_each(|(t, f)| *t += probability * f);

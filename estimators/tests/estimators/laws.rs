@@ -203,8 +203,8 @@ fn an_allocation_is_detected() {
             std::hint::black_box(params.to_vec());
         }
     }
-    let (target, family, seed) = (Gaussian::standard(1), MeanField::new(1), Seed::new(1));
-    let ascent = Ascent { target: &target, family: &family, estimator: snis(2), optimizer: Copies, seed };
+    let (target, family) = (Gaussian::standard(1), MeanField::new(1));
+    let ascent = super::ascent(&target, &family, snis(2), Copies);
     allocates_nothing("copies", &ascent, &mut ascent.start(vec![0.0, 0.5]).unwrap());
 }
 

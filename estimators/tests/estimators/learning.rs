@@ -1,13 +1,13 @@
 //! One chain per datum: the random scan, learning with it, and joint learning of model parameters.
 
 use faer::{Mat, MatRef};
-use mcsa_core::{Columns, Error, Estimator, Parametric, Seed, Stream, enumerate};
+use mcsa_core::{Columns, Error, Estimator, Parametric, Seed};
 use mcsa_estimators::{Joint, ScanScore, ScanState, jsa_scan};
 use mcsa_families::{Amortised, Atoms, BlocksAt, MeanField, PerDatum};
 use mcsa_models::{Blocks, FactorAnalysis, Learnable};
 use mcsa_optim::{Adam, Schedule};
 
-use super::{fitted, step};
+use super::{expectation, fitted, step};
 
 /// Two data, each with its own distribution on two atoms.
 struct Table;
@@ -47,17 +47,13 @@ fn minibatches_stand_for_all_data() {
             let atoms = [start / 2, start % 2];
             let probability = LAWS[0][atoms[0]] * LAWS[1][atoms[1]];
             let positions = Mat::from_fn(1, 2, |_, row| atoms[row] as f64);
-            let branches = enumerate(climb.batch, 100_000, |lanes: &mut [Stream]| {
+            let from_there = expectation(climb.batch, |lanes| {
                 let mut state = climb.chains_at(&Table, positions.clone()).unwrap();
                 let mut step = || step(climb, (&Table, &family), &params, &mut state, lanes).0;
                 (1..steps).for_each(|_| drop(step()));
                 step()
             });
-            for branch in branches.unwrap() {
-                for (mean, g) in mean.iter_mut().zip(&branch.outcome) {
-                    *mean += probability * branch.probability * g;
-                }
-            }
+            mean.iter_mut().zip(from_there).for_each(|(mean, g)| *mean += probability * g);
         }
         mean
     };

@@ -10,6 +10,8 @@ use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_kernels::Hmc;
 use mcsa_models::Gaussian;
 
+use super::step;
+
 const STEPS: u64 = 12;
 
 /// Counts for `STEPS` steps after the start: of the target, and of the family.
@@ -18,20 +20,14 @@ fn cost<E: Estimator<Counted<Gaussian>, Counted<MeanField>>>(estimator: &E) -> (
     let params = [0.1, -0.2, 0.4, 0.6];
     let mut lanes = Seed::new(3).streams(estimator.lanes(), 0);
     let mut state = estimator.init(&target, &family, &params, &mut lanes).unwrap();
-    let mut work = vec![f64::NAN; estimator.work_len(&target, &family)];
-    let mut direction = [0.0; 4];
-    let mut run = |target: &_, family: &_, steps| {
-        for _ in 0..steps {
-            estimator
-                .ascent_direction(target, family, &params, &mut state, &mut lanes, &mut direction, &mut work)
-                .unwrap();
-        }
+    let mut run = |place: (&_, &_)| {
+        (0..STEPS).for_each(|_| drop(step(estimator, place, &params, &mut state, &mut lanes)));
     };
     // One round first: the gradient at a chain's start is evaluated once.
-    run(&target, &family, STEPS);
+    run((&target, &family));
     target.reset();
     family.reset();
-    run(&target, &family, STEPS);
+    run((&target, &family));
     (target.counts(), family.counts())
 }
 

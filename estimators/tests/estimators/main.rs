@@ -14,7 +14,7 @@ mod outcomes;
 mod running;
 mod stopping;
 
-use mcsa_core::{Estimator, Optimizer, Seed, Stream};
+use mcsa_core::{Estimator, Optimizer, Seed, Stream, enumerate};
 use mcsa_estimators::{Ascent, Outcome};
 
 /// Direction and metrics of a step, in memory that held NaN.
@@ -30,6 +30,24 @@ fn step<P: ?Sized, F: ?Sized, E: Estimator<P, F>>(
     let info =
         estimator.ascent_direction(target, family, params, state, lanes, &mut direction, &mut work).unwrap();
     (direction, info)
+}
+
+/// Exact expectation of what `run` computes from random lanes, over all their branches.
+fn expectation(lanes: usize, mut run: impl FnMut(&mut [Stream]) -> Vec<f64>) -> Vec<f64> {
+    let branches = enumerate(lanes, 2_000_000, |lanes: &mut [Stream]| run(lanes)).unwrap();
+    let mut mean = vec![0.0; branches[0].outcome.len()];
+    for branch in branches {
+        mean.iter_mut().zip(branch.outcome).for_each(|(mean, value)| *mean += branch.probability * value);
+    }
+    mean
+}
+
+/// The atoms of `chains` chains that start independently on atoms with these probabilities, with the probability of each start.
+fn starts(chains: usize, law: &[f64]) -> impl Iterator<Item = (f64, Vec<usize>)> {
+    (0..law.len().pow(chains as u32)).map(move |start| {
+        let atoms: Vec<usize> = (0..chains as u32).map(|j| start / law.len().pow(j) % law.len()).collect();
+        (atoms.iter().map(|&atom| law[atom]).product(), atoms)
+    })
 }
 
 /// An ascent with the seed of most tests.

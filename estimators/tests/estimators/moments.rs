@@ -1,10 +1,9 @@
 //! Running moments: exact expectation of a step of a Gaussian, and the gain. Steps of other families have their formulas in `mcsa-families`.
 
 use faer::{Mat, mat};
-use mcsa_core::{Columns, Error, Estimator, Kernel, Metric, Proposal, Record, Seed, Stream, enumerate};
+use mcsa_core::{Columns, Error, Estimator, Kernel, Metric, Proposal, Record, Seed};
 use mcsa_estimators::{
-    Ascent, Average, ChainScore, Guard, Moments, MomentsInfo, MomentsState, jsa, msc, msc_rb, pmcsa,
-    pmcsa_rb, single,
+    Average, ChainScore, Guard, Moments, MomentsInfo, MomentsState, jsa, msc, msc_rb, pmcsa, pmcsa_rb, single,
 };
 use mcsa_families::{FullRank, GaussianFamily, MeanField};
 use mcsa_kernels::Rwm;
@@ -12,7 +11,7 @@ use mcsa_models::Gaussian;
 use mcsa_optim::Sgd;
 use mcsa_testing::{Finite, FiniteProposal};
 
-use super::{outcomes::AllBut, step};
+use super::{ascent, expectation, outcomes::AllBut, starts, step};
 
 /// Guard that draws an atom of the target with probabilities proportional to the density of the guarded proposal there.
 struct OnAtoms;
@@ -92,24 +91,18 @@ fn expected_change<K: Kernel<Finite>>(
     let estimator = Moments::new(climb.guarded(OnAtoms), 4.0);
     let chains = estimator.climb.lanes;
     let mut total = [0.0; 5];
-    for start in 0..3_usize.pow(chains as u32) {
-        let atom = |j: usize| start / 3_usize.pow(j as u32) % 3;
-        let law: f64 = (0..chains).map(|j| target.probabilities()[atom(j)]).product();
-        let positions = Mat::from_fn(2, chains, |i, j| atoms()[(i, atom(j))]);
+    for (law, start) in starts(chains, &target.probabilities()) {
+        let positions = Mat::from_fn(2, chains, |i, j| atoms()[(i, start[j])]);
         let kernel = estimator.climb.kernel.init(&target, positions).unwrap();
         let state = MomentsState { kernel, accepted: 6.0, recent: 1.5, steps: 9 };
-        let branches = enumerate(chains, 1_000_000, |lanes: &mut [Stream]| {
+        let change = expectation(chains, |lanes| {
             let mut state = state.clone();
             let (direction, info) = step(&estimator, (&target, &family), params, &mut state, lanes);
             let moved: Vec<f64> = params.iter().zip(&direction).map(|(param, step)| param + step).collect();
-            (factor(&info, state.accepted - 6.0), family_moments(&moved))
+            let (factor, after) = (factor(&info, state.accepted - 6.0), family_moments(&moved));
+            after.iter().zip(before).map(|(after, before)| factor * (after - before)).collect()
         });
-        for branch in branches.unwrap() {
-            let (factor, after) = branch.outcome;
-            for k in 0..5 {
-                total[k] += law * branch.probability * factor * (after[k] - before[k]);
-            }
-        }
+        total.iter_mut().zip(change).for_each(|(total, change)| *total += law * change);
     }
     total
 }
@@ -174,8 +167,7 @@ fn impossible_settings_are_refused() {
 fn kernels_without_an_acceptance_rate_are_errors() {
     let (target, family) = (Gaussian::standard(1), FullRank::new(1));
     let estimator = Moments::new(ChainScore::new(AllBut(None), 2, Average::Chains), 2.0);
-    let (optimizer, seed) = (Sgd::new(1.0).unwrap(), Seed::new(1));
-    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
+    let ascent = ascent(&target, &family, estimator, Sgd::new(1.0).unwrap());
     let error = ascent.run(&mut ascent.start(vec![0.0; 2]).unwrap(), 1).unwrap_err().to_string();
     assert!(error.ends_with("reports no acceptance rate, from which the gain is computed"), "{error}");
 }

@@ -6,6 +6,8 @@ use mcsa_families::{Defence, MeanField, Tail};
 use mcsa_models::{Gaussian, GroundTruth, Student};
 use mcsa_optim::Adam;
 
+use super::ascent;
+
 const ACCURACY: f64 = 0.1;
 
 /// The rule's outcome, and the worst true error of its average, in the rule's units.
@@ -79,8 +81,7 @@ fn mass_that_was_never_visited_is_not_seen() {
 #[test]
 fn parameters_under_way_do_not_stop() {
     let (target, family) = (Gaussian::standard(45), MeanField::new(45));
-    let (estimator, optimizer, seed) = (pmcsa(10), Adam::new(3e-5).unwrap(), Seed::new(1));
-    let ascent = Ascent { target: &target, family: &family, estimator, optimizer, seed };
+    let ascent = ascent(&target, &family, pmcsa(10), Adam::new(3e-5).unwrap());
     let mut fit = ascent.start(family.at(&[3.0; 45], &[1.0; 45]).unwrap()).unwrap();
     let outcome = ascent.run(&mut fit, Run::of(30_000).until(Stationary::to(0.2).unwrap())).unwrap();
     let Outcome::BudgetSpent { accuracy: Some(accuracy) } = &outcome else { panic!("{outcome}") };
