@@ -5,7 +5,7 @@ use mcsa_core::{Family, Reparameterised};
 
 use super::normaliser::Mean;
 use super::{Case, Failure, case};
-use crate::law::{ACCEPTED, DETECTED, Power, near};
+use crate::law::{ACCEPTED, DETECTED, NINE_IN_TEN, Power, near};
 
 const BATCH: usize = 1024;
 /// Largest number of coordinates that are moved.
@@ -14,8 +14,6 @@ const MOVED: usize = 32;
 const DRAWS: usize = 16_384;
 /// Least mean share of a shifted density at which a shift is accepted.
 const SHARE: f64 = 0.3;
-/// 0.9 quantile of the standard normal.
-const NINE_IN_TEN: f64 = 1.281_551_565_544_6;
 /// Functions of a coordinate with which those of another are compared.
 const FUNCTIONS: usize = 2;
 

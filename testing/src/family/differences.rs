@@ -5,7 +5,7 @@ use mcsa_core::{Columns, Family, Parametric, Reparameterised};
 
 use super::case::{normals, transported};
 use super::{Case, Failure};
-use crate::law::{Direction, ROUNDING, directions, is_slope, is_slope_in_the_tails, slope, slopes, unit};
+use crate::law::{Direction, ROUNDING, directions, is_slope, is_slope_in_the_tails, slope, slopes};
 
 /// Compares `gradients[j] . v` with the derivative of `values(params + t v)[j]` at `t = 0`, for several directions `v`.
 pub(super) fn compare<F: Parametric>(
@@ -111,14 +111,11 @@ pub fn score_holds_in_the_tails<F: Family>(case: &Case<F>) -> Result<(), Failure
     let (centre, widths): (Vec<f64>, Vec<f64>) = case.spreads().into_iter().unzip();
     let (mut places, mut points) = (vec![], vec![]);
     for line in 0..LINES {
-        let mut u = unit(dim, &mut stream);
-        let mut name = "a random direction".to_owned();
+        let mut along = Direction::random(&widths, &mut stream);
         if line % 2 == 1 {
             let i = (stream.uniform() * dim as f64) as usize;
-            u = (0..dim).map(|k| f64::from(u8::from(k == i))).collect();
-            name = format!("coordinate {i}");
+            along = Direction::coordinate("coordinate", i, &widths);
         }
-        let along = Direction { name, v: u.iter().zip(&widths).map(|(u, width)| u * width).collect() };
         for radius in RADII.into_iter().flat_map(|radius| [radius, -radius]) {
             let mut z = vec![0.0; dim];
             along.move_into(&centre, radius, &mut z);

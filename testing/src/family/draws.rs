@@ -6,7 +6,7 @@ use mcsa_core::{Columns, Family, Reparameterised};
 
 use super::case::{normals, transported};
 use super::{Case, Failure};
-use crate::law::{near, same_bits, same_columns};
+use crate::law::{mean_and_error, near, same_bits, same_columns};
 
 /// The log densities that `sample_into` returns equal the `log_probs` of its draws, within 1e-10 of their size (above one).
 pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
@@ -80,18 +80,10 @@ fn mean_score_is_zero<F: Family>(
         for (value, score) in values.iter_mut().zip(&scores) {
             *value = score[k];
         }
-        let (mean, error) = mean(&values);
+        let (mean, error) = mean_and_error(&values);
         near(law, || format!("mean score of param {k}"), mean, 0.0, 6.0 * error + ROUNDING)?;
     }
     Ok(())
-}
-
-/// Mean and its standard error.
-pub(super) fn mean(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    (mean, (variance / n).sqrt())
 }
 
 /// If the family has a reflection, a point and its image have equal log densities, and the image of the image is the point, both

@@ -6,9 +6,9 @@ use mcsa_core::{Columns, Family, Pushforward};
 
 use super::case::normals;
 use super::differences::compare;
-use super::draws::{mean, same_density};
+use super::draws::same_density;
 use super::{Case, Failure};
-use crate::law::{near, same_bits};
+use crate::law::{mean_and_error, near, same_bits};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 29];
 
@@ -118,7 +118,7 @@ pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Result<(), Fa
             (log_s - log_r).exp()
         })
         .collect();
-    let (mean, error) = mean(&ratios);
+    let (mean, error) = mean_and_error(&ratios);
     near(LAW, || "mean of s / r over the noise".into(), mean, 1.0, 6.0 * error + 1e-6)
 }
 

@@ -4,8 +4,8 @@ use faer::Mat;
 use mcsa_core::numeric::quadrature::{Axis, refine};
 use mcsa_core::{Family, Reparameterised};
 
-use super::{Case, Failure, draws};
-use crate::law::near;
+use super::{Case, Failure};
+use crate::law::{mean_and_error, near};
 
 const TOLERANCE: f64 = 1e-9;
 
@@ -42,7 +42,7 @@ pub fn entropy_is_mean_surprise<F: Reparameterised>(case: &Case<F>) -> Result<()
     }
     let (_, log_q) = case.draw(4096, &mut case.stream("entropy"));
     let surprise: Vec<f64> = log_q.iter().map(|log_q| -log_q).collect();
-    let (mean, error) = draws::mean(&surprise);
+    let (mean, error) = mean_and_error(&surprise);
     near(LAW, || "over draws".into(), entropy, mean, 6.0 * error + TOLERANCE * (1.0 + entropy.abs()))
 }
 

@@ -12,3 +12,11 @@ mod slope;
 pub use failure::*;
 pub use report::*;
 pub use slope::*;
+
+/// Mean and its standard error.
+pub(crate) fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
+}

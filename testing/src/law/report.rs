@@ -246,9 +246,14 @@ impl LeftOut {
 /// 5.8e-7.
 pub const ACCEPTED: f64 = 5.0;
 
-/// Size, in standard errors, of an error that a statistical law detects with probability 0.9: `ACCEPTED` plus the 0.9 quantile of
-/// the standard normal.
-pub const DETECTED: f64 = ACCEPTED + 1.281_551_565_544_6;
+/// Probability with which a stated error is detected.
+pub(crate) const PROBABILITY: f64 = 0.9;
+
+/// Quantile of the standard normal at that probability.
+pub(crate) const NINE_IN_TEN: f64 = 1.281_551_565_544_6;
+
+/// Size, in standard errors, of an error that a statistical law detects with probability 0.9.
+pub const DETECTED: f64 = ACCEPTED + NINE_IN_TEN;
 
 /// Statistical power of a law that holds: the size of an error that the test detects with a given probability.
 ///
@@ -272,7 +277,7 @@ pub struct Power {
 impl Power {
     /// Power 0.9 against errors of `size`.
     pub fn new(quantity: &'static str, size: f64, effort: impl Into<String>) -> Self {
-        Self { quantity, size, probability: 0.9, effort: effort.into() }
+        Self { quantity, size, probability: PROBABILITY, effort: effort.into() }
     }
 }
 

@@ -115,6 +115,19 @@ pub struct Direction {
 }
 
 impl Direction {
+    /// A random direction of the sphere, in units of `scales`.
+    pub fn random(scales: &[f64], stream: &mut Stream) -> Self {
+        let v = unit(scales.len(), stream).iter().zip(scales).map(|(u, scale)| u * scale).collect();
+        Self { name: "a random direction".into(), v }
+    }
+
+    /// Coordinate `k`, called `noun`, with the length `scales[k]`.
+    pub fn coordinate(noun: &str, k: usize, scales: &[f64]) -> Self {
+        let mut v = vec![0.0; scales.len()];
+        v[k] = scales[k];
+        Self { name: format!("{noun} {k}"), v }
+    }
+
     /// `v . gradient`: the derivative along this direction.
     pub fn dot(&self, gradient: &[f64]) -> f64 {
         self.v.iter().zip(gradient).map(|(v, g)| v * g).sum()
@@ -144,12 +157,7 @@ pub fn directions(noun: &str, scales: &[f64], ends: usize, stream: &mut Stream) 
         let others = (ends..16).map(|_| (stream.uniform() * dim as f64) as usize);
         (0..ends).chain(dim - ends..dim).chain(others).collect()
     };
-    let coordinate = |k: usize| {
-        let mut v = vec![0.0; dim];
-        v[k] = scales[k];
-        Direction { name: format!("{noun} {k}"), v }
-    };
-    let mut all: Vec<_> = chosen.into_iter().map(coordinate).collect();
+    let mut all: Vec<_> = chosen.into_iter().map(|k| Direction::coordinate(noun, k, scales)).collect();
     for k in 0..if dim == 0 { 0 } else { 3 } {
         let v = scales.iter().map(|s| s * stream.normal() / (dim as f64).sqrt()).collect();
         all.push(Direction { name: format!("mixed direction {k}"), v });

@@ -1,7 +1,7 @@
 //! Laws of the density at random and far points, and of derivatives: against differences and against oracles.
 
 use faer::Mat;
-use mcsa_core::{Columns, Curvature, Gradient, LogDensity, Stream};
+use mcsa_core::{Columns, Curvature, Gradient, LogDensity};
 
 use super::{Case, Failure};
 use crate::law::{Direction, Power, ROUNDING, is_slope, is_slope_in_the_tails, near, slope, unit};
@@ -158,18 +158,11 @@ pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Result<(), Fa
     let dim = case.target.dim();
     let mut stream = case.stream("tails");
     let (mut gradient, mut moved) = (vec![0.0; dim], vec![0.0; dim]);
-    let random = |stream: &mut Stream| Direction {
-        name: "a random direction".into(),
-        v: unit(dim, stream).iter().zip(&case.spread).map(|(u, s)| u * s).collect(),
-    };
     let lines = if dim == 0 { 0 } else { case.probes.div_ceil(1024) };
     for line in 0..lines {
-        let mut along = random(&mut stream);
+        let mut along = Direction::random(&case.spread, &mut stream);
         if line % 2 == 1 {
-            let i = line / 2 % dim;
-            along.v.fill(0.0);
-            along.v[i] = case.spread[i];
-            along.name = format!("coordinate {i}");
+            along = Direction::coordinate("coordinate", line / 2 % dim, &case.spread);
         }
         for radius in [TAIL, 10.0, 30.0, 100.0, END].into_iter().flat_map(|radius| [radius, -radius]) {
             let mut z = vec![0.0; dim];
@@ -180,7 +173,7 @@ pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Result<(), Fa
                 continue;
             }
             let place = |what: &str| format!("slope in {what}, at {radius} spreads along {}", along.name);
-            for direction in [&along, &random(&mut stream)] {
+            for direction in [&along, &Direction::random(&case.spread, &mut stream)] {
                 let found = direction.dot(&gradient);
                 let expected = slope(ROUNDING, |t| {
                     direction.move_into(&z, t, &mut moved);

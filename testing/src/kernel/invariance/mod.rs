@@ -9,7 +9,7 @@ use super::largest;
 use super::trial::{cells, compare};
 use crate::{Check, Measured, Power, Report, Spread, Trial};
 use paths::{Paths, Plan, Walk};
-use statistics::{PROBABILITY, Scores, Sequential, Smallest, Statistics, two_sample, uniform_counts};
+use statistics::{Scores, Sequential, Smallest, Statistics, two_sample, uniform_counts};
 
 /// Tests of invariance of a kernel on a target with exact draws.
 ///
@@ -247,7 +247,7 @@ impl<'a, 'g, P: ExactDraws + ?Sized, K: Kernel<P>> Bench<'a, 'g, P, K> {
 fn powerful(check: Check, error: f64, of: &'static str) -> Check {
     match check.measured {
         Measured::Refused(_) => check,
-        _ => Check { power: Some(Power { probability: PROBABILITY, ..Power::new(of, error, "") }), ..check },
+        _ => Check { power: Some(Power::new(of, error, "")), ..check },
     }
 }
 

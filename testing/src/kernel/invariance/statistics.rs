@@ -4,6 +4,7 @@ use faer::MatRef;
 use mcsa_core::{Columns, Error, LogDensity, Proposal, Stream};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
+use crate::law::{PROBABILITY, mean_and_error};
 use crate::{Check, Measured};
 
 /// Statistics of a batch of points: coordinates, log p, log q, the log weight, and one random projection.
@@ -122,13 +123,11 @@ fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
 /// Two-sided test that the mean of independent values is zero, by the normal approximation. Values that are all
 /// zero give 1.
 pub(crate) fn zero_mean(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0);
-    if variance == 0.0 {
+    let (mean, error) = mean_and_error(values);
+    if error == 0.0 {
         return if mean == 0.0 { 1.0 } else { 0.0 };
     }
-    2.0 * Normal::standard().sf(mean.abs() / (variance / n).sqrt())
+    2.0 * Normal::standard().sf(mean.abs() / error)
 }
 
 /// Test that counts are uniform over their cells, by Pearson's chi-square approximation.
@@ -222,9 +221,6 @@ impl Sequential {
         })
     }
 }
-
-/// Probability with which a stated error is detected.
-pub(crate) const PROBABILITY: f64 = 0.9;
 
 /// The smallest error for which an alarm has probability [`PROBABILITY`], by bisection: `chance(size, growth, x)` is the
 /// probability that the corrected p-value is at most `x`.
