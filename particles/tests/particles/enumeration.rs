@@ -8,6 +8,8 @@ use mcsa_particles::{
 };
 use mcsa_testing::{Check, Measured, Transition};
 
+use crate::LINEAGES;
+
 const LIMIT: usize = 10_000_000;
 
 /// Hidden Markov model on states `0 .. K-1`, each stored as a number: all decisions of a particle method on it are discrete.
@@ -157,8 +159,6 @@ fn mean_evidence(smc: &Smc, model: &HiddenMarkov, proposal: &mut dyn PathProposa
     });
     branches.expect("discrete decisions").iter().map(|b| b.probability * b.outcome).sum()
 }
-
-const LINEAGES: [Lineage; 3] = [Lineage::Traced, Lineage::Ancestors, Lineage::Backward];
 
 /// Tolerance for rounding over some thousand branches of some ten decisions.
 const TOLERANCE: f64 = 1e-12;

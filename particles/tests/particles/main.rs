@@ -4,3 +4,7 @@ mod enumeration;
 mod paths;
 mod smc;
 mod state_space;
+
+use mcsa_particles::Lineage;
+
+const LINEAGES: [Lineage; 3] = [Lineage::Traced, Lineage::Ancestors, Lineage::Backward];

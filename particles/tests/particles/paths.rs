@@ -6,9 +6,11 @@ use mcsa_models::Learnable;
 use mcsa_optim::deterministic::Lbfgs;
 use mcsa_optim::{Adam, Schedule};
 use mcsa_particles::{
-    Bootstrap, ConditionalSmc, FreshPaths, FxVolatility, JointPaths, Lineage, LinearGaussian,
-    LinearGaussianSeries, PathKernel, PathScore, Resampling, Smc, StateSpace, Twisted, msc_paths, smc_paths,
+    Bootstrap, ConditionalSmc, FreshPaths, FxVolatility, JointPaths, LinearGaussian, LinearGaussianSeries,
+    PathKernel, PathScore, Resampling, Smc, StateSpace, Twisted, msc_paths, smc_paths,
 };
+
+use crate::LINEAGES;
 
 const TRUTH: [f64; 3] = [0.8, -0.3, -0.5];
 
@@ -22,18 +24,17 @@ fn falling(rate: f64, offset: f64) -> Adam {
     Adam::new(Schedule::power(rate * offset.powf(0.8), offset, 0.8).expect("positive")).expect("possible")
 }
 
+fn ascent<P, E>(target: &P, estimator: E, optimizer: Adam, seed: u64) -> Ascent<'_, P, Twisted, E, Adam> {
+    Ascent { target, family: &Twisted, estimator, optimizer, seed: Seed::new(seed) }
+}
+
 /// The posterior of a linear-Gaussian path is in the family: its means and variances are found.
 #[test]
 fn the_posterior_of_a_linear_path_is_found() {
     let series = series(20, 1);
     let model = series.at(&TRUTH);
-    let ascent = Ascent {
-        target: &model,
-        family: &Twisted,
-        estimator: PathScore { lanes: 8, ..msc_paths(10) },
-        optimizer: falling(0.1, 200.0),
-        seed: Seed::new(2),
-    };
+    let estimator = PathScore { lanes: 8, ..msc_paths(10) };
+    let ascent = ascent(&model, estimator, falling(0.1, 200.0), 2);
     let mut fit = ascent.start(vec![0.0; 40]).expect("shapes");
     ascent.run(&mut fit, 6000).expect("finite");
     let (params, chain) = (fit.params(), Twisted.on(&model));
@@ -63,14 +64,7 @@ pub(super) fn slopes<const K: usize>(theta: &[f64], f: impl Fn(&[f64]) -> f64) -
 }
 
 fn learned(series: &LinearGaussianSeries, climb: PathScore, steps: u64) -> [f64; 3] {
-    let family = Twisted;
-    let ascent = Ascent {
-        target: series,
-        family: &family,
-        estimator: JointPaths { climb },
-        optimizer: falling(0.05, 500.0),
-        seed: Seed::new(3),
-    };
+    let ascent = ascent(series, JointPaths { climb }, falling(0.05, 500.0), 3);
     let lambdas = 2 * series.anywhere().num_states();
     let mut start = vec![0.0; lambdas + 3];
     start[lambdas] = 0.5;
@@ -122,7 +116,7 @@ fn allocations<K: PathKernel>(climb: PathScore<K>) -> u64 {
 /// A warm step allocates nothing, with every lineage rule; nor does a filter.
 #[test]
 fn paths_are_moved_without_allocating() {
-    for lineage in [Lineage::Traced, Lineage::Ancestors, Lineage::Backward] {
+    for lineage in LINEAGES {
         for resampling in Resampling::ALL {
             let smc = ConditionalSmc { particles: 5, resampling, threshold: 0.7, lineage };
             assert_eq!(allocations(PathScore { smc, lanes: 2 }), 0, "{lineage:?} {resampling:?}");
@@ -166,14 +160,7 @@ fn paths_start_at_draws_of_the_family() {
 #[test]
 fn a_fit_of_paths_resumes() {
     let series = series(10, 7);
-    let family = Twisted;
-    let ascent = Ascent {
-        target: &series,
-        family: &family,
-        estimator: JointPaths { climb: msc_paths(4) },
-        optimizer: falling(0.05, 100.0),
-        seed: Seed::new(3),
-    };
+    let ascent = ascent(&series, JointPaths { climb: msc_paths(4) }, falling(0.05, 100.0), 3);
     let mut through = ascent.start(vec![0.1; 23]).expect("shapes");
     ascent.run(&mut through, 20).expect("finite");
     let mut first = ascent.start(vec![0.1; 23]).expect("shapes");

@@ -7,7 +7,7 @@ use mcsa_particles::{
 };
 use proptest::prelude::*;
 
-const LINEAGES: [Lineage; 3] = [Lineage::Traced, Lineage::Ancestors, Lineage::Backward];
+use crate::LINEAGES;
 
 fn counts(ancestors: &[usize]) -> Vec<f64> {
     let mut counts = vec![0.0; ancestors.len()];
