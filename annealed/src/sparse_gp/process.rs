@@ -242,9 +242,7 @@ impl SparseGaussianProcess {
     pub(super) fn likelihood_at(&self, theta: &[f64]) -> Option<Prepared> {
         self.likelihood.prepare(&theta[1 + self.x.columns()..self.first_inducing()])
     }
-}
 
-impl SparseGaussianProcess {
     /// The length of theta.
     pub fn num_thetas(&self) -> usize {
         self.first_inducing() + self.inducing * self.x.columns()

@@ -1,6 +1,6 @@
 //! Surrogate posterior from a few data of a sparse process.
 
-use mcsa_core::{Error, borrow, checksum, numeric};
+use mcsa_core::{Error, Subsampled, borrow, checksum, numeric};
 
 use super::{SparseGaussianProcess, SparsePosterior};
 use crate::minibatched::checked_rows;
@@ -138,11 +138,10 @@ impl Surrogate for SparseSurrogate {
         let _ = self.process.prepare_into(theta, &self.rows, memory);
     }
 
-    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], mut work: &mut [f64]) {
+    fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], work: &mut [f64]) {
         let PathPoint { psi, memory, z } = at;
         let (posterior, weights) = self.parts(psi, memory);
-        posterior.precision(z, gradient, borrow(&mut work, z.len()));
-        gradient.iter_mut().for_each(|g| *g = -*g);
+        posterior.prior_gradient_into(z, gradient, work);
         posterior.add_gradient(&posterior.all(|n| weights[n]), z, gradient);
     }
 
@@ -150,9 +149,9 @@ impl Surrogate for SparseSurrogate {
         let Along { at: PathPoint { psi, memory, z }, u, scale, .. } = along;
         let (posterior, weights) = self.parts(psi, memory);
         let (theta_bar, weights_bar) = psi_bar.split_at_mut(self.num_thetas());
-        let (along_prior, white) = (borrow(&mut work, u.len()), borrow(&mut work, u.len()));
-        posterior.precision(u, along_prior, white);
-        numeric::axpy(-scale, along_prior, product);
+        let of_prior = borrow(&mut work, u.len());
+        posterior.prior_hessian_vector_into(z, u, of_prior, work);
+        numeric::axpy(scale, of_prior, product);
         let all = posterior.all(|n| scale * weights[n]);
         posterior.add_hessian_vector(&all, z, u, product, |n, slope| {
             weights_bar.get_mut(n).into_iter().for_each(|bar| *bar += slope);

@@ -14,6 +14,7 @@ use mcsa_testing::family::{Case, check_pushforward, push_allocates_nothing};
 
 use crate::dais::Quadratic;
 use crate::meter;
+use crate::surrogates::{labels, matrix};
 
 /// The laws of a pushforward, and no allocation.
 fn conforms<F: Pushforward>(case: &Case<F>) {
@@ -108,14 +109,6 @@ fn annealed_families_conform() {
     families().iter().for_each(conforms);
 }
 
-const DATA: usize = 12;
-
-fn data() -> (Mat<f64>, Vec<f64>) {
-    let mut stream = Seed::new(5).stream(0, 0);
-    let x = Mat::from_fn(DATA, 2, |_, _| stream.normal());
-    (x, (0..DATA).map(|n| f64::from(u8::from(n * 5 % 3 == 0))).collect())
-}
-
 #[test]
 fn paths_along_every_surrogate_conform() {
     /// A path of three steps, each of which is free to grow and to shrink.
@@ -124,7 +117,7 @@ fn paths_along_every_surrogate_conform() {
         let params = family.at(&[0.2, -0.1, -0.3, 0.1], 0.15, psi).unwrap();
         conforms(&Case::new(family, params));
     }
-    let (x, labels) = data();
+    let (x, labels) = (matrix(12, 2, 0), labels(12));
     let mut stream = Seed::new(6).stream(0, 0);
     for make in [LogisticSurrogate::rand, LogisticSurrogate::rand_pm, LogisticSurrogate::km_init_pm] {
         let surrogate = make(x.as_ref(), &labels, 5, 1.5, &mut stream).unwrap();
