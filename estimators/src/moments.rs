@@ -94,19 +94,6 @@ impl<K, G> Moments<K, G> {
     }
 }
 
-impl<S> MomentsState<S> {
-    /// The gain of the next step.
-    fn gain(&self, start_draws: f64, memory: f64) -> f64 {
-        self.recent / (start_draws + memory * self.accepted + self.recent)
-    }
-
-    fn note(&mut self, accepted: f64) {
-        self.steps += 1;
-        self.accepted += accepted;
-        self.recent += (accepted - self.recent) * (AGEING / self.steps as f64).min(1.0);
-    }
-}
-
 impl<I: Record> Record for MomentsInfo<I> {
     fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
         self.kernel.record(sink);
@@ -210,14 +197,17 @@ where
         let (_, kernel) =
             self.climb.transition(target, family, params, &mut state.kernel, lanes, None, work)?;
         let (points, weights) = self.climb.averaged(&state.kernel, equal);
-        let gain = state.gain(self.start_draws, self.memory);
+        let gain = state.recent / (self.start_draws + self.memory * state.accepted + state.recent);
         let refused = gain > 0.0 && !family.match_moments(params, gain, points, weights, direction, memory);
         if gain == 0.0 || refused {
             direction.fill(0.0);
         } else {
             direction.iter_mut().zip(params).for_each(|(matched, param)| *matched -= param);
         }
-        state.note(self.climb.lanes as f64 * acceptance(&kernel)?);
+        let accepted = self.climb.lanes as f64 * acceptance(&kernel)?;
+        state.steps += 1;
+        state.accepted += accepted;
+        state.recent += (accepted - state.recent) * (AGEING / state.steps as f64).min(1.0);
         Ok(MomentsInfo { kernel, gain, refused: refused.into() })
     }
 }

@@ -1,7 +1,7 @@
 //! Batch and match: Gaussian targets and faults.
 
 use faer::Mat;
-use mcsa_core::{Counted, Estimator, Gradient, LogDensity, Parametric, Reparameterised, Seed, from_fn};
+use mcsa_core::{Counted, Estimator, Gradient, LogDensity, Seed, from_fn};
 use mcsa_estimators::BatchMatch;
 use mcsa_families::{FullRank, GaussianFamily};
 use mcsa_models::{Gaussian, GroundTruth, SkewNormal};
@@ -23,13 +23,9 @@ fn error_after<P: Gradient>(target: &P, truth: &Gaussian, estimator: BatchMatch,
     let family = FullRank::new(truth.dim());
     let parts = (estimator, Sgd::new(1.0).unwrap(), 3);
     let (_, params) = fitted((target, &family), parts, start(&family), steps);
-    let (dim, mean) = (family.dim, family.mean(&params));
-    let (unit, mut image) = (Mat::<f64>::identity(dim, dim), Mat::zeros(dim, dim));
-    family.transport(&params, unit.as_ref(), image.as_mut(), &mut vec![0.0; family.work_len(dim)]);
-    let factor = Mat::from_fn(dim, dim, |i, k| image[(i, k)] - mean[i]);
-    let covariance = &factor * factor.transpose();
-    let of_mean = mean.iter().zip(truth.mean()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    (&covariance - truth.covariance()).norm_max().max(of_mean)
+    let found = family.moments(&params).unwrap();
+    let of_mean = found.mean().iter().zip(truth.mean()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    (found.covariance() - truth.covariance()).norm_max().max(of_mean)
 }
 
 /// With a constant weight the error of a Gaussian fit falls geometrically, whatever the draws, to rounding.
