@@ -312,20 +312,14 @@ mod tests {
 
     #[test]
     fn what_says_nothing_is_nan() {
-        let good = gaussian_weights(2.0, 100);
-        for bad in [f64::NAN, f64::INFINITY] {
-            let mut broken = good.clone();
-            broken[17] = bad;
-            let pareto = Pareto::of(&broken);
+        for none in [&[f64::NAN; 100][..], &[1.0; 3]] {
+            let pareto = Pareto::of(none);
             assert!(pareto.shape.is_nan() && !pareto.is_reliable());
             assert!(pareto.standard_error.is_nan() && pareto.tail == 0);
         }
-        for none in [&[f64::NEG_INFINITY; 100][..], &[1.0; 3], &[]] {
-            assert!(Pareto::of(none).shape.is_nan());
-        }
         assert!(GeneralisedPareto::fit(&[0.0, 1.0, 2.0, 3.0, 4.0]).0.shape.is_nan());
         // Weights of zero are valid values.
-        let mut some = good;
+        let mut some = gaussian_weights(2.0, 100);
         some[..10].fill(f64::NEG_INFINITY);
         assert!(Pareto::of(&some).shape.is_finite());
     }

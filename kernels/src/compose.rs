@@ -404,11 +404,13 @@ mod tests {
         for told in [part(0.5, 3.0, -2.0, 2.0), part(0.25, 4.0, 7.5, 0.0), part(0.75, 5.0, 7.0, 4.0)] {
             add(&mut tally, &told);
         }
-        let names = ["acceptance", "non_finite", "log_weight_top", "log_weight_mean"];
-        let values = [0.5, 12.0, 7.5, 2.0_f64.ln()];
-        for ((name, value), (expected_name, expected)) in
-            told(&tally).into_iter().zip(names.into_iter().zip(values))
-        {
+        let expected = [
+            ("acceptance", 0.5),
+            ("non_finite", 12.0),
+            ("log_weight_top", 7.5),
+            ("log_weight_mean", 2.0_f64.ln()),
+        ];
+        for ((name, value), (expected_name, expected)) in told(&tally).into_iter().zip(expected) {
             assert!(
                 name == expected_name && (value - expected).abs() <= 1e-15,
                 "{name}: {value}, {expected}"
