@@ -35,11 +35,6 @@ pub trait Number:
         Self::ratio(i64::try_from(n).expect("counts are far below 2^63"), 1)
     }
 
-    /// The larger of two numbers; the other one if `other` is NaN.
-    fn larger(self, other: Self) -> Self {
-        if other > self { other } else { self }
-    }
-
     /// Power `self^n`, with `0^0 = 1`.
     fn power(&self, n: usize) -> Self {
         num_traits::pow(self.clone(), n)

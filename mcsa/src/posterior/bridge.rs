@@ -22,19 +22,9 @@ pub(super) const UNKNOWN: Evidence =
 /// ```text
 /// Z = mean over q of p / (s p + t Z q)  /  mean over chains of q / (s p + t Z q),      s + t = 1 in proportion to effective draws
 /// ```
-/// The error is infinite where the iteration does not converge, and all is NaN without a factor. `points` and `log_p` are those of the chains,
-/// chain after chain.
+/// The error is infinite where the iteration does not converge; `None` if the Gaussian has no factor. `points` and `log_p` are those of the
+/// chains, chain after chain.
 pub(super) fn bridge(
-    target: &dyn LogDensity,
-    points: &Mat<f64>,
-    log_p: &[f64],
-    chains: usize,
-    seed: Seed,
-) -> Evidence {
-    estimate(target, points, log_p, chains, seed).unwrap_or(UNKNOWN)
-}
-
-fn estimate(
     target: &dyn LogDensity,
     points: &Mat<f64>,
     log_p: &[f64],
@@ -132,7 +122,7 @@ mod tests {
             let points = Mat::from_fn(2, 8 * 100, |i, _| scales[i] * stream.normal());
             let at = |c: usize| target.log_density(points.col_as_slice(c), &mut []) + shift;
             let log_p: Vec<f64> = (0..8 * 100).map(at).collect();
-            bridge(&target, &points, &log_p, 8, Seed::new(seed))
+            bridge(&target, &points, &log_p, 8, Seed::new(seed)).expect("a factor")
         };
         let errors = |shift: f64| {
             let square = |seed: u64| {
@@ -156,7 +146,7 @@ mod tests {
         (0..4_000).for_each(|c| funnel.draw_into(&mut stream, points.col_as_slice_mut(c)));
         let log_p: Vec<f64> =
             (0..4_000).map(|c| funnel.log_density(points.col_as_slice(c), &mut [])).collect();
-        let found = bridge(&funnel, &points, &log_p, 8, Seed::new(1));
+        let found = bridge(&funnel, &points, &log_p, 8, Seed::new(1)).expect("a factor");
         assert!(found.error > RULE_7.evidence_error && found.log.abs() < 10.0, "{found:?}");
         // The bounds alone do not decide.
         assert!(found.lower < -10.0 && found.upper > 10.0, "{found:?}");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::bridge::{UNKNOWN, bridge};
 use super::differences::Differences;
 use super::metric::median;
-use super::mode_search::{Entry, Within, distance};
+use super::mode_search::{Evaluated, Within, distance};
 use super::moments::of_points;
 use super::plot::{Next, Piece};
 use super::rule::RULE_7;
@@ -227,6 +227,7 @@ impl FitState {
                 -0.5 * y.iter().map(|y| y * y).sum::<f64>() - constant
             })?;
             let rough = bridge(target.density(), &points, &attempt.sampler.log_p(), CHAINS, seed);
+            let rough = rough.unwrap_or(UNKNOWN);
             let (made, of) = (attempt.search.made, self.options.starts);
             if made < of {
                 found.push(Objection::Starts { made, of });
@@ -274,8 +275,8 @@ impl FitState {
         // Points that ascents passed, if they are as high as half of the draws.
         let middle = median(sampler.log_p()).unwrap_or(f64::NAN);
         let entries = self.ascents.entries.iter().chain(&search.entries);
-        let has_mass_around = |entry: &&Entry| {
-            let Entry { point, log_p } = entry;
+        let has_mass_around = |entry: &&Evaluated| {
+            let Evaluated { point, log_p } = entry;
             let log_mass = || log_mass(target.density(), map, point, *log_p) - log_evidence;
             *log_p >= middle
                 && distance(point) > farthest

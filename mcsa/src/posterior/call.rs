@@ -108,7 +108,6 @@ pub(crate) fn now() -> Instant {
 struct Progress {
     bar: ProgressBar,
     stage: Stage,
-    last: String,
 }
 
 impl Progress {
@@ -116,19 +115,17 @@ impl Progress {
         let style = ProgressStyle::with_template("{spinner} {wide_msg}");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
         let bar = ProgressBar::new_spinner().with_style(style);
-        let last = fitting.to_string();
-        bar.set_message(last.clone());
-        Self { bar, stage: fitting.stage, last }
+        bar.set_message(fitting.to_string());
+        Self { bar, stage: fitting.stage }
     }
 
     /// Shows the state after a piece of work.
     fn show(&mut self, fitting: &FitState) {
         if fitting.stage != self.stage {
-            self.bar.println(&self.last);
+            self.bar.println(self.bar.message());
             self.stage = fitting.stage;
         }
-        self.last = fitting.to_string();
-        self.bar.set_message(self.last.clone());
+        self.bar.set_message(fitting.to_string());
         self.bar.tick();
         if fitting.stage == Stage::Done {
             self.bar.abandon();

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use mcsa_core::{Error, LogDensity, Seed, bits, square_fits_in_memory};
+use mcsa_core::{Error, LogDensity, Seed, square_fits_in_memory};
 use mcsa_estimators::StateFile;
 use serde::{Deserialize, Serialize};
 
-use super::mode_search::{Mode, ModeSearch};
+use super::mode_search::{Evaluated, Mode, ModeSearch};
 use super::{FitState, Objection, Options, Stage, Target};
 
 /// First words of the file; the number is the version of the format.
@@ -98,23 +98,8 @@ fn file(path: &Path) -> StateFile {
 /// points, and the first mode.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct TargetFingerprint {
-    known: Vec<Landmark>,
+    known: Vec<Evaluated>,
     has_gradient: bool,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Landmark {
-    #[serde(with = "bits::vector")]
-    point: Vec<f64>,
-    #[serde(with = "bits::scalar")]
-    log_p: f64,
-}
-
-/// Equality of bits, so that NaN equals NaN.
-impl PartialEq for Landmark {
-    fn eq(&self, other: &Self) -> bool {
-        self.point == other.point && self.log_p.to_bits() == other.log_p.to_bits()
-    }
 }
 
 /// Number of points that are known before any mode is.
@@ -139,9 +124,9 @@ impl TargetFingerprint {
         let before = self.known.len();
         for point in points {
             let log_p = target.density().log_density(&point, &mut work);
-            self.known.push(Landmark { point, log_p });
+            self.known.push(Evaluated { point, log_p });
         }
-        self.known[before..].iter().find_map(|Landmark { point, log_p: first }| {
+        self.known[before..].iter().find_map(|Evaluated { point, log_p: first }| {
             let second = target.density().inner().log_density(point, &mut work);
             let is_equal = first.to_bits() == second.to_bits() || (first.is_nan() && second.is_nan());
             (!is_equal).then_some(Objection::Random { first: *first, second })
@@ -161,7 +146,7 @@ impl TargetFingerprint {
     pub(crate) fn verify(&self, target: &Target<'_>) -> Result<(), Error> {
         let density = target.density().inner();
         let mut work = vec![0.0; density.work_len(1)];
-        for (k, Landmark { point, log_p }) in self.known.iter().enumerate() {
+        for (k, Evaluated { point, log_p }) in self.known.iter().enumerate() {
             if point.len() != target.dim() {
                 let (there, here) = (point.len(), target.dim());
                 return Err(Error::invalid(format!("its target has dimension {there}, this one {here}")));

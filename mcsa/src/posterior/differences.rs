@@ -32,11 +32,6 @@ impl<'a, P: LogDensity + ?Sized> Differences<'a, P> {
         scales.iter_mut().for_each(|scale| *scale *= SLOPE);
         Self { density, distances: scales }
     }
-
-    /// The density.
-    pub(crate) const fn density(&self) -> &'a P {
-        self.density
-    }
 }
 
 impl<P: LogDensity + ?Sized> LogDensity for Differences<'_, P> {

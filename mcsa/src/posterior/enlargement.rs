@@ -54,8 +54,6 @@ impl FitState {
 
 /// Iterations of EM on the weighted draws.
 const ITERATIONS: usize = 10;
-/// Degrees of freedom of a component at the start.
-const COMPONENT_FREEDOM: f64 = 8.0;
 
 /// Parameters of a mixture of `components` Student t, from points of p with equal weights: centres apart from each other, as in
 /// k-means++ (Arthur & Vassilvitskii 2007), then EM.
@@ -79,7 +77,7 @@ pub(crate) fn mixture_start(points: &Mat<f64>, components: usize, seed: Seed) ->
     let shrink = (components as f64).powf(-2.0 / dim as f64).max(0.25);
     let narrow = Mat::from_fn(dim, dim, |i, j| shrink * all.covariance[(i, j)]);
     let factor = Gaussian { mean: vec![0.0; dim], covariance: narrow }.factor()?;
-    let part = |&c: &usize| t.at(points.col_as_slice(c), factor.as_ref(), COMPONENT_FREEDOM);
+    let part = |&c: &usize| t.at(points.col_as_slice(c), factor.as_ref(), FREEDOM);
     let parts = centres.iter().map(part).collect::<Result<Vec<_>, _>>()?;
     let mut params = family.at(&vec![1.0; components], &parts)?;
     let weights = vec![1.0 / count as f64; count];

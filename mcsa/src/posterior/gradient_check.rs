@@ -62,14 +62,14 @@ pub(crate) fn gradient_objection(
         let allowed = |width: f64| ALLOWED * steep + 1e-14 * value.abs() / width;
         let differ = |a: f64, b: f64, width: f64| ((a - b) * scales[i]).abs() > allowed(width);
         let by_differences = difference(WIDTH);
-        if by_differences.is_finite() && !slopes[i].is_finite() {
-            return Some(Objection::Gradient { name: target.name(i), given: slopes[i], by_differences });
-        }
-        if by_differences.is_finite() && differ(slopes[i], by_differences, WIDTH) {
+        let mut differs_from_both = || {
             let wider = difference(WIDER);
-            if wider.is_finite() && differ(slopes[i], wider, WIDER) && !differ(by_differences, wider, WIDTH) {
-                return Some(Objection::Gradient { name: target.name(i), given: slopes[i], by_differences });
-            }
+            wider.is_finite() && differ(slopes[i], wider, WIDER) && !differ(by_differences, wider, WIDTH)
+        };
+        let is_wrong = by_differences.is_finite()
+            && (!slopes[i].is_finite() || differ(slopes[i], by_differences, WIDTH) && differs_from_both());
+        if is_wrong {
+            return Some(Objection::Gradient { name: target.name(i), given: slopes[i], by_differences });
         }
     }
     None

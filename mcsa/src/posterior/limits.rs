@@ -233,22 +233,21 @@ impl Gate {
     /// Makes evaluations, to be added to those `made`, if they are within the limits.
     fn pass(&self, made: &AtomicU64, points: usize, evaluate: impl FnOnce()) -> bool {
         let points = points as u64;
-        if !self.is_armed.load(Relaxed) {
-            made.fetch_add(points, Relaxed);
-            self.evaluate(points, evaluate);
-            return true;
-        }
-        let is_unlimited = self.is_unlimited.load(Relaxed);
-        let least = if is_unlimited { 0 } else { self.reserved.load(Relaxed).saturating_add(points) };
-        let take = |left: u64| (left >= least).then(|| left.saturating_sub(points));
-        let is_over = !is_unlimited && self.is_closed();
-        if is_over || self.left.fetch_update(Relaxed, Relaxed, take).is_err() {
+        if self.is_armed.load(Relaxed) && !self.take(points) {
             self.is_closed.store(true, Relaxed);
             return false;
         }
         made.fetch_add(points, Relaxed);
         self.evaluate(points, evaluate);
         true
+    }
+
+    /// Takes evaluations from those left; false if a limit forbids them.
+    fn take(&self, points: u64) -> bool {
+        let is_unlimited = self.is_unlimited.load(Relaxed);
+        let least = if is_unlimited { 0 } else { self.reserved.load(Relaxed).saturating_add(points) };
+        let take = |left: u64| (left >= least).then(|| left.saturating_sub(points));
+        (is_unlimited || !self.is_closed()) && self.left.fetch_update(Relaxed, Relaxed, take).is_ok()
     }
 
     /// Does work in several threads. If the number of evaluations ends it, all that were left count as made, as gradients if some were:

@@ -31,13 +31,6 @@ pub(super) struct Look {
 }
 
 impl FitState {
-    /// Draws of q for its witnesses.
-    pub(super) fn draw_for_verdict(&mut self, target: &Target<'_>) -> Result<Piece, Error> {
-        let draws = self.draws(target)?;
-        self.drawn.draws = Some(draws);
-        Ok(Piece::GoesOn)
-    }
-
     /// Runs the witnesses that the limits allow.
     pub(super) fn look(&mut self, target: &Target<'_>) -> Result<Piece, Error> {
         let (seed, draws) = (self.seed(), self.draws(target)?);

@@ -8,6 +8,7 @@ use super::moments::white;
 use super::plot::Piece;
 use super::rule::RULE_7;
 use super::shape::{BENT, COMPONENTS, DENSE};
+use super::state::{CachedDraws, Earlier};
 use super::summary::Evidence;
 use super::{Chains, FitState, Objection, Shape, Target};
 
@@ -47,7 +48,10 @@ impl FitState {
         if !found.is_empty() || !self.objections.is_empty() {
             return;
         }
-        self.kept = Some(self.judged(self.climbs.len() - 1, draws, chains, &[]));
+        let Evidence { log: log_evidence, error, .. } = Evidence::of(&draws, &[]);
+        let (climbs, sample_size) = (self.climbs.len() - 1, draws.sample_size);
+        let drawn = CachedDraws { draws: Some(draws), ..self.drawn };
+        self.kept = Some(Earlier { climbs, drawn, chains, log_evidence, error, sample_size });
     }
 
     /// True if a limit ended the mixture that was tried before it was as good as the fit before.
@@ -74,11 +78,14 @@ impl FitState {
     /// Ends with the fit before the mixture was tried.
     pub(super) fn go_back(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let Some(kept) = self.kept.take() else { return Ok(()) };
+        self.climbs.truncate(kept.climbs);
+        self.drawn = kept.drawn;
         // A limit that ended the attempt is no objection to what was there before it.
-        let (draws, chains) = self.restore(kept, target)?;
+        self.objections.clear();
+        let draws = self.draws(target)?;
         let map = white(&draws, self.current()?)?;
         self.look_at_tails(target, &map, &draws);
-        self.conclude(draws, chains);
+        self.conclude(draws, kept.chains);
         Ok(())
     }
 }

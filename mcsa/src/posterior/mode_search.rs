@@ -1,7 +1,5 @@
 //! Ascents to the modes of a target from spread points.
 
-use std::sync::{Mutex, PoisonError};
-
 use faer::Mat;
 use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, bits};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Maximum, Outcome, Pathfinder};
@@ -44,7 +42,7 @@ pub struct ModeSearch {
     /// First point of each later ascent whose density is that of typical draws: of the draws that are there, or of a Gaussian mode at the top
     /// of the ascent. All ascents on ridges that cross end in one place, but they enter by their own ridge.
     #[serde(default)]
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<Evaluated>,
     /// Where later ascents end before a mode.
     #[serde(default)]
     pub(super) within: Option<Within>,
@@ -69,12 +67,19 @@ impl Within {
 }
 
 /// A point with its log density.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Evaluated {
     #[serde(with = "bits::vector")]
     pub(crate) point: Vec<f64>,
     #[serde(with = "bits::scalar")]
     pub(crate) log_p: f64,
+}
+
+/// Equality of bits, so that NaN equals NaN.
+impl PartialEq for Evaluated {
+    fn eq(&self, other: &Self) -> bool {
+        self.point == other.point && self.log_p.to_bits() == other.log_p.to_bits()
+    }
 }
 
 /// Progress of the starts.
@@ -189,10 +194,13 @@ impl ModeSearch {
         start: impl Fn(usize, &dyn Gradient) -> Option<Vec<f64>> + Sync,
     ) {
         let within = self.within;
-        let ends = target.each(count, |k, gradient| {
-            let start = start(k, gradient)?;
-            Some(ascent(gradient, map.clone(), &start, TOLERANCE, within))
-        });
+        // Draws give the coordinates their scale.
+        let climbed = |gradient: &dyn Gradient, start: &[f64], tolerance: f64, within: Option<Within>| {
+            let white = Whitened::new(gradient, map.clone()).ok()?;
+            Some(ascent(&white, map, start, tolerance, within, within.is_none()))
+        };
+        let ends =
+            target.each(count, |k, gradient| climbed(gradient, &start(k, gradient)?, TOLERANCE, within));
         for found in ends {
             let Some((end, entry)) = found else {
                 self.outside += 1;
@@ -202,12 +210,14 @@ impl ModeSearch {
             match end {
                 End::Nowhere => self.unfinished += 1,
                 End::Within => self.modes[0].reached += 1,
-                End::Peak(end) if self.returns_to(&end) => {}
-                End::Peak(end) => {
+                End::Peak { z, .. } if self.returns_to(&z) => {}
+                End::Peak { z, .. } => {
                     let laplace =
-                        Laplace::by_differences(target.gradient, &end).or_else(|error| {
-                            match ascent(target.gradient, map.clone(), &end, FINE, None).0 {
-                                End::Peak(end) => Laplace::by_differences(target.gradient, &end),
+                        Laplace::by_differences(target.gradient, &z).or_else(|error| {
+                            match climbed(target.gradient, &z, FINE, None) {
+                                Some((End::Peak { z, .. }, _)) => {
+                                    Laplace::by_differences(target.gradient, &z)
+                                }
                                 _ => Err(error),
                             }
                         });
@@ -255,7 +265,7 @@ impl ModeSearch {
             self.outside += 1;
             return Ok(None);
         };
-        self.advance_from_by_density(target, start)
+        self.advance_from_by_density(target, &start)
     }
 
     /// As [`advance_by_density`](Self::advance_by_density), from this point.
@@ -265,45 +275,27 @@ impl ModeSearch {
     pub(super) fn advance_from_by_density<P: LogDensity>(
         &mut self,
         target: &P,
-        mut z: Vec<f64>,
+        start: &[f64],
     ) -> Result<Option<&Mode>, Error> {
         let first = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?;
-        let (map, factor) = (first.map()?, first.factor()?);
+        let (factor, white) = (first.factor()?, Whitened::new(target, first.map()?)?);
+        let slopes = Differences::new(&white);
         self.made += 1;
-        let mut y = vec![0.0; z.len()];
-        map.inverse_into(&z, &mut y);
-        let white = Whitened::new(target, map)?;
-        let white = Differences::new(&white);
-        let (mut work, mut path) = (vec![0.0; white.work_len(1)], Vec::new());
         // Not scaled on the way, which would take `2 d (d + 1)` evaluations each time.
-        let (within, volume) = (self.within, white.density().map().log_volume());
-        let climbed = Lbfgs::with(FINE, 300, 10)?.maximise_until(
-            |y, slopes| {
-                let log_p = white.gradient_into(y, slopes, &mut work);
-                path.push((y.to_vec(), log_p));
-                log_p
-            },
-            &y,
-            |y, log_p| within.is_some_and(|within| within.has(y, log_p - volume)),
-        );
-        self.entries.extend(entry(path, white.density().map(), within));
-        if climbed.as_ref().is_ok_and(|peak| peak.outcome == Outcome::Ended) {
-            self.modes[0].reached += 1;
-            return Ok(None);
-        }
-        let Ok(peak) = climbed.and_then(Maximum::converged) else {
-            self.unfinished += 1;
-            return Ok(None);
-        };
-        white.density().map().forward_into(&peak.point, &mut z);
-        if self.returns_to(&z) {
-            return Ok(None);
-        }
+        let (end, entry) = ascent(&slopes, white.map(), start, FINE, self.within, false);
+        self.entries.extend(entry);
         let known = self.modes.len();
-        self.discover(Laplace::at(&white, &peak.point).map(|Laplace { gaussian, log_evidence }| {
-            let covariance = &factor * &gaussian.covariance * factor.transpose();
-            Laplace { gaussian: Gaussian { mean: z, covariance }, log_evidence }
-        }));
+        match end {
+            End::Nowhere => self.unfinished += 1,
+            End::Within => self.modes[0].reached += 1,
+            End::Peak { z, .. } if self.returns_to(&z) => {}
+            End::Peak { y, z } => {
+                self.discover(Laplace::at(&slopes, &y).map(|Laplace { gaussian, log_evidence }| {
+                    let covariance = &factor * &gaussian.covariance * factor.transpose();
+                    Laplace { gaussian: Gaussian { mean: z, covariance }, log_evidence }
+                }));
+            }
+        }
         Ok(self.modes.get(known))
     }
 
@@ -362,44 +354,42 @@ fn starting_point<P: LogDensity + ?Sized>(
 
 /// Where an ascent ends.
 enum End {
-    /// At a maximum.
-    Peak(Vec<f64>),
+    /// At a maximum z, whose whitened coordinates are y.
+    Peak { y: Vec<f64>, z: Vec<f64> },
     /// In the middle of the draws.
     Within,
     /// At no maximum, or not yet.
     Nowhere,
 }
 
-/// End of an ascent in whitened coordinates, and its entry.
+/// End of an ascent in the coordinates of `map`, scaled on the way or not, and its entry. `white` has the gradient in these coordinates.
 fn ascent(
-    target: &dyn Gradient,
-    map: AffineMap,
+    white: &dyn Gradient,
+    map: &AffineMap,
     start: &[f64],
     tolerance: f64,
     within: Option<Within>,
-) -> (End, Option<Entry>) {
-    let mut y = vec![0.0; start.len()];
+    is_scaled: bool,
+) -> (End, Option<Evaluated>) {
+    let (mut y, mut work, mut path) = (vec![0.0; start.len()], vec![0.0; white.work_len(1)], Vec::new());
     map.inverse_into(start, &mut y);
-    let volume = map.log_volume();
-    let Ok(white) = Whitened::new(target, map) else { return (End::Nowhere, None) };
-    let watched = Watched { target: &white, path: Mutex::default() };
-    let peak = Lbfgs::with(tolerance, 300, 10).and_then(|lbfgs| match within {
-        // Draws give the coordinates their scale.
-        Some(within) => {
-            let mut work = vec![0.0; watched.work_len(1)];
-            let objective = |y: &[f64], slopes: &mut [f64]| watched.gradient_into(y, slopes, &mut work);
-            lbfgs.maximise_until(objective, &y, |y, log_p| within.has(y, log_p - volume))
-        }
-        None => lbfgs.mode(&watched, &y),
+    let objective = |y: &[f64], slopes: &mut [f64]| {
+        let log_p = white.gradient_into(y, slopes, &mut work);
+        path.push((y.to_vec(), log_p));
+        log_p
+    };
+    let ends = |y: &[f64], log_p: f64| within.is_some_and(|within| within.has(y, log_p - map.log_volume()));
+    let peak = Lbfgs::with(tolerance, 300, 10).and_then(|lbfgs| match is_scaled {
+        true => lbfgs.mode_of(objective, &y),
+        false => lbfgs.maximise_until(objective, &y, ends),
     });
-    let path = watched.path.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let entry = entry(path, white.map(), within);
+    let entry = entry(path, map, within);
     let end = match peak {
         Ok(peak) if peak.outcome == Outcome::Ended => End::Within,
         Ok(peak) if peak.outcome == Outcome::Converged => {
             let mut z = vec![0.0; y.len()];
-            white.map().forward_into(&peak.point, &mut z);
-            End::Peak(z)
+            map.forward_into(&peak.point, &mut z);
+            End::Peak { y: peak.point, z }
         }
         _ => End::Nowhere,
     };
@@ -408,42 +398,14 @@ fn ascent(
 
 /// The first point of a path, in whitened coordinates, that is as high as typical draws: as half of those that are there, or `d / 2 + 1` below
 /// the top of the path.
-fn entry(path: Vec<(Vec<f64>, f64)>, map: &AffineMap, within: Option<Within>) -> Option<Entry> {
+fn entry(path: Vec<(Vec<f64>, f64)>, map: &AffineMap, within: Option<Within>) -> Option<Evaluated> {
     let dim = path.first()?.0.len() as f64;
     let top = || path.iter().map(|(_, log_p)| *log_p).fold(f64::NEG_INFINITY, f64::max);
     let least = within.map_or_else(|| top() - 0.5 * dim - 1.0, |within| within.log_p + map.log_volume());
     let (y, log_p) = path.into_iter().find(|(_, log_p)| *log_p >= least)?;
     let mut point = vec![0.0; y.len()];
     map.forward_into(&y, &mut point);
-    Some(Entry { point, log_p: log_p - map.log_volume() })
-}
-
-/// A target with the points at which its gradient was evaluated, and their log densities.
-struct Watched<'a, P> {
-    target: &'a P,
-    path: Mutex<Vec<(Vec<f64>, f64)>>,
-}
-
-impl<P: LogDensity> LogDensity for Watched<'_, P> {
-    fn dim(&self) -> usize {
-        self.target.dim()
-    }
-
-    fn work_len(&self, columns: usize) -> usize {
-        self.target.work_len(columns)
-    }
-
-    fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        self.target.log_density(z, work)
-    }
-}
-
-impl<P: Gradient> Gradient for Watched<'_, P> {
-    fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
-        let log_p = self.target.gradient_into(z, gradient, work);
-        self.path.lock().unwrap_or_else(PoisonError::into_inner).push((z.to_vec(), log_p));
-        log_p
-    }
+    Some(Evaluated { point, log_p: log_p - map.log_volume() })
 }
 
 impl Mode {

@@ -67,7 +67,9 @@ impl FitState {
     /// The piece of work that follows. Nothing changes here; `None` at the end.
     fn next(&self, target: &Target<'_>) -> Result<Option<Next>, Error> {
         Ok(Some(match self.stage {
-            Stage::Start if self.has_earlier() => Next::BeginFromEarlier,
+            Stage::Start if self.options.earlier.is_some() && !self.starts.is_earlier_tried => {
+                Next::BeginFromEarlier
+            }
             Stage::Start if self.is_started() && !self.ascents.modes.is_empty() => Next::Climb,
             Stage::Start if self.is_started() => Next::Temper,
             Stage::Start if self.left_for_starts() == 0 && !self.ascents.modes.is_empty() => {
@@ -155,7 +157,10 @@ impl FitState {
             Next::Ascend => return self.ascend(target),
             Next::BeginChains => return Ok(self.begin_chains(target)),
             Next::AscendLast => return self.ascend_last(target),
-            Next::Draw => return self.draw_for_verdict(target),
+            Next::Draw => {
+                self.drawn.draws = Some(self.draws(target)?);
+                return Ok(Piece::GoesOn);
+            }
             Next::Look => return self.look(target),
             Next::Mend(components) => return self.mend(components, target),
             Next::TemperAgain => return self.begin_tempered(target),

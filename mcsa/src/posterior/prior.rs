@@ -189,7 +189,7 @@ impl FitState {
         match self.trusted_gradient(target) {
             Some(gradient) => search.advance_from(target.shared(gradient), &starts),
             None => starts
-                .into_iter()
+                .iter()
                 .try_for_each(|start| search.advance_from_by_density(target.density(), start).map(drop)),
         }
     }

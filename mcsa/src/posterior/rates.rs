@@ -88,14 +88,11 @@ mod tests {
 
     #[test]
     fn rates_of_another_rule_say_so() {
-        let now = Rates { rule: RULE, ..MEASURED };
-        let before = Rates { rule: RULE + 1, ..MEASURED };
-        assert!(
-            !now.of_yes().to_string().contains("earlier") && !now.of_no().to_string().contains("earlier")
-        );
-        assert!(
-            before.of_yes().to_string().contains("earlier") && before.of_no().to_string().contains("earlier")
-        );
+        for (rule, is_earlier) in [(RULE, false), (RULE + 1, true)] {
+            let rates = Rates { rule, ..MEASURED };
+            let said = [rates.of_yes().to_string(), rates.of_no().to_string()];
+            assert_eq!(said.map(|said| said.contains("earlier")), [is_earlier; 2]);
+        }
     }
 
     #[test]

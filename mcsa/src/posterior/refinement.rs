@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mcsa_core::{Error, Family, LogDensity, Seed, bits};
+use mcsa_core::{Error, Family, LogDensity, Parametric, Seed, bits};
 use mcsa_estimators::{
     Ascent, AscentState, Draws, Moments, MomentsState, Run, Stop, TailWeight, View, pmcsa,
 };
@@ -166,20 +166,27 @@ impl Refinement {
     ) -> Result<bool, Error> {
         let dim = target.dim();
         if dim > DENSE && self.rounds.is_empty() {
-            return self.look(target, seed, goes_on);
+            return self.look_at_start(target, seed, goes_on);
         }
         self.go_on(target, seed, self.next_steps(dim), goes_on)?;
-        let (step, family) = (self.steps(), self.shape.build(dim)?);
-        let draws = self.draws(target, &*family, self.look_seed(seed, step), LOOK, goes_on)?;
-        if goes_on() {
-            self.rounds.push(Round::of(step, &draws));
-        }
-        Ok(goes_on())
+        Ok(self.look(target, seed, goes_on)?.is_some())
     }
 
-    /// Seed of the draws of a look after so many steps.
-    fn look_seed(&self, seed: Seed, step: u64) -> Seed {
-        seed.named("climb").child(self.number).named("look").child(step)
+    /// Draws at the parameters reached, with which a round ends; `None` if it ended early, because `goes_on` was false.
+    pub(crate) fn look(
+        &mut self,
+        target: &Gated<&dyn LogDensity>,
+        seed: Seed,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Draws>, Error> {
+        let (step, family) = (self.steps(), self.shape.build(target.dim())?);
+        let seed = seed.named("climb").child(self.number).named("look").child(step);
+        let draws = self.draws(target, &*family, seed, LOOK, goes_on)?;
+        if !goes_on() {
+            return Ok(None);
+        }
+        self.rounds.push(Round::of(step, &draws));
+        Ok(Some(draws))
     }
 
     /// Makes `steps` more steps, or fewer if `goes_on` is false after one.
@@ -192,7 +199,7 @@ impl Refinement {
     ) -> Result<(), Error> {
         let (dim, seed) = (target.dim(), seed.named("climb").child(self.number));
         let (chains, draws) = (pmcsa(self.chains(dim)), self.start_draws(dim)?);
-        let (family, estimator) = (self.shape.matched(dim)?, Moments::new(chains, draws));
+        let (family, estimator) = (self.shape.build(dim)?, Moments::new(chains, draws));
         let ascent = Ascent { target, family: &*family, estimator, optimizer: Sgd::new(1.0)?, seed };
         let mut begun = match self.fit.take() {
             Some(fit) => fit,
@@ -207,43 +214,27 @@ impl Refinement {
         ran
     }
 
-    /// Draws at the start, and a round without steps; `None` if it ended early, because `goes_on` was false.
-    pub(crate) fn look_at_start(
-        &mut self,
-        target: &Gated<&dyn LogDensity>,
-        seed: Seed,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<Option<Draws>, Error> {
-        let family = self.shape.build(target.dim())?;
-        let draws = self.draws(target, &*family, self.look_seed(seed, 0), LOOK, goes_on)?;
-        self.rounds.push(Round::of(0, &draws));
-        Ok(Some(draws).filter(|_| goes_on()))
-    }
-
     /// Round without steps: in many dimensions the start may be as good as what chains can reach. Of a Student t it is the better one of the
     /// start and of a t that is nearly Gaussian. False if it ended early.
-    pub(crate) fn look(
+    fn look_at_start(
         &mut self,
         target: &Gated<&dyn LogDensity>,
         seed: Seed,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<bool, Error> {
-        let (dim, seed) = (target.dim(), self.look_seed(seed, 0));
-        let family = self.shape.build(dim)?;
-        let mut round = Round::of(0, &self.draws(target, &*family, seed, LOOK, goes_on)?);
-        if self.shape == Shape::StudentT {
-            let mut start = self.start.clone();
-            start[family.num_params() - 1] = Shape::student_t(dim)?.law.param(LIGHT)?;
-            let other = Self::new(self.number, self.shape, start);
-            let found = Round::of(0, &other.draws(target, &*family, seed, LOOK, goes_on)?);
-            if goes_on() && found.share > round.share {
-                (self.start, round) = (other.start, found);
-            }
+        let is_whole = self.look(target, seed, goes_on)?.is_some();
+        if !is_whole || self.shape != Shape::StudentT {
+            return Ok(is_whole);
         }
-        if goes_on() {
-            self.rounds.push(round);
+        let family = Shape::student_t(target.dim())?;
+        let mut light = Self::new(self.number, self.shape, self.start.clone());
+        light.start[family.num_params() - 1] = family.law.param(LIGHT)?;
+        match light.look(target, seed, goes_on)? {
+            None => self.rounds.clear(),
+            Some(_) if light.share() > self.share() => *self = light,
+            Some(_) => {}
         }
-        Ok(goes_on())
+        Ok(!self.rounds.is_empty())
     }
 
     /// Checks that the chains, read from a file, are those of this target, so that the next round need not.

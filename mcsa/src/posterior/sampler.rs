@@ -323,8 +323,8 @@ impl Sampler {
     fn learn(&mut self, target: &dyn Gradient, block: Block) {
         let (dim, chains) = self.positions.shape();
         let length = block.log_p.len() / chains;
-        self.agreement =
-            (0..dim).map(|i| r_hat(&block.chains(i, chains))).fold(1.0, |a, b| if b <= a { a } else { b });
+        let r_hats = (0..dim).map(|i| r_hat(&self.split(&block.points, i)));
+        self.agreement = r_hats.fold(1.0, |a, b| if b <= a { a } else { b });
         self.phase = match self.phase {
             Phase::Scales => {
                 // The second half of a round; its first half is the way to where it is.
@@ -551,14 +551,6 @@ fn gradients(target: &dyn Gradient, points: &Mat<f64>) -> Mat<f64> {
     let mut work = vec![0.0; target.work_len(points.ncols())];
     target.gradients_into(points.as_ref(), &mut vec![0.0; points.ncols()], slopes.as_mut(), &mut work);
     slopes
-}
-
-impl Block {
-    /// Values of a coordinate, chain by chain.
-    fn chains(&self, i: usize, chains: usize) -> Vec<Vec<f64>> {
-        let length = self.points.ncols() / chains;
-        (0..chains).map(|j| (0..length).map(|t| self.points[(i, j * length + t)]).collect()).collect()
-    }
 }
 
 impl Mixing {

@@ -1,7 +1,7 @@
 //! Families of a fit, and the low-rank family of many dimensions.
 
 use faer::{Mat, Side};
-use mcsa_core::{Error, Family, Parametric};
+use mcsa_core::{Error, Parametric};
 use mcsa_families::{
     GaussianFamily, Learned, LowRank, Mixture, MomentMatched, MultivariateT, Normal, kl_gaussian,
 };
@@ -78,14 +78,8 @@ impl Shape {
         Ok((0..components).map(|k| family.part(params, k)[..dim].to_vec()).collect())
     }
 
-    /// The family in `dim` dimensions.
-    pub(crate) fn build(self, dim: usize) -> Result<Box<dyn Family>, Error> {
-        let family: Box<dyn Family> = self.matched(dim)?;
-        Ok(family)
-    }
-
     /// The family in `dim` dimensions, which is fitted by running moments.
-    pub(crate) fn matched(self, dim: usize) -> Result<Box<dyn MomentMatched>, Error> {
+    pub(crate) fn build(self, dim: usize) -> Result<Box<dyn MomentMatched>, Error> {
         Ok(match self {
             Self::LowRank { rank } => Box::new(LowRank::new(dim, rank)),
             Self::StudentT => Box::new(Self::student_t(dim)?),

@@ -1,6 +1,7 @@
 //! Tasks on a gradient side by side: in threads, or with the points of all tasks in one batch.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
 
 use faer::Mat;
 use mcsa_core::{Gradient, LogDensity, borrow};
@@ -31,18 +32,19 @@ impl Shared<'_> {
             let all = || (0..count).into_par_iter().map(|j| task(j, self.gradient)).collect();
             return self.gate.in_threads(all);
         }
-        let desks = count.min(TOGETHER);
-        let hall = Hall::new(self.gradient.dim(), desks);
+        let (dim, desks) = (self.gradient.dim(), count.min(TOGETHER));
+        let (asks, asked) = mpsc::channel();
+        let (answers, answered): (Vec<_>, Vec<_>) = (0..desks).map(|_| mpsc::channel()).unzip();
         let mut found: Vec<(usize, T)> = std::thread::scope(|scope| {
-            let (hall, task) = (&hall, &task);
-            let begin = |desk| {
+            let task = &task;
+            let begin = |(number, answers)| {
+                let desk = Desk { dim, number, asks: asks.clone(), answers: Mutex::new(answers) };
                 scope.spawn(move || {
-                    let desk = Desk { hall, desk };
-                    (desk.desk..count).step_by(desks).map(|j| (j, task(j, &desk))).collect::<Vec<_>>()
+                    (number..count).step_by(desks).map(|j| (j, task(j, &desk))).collect::<Vec<_>>()
                 })
             };
-            let all: Vec<_> = (0..desks).map(begin).collect();
-            hall.serve(self.gradient);
+            let all: Vec<_> = answered.into_iter().enumerate().map(begin).collect();
+            serve(self.gradient, asked, answers);
             all.into_iter()
                 .flat_map(|desk| desk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect()
@@ -52,75 +54,52 @@ impl Shared<'_> {
     }
 }
 
-/// Place where tasks lay down a point and wait for its gradient. The batch is evaluated when every task that is not at its end waits, so
-/// that batches do not depend on the speed of threads.
-struct Hall {
-    points: Mutex<Points>,
-    /// A task waits, or is at its end.
-    came: Condvar,
-    /// A batch was evaluated.
-    served: Condvar,
-}
+/// A desk with the point whose gradient it waits for; without one at its end.
+type Ask = (usize, Option<Vec<f64>>);
+/// Log density and gradient.
+type Answer = (f64, Vec<f64>);
 
-struct Points {
-    z: Mat<f64>,
-    log_p: Vec<f64>,
-    gradients: Mat<f64>,
-    waits: Vec<bool>,
-    /// Tasks that are not at their end.
-    desks: usize,
-}
-
-impl Hall {
-    fn new(dim: usize, desks: usize) -> Self {
-        let [z, gradients] = [(); 2].map(|()| Mat::zeros(dim, desks));
-        let points = Points { z, log_p: vec![0.0; desks], gradients, waits: vec![false; desks], desks };
-        Self { points: Mutex::new(points), came: Condvar::new(), served: Condvar::new() }
-    }
-
-    fn points(&self) -> MutexGuard<'_, Points> {
-        self.points.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Evaluates batches until all tasks are at their end.
-    fn serve(&self, gradient: &dyn Gradient) {
-        let mut work = vec![0.0; gradient.work_len(TOGETHER)];
-        let mut points = self.points();
-        loop {
-            let waiting: Vec<usize> = (0..points.waits.len()).filter(|&desk| points.waits[desk]).collect();
-            if waiting.len() < points.desks {
-                points = self.came.wait(points).unwrap_or_else(PoisonError::into_inner);
-                continue;
+/// Evaluates batches until all tasks are at their end. A batch is evaluated when every task that is not at its end waits, so that batches
+/// do not depend on the speed of threads.
+fn serve(gradient: &dyn Gradient, asked: Receiver<Ask>, answers: Vec<Sender<Answer>>) {
+    let (mut work, mut desks) = (vec![0.0; gradient.work_len(TOGETHER)], answers.len());
+    loop {
+        let mut waiting = Vec::new();
+        while waiting.len() < desks {
+            match asked.recv() {
+                Ok((desk, Some(point))) => waiting.push((desk, point)),
+                _ => desks -= 1,
             }
-            if waiting.is_empty() {
-                return;
-            }
-            let z = Mat::from_fn(points.z.nrows(), waiting.len(), |i, c| points.z[(i, waiting[c])]);
-            let (mut log_p, mut gradients) = (vec![0.0; waiting.len()], Mat::zeros(z.nrows(), z.ncols()));
-            gradient.gradients_into(z.as_ref(), &mut log_p, gradients.as_mut(), &mut work);
-            for (c, &desk) in waiting.iter().enumerate() {
-                points.log_p[desk] = log_p[c];
-                points.gradients.col_mut(desk).copy_from(gradients.col(c));
-                points.waits[desk] = false;
-            }
-            self.served.notify_all();
+        }
+        if waiting.is_empty() {
+            return;
+        }
+        waiting.sort_unstable_by_key(|(desk, _)| *desk);
+        let z = Mat::from_fn(gradient.dim(), waiting.len(), |i, c| waiting[c].1[i]);
+        let (mut log_p, mut gradients) = (vec![0.0; waiting.len()], Mat::zeros(z.nrows(), z.ncols()));
+        gradient.gradients_into(z.as_ref(), &mut log_p, gradients.as_mut(), &mut work);
+        for (c, (desk, _)) in waiting.iter().enumerate() {
+            // A desk that waits is there.
+            let _ = answers[*desk].send((log_p[c], gradients.col_as_slice(c).to_vec()));
         }
     }
 }
 
-/// The gradient as a task sees it.
-struct Desk<'a> {
-    hall: &'a Hall,
-    desk: usize,
+/// The gradient as a task sees it: it asks for one point and waits for the answer.
+struct Desk {
+    dim: usize,
+    number: usize,
+    asks: Sender<Ask>,
+    answers: Mutex<Receiver<Answer>>,
 }
 
-impl LogDensity for Desk<'_> {
+impl LogDensity for Desk {
     fn dim(&self) -> usize {
-        self.hall.points().z.nrows()
+        self.dim
     }
 
     fn work_len(&self, _columns: usize) -> usize {
-        self.dim()
+        self.dim
     }
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
@@ -129,24 +108,21 @@ impl LogDensity for Desk<'_> {
     }
 }
 
-impl Gradient for Desk<'_> {
+impl Gradient for Desk {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _work: &mut [f64]) -> f64 {
-        let (desk, mut points) = (self.desk, self.hall.points());
-        points.z.col_as_slice_mut(desk).copy_from_slice(z);
-        points.waits[desk] = true;
-        self.hall.came.notify_one();
-        while points.waits[desk] {
-            points = self.hall.served.wait(points).unwrap_or_else(PoisonError::into_inner);
-        }
-        gradient.copy_from_slice(points.gradients.col_as_slice(desk));
-        points.log_p[desk]
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = self.asks.send((self.number, Some(z.to_vec())));
+        // There is no answer where a panic ended the batches.
+        let answer = asked.ok().and_then(|()| answers.recv().ok());
+        let (log_p, slopes) = answer.unwrap_or_else(|| (f64::NAN, vec![f64::NAN; z.len()]));
+        gradient.copy_from_slice(&slopes);
+        log_p
     }
 }
 
-impl Drop for Desk<'_> {
+impl Drop for Desk {
     fn drop(&mut self) {
-        self.hall.points().desks -= 1;
-        self.hall.came.notify_one();
+        let _ = self.asks.send((self.number, None));
     }
 }
 

@@ -59,17 +59,6 @@ impl FitState {
         self.ascents.made >= fewest
     }
 
-    /// Tempering, and the first climb from its Gaussian.
-    pub(super) fn begin_from_tempering(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        self.temper(target)?;
-        self.begin_climb(target)
-    }
-
-    /// True if the q of an earlier fit is to be tried as the start.
-    pub(super) fn has_earlier(&self) -> bool {
-        self.options.earlier.is_some() && !self.starts.is_earlier_tried
-    }
-
     /// Begins the climb at the q of an earlier fit, unless the weights of its draws are too uneven. Then the usual starts follow.
     pub(super) fn begin_from_earlier(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let Some(Approximation { shape, params }) = self.options.earlier.clone() else { return Ok(()) };
@@ -80,7 +69,7 @@ impl FitState {
         let centres = shape.centres(dim, &params)?;
         let mut climb = Refinement::new(0, shape, params);
         let goes_on = || !target.gate().is_closed();
-        let Some(draws) = climb.look_at_start(target.density(), seed, &goes_on)? else { return Ok(()) };
+        let Some(draws) = climb.look(target.density(), seed, &goes_on)? else { return Ok(()) };
         if !climb.is_good() {
             return Ok(());
         }
@@ -124,7 +113,8 @@ impl FitState {
         false
     }
 
-    fn temper(&mut self, target: &Target<'_>) -> Result<(), Error> {
+    /// Tempering, and the first climb from its Gaussian.
+    pub(super) fn begin_from_tempering(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let Tempered { gaussian, log_evidence, exponent } =
             tempered(target.density(), self.left_for_starts(), self.seed(), &|| !target.gate().is_closed())?;
         if exponent < 1.0 {
@@ -137,7 +127,7 @@ impl FitState {
             true => self.starts.are_over = true,
             false => self.ascents.made = 1,
         }
-        Ok(())
+        self.begin_climb(target)
     }
 
     /// A first climb from the modes known so far.

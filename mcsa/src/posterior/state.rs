@@ -11,7 +11,6 @@ use super::mode_search::{ModeSearch, Starts};
 use super::prior::PriorLook;
 use super::refinement::Refinement;
 use super::result::FitResult;
-use super::summary::Evidence;
 use super::target::Evaluations;
 use super::witness::Chains;
 use super::{Objection, Options, Target};
@@ -73,6 +72,7 @@ pub struct FitState {
 
 /// Draws that are made although a limit was reached.
 const FEWEST_DRAWS: usize = 100;
+
 impl FitState {
     /// A fit that has not begun.
     ///
@@ -93,10 +93,6 @@ impl FitState {
         (self.drawn, self.again, self.kept) = (CachedDraws::default(), 0, None);
     }
 
-    fn current_mut(&mut self) -> Result<&mut Refinement, Error> {
-        self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))
-    }
-
     pub(super) fn current(&self) -> Result<&Refinement, Error> {
         self.climbs.last().ok_or_else(|| Error::invalid("no climb was begun"))
     }
@@ -106,7 +102,8 @@ impl FitState {
         let (seed, is_after) = (self.seed(), self.stage == Stage::Verdict);
         self.again += usize::from(is_after);
         let goes_on = || !target.gate().is_closed();
-        let is_whole = self.current_mut()?.advance(target.density(), seed, &goes_on)?;
+        let climb = self.climbs.last_mut().ok_or_else(|| Error::invalid("no climb was begun"))?;
+        let is_whole = climb.advance(target.density(), seed, &goes_on)?;
         if is_whole || is_after { Ok(()) } else { self.cut(target, self.limit(target)) }
     }
 
@@ -198,14 +195,13 @@ impl PartialEq for CachedDraws {
     }
 }
 
-/// Fit to which the state can return from an attempt to improve it.
+/// Fit without an objection, to which the state can return from an attempt to improve it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Earlier {
     /// Number of climbs, of which it is the last.
     pub(super) climbs: usize,
     pub(super) drawn: CachedDraws,
     pub(super) chains: Chains,
-    pub(super) objections: Vec<Objection>,
     #[serde(with = "bits::scalar")]
     pub(super) log_evidence: f64,
     /// Standard error of the log evidence.
@@ -213,31 +209,4 @@ pub(super) struct Earlier {
     pub(super) error: f64,
     #[serde(with = "bits::scalar")]
     pub(super) sample_size: f64,
-}
-
-impl FitState {
-    /// The fit of the climb with this number, which has been judged.
-    pub(super) fn judged(
-        &self,
-        climbs: usize,
-        draws: Draws,
-        chains: Chains,
-        objections: &[Objection],
-    ) -> Earlier {
-        let Evidence { log: log_evidence, error, .. } = Evidence::of(&draws, &[]);
-        let (sample_size, objections) = (draws.sample_size, objections.to_vec());
-        let drawn = CachedDraws { draws: Some(draws), ..self.drawn };
-        Earlier { climbs, drawn, chains, objections, log_evidence, error, sample_size }
-    }
-
-    /// Returns to an earlier fit; its draws and its chains.
-    pub(super) fn restore(
-        &mut self,
-        earlier: Earlier,
-        target: &Target<'_>,
-    ) -> Result<(Draws, Chains), Error> {
-        self.climbs.truncate(earlier.climbs);
-        (self.drawn, self.objections) = (earlier.drawn, earlier.objections);
-        Ok((self.draws(target)?, earlier.chains))
-    }
 }

@@ -7,7 +7,7 @@ use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use super::mode_search::Entry;
+use super::mode_search::Evaluated;
 use super::rule::RULE_7;
 use super::witness::{CHAINS, FrozenProposal, functions};
 use super::{Chains, MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
@@ -101,7 +101,7 @@ impl Evidence<'_> {
         let most = self.draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
         let (mean, variance) = self.draws.moments();
         let mut work = vec![0.0; self.q.family.work_len(1)];
-        let entries = self.ascents.entries.iter().filter_map(|Entry { point, log_p }| {
+        let entries = self.ascents.entries.iter().filter_map(|Evaluated { point, log_p }| {
             let log_weight = log_p - self.q.family.log_prob(self.q.params, point, &mut work);
             let square = |i: usize| (point[i] - mean[i]).powi(2) / variance[i];
             let square = (0..mean.len()).map(square).fold(1.0, f64::max);

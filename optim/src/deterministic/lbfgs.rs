@@ -143,8 +143,20 @@ impl Lbfgs {
     pub fn mode<P: Gradient + ?Sized>(&self, target: &P, start: &[f64]) -> Result<Maximum, Error> {
         same_length("start", target.dim(), start.len()).map_err(|error| error.within("Lbfgs"))?;
         let mut work = vec![0.0; target.work_len(1)];
-        let mut objective = |z: &[f64], gradient: &mut [f64]| target.gradient_into(z, gradient, &mut work);
-        self.climb(&mut objective, start, &mut |_, _, _| {})
+        self.mode_of(|z, gradient| target.gradient_into(z, gradient, &mut work), start)
+    }
+
+    /// As [`mode`](Self::mode), of a function that returns the log density and writes its gradient into a slice, which holds zeros at
+    /// each call.
+    ///
+    /// # Errors
+    /// If the start, or the value or gradient there, is not finite.
+    pub fn mode_of(
+        &self,
+        mut log_density: impl FnMut(&[f64], &mut [f64]) -> f64,
+        start: &[f64],
+    ) -> Result<Maximum, Error> {
+        self.climb(&mut log_density, start, &mut |_, _, _| {})
     }
 
     /// Maximises a function that returns its value and writes its gradient into a slice, which holds zeros at each call. Coordinates

@@ -51,16 +51,6 @@ pub struct Claim<S = Statement> {
 }
 
 impl Claim {
-    /// A claim without assumptions, remarks or corrections, of the paper whose number its name begins with.
-    ///
-    /// # Panics
-    /// If no paper has this number.
-    pub fn new(id: &'static str, place: &'static str, printed: impl Into<Statement>) -> Self {
-        let paper = PAPERS.into_iter().find(|paper| id.starts_with(paper.number));
-        let (paper, printed) = (paper.expect("a number of a paper"), printed.into());
-        Self { id, paper, place, assumptions: "", remark: "", printed, corrected: Vec::new() }
-    }
-
     /// Sets the assumptions.
     #[must_use]
     pub fn assuming(self, assumptions: &'static str) -> Self {
@@ -155,9 +145,15 @@ impl Statement {
         Self { formula: formula.into(), method: reason, trial, twin: None }
     }
 
-    /// The claim that this statement is printed in a paper, as by [`Claim::new`].
+    /// The claim that this statement is printed at a place of the paper with whose number its name begins, without assumptions, remarks
+    /// or corrections.
+    ///
+    /// # Panics
+    /// If no paper has this number.
     pub fn claim(self, id: &'static str, place: &'static str) -> Claim {
-        Claim::new(id, place, self)
+        let paper = PAPERS.into_iter().find(|paper| id.starts_with(paper.number));
+        let paper = paper.expect("a number of a paper");
+        Claim { id, paper, place, assumptions: "", remark: "", printed: self, corrected: Vec::new() }
     }
 
     /// Tests the statement.
@@ -234,9 +230,12 @@ impl<C: Searchable> Bound<C> {
         self
     }
 
-    /// The claim that this statement is printed in a paper, as by [`Claim::new`].
+    /// The claim that this statement is printed in a paper, as by [`Statement::claim`].
+    ///
+    /// # Panics
+    /// If no paper has the number with which the name begins.
     pub fn claim(self, id: &'static str, place: &'static str) -> Claim {
-        Claim::new(id, place, self)
+        Statement::from(self).claim(id, place)
     }
 }
 

@@ -102,7 +102,7 @@ impl<T: Number> Instance<T> {
 
     /// Largest weight `w*`, at least 1.
     pub fn largest_weight(&self) -> T {
-        self.w.iter().cloned().fold(T::zero(), T::larger)
+        self.w.iter().cloned().fold(T::zero(), |largest, w| if w > largest { w } else { largest })
     }
 
     /// The first atom of weight `w*`, from which chains converge slowest.
