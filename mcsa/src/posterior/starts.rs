@@ -207,7 +207,8 @@ impl FitState {
         let climb = self.current()?;
         let (family, params) = (climb.shape.build(target.dim())?, climb.proposal(target.dim())?);
         let mut work = vec![0.0; family.work_len(1)];
-        let (mut search, known) = (std::mem::take(&mut self.ascents), self.ascents.modes.len());
+        let known = self.ascents.modes.len();
+        let mut search = std::mem::take(&mut self.ascents);
         let done = self.look_from_prior(target, &mut search, &mut |z| family.log_prob(&params, z, &mut work));
         self.ascents = search;
         let outside = |mode: &Mode| weight_outside(target, &*family, &params, &draws, mode).is_some();
