@@ -5,9 +5,7 @@ use mcsa_core::{Family, Parametric, Reparameterised};
 use mcsa_families::{FullRank, GaussianFamily, Link, LowRank, MeanField, Normal, kl_gaussian};
 use proptest::prelude::*;
 
-fn log_prob(q: &impl Family, params: &[f64], z: &[f64]) -> f64 {
-    q.log_prob(params, z, &mut vec![f64::NAN; q.work_len(1)])
-}
+use crate::conformance::log_prob;
 
 fn entropy(q: &impl Reparameterised, params: &[f64]) -> f64 {
     q.entropy(params, &mut vec![f64::NAN; q.work_len(1)])

@@ -20,8 +20,8 @@ fn small(dim: usize) -> f64 {
     1.0 / (dim.max(1) as f64).sqrt()
 }
 
-pub(crate) fn log_prob<F: Family>(q: &F, params: &[f64], z: &[f64]) -> f64 {
-    q.log_prob(params, z, &mut vec![0.0; q.work_len(1)])
+pub(crate) fn log_prob<F: Family + ?Sized>(q: &F, params: &[f64], z: &[f64]) -> f64 {
+    q.log_prob(params, z, &mut vec![f64::NAN; q.work_len(1)])
 }
 
 fn mean_field() -> Vec<Case<MeanField>> {

@@ -1,7 +1,7 @@
 //! Flows saved as text.
 
 use mcsa_core::{Parametric, Seed};
-use mcsa_families::{Base, Fixed, Flow, FlowConfig, Gauss, Layer, Spline};
+use mcsa_families::{Autoregressive, Base, BlockNeural, Fixed, Flow, FlowConfig, Gauss, Layer, Spline};
 
 fn trained() -> (Flow, Vec<f64>) {
     let flow = Flow::neural_spline(3, Gauss, 2, &[4], Spline::default()).unwrap();
@@ -91,10 +91,18 @@ fn configs_are_files_and_know_their_fields() {
         {"coupling": {"mask": "even", "hidden": [8], "map": {"affine": {"bound": 1.0}}}},
         "linear", "act-norm"]}"#;
     let config: FlowConfig = serde_json::from_str(text).unwrap();
-    assert_eq!(<Flow>::from_config(config).unwrap().layers().len(), 3);
+    assert_eq!(<Flow>::from_config(config).unwrap().layout().len(), 3);
     for (good, bad) in [("\"bound\"", "\"bond\""), ("\"hidden\"", "\"hiden\""), ("\"dof\"", "\"nu\"")] {
         assert!(serde_json::from_str::<FlowConfig>(&text.replace(good, bad)).is_err(), "{bad}");
     }
     let bad: FlowConfig = serde_json::from_str(&text.replace("4.0", "-4.0")).unwrap();
     assert!(<Flow>::from_config(bad).is_err());
+    // What is absent has its default.
+    let parse = |layer| serde_json::from_str::<Layer>(layer);
+    let affine = Layer::Autoregressive(Autoregressive { bound: 1.0, ..Autoregressive::default() });
+    assert_eq!(parse(r#"{"autoregressive": {"bound": 1.0}}"#).unwrap(), affine);
+    let block = Layer::BlockNeural(BlockNeural { gated: true, ..BlockNeural::default() });
+    assert_eq!(parse(r#"{"block-neural": {"gated": true}}"#).unwrap(), block);
+    assert!(parse(r#"{"autoregressive": {"depth": 4}}"#).is_err());
+    assert!(parse(r#"{"block-neural": {"gate": true}}"#).is_err());
 }

@@ -3,8 +3,8 @@
 use faer::{Mat, mat};
 use mcsa_core::{Columns, Family, Parametric, Pushforward, Seed, Stream};
 use mcsa_families::{
-    Affine, Autoregressive, Base, Coupling, CouplingMap, Fixed, Flow, FullRank, Gauss, Layer, Mask,
-    MeanField, MultivariateT, Spline,
+    Affine, Autoregressive, Base, BlockNeural, Bnaf, Coupling, CouplingMap, Fixed, Flow, FlowConfig,
+    FullRank, Gauss, Layer, Mask, MeanField, MultivariateT, Spline,
 };
 
 fn stream() -> Stream {
@@ -206,23 +206,36 @@ fn far_away_nothing_is_nan() {
 fn what_cannot_be_built_is_refused() {
     let affine = |bound| CouplingMap::Affine(Affine { bound });
     let spline = |spline| coupling(Mask::Even, CouplingMap::Spline(spline));
+    let masked = |bound| Layer::Autoregressive(Autoregressive { bound, ..Autoregressive::default() });
     let good = Spline::default();
-    let bad = [
-        coupling(Mask::Even, affine(0.0)),
-        coupling(Mask::Even, affine(f64::NAN)),
-        coupling(Mask::Even, affine(1e3)),
-        Layer::Coupling(Coupling { mask: Mask::Even, hidden: vec![0], map: affine(1.0) }),
-        spline(Spline { bins: 0, ..good }),
-        spline(Spline { bound: -1.0, ..good }),
-        spline(Spline { bins: 1000, ..good }),
+    let (hidden, config) = (vec![4, 0], Autoregressive::default());
+    let without_units = [
+        Layer::Coupling(Coupling { mask: Mask::Even, hidden: hidden.clone(), map: affine(1.0) }),
+        Layer::Autoregressive(Autoregressive { hidden: hidden.clone(), ..config }),
+        Layer::BlockNeural(BlockNeural { hidden, ..BlockNeural::default() }),
     ];
-    for layer in bad {
-        assert!(Flow::new(2, Gauss, vec![layer.clone()]).is_err(), "{layer:?}");
+    let bad = [
+        (coupling(Mask::Even, affine(0.0)), "bound of log scales is 0"),
+        (coupling(Mask::Even, affine(f64::NAN)), "bound of log scales is NaN"),
+        (coupling(Mask::Even, affine(1e3)), "bound of log scales is 1000"),
+        (coupling(Mask::Odd, affine(1.0)), "Odd moves nothing in dimension 1"),
+        (spline(Spline { bins: 0, ..good }), "bins of the spline is 0"),
+        (spline(Spline { bound: -1.0, ..good }), "bound of the spline is -1"),
+        (spline(Spline { bins: 1000, ..good }), "bins of the spline is 1000"),
+        (masked(0.0), "bound is 0, expected positive and at most 100"),
+        (masked(f64::NAN), "bound is NaN, expected positive and at most 100"),
+    ];
+    let without_units =
+        without_units.map(|layer| (layer, "hidden layer 1 has no units, expected at least 1"));
+    for (layer, message) in bad.into_iter().chain(without_units) {
+        let config = FlowConfig { dim: 1, base: Base::Gauss, layers: vec![layer] };
+        let error = Bnaf::from_config(config).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("layer 0 of a flow: {message}")), "{error}");
     }
-    let odd = coupling(Mask::Odd, affine(1.0));
-    let error = Flow::new(1, Gauss, vec![odd]).unwrap_err().to_string();
-    assert_eq!(error, "layer 0 of a flow: Odd moves nothing in dimension 1");
-    assert!(Flow::new(0, Gauss, vec![]).is_err());
+    let block = Layer::BlockNeural(BlockNeural::default());
+    let error = Flow::new(2, Gauss, vec![block]).unwrap_err().to_string();
+    assert!(error.starts_with("layer 0 of a flow: it has no inverse"), "{error}");
+    assert!(Flow::new(0, Gauss, vec![]).is_err() && Flow::block_neural(0, Gauss, 1, &[8]).is_err());
 
     let flow = Flow::new(2, Gauss, vec![Layer::Linear, autoregressive(false)]).unwrap();
     assert!(flow.start_at(&[0.0; 2], &[1.0; 2], &mut stream()).is_err());

@@ -1,8 +1,10 @@
 //! Conformance of flows, as families and as pushforwards: couplings, splines (densities have kinks at knots, and scores jump there),
-//! and the checks of every kind of flow.
+//! autoregressive layers and their duality.
 
 use mcsa_core::{Parametric, Seed, batch_mut, one};
-use mcsa_families::{Affine, Base, Coupling, CouplingMap, Fixed, Flow, Gauss, Layer, Mask, Spline};
+use mcsa_families::{
+    Affine, Autoregressive, Base, Coupling, CouplingMap, Fixed, Flow, Gauss, Layer, Mask, Spline,
+};
 use mcsa_testing::family::{
     Case, Map, batch_equals_columns, push_knows_its_density, score_is_gradient, scores_have_mean_zero,
 };
@@ -17,6 +19,10 @@ fn affine(mask: Mask, hidden: &[usize]) -> Layer {
 fn spline(mask: Mask, hidden: &[usize]) -> Layer {
     let map = CouplingMap::Spline(Spline { bins: 4, bound: 3.0 });
     Layer::Coupling(Coupling { mask, hidden: hidden.to_vec(), map })
+}
+
+fn autoregressive(hidden: &[usize], inverse: bool, reversed: bool) -> Layer {
+    Layer::Autoregressive(Autoregressive { hidden: hidden.to_vec(), bound: 2.0, inverse, reversed })
 }
 
 /// Case at parameters far from the start.
@@ -56,15 +62,46 @@ fn student() -> Vec<Case<Flow>> {
     cases.into_iter().map(|case| case.with_map(Map::SinhSinh)).collect()
 }
 
+/// Dimensions, numbers of layers, and hidden units: no hidden layer, fewer units than coordinates, one coordinate, no layer at all.
+const SHAPES: [(usize, usize, &[usize]); 7] = [
+    (1, 2, &[5]),
+    (2, 2, &[6]),
+    (2, 1, &[]),
+    (3, 3, &[7, 4]),
+    (6, 2, &[3, 17]),
+    (11, 1, &[24, 24]),
+    (2, 0, &[4]),
+];
+
+/// Masked autoregressive flows and inverse ones.
+fn autoregressive_flows() -> Vec<Case<Flow>> {
+    let flow = |(dim, layers, hidden): (usize, usize, &[usize]), inverse| {
+        let layers = (0..layers).map(|k| autoregressive(hidden, inverse, k % 2 == 1));
+        Flow::new(dim, Gauss, layers.chain([Layer::ActNorm]).collect()).unwrap()
+    };
+    let flows = SHAPES.into_iter().flat_map(|shape| [flow(shape, false), flow(shape, true)]);
+    flows.map(|q| Case { draws: 1 << 15, params: moved(begin(&q)), ..Case::new(q, vec![]) }).collect()
+}
+
+/// Parameters at some distance from the start.
+fn moved(mut params: Vec<f64>) -> Vec<f64> {
+    let mut stream = Seed::new(5).stream(0, 0);
+    let size = 3.0 / (params.len() as f64).sqrt();
+    params.iter_mut().for_each(|param| *param += size.min(0.4) * stream.normal());
+    params
+}
+
 mcsa_testing::family_suite!(on_a_gaussian, gaussian(), meter);
 mcsa_testing::family_suite!(on_a_student, student(), meter);
 mcsa_testing::family_suite!(pushed_from_a_gaussian, gaussian(), meter, pushforward);
 mcsa_testing::family_suite!(pushed_from_a_student, student(), meter, pushforward);
+mcsa_testing::family_suite!(by_autoregressive_layers, autoregressive_flows(), meter);
+mcsa_testing::family_suite!(pushed_by_autoregressive_layers, autoregressive_flows(), meter, pushforward);
 
 #[test]
 fn both_sides_of_a_flow_agree() {
-    gaussian().iter().for_each(|case| assert_eq!(push_knows_its_density(case), Ok(())));
-    student().iter().for_each(|case| assert_eq!(push_knows_its_density(case), Ok(())));
+    let cases = [gaussian(), student(), autoregressive_flows()].concat();
+    cases.iter().for_each(|case| assert_eq!(push_knows_its_density(case), Ok(())));
 }
 
 const BINS: usize = 5;
@@ -141,6 +178,25 @@ fn unusual_splines_are_splines() {
             assert!((log_det[0] - again[0]).abs() < 1e-6, "{bins} bins on {bound}: {log_det:?} {again:?}");
         }
     }
+}
+
+/// With the same networks, a layer of MAF contracts where a layer of IAF at the same parameters expands.
+#[test]
+fn an_affine_layer_the_other_way_round_is_its_dual() {
+    let (dim, mut stream) = (5, Seed::new(2).stream(0, 0));
+    let [maf, iaf] = [false, true]
+        .map(|inverse| Flow::new(dim, Gauss, vec![autoregressive(&[16], inverse, false)]).unwrap());
+    let params = moved(maf.start(&mut stream).unwrap());
+    let point: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
+    let mut work = vec![f64::NAN; maf.work_len(1)];
+    let [mut x, mut y] = [vec![f64::NAN; dim], vec![f64::NAN; dim]];
+    let (mut pressed, mut stretched) = ([0.0], [0.0]);
+    maf.invert(&params, one(&point), batch_mut(&mut x, dim, 1), &mut pressed, &mut work);
+    iaf.transport(&params, one(&point), batch_mut(&mut y, dim, 1), &mut stretched, &mut work);
+    assert_eq!(pressed, stretched);
+    // x = (p - m) e^-s and y = m + e^s p: so e^s = (y - p) / (p - x), whatever m is.
+    let log_scales = (0..dim).map(|i| ((y[i] - point[i]) / (point[i] - x[i])).ln());
+    assert!((log_scales.sum::<f64>() - stretched[0]).abs() < 1e-10);
 }
 
 /// Parameters at the start of a fit to a Gaussian with unequal means and scales.

@@ -1,7 +1,6 @@
 //! Tests of the families: conformance, closed forms, and faulty families that must fail.
 
 mod altered;
-mod autoregressive;
 mod block_neural;
 mod closed_forms;
 mod conditional;

@@ -5,7 +5,7 @@ use mcsa_core::Columns;
 use mcsa_families::{FullRank, MeanField, Mixture};
 
 use crate::conformance::log_prob;
-use crate::moments::{WEIGHTS, gap, points, step};
+use crate::moments::{WEIGHTS, gap, points, step, stepped};
 
 /// Points at two places, with weights.
 fn two_places() -> (Mat<f64>, [f64; 6]) {
@@ -101,8 +101,7 @@ fn the_step_of_a_mixture_is_that_of_the_formula() {
     for dim in [1, 2] {
         for gain in [1e-6, 0.01, 0.3, 0.9] {
             let (family, params) = mixture(&SHARES, &means(dim), &scales(dim));
-            let z = points(dim);
-            let found = step(&family, &params, gain, z.as_ref(), &WEIGHTS).unwrap();
+            let (z, found) = (points(dim), stepped(&family, &params, gain));
             let off = gap(&found, &formula(dim, gain, z.as_ref(), |part, total| part / total));
             assert!(off < 1e-11, "{dim} {gain}: {off}");
             // Twin: responsibilities that are not normalised.

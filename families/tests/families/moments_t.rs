@@ -1,11 +1,12 @@
 //! Running moments of the Student t families: formula, exact inclusive optimum, ascent.
 
+use faer::linalg::solvers::DenseSolveCore;
 use faer::{Mat, MatRef, mat};
 use mcsa_core::numeric::quadrature::integrate;
 use mcsa_core::{Columns, Parametric};
-use mcsa_families::{FullRank, GaussianFamily, Learned, Link, MomentMatched, MultivariateT, StudentT};
+use mcsa_families::{Dof, FullRank, GaussianFamily, Learned, Link, MomentMatched, MultivariateT, StudentT};
 
-use crate::moments::{Atomic, WEIGHTS, climb, drift, gap, points, stays_in_the_family, step};
+use crate::moments::{Atomic, WEIGHTS, climb, drift, gap, points, stays_in_the_family, step, stepped};
 
 const LOCATION: [f64; 2] = [0.7, 0.3];
 
@@ -38,14 +39,9 @@ fn formula(
 ) -> (Vec<f64>, Mat<f64>, f64) {
     let dim = m.len();
     let n = dim as f64;
-    let determinant =
-        if dim == 1 { scale[(0, 0)] } else { scale[(0, 0)] * scale[(1, 1)] - scale[(0, 1)] * scale[(1, 0)] };
-    let square = |x: &[f64]| match dim {
-        1 => x[0] * x[0] / determinant,
-        _ => {
-            (x[0] * x[0] * scale[(1, 1)] - 2.0 * x[0] * x[1] * scale[(0, 1)] + x[1] * x[1] * scale[(0, 0)])
-                / determinant
-        }
+    let inverse = scale.partial_piv_lu().inverse();
+    let square = |x: &[f64]| {
+        (0..dim).map(|i| (0..dim).map(|k| x[i] * inverse[(i, k)] * x[k]).sum::<f64>()).sum::<f64>()
     };
     let mut zeroth = 1.0 - gain;
     let mut first: Vec<f64> = m.iter().map(|m| (1.0 - gain) * m).collect();
@@ -89,36 +85,28 @@ fn off(found: &[f64], frame: FullRank, dof: f64, expected: &(Vec<f64>, Mat<f64>,
     off.max(gap(normal.mean(), &expected.0)).max((dof - expected.2).abs() / dof)
 }
 
-/// Dimensions, degrees of freedom and gains, and the largest departure of a step from the formula.
-fn departure(step_of: impl Fn(usize, f64, f64) -> f64) -> f64 {
-    let mut worst = 0.0_f64;
-    for (dim, nu) in [(1, 2.5), (1, 8.0), (2, 2.5), (2, 8.0), (2, 40.0)] {
-        for gain in [1e-6, 0.01, 0.3, 0.9] {
-            worst = worst.max(step_of(dim, nu, gain));
-        }
-    }
-    worst
+/// Departure of a step from the formula.
+fn departure<D: Dof>(family: &MultivariateT<D>, params: &[f64], gain: f64) -> f64 {
+    let (dim, scale) = (family.dim, factor(family.dim) * factor(family.dim).transpose());
+    let before = (&LOCATION[..dim], &scale, family.dof_at(params));
+    let expected = formula(before, gain, points(dim).as_ref(), (2.0, D::NUM_PARAMS == 1));
+    let found = stepped(family, params, gain);
+    off(&found, FullRank::new(dim).with_link(family.link), family.dof_at(&found), &expected)
 }
 
 #[test]
 fn the_step_is_that_of_the_formula() {
-    let learns = departure(|dim, nu, gain| {
-        let (family, params) = learned(dim, nu);
-        let (z, scale) = (points(dim), factor(dim) * factor(dim).transpose());
-        let expected = formula((&LOCATION[..dim], &scale, nu), gain, z.as_ref(), (2.0, true));
-        let found = step(&family, &params, gain, z.as_ref(), &WEIGHTS).unwrap();
-        off(&found, FullRank::new(dim), family.dof_at(&found), &expected)
-    });
-    assert!(learns < 1e-9, "learned: {learns}");
-    let fixed = departure(|dim, nu, gain| {
-        let family = MultivariateT::fixed(dim, nu).unwrap().with_link(Link::Exp);
-        let params = family.at(&LOCATION[..dim], factor(dim).as_ref()).unwrap();
-        let (z, scale) = (points(dim), factor(dim) * factor(dim).transpose());
-        let expected = formula((&LOCATION[..dim], &scale, nu), gain, z.as_ref(), (2.0, false));
-        let found = step(&family, &params, gain, z.as_ref(), &WEIGHTS).unwrap();
-        off(&found, FullRank::new(dim).with_link(Link::Exp), nu, &expected)
-    });
-    assert!(fixed < 1e-12, "fixed: {fixed}");
+    for (dim, nu) in [(1, 2.5), (1, 8.0), (2, 2.5), (2, 8.0), (2, 40.0)] {
+        for gain in [1e-6, 0.01, 0.3, 0.9] {
+            let (family, params) = learned(dim, nu);
+            let off = departure(&family, &params, gain);
+            assert!(off < 1e-9, "learned, {dim} {nu} {gain}: {off}");
+            let family = MultivariateT::fixed(dim, nu).unwrap().with_link(Link::Exp);
+            let params = family.at(&LOCATION[..dim], factor(dim).as_ref()).unwrap();
+            let off = departure(&family, &params, gain);
+            assert!(off < 1e-12, "fixed, {dim} {nu} {gain}: {off}");
+        }
+    }
 }
 
 /// Twins: the weights u omitted, and the degrees of freedom not moved.
@@ -128,10 +116,9 @@ fn forgotten_weights_and_fixed_degrees_are_seen() {
     let scale = factor(dim) * factor(dim).transpose();
     let (family, params) = learned(dim, nu);
     let expected = formula((&LOCATION, &scale, nu), gain, z.as_ref(), (2.0, true));
-    let found = step(&family, &params, gain, z.as_ref(), &WEIGHTS).unwrap();
-    assert!(off(&found, FullRank::new(dim), nu, &expected) > 0.05, "degrees not moved");
-    let frame = FullRank::new(dim);
-    let gaussian = step(&frame, &params[..frame.num_params()], gain, z.as_ref(), &WEIGHTS).unwrap();
+    let (found, frame) = (stepped(&family, &params, gain), FullRank::new(dim));
+    assert!(off(&found, frame, nu, &expected) > 0.05, "degrees not moved");
+    let gaussian = stepped(&frame, &params[..frame.num_params()], gain);
     assert!(off(&gaussian, frame, family.dof_at(&found), &expected) > 0.05, "weights omitted");
 }
 
@@ -139,21 +126,12 @@ fn forgotten_weights_and_fixed_degrees_are_seen() {
 #[test]
 fn coordinates_are_moved_as_the_t_on_the_line() {
     for (dof, gain) in [(3.0, 0.2), (9.0, 0.7)] {
-        let (one, other) = (
-            MultivariateT::learned(1, 2.0).unwrap(),
-            StudentT::learned(1, 2.0).unwrap().with_link(Link::Softplus),
-        );
+        let (one, other) = (MultivariateT::learned(1, 2.0).unwrap(), StudentT::learned(1, 2.0).unwrap());
         let params = one.at(&[0.7], mat![[0.5]].as_ref(), dof).unwrap();
-        let [a, b] = [
-            step(&one, &params, gain, points(1).as_ref(), &WEIGHTS).unwrap(),
-            step(&other, &params, gain, points(1).as_ref(), &WEIGHTS).unwrap(),
-        ];
+        let (a, b) = (stepped(&one, &params, gain), stepped(&other, &params, gain));
         assert!(gap(&a, &b) < 1e-13, "{a:?} {b:?}");
-        let pair = StudentT::fixed(2, dof).unwrap();
-        let line = StudentT::fixed(1, dof).unwrap();
-        let z = points(2);
-        let both =
-            step(&pair, &pair.at(&LOCATION, &[0.5, 2.0]).unwrap(), gain, z.as_ref(), &WEIGHTS).unwrap();
+        let (pair, line) = (StudentT::fixed(2, dof).unwrap(), StudentT::fixed(1, dof).unwrap());
+        let (z, both) = (points(2), stepped(&pair, &pair.at(&LOCATION, &[0.5, 2.0]).unwrap(), gain));
         for (i, scale) in [0.5, 2.0].into_iter().enumerate() {
             let params = line.at(&[LOCATION[i]], &[scale]).unwrap();
             let alone = step(&line, &params, gain, z.subrows(i, 1), &WEIGHTS).unwrap();
