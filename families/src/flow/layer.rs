@@ -92,41 +92,30 @@ pub(super) struct Sweep<'a> {
 /// Bijection `y = f(x)` on batches, points one after the other in a slice. The arithmetic of one point does not depend on the
 /// others.
 pub(super) trait Bijection: std::fmt::Debug + Send + Sync {
-    fn num_params(&self) -> usize {
-        0
-    }
+    fn num_params(&self) -> usize;
 
     /// Length of tape per point, which a sweep writes for the reverse sweep.
-    fn tape_len(&self) -> usize {
-        0
-    }
+    fn tape_len(&self) -> usize;
 
     /// Length of the quantities that depend on lambda alone.
     fn prepared_len(&self) -> usize {
         0
     }
 
-    fn work_len(&self, columns: usize) -> usize {
-        let _ = columns;
+    fn work_len(&self, _columns: usize) -> usize {
         0
     }
 
     /// Fails for finite parameters at which the layer cannot be represented, or is no bijection.
-    fn check(&self, params: &[f64]) -> Result<(), Error> {
-        let _ = params;
+    fn check(&self, _params: &[f64]) -> Result<(), Error> {
         Ok(())
     }
 
     /// Appends parameters at which the layer is the identity, exactly or nearly, up to the order of coordinates.
-    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error> {
-        let _ = (stream, params);
-        Ok(())
-    }
+    fn start(&self, stream: &mut Stream, params: &mut Vec<f64>) -> Result<(), Error>;
 
     /// Writes the quantities that depend on lambda alone; also those of backward sweeps if `backward`.
-    fn prepare(&self, params: &[f64], prepared: &mut [f64], backward: bool) {
-        let _ = (params, prepared, backward);
-    }
+    fn prepare(&self, _params: &[f64], _prepared: &mut [f64], _backward: bool) {}
 
     /// `x <- f(x)` or `x <- f^-1(x)`, and `log_det += ln |det df/dx|` at the argument of `f`. Only flows all of whose layers
     /// [have an inverse](Layer::has_inverse) pass them inversely.

@@ -285,12 +285,7 @@ impl<const INVERTIBLE: bool> Flow<INVERTIBLE> {
         FlowConfig { dim: self.dim, base: self.base, layers: self.layers.clone() }
     }
 
-    /// The layers, from the base outwards.
-    pub fn layers(&self) -> &[Layer] {
-        &self.layers
-    }
-
-    /// Range of the parameters of each layer, from the base outwards.
+    /// The layers and the range of the parameters of each, from the base outwards.
     pub fn layout(&self) -> Vec<(&Layer, Range<usize>)> {
         self.layers.iter().zip(self.parts.iter().map(|placed| placed.params.clone())).collect()
     }
