@@ -31,11 +31,9 @@ fn parse(table: &str) -> Vec<Reference> {
 /// Distance to the exact value in units of the last place of its nearest double.
 fn ulps(got: f64, reference: &Reference) -> f64 {
     let want = reference.y;
-    if got == 0.0 && want == 0.0 && reference.x != 0.0 {
-        // Underflow or a zero of the function: the sign of the result is not tested.
-        return reference.remainder.abs();
-    }
-    if got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()) {
+    // At an underflow or a zero of the function, the sign of the result is not tested.
+    let are_zeros = got == 0.0 && want == 0.0 && reference.x != 0.0;
+    if are_zeros || got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()) {
         return reference.remainder.abs();
     }
     if got.is_nan() || want.is_nan() || got.is_infinite() || want.is_infinite() || want == 0.0 {
