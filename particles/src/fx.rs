@@ -231,9 +231,8 @@ impl Learnable for FxVolatility {
     }
 
     fn at<'a>(&'a self, theta: &'a [f64]) -> FxStates<'a> {
-        let [mu, atanh_phi, log_sigma, log_beta] = *theta else { panic!("four parameters") };
-        let theta = Theta { mu, atanh_phi, log_sigma, log_beta };
-        FxStates { squares: &self.squares, law: Law::new(theta, self.law.first) }
+        let theta = <[f64; 4]>::try_from(theta).expect("four parameters");
+        FxStates { squares: &self.squares, law: Law::new(theta.into(), self.law.first) }
     }
 
     fn anywhere(&self) -> FxStates<'_> {

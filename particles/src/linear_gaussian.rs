@@ -59,6 +59,11 @@ impl LinearGaussian<'_> {
     fn step(&self, t: usize) -> (f64, f64) {
         if t == 0 { (0.0, 1.0) } else { (self.phi, self.variance) }
     }
+
+    /// Mean of `z_t` given the state of particle i at `t - 1`.
+    fn mean(&self, t: usize, previous: &[f64], i: usize) -> f64 {
+        if t == 0 { 0.0 } else { self.phi * previous[i] }
+    }
 }
 
 impl LogDensity for LinearGaussian<'_> {
@@ -77,20 +82,19 @@ impl StateSpace for LinearGaussian<'_> {
     }
 
     fn draw_states_into(&self, t: usize, previous: &[f64], stream: &mut Stream, z: &mut [f64]) {
-        let (factor, variance) = self.step(t);
-        let scale = variance.sqrt();
+        let scale = self.step(t).1.sqrt();
         stream.normals_into(z);
         for (i, z) in z.iter_mut().enumerate() {
-            *z = scale * *z + if t == 0 { 0.0 } else { factor * previous[i] };
+            *z = scale * *z + self.mean(t, previous, i);
         }
     }
 
     fn log_transitions(&self, t: usize, previous: &[f64], z: &[f64], out: &mut [f64]) {
-        let (factor, variance) = self.step(t);
+        let variance = self.step(t).1;
         let peak = -0.5 * variance.ln() - HALF_LOG_TAU;
         assert_eq!(z.len(), out.len(), "a density per state");
         for (i, (out, z)) in out.iter_mut().zip(z).enumerate() {
-            let gap = z - if t == 0 { 0.0 } else { factor * previous[i] };
+            let gap = z - self.mean(t, previous, i);
             *out = peak - 0.5 * gap * gap / variance;
         }
     }
@@ -105,11 +109,8 @@ impl StateSpace for LinearGaussian<'_> {
 
 impl GaussianDynamics for LinearGaussian<'_> {
     fn means_into(&self, t: usize, previous: &[f64], means: &mut [f64]) -> f64 {
-        let (factor, variance) = self.step(t);
-        for (i, mean) in means.iter_mut().enumerate() {
-            *mean = if t == 0 { 0.0 } else { factor * previous[i] };
-        }
-        variance
+        means.iter_mut().enumerate().for_each(|(i, mean)| *mean = self.mean(t, previous, i));
+        self.step(t).1
     }
 }
 

@@ -27,31 +27,7 @@ impl Resampling {
     /// Draws the ancestor of each of `S` new particles from weights of any scale. The order in which descendants fill the
     /// slots depends on the scheme. `ends` is lent memory for `S` numbers.
     ///
-    /// # Panics
-    /// If the lengths differ, or all weights vanish.
-    pub fn ancestors_into(
-        self,
-        stream: &mut Stream,
-        weights: &[f64],
-        ancestors: &mut [usize],
-        ends: &mut [f64],
-    ) {
-        let count = weights.len();
-        assert_eq!((ancestors.len(), ends.len()), (count, count), "an ancestor per particle");
-        ends.copy_from_slice(weights);
-        let pieces = Pieces::of(ends);
-        assert!(pieces.total > 0.0, "a particle has weight");
-        let unit = pieces.total / count as f64;
-        match self {
-            Self::Multinomial => pieces.draw_all(stream, ancestors),
-            Self::Systematic => {
-                let u = stream.uniform_between(pieces.ends.iter().map(|end| (end / unit).fract()));
-                pieces.comb(unit, count - 1, u, ancestors);
-            }
-        }
-    }
-
-    /// Draws ancestors as [`ancestors_into`](Self::ancestors_into), conditional on the last slot descending from `retained`.
+    /// With a `retained` particle, the draw is conditional on the last slot descending from it.
     ///
     /// ```text
     /// multinomial   the other slots are independent draws
@@ -62,36 +38,45 @@ impl Resampling {
     /// distinguished by its place: the new slots are rotated, not sorted, until the retained one is last.
     ///
     /// # Panics
-    /// As [`ancestors_into`](Self::ancestors_into), or if the retained particle has no weight.
-    pub fn ancestors_given_into(
+    /// If the lengths differ, all weights vanish, or the retained particle has no weight.
+    pub fn ancestors_into(
         self,
         stream: &mut Stream,
         weights: &[f64],
-        retained: usize,
+        retained: Option<usize>,
         ancestors: &mut [usize],
         ends: &mut [f64],
     ) {
         let count = weights.len();
         assert_eq!((ancestors.len(), ends.len()), (count, count), "an ancestor per particle");
-        assert!(weights[retained] > 0.0, "the retained particle has weight");
         ends.copy_from_slice(weights);
         let pieces = Pieces::of(ends);
-        let (unit, scale) = (pieces.total / count as f64, count as f64 / pieces.total);
-        match self {
-            Self::Multinomial => pieces.draw_all(stream, &mut ancestors[..count - 1]),
-            Self::Systematic => {
+        assert!(retained.map_or(pieces.total, |retained| weights[retained]) > 0.0, "an ancestor has weight");
+        let unit = pieces.total / count as f64;
+        let shifts = || pieces.ends.iter().map(|end| (end / unit).fract());
+        match (self, retained) {
+            (Self::Multinomial, None) => pieces.draw_all(stream, ancestors),
+            (Self::Multinomial, Some(_)) => pieces.draw_all(stream, &mut ancestors[..count - 1]),
+            (Self::Systematic, None) => {
+                let u = stream.uniform_between(shifts());
+                pieces.comb(unit, count - 1, u, ancestors);
+            }
+            (Self::Systematic, Some(retained)) => {
                 let (start, weight) = (pieces.start(retained), weights[retained]);
                 let cuts = (0..=count).flat_map(|k| {
-                    let shifts = pieces.ends.iter().map(|end| (end / unit).fract()).chain([0.0]);
+                    let shifts = shifts().chain([0.0]);
                     shifts.map(move |shift| ((k as f64 + shift) * unit - start) / weight)
                 });
+                let scale = count as f64 / pieces.total;
                 let point = (start + weight * stream.uniform_between(cuts)) * scale;
                 let slot = (point as usize).min(count - 1);
                 pieces.comb(unit, slot, point - slot as f64, ancestors);
             }
         }
-        // Rounding may have left the retained particle out.
-        ancestors[count - 1] = retained;
+        if let Some(retained) = retained {
+            // Rounding may have left the retained particle out.
+            ancestors[count - 1] = retained;
+        }
     }
 }
 

@@ -199,29 +199,26 @@ impl Swarm<'_> {
             tally.gather(sum, size);
             let states = &self.states[before..][..size * self.dim];
             let (weights, ends) = self.weights.split_at_mut(size);
-            let adopted = match retained {
-                Some(path) if self.rules.lineage == Lineage::Ancestors => {
-                    repeat(&path[t * self.dim..][..self.dim], self.repeated);
-                    target.log_transitions(t, states, self.repeated, self.fresh);
-                    add(self.fresh, self.log_weights, self.pending);
-                    // If the ancestor weights all vanish, the path keeps its own past.
-                    exponentiate(self.fresh, ends, &mut 0).map_or(size - 1, |_| choose(stream, ends))
+            let adopted = retained.map(|path| {
+                if self.rules.lineage != Lineage::Ancestors {
+                    return size - 1;
                 }
-                _ => size - 1,
-            };
-            let ancestors = &mut self.ancestors[row..][..size];
-            let rule = self.rules.resampling;
-            match retained {
-                // Given a retained path of weight zero the conditional distribution does not exist.
-                Some(_) if weights[adopted] == 0.0 => return false,
-                Some(_) => rule.ancestors_given_into(stream, weights, adopted, ancestors, ends),
-                None => rule.ancestors_into(stream, weights, ancestors, ends),
+                repeat(&path[t * self.dim..][..self.dim], self.repeated);
+                target.log_transitions(t, states, self.repeated, self.fresh);
+                add(self.fresh, self.log_weights, self.pending);
+                // If the ancestor weights all vanish, the path keeps its own past.
+                exponentiate(self.fresh, ends, &mut 0).map_or(size - 1, |_| choose(stream, ends))
+            });
+            // Given a retained path of weight zero the conditional distribution does not exist.
+            if adopted.is_some_and(|adopted| weights[adopted] == 0.0) {
+                return false;
             }
-            let ancestors = &self.ancestors[row..][..size];
-            for (carried, &ancestor) in self.carried.iter_mut().zip(ancestors) {
+            let ancestors = &mut self.ancestors[row..][..size];
+            self.rules.resampling.ancestors_into(stream, weights, adopted, ancestors, ends);
+            for (carried, &ancestor) in self.carried.iter_mut().zip(&*ancestors) {
                 *carried = self.pending[ancestor];
             }
-            for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(ancestors) {
+            for (previous, &ancestor) in self.previous.chunks_exact_mut(self.dim).zip(&*ancestors) {
                 assign(previous, &states[ancestor * self.dim..]);
             }
         } else {

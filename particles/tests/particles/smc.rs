@@ -35,14 +35,14 @@ proptest! {
         let (mut ancestors, mut ends) = (vec![usize::MAX; count], vec![f64::NAN; count]);
         for (lane, rule) in (0..).zip(Resampling::ALL) {
             let mut stream = Seed::new(seed).stream(lane, 0);
-            rule.ancestors_into(&mut stream, &scaled, &mut ancestors, &mut ends);
+            rule.ancestors_into(&mut stream, &scaled, None, &mut ancestors, &mut ends);
             prop_assert!(ancestors.iter().all(|&ancestor| weights[ancestor] > 0.0), "{rule:?}");
             for (n, weight) in counts(&ancestors).iter().zip(&weights) {
                 let mean = size * weight;
                 let is_rounded = (n - mean).abs() < 1.0 + 1e-9;
                 prop_assert!(rule == Resampling::Multinomial || is_rounded, "{rule:?}: {n} for {mean}");
             }
-            rule.ancestors_given_into(&mut stream, &scaled, retained, &mut ancestors, &mut ends);
+            rule.ancestors_into(&mut stream, &scaled, Some(retained), &mut ancestors, &mut ends);
             prop_assert_eq!(ancestors[count - 1], retained);
             prop_assert!(ancestors.iter().all(|&ancestor| weights[ancestor] > 0.0), "{:?}", rule);
         }
