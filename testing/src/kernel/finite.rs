@@ -106,12 +106,9 @@ pub struct FiniteProposal {
 
 impl FiniteProposal {
     /// A proposal with the distribution `table`; its log densities are normalised.
-    pub fn new(mut table: Finite) -> Self {
-        let probabilities = table.probabilities();
-        for (log_density, probability) in table.log_density.iter_mut().zip(probabilities) {
-            *log_density = probability.ln();
-        }
-        Self { table }
+    pub fn new(table: Finite) -> Self {
+        let log_density = table.probabilities().iter().map(|probability| probability.ln()).collect();
+        Self { table: Finite { log_density, ..table } }
     }
 }
 
