@@ -109,7 +109,7 @@ impl<'a> SparsePosterior<'a> {
         Batch { count: self.rows.len(), at: |n| n, factor }
     }
 
-    pub(super) fn prior(&self, white: &[f64]) -> f64 {
+    fn prior(&self, white: &[f64]) -> f64 {
         let log_det = if self.is_whitened() { 0.0 } else { self.memory.log_det[0] };
         -0.5 * numeric::dot(white, white) - log_det - white.len() as f64 * HALF_LOG_TAU
     }
@@ -301,13 +301,10 @@ impl Separable for SparsePosterior<'_> {
 }
 
 impl Subsampled for SparsePosterior<'_> {
-    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], mut work: &mut [f64]) -> f64 {
-        let white = borrow(&mut work, z.len());
-        self.whiten(z, white);
-        let log_p = self.prior(white);
-        self.precision(z, gradient, white);
-        gradient.iter_mut().for_each(|g| *g = -*g);
-        log_p
+    /// The gradient of a quadratic function around 0 is its Hessian times the point.
+    fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        self.prior_hessian_vector_into(z, z, gradient, work);
+        self.log_prior(z, work)
     }
 
     fn add_gradient_at(
@@ -390,10 +387,8 @@ impl LogDensity for SparseMinibatch<'_> {
         let memory = borrow(&mut work, self.process.memory_len(self.rows.len()));
         let (theta, u) = z.split_at(self.process.num_thetas());
         let Some(posterior) = self.at(theta, memory) else { return decided(f64::NAN, z) };
-        let white = borrow(&mut work, u.len());
-        posterior.whiten(u, white);
         let likelihood = posterior.log_likelihood(&posterior.all(|_| 1.0), u);
-        decided(posterior.prior(white) + self.scale() * likelihood, z)
+        decided(posterior.log_prior(u, work) + self.scale() * likelihood, z)
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {

@@ -4,7 +4,7 @@ use faer::{Mat, MatRef};
 use mcsa_core::{Error, Stream, finite_matrix, same_length};
 
 use mcsa_models::support::{positive, zeros_and_ones};
-use mcsa_numeric::design::{GROUP, Panels, ROWS};
+use mcsa_numeric::design::{GROUP, Panels, ROWS, Rows};
 
 /// Clusters of the rows of a matrix (k-means): each row belongs to one, and the centre of a cluster is the mean of its rows.
 ///
@@ -26,9 +26,9 @@ pub struct Clusters {
     pub sizes: Vec<usize>,
 }
 
-/// Rows of a matrix, one after the other.
-fn by_row(x: MatRef<'_, f64>) -> Vec<f64> {
-    (0..x.nrows()).flat_map(|n| (0..x.ncols()).map(move |k| x[(n, k)])).collect()
+/// The matrix row by row.
+fn by_row(x: MatRef<'_, f64>) -> Rows {
+    Rows::from_fn(x.nrows(), x.ncols(), |n, k| x[(n, k)])
 }
 
 /// `|a - b|^2`.
@@ -65,13 +65,12 @@ pub fn seed_clusters(x: MatRef<'_, f64>, clusters: usize, stream: &mut Stream) -
         return Err(within(Error::invalid(format!("{clusters} clusters of {} rows", x.nrows()))));
     }
     let rows = by_row(x);
-    let row = |n: usize| &rows[n * x.ncols()..(n + 1) * x.ncols()];
     let mut seeds: Vec<usize> = stream.index(x.nrows()).into_iter().collect();
     let mut nearest = vec![f64::INFINITY; x.nrows()];
     while seeds.len() < clusters {
-        let centre = row(seeds[seeds.len() - 1]);
-        for (nearest, row) in nearest.iter_mut().zip(rows.chunks_exact(x.ncols())) {
-            *nearest = nearest.min(square(row, centre));
+        let centre = rows.row(seeds[seeds.len() - 1]);
+        for (n, nearest) in nearest.iter_mut().enumerate() {
+            *nearest = nearest.min(square(rows.row(n), centre));
         }
         let total: f64 = nearest.iter().sum();
         let cumulated = nearest.iter().scan(0.0, |sum, &square| {
@@ -130,7 +129,7 @@ impl Clusters {
     }
 
     /// Assigns each row to the nearest centre, the one of largest `c . x - |c|^2 / 2`.
-    fn assign(&mut self, rows: &[f64]) {
+    fn assign(&mut self, rows: &Rows) {
         let (count, d) = (self.centres.nrows(), self.centres.ncols());
         let centres = Panels::from_fn(count, d, |c, k| self.centres[(c, k)]);
         let stride = centres.view().padded_rows();
@@ -141,9 +140,10 @@ impl Clusters {
         let (mut products, mut work) =
             (vec![0.0; stride * GROUP], vec![0.0; centres.view().multiply_work_len()]);
         self.sizes.fill(0);
-        for (rows, assignment) in rows.chunks(d * GROUP).zip(self.assignment.chunks_mut(GROUP)) {
+        for (group, assignment) in self.assignment.chunks_mut(GROUP).enumerate() {
             let products = &mut products[..stride * assignment.len()];
-            centres.view().multiply(rows.chunks_exact(d), products, &mut work);
+            let points = (0..assignment.len()).map(|i| rows.row(group * GROUP + i));
+            centres.view().multiply(points, products, &mut work);
             for (products, assignment) in products.chunks_exact(stride).zip(assignment) {
                 let at = first_largest(products, &halves);
                 *assignment = at;
@@ -153,12 +153,11 @@ impl Clusters {
     }
 
     /// Gives each empty cluster the row that is farthest from its centre, among clusters of several rows.
-    fn fill_empty(&mut self, rows: &[f64]) {
+    fn fill_empty(&mut self, rows: &Rows) {
         while let Some(empty) = self.sizes.iter().position(|&size| size == 0) {
             let (mut far, mut farthest) = (-1.0, None);
-            for (n, row) in rows.chunks_exact(self.centres.ncols()).enumerate() {
-                let own = self.assignment[n];
-                let distance = self.square_to(own, row);
+            for (n, &own) in self.assignment.iter().enumerate() {
+                let distance = self.square_to(own, rows.row(n));
                 if self.sizes[own] > 1 && distance > far {
                     (far, farthest) = (distance, Some(n));
                 }
@@ -168,16 +167,15 @@ impl Clusters {
             self.sizes[self.assignment[n]] -= 1;
             self.sizes[empty] = 1;
             self.assignment[n] = empty;
-            let d = self.centres.ncols();
-            (0..d).for_each(|k| self.centres[(empty, k)] = rows[n * d + k]);
+            rows.row(n).iter().enumerate().for_each(|(k, x)| self.centres[(empty, k)] = *x);
         }
     }
 
-    fn move_centres(&mut self, rows: &[f64]) {
+    fn move_centres(&mut self, rows: &Rows) {
         self.centres.fill(0.0);
         let d = self.centres.ncols();
-        for (row, &c) in rows.chunks_exact(d).zip(&self.assignment) {
-            (0..d).for_each(|k| self.centres[(c, k)] += row[k]);
+        for (n, &c) in self.assignment.iter().enumerate() {
+            (0..d).for_each(|k| self.centres[(c, k)] += rows.row(n)[k]);
         }
         for (c, &size) in self.sizes.iter().enumerate() {
             (0..d).for_each(|k| self.centres[(c, k)] /= size as f64);
@@ -195,8 +193,8 @@ impl Clusters {
             x.nrows() == self.assignment.len() && x.ncols() == self.centres.ncols(),
             "the rows of the clusters"
         );
-        let square = |n: usize, k: usize| (x[(n, k)] - self.centres[(self.assignment[n], k)]).powi(2);
-        (0..x.nrows()).map(|n| (0..x.ncols()).map(|k| square(n, k)).sum::<f64>()).sum()
+        let rows = by_row(x);
+        self.assignment.iter().enumerate().map(|(n, &own)| self.square_to(own, rows.row(n))).sum()
     }
 }
 
@@ -285,13 +283,10 @@ pub fn sensitivities(signed: MatRef<'_, f64>, clusters: &Clusters, radius: f64) 
     positive("radius", radius).map_err(within)?;
     same_length("assignment", signed.nrows(), clusters.assignment.len()).map_err(within)?;
     same_length("centre", signed.ncols(), clusters.centres.ncols()).map_err(within)?;
-    let (n, count) = (signed.nrows(), clusters.sizes.len());
+    let (n, count, rows) = (signed.nrows(), clusters.sizes.len(), by_row(signed));
     // Squared distances, one row after the other.
-    let mut squares = Vec::with_capacity(n * count);
-    for i in 0..n {
-        let row: Vec<f64> = (0..signed.ncols()).map(|k| signed[(i, k)]).collect();
-        squares.extend((0..count).map(|c| clusters.square_to(c, &row)));
-    }
+    let squares: Vec<f64> =
+        (0..n * count).map(|at| clusters.square_to(at % count, rows.row(at / count))).collect();
     let nearest =
         squares.chunks_exact(count).map(|squares| squares.iter().copied().fold(f64::INFINITY, f64::min));
     let steepness = radius / (nearest.sum::<f64>() / n as f64).sqrt();
