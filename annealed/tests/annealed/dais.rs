@@ -1,6 +1,7 @@
 //! Differentiable annealed chains on Gaussian targets: exact laws, and mistakes that they find.
 
-use faer::{Mat, mat};
+use faer::linalg::solvers::DenseSolveCore;
+use faer::{Mat, Side, mat};
 use mcsa_annealed::dais::{Dais, Mass, Shape};
 use mcsa_annealed::surrogate::QuadraticSurrogate;
 use mcsa_families::Normal;
@@ -95,27 +96,15 @@ fn log_mean_exp(n: usize, f: impl Fn(&[f64]) -> f64) -> f64 {
         f(&noise)
     };
     let origin = at(&[]);
-    let slope: Vec<f64> = (0..n).map(|i| 0.5 * (at(&[(i, 1.0)]) - at(&[(i, -1.0)]))).collect();
+    let slope = Mat::from_fn(n, 1, |i, _| 0.5 * (at(&[(i, 1.0)]) - at(&[(i, -1.0)])));
     // log w = origin + slope . x - x^T A x / 2, and log E[w] = origin + slope^T (I + A)^-1 slope / 2 - log det(I + A) / 2.
     let entry = |i: usize, j: usize| {
         let mixed = at(&[(i, 1.0), (j, 1.0)]) - at(&[(i, 1.0)]) - at(&[(j, 1.0)]) + origin;
         f64::from(u8::from(i == j)) - mixed
     };
-    let row = |i: usize| (0..n).map(|j| entry(i, j)).chain([slope[i]]).collect();
-    let mut matrix: Vec<Vec<f64>> = (0..n).map(row).collect();
-    // Elimination: the squares of the reduced right-hand side, over the pivots, sum to slope^T (I + A)^-1 slope.
-    let (mut bent, mut log_determinant) = (0.0, 0.0);
-    for i in 0..n {
-        let pivot = matrix[i].clone();
-        assert!(pivot[i] > 0.0, "the weight has a mean");
-        log_determinant += pivot[i].ln();
-        bent += pivot[n] * pivot[n] / pivot[i];
-        for row in &mut matrix[i + 1..] {
-            let share = row[i] / pivot[i];
-            row.iter_mut().zip(&pivot).for_each(|(x, p)| *x -= share * p);
-        }
-    }
-    origin + 0.5 * (bent - log_determinant)
+    let factor = Mat::from_fn(n, n, entry).llt(Side::Lower).expect("the weight has a mean");
+    let bent = (slope.transpose() * factor.inverse() * &slope)[(0, 0)];
+    origin + 0.5 * bent - (0..n).map(|i| factor.L()[(i, i)].ln()).sum::<f64>()
 }
 
 /// The mean weight is the evidence, and over paths drawn backward from the posterior the mean reciprocal weight is its reciprocal.
