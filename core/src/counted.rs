@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use faer::{MatMut, MatRef};
 
 use crate::{
-    Backprop, Curvature, Error, ExactDraws, Family, Gradient, LogDensity, Named, Parametric, Pushforward,
-    Reparameterised, Separable, StepSizes, Stream, Subsampled,
+    Backprop, Curvature, Error, ExactDraws, Family, Gradient, LogDensity, Named, Parametric, Part,
+    Pushforward, Reparameterised, Separable, StepSizes, Stream, Subsampled,
 };
 
 /// Wrapper of a target, a family or a surrogate that counts its evaluations, one per point.
@@ -192,12 +192,11 @@ forward! {
     Subsampled {
         fn rows_work_len(rows: usize) -> usize;
         fn prior_gradient_into(z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64;
-        fn add_gradient_at(rows: &[usize], scale: f64, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64
-            [Term: rows.len()];
+        fn add_gradient_at(part: Part<'_>, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64
+            [Term: part.rows.len()];
         fn prior_hessian_vector_into(z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]);
-        fn add_hessian_vector_at(
-            rows: &[usize], scale: f64, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]
-        ) [Term: rows.len()];
+        fn add_hessian_vector_at(part: Part<'_>, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64])
+            [Term: part.rows.len()];
         fn gradients_at(rows: &[usize], z: &[f64], gradients: &mut [f64], work: &mut [f64]) [Term: rows.len()];
         fn add_weighted_hessian_vector_at(
             rows: &[usize], weights: &[f64], z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]

@@ -169,6 +169,15 @@ pub trait Separable: LogDensity {
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64;
 }
 
+/// Rows of the data, and a factor of the sum of their terms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part<'a> {
+    /// The rows; one that is listed twice counts twice.
+    pub rows: &'a [usize],
+    /// The factor.
+    pub scale: f64,
+}
+
 /// Separable target with first and second derivatives of the prior and of the likelihood of any rows.
 ///
 /// Methods that subsample data need it: minibatches of a bound, subsampled Hamiltonian Monte Carlo.
@@ -182,37 +191,21 @@ pub trait Subsampled: Separable {
     /// Writes `d/dz log_prior(z)` and returns `log_prior(z)`.
     fn prior_gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64;
 
-    /// `gradient += scale * d/dz sum_{i in rows} l_i(z)`; returns the sum `sum_{i in rows} l_i(z)`, not scaled. A row listed twice
-    /// counts twice.
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) -> f64;
+    /// `gradient += scale * d/dz sum_{i in rows} l_i(z)`; returns the sum `sum_{i in rows} l_i(z)`, not scaled.
+    fn add_gradient_at(&self, part: Part<'_>, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64;
 
     /// Writes `(d^2/dz^2 log_prior(z)) v`.
     fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]);
 
-    /// `out += scale * (d^2/dz^2 sum_{i in rows} l_i(z)) v`. A row listed twice counts twice.
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        work: &mut [f64],
-    );
+    /// `out += scale * (d^2/dz^2 sum_{i in rows} l_i(z)) v`.
+    fn add_hessian_vector_at(&self, part: Part<'_>, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]);
 
     /// Writes the gradients `d/dz l_i(z)` of the data in `rows`, one after another; `work` serves one row. Override it if all at once
     /// are faster, as [`add_weighted_hessian_vector_at`](Self::add_weighted_hessian_vector_at).
     fn gradients_at(&self, rows: &[usize], z: &[f64], gradients: &mut [f64], work: &mut [f64]) {
         gradients.fill(0.0);
-        for (row, gradient) in rows.chunks_exact(1).zip(gradients.chunks_exact_mut(z.len())) {
-            self.add_gradient_at(row, 1.0, z, gradient, work);
+        for (rows, gradient) in rows.chunks_exact(1).zip(gradients.chunks_exact_mut(z.len())) {
+            self.add_gradient_at(Part { rows, scale: 1.0 }, z, gradient, work);
         }
     }
 
@@ -226,8 +219,8 @@ pub trait Subsampled: Separable {
         out: &mut [f64],
         work: &mut [f64],
     ) {
-        for (row, &weight) in rows.chunks_exact(1).zip(weights) {
-            self.add_hessian_vector_at(row, weight, z, v, out, work);
+        for (rows, &scale) in rows.chunks_exact(1).zip(weights) {
+            self.add_hessian_vector_at(Part { rows, scale }, z, v, out, work);
         }
     }
 }
@@ -238,8 +231,7 @@ pub trait Subsampled: Separable {
 #[derive(Debug, Clone, Copy)]
 pub struct Minibatch<'a, P: ?Sized> {
     target: &'a P,
-    rows: &'a [usize],
-    scale: f64,
+    part: Part<'a>,
 }
 
 impl<'a, P: Separable + ?Sized> Minibatch<'a, P> {
@@ -255,12 +247,12 @@ impl<'a, P: Separable + ?Sized> Minibatch<'a, P> {
         if let Some(&row) = rows.iter().find(|&&row| row >= data) {
             return Err(Error::invalid(format!("row {row} of a minibatch: the target has {data} data")));
         }
-        Ok(Self { target, rows, scale: data as f64 / rows.len() as f64 })
+        Ok(Self { target, part: Part { rows, scale: data as f64 / rows.len() as f64 } })
     }
 
     /// The rows.
     pub fn rows(&self) -> &'a [usize] {
-        self.rows
+        self.part.rows
     }
 }
 
@@ -270,24 +262,25 @@ impl<P: Subsampled + ?Sized> LogDensity for Minibatch<'_, P> {
     }
 
     fn work_len(&self, _: usize) -> usize {
-        self.target.rows_work_len(self.rows.len())
+        self.target.rows_work_len(self.part.rows.len())
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        self.target.log_prior(z, work) + self.scale * self.target.log_likelihood_at(self.rows, z, work)
+        let Part { rows, scale } = self.part;
+        self.target.log_prior(z, work) + scale * self.target.log_likelihood_at(rows, z, work)
     }
 }
 
 impl<P: Subsampled + ?Sized> Gradient for Minibatch<'_, P> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let prior = self.target.prior_gradient_into(z, gradient, work);
-        prior + self.scale * self.target.add_gradient_at(self.rows, self.scale, z, gradient, work)
+        prior + self.part.scale * self.target.add_gradient_at(self.part, z, gradient, work)
     }
 }
 
 impl<P: Subsampled + ?Sized> Curvature for Minibatch<'_, P> {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
         self.target.prior_hessian_vector_into(z, v, out, work);
-        self.target.add_hessian_vector_at(self.rows, self.scale, z, v, out, work);
+        self.target.add_hessian_vector_at(self.part, z, v, out, work);
     }
 }

@@ -2,7 +2,7 @@
 
 use faer::{Mat, mat};
 use mcsa_core::{
-    Counted, Counts, Curvature, Family, Gradient, LogDensity, Parametric, Seed, Separable, Subsampled,
+    Counted, Counts, Curvature, Family, Gradient, LogDensity, Parametric, Part, Seed, Separable, Subsampled,
     from_fn,
 };
 use mcsa_families::MeanField;
@@ -49,8 +49,9 @@ fn terms_are_counted_by_the_row() {
     let (target, z) = (Counted::new(model()), [0.3, -0.2]);
     let expected = model().log_likelihood_at(&[0, 1], &z, &mut []);
     assert_eq!(target.log_likelihood_at(&[0, 1], &z, &mut []), expected);
-    target.add_gradient_at(&[0, 1, 1], 1.0, &z, &mut [0.0; 2], &mut []);
-    target.add_hessian_vector_at(&[0, 1, 1], 1.0, &z, &[1.0; 2], &mut [0.0; 2], &mut []);
+    let part = Part { rows: &[0, 1, 1], scale: 1.0 };
+    target.add_gradient_at(part, &z, &mut [0.0; 2], &mut []);
+    target.add_hessian_vector_at(part, &z, &[1.0; 2], &mut [0.0; 2], &mut []);
     assert_eq!(target.counts(), Counts { terms: 8, ..Counts::default() });
     target.uncounted(|| target.log_likelihood_at(&[0], &z, &mut []));
     target.log_prior(&z, &mut []);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use faer::Mat;
 use mcsa_core::{
-    ChainState, Ensemble, Error, Gradient, Kernel, LogDensity, Metric, Proposal, Stream, Subsampled,
+    ChainState, Ensemble, Error, Gradient, Kernel, LogDensity, Metric, Part, Proposal, Stream, Subsampled,
     all_finite, borrow, fits_in_memory, numeric, same_length,
 };
 use serde::{Deserialize, Serialize};
@@ -45,10 +45,11 @@ impl TaylorExpansion {
         let rows: Vec<usize> = (0..target.num_data()).collect();
         let mut work = vec![0.0; target.rows_work_len(rows.len())];
         let (mut gradient, mut hessian, mut unit) = (vec![0.0; dim], Mat::zeros(dim, dim), vec![0.0; dim]);
-        let log_likelihood = target.add_gradient_at(&rows, 1.0, &point, &mut gradient, &mut work);
+        let all = Part { rows: &rows, scale: 1.0 };
+        let log_likelihood = target.add_gradient_at(all, &point, &mut gradient, &mut work);
         for j in 0..dim {
             unit[j] = 1.0;
-            target.add_hessian_vector_at(&rows, 1.0, &point, &unit, hessian.col_as_slice_mut(j), &mut work);
+            target.add_hessian_vector_at(all, &point, &unit, hessian.col_as_slice_mut(j), &mut work);
             unit[j] = 0.0;
             all_finite("the Hessian of the log likelihood", hessian.col_as_slice(j))?;
         }
@@ -152,17 +153,17 @@ impl<'a> PerturbedPosterior<'a> {
         // Sums over rows, with the first difference subtracted from all, which keeps the variance accurate.
         let [mut first, mut total, mut squares] = [0.0; 3];
         for (k, row) in rows.iter().enumerate() {
-            let row = std::slice::from_ref(row);
+            let part = Part { rows: std::slice::from_ref(row), scale: 1.0 };
             slope.fill(0.0);
             bend.fill(0.0);
-            let there = target.add_gradient_at(row, 1.0, &expansion.point, slope, work);
-            target.add_hessian_vector_at(row, 1.0, &expansion.point, d, bend, work);
+            let there = target.add_gradient_at(part, &expansion.point, slope, work);
+            target.add_hessian_vector_at(part, &expansion.point, d, bend, work);
             let expanded = there + numeric::dot(slope, d) + 0.5 * numeric::dot(bend, d);
             let here = if gradient.is_some() {
                 slope.iter_mut().zip(&*bend).for_each(|(slope, bend)| *slope = -*slope - bend);
-                target.add_gradient_at(row, 1.0, z, slope, work)
+                target.add_gradient_at(part, z, slope, work)
             } else {
-                target.log_likelihood_at(row, z, work)
+                target.log_likelihood_at(part.rows, z, work)
             };
             if k == 0 {
                 first = here - expanded;

@@ -1,7 +1,7 @@
 //! Targets made of other targets: powers, and posteriors of some weighted rows of the data.
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Subsampled, same_length};
+use mcsa_core::{ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Part, Subsampled, same_length};
 
 use crate::support::{decided, decided_with, positive};
 
@@ -140,9 +140,9 @@ impl<'p, P: Subsampled + ?Sized> WeightedRows<'p, P> {
         &self.weights
     }
 
-    /// Each row, as a list of one, with its weight.
-    fn terms(&self) -> impl Iterator<Item = (&[usize], f64)> {
-        self.rows.chunks_exact(1).zip(self.weights.iter().copied())
+    /// Each row with its weight.
+    fn terms(&self) -> impl Iterator<Item = Part<'_>> {
+        self.rows.chunks_exact(1).zip(&self.weights).map(|(rows, &scale)| Part { rows, scale })
     }
 }
 
@@ -157,8 +157,8 @@ impl<P: Subsampled + ?Sized> LogDensity for WeightedRows<'_, P> {
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         let mut log_p = self.target.log_prior(z, work);
-        for (row, weight) in self.terms() {
-            log_p += weight * self.target.log_likelihood_at(row, z, work);
+        for Part { rows, scale } in self.terms() {
+            log_p += scale * self.target.log_likelihood_at(rows, z, work);
         }
         decided(log_p, z)
     }
@@ -171,8 +171,8 @@ impl<P: Subsampled + ?Sized> LogDensity for WeightedRows<'_, P> {
 impl<P: Subsampled + ?Sized> Gradient for WeightedRows<'_, P> {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
         let mut log_p = self.target.prior_gradient_into(z, gradient, work);
-        for (row, weight) in self.terms() {
-            log_p += weight * self.target.add_gradient_at(row, weight, z, gradient, work);
+        for part in self.terms() {
+            log_p += part.scale * self.target.add_gradient_at(part, z, gradient, work);
         }
         decided_with(log_p, z, gradient)
     }
@@ -181,8 +181,8 @@ impl<P: Subsampled + ?Sized> Gradient for WeightedRows<'_, P> {
 impl<P: Subsampled + ?Sized> Curvature for WeightedRows<'_, P> {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
         self.target.prior_hessian_vector_into(z, v, out, work);
-        for (row, weight) in self.terms() {
-            self.target.add_hessian_vector_at(row, weight, z, v, out, work);
+        for part in self.terms() {
+            self.target.add_hessian_vector_at(part, z, v, out, work);
         }
     }
 }

@@ -3,7 +3,8 @@ use std::f64::consts::PI;
 use faer::linalg::solvers::{Llt, LltError, Solve};
 use faer::{Mat, MatRef, Side};
 use mcsa_core::{
-    Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, Subsampled, borrow, numeric,
+    Curvature, Error, ExactDraws, Gradient, LogDensity, Named, Part, Separable, Stream, Subsampled, borrow,
+    numeric,
 };
 use mcsa_numeric::design::Rows;
 
@@ -221,32 +222,17 @@ impl Subsampled for LinearRegression {
         self.prior(z)
     }
 
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-    ) -> f64 {
-        self.likelihood(Some(rows), z, Some((scale, gradient)))
+    fn add_gradient_at(&self, part: Part<'_>, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        self.likelihood(Some(part.rows), z, Some((part.scale, gradient)))
     }
 
     fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
         out.iter_mut().zip(v).for_each(|(out, v)| *out = -v / self.prior_scale.powi(2));
     }
 
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        _: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        _: &mut [f64],
-    ) {
-        let factor = -scale / self.noise_scale.powi(2);
-        sweep(&self.x, Some(rows), [v], Some(out), |_, [along]| {
+    fn add_hessian_vector_at(&self, part: Part<'_>, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        let factor = -part.scale / self.noise_scale.powi(2);
+        sweep(&self.x, Some(part.rows), [v], Some(out), |_, [along]| {
             along.iter_mut().for_each(|along| *along *= factor);
         });
     }

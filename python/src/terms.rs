@@ -1,6 +1,6 @@
 //! Posteriors whose likelihood has one term per datum, from Python callables.
 
-use mcsa::core::{Gradient, LogDensity, Named, Separable, Subsampled};
+use mcsa::core::{Gradient, LogDensity, Named, Part, Separable, Subsampled};
 use mcsa::faer::Mat;
 use mcsa::models::support::add_difference;
 use numpy::PyArray1;
@@ -139,15 +139,8 @@ impl Subsampled for Terms {
         self.prior.gradient_into(z, gradient, &mut [])
     }
 
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-    ) -> f64 {
-        self.add_gradients(rows, |_| scale, z, gradient)
+    fn add_gradient_at(&self, part: Part<'_>, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        self.add_gradients(part.rows, |_| part.scale, z, gradient)
     }
 
     fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
@@ -156,16 +149,8 @@ impl Subsampled for Terms {
         add_difference(slope, 1.0, z, v, out, work);
     }
 
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        work: &mut [f64],
-    ) {
-        self.add_weighted_hessian_vector_at(rows, &vec![scale; rows.len()], z, v, out, work);
+    fn add_hessian_vector_at(&self, part: Part<'_>, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
+        self.add_weighted_hessian_vector_at(part.rows, &vec![part.scale; part.rows.len()], z, v, out, work);
     }
 
     fn gradients_at(&self, rows: &[usize], z: &[f64], gradients: &mut [f64], _: &mut [f64]) {

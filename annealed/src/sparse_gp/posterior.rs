@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 use mcsa_core::{
-    Columns, Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, borrow, numeric,
+    Columns, Curvature, Error, Gradient, LogDensity, Named, Part, Separable, Subsampled, borrow, numeric,
 };
 
 use super::average::{Average, BLOCK};
@@ -19,7 +19,7 @@ pub(super) struct Batch<A, F> {
 }
 
 /// The data in `rows`, each with the factor `scale`.
-fn chosen(rows: &[usize], scale: f64) -> Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64> {
+fn chosen(Part { rows, scale }: Part<'_>) -> Batch<impl Fn(usize) -> usize, impl Fn(usize) -> f64> {
     Batch { count: rows.len(), at: |b: usize| rows[b], factor: move |_| scale }
 }
 
@@ -296,7 +296,7 @@ impl Separable for SparsePosterior<'_> {
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], _: &mut [f64]) -> f64 {
-        self.log_likelihood(&chosen(rows, 1.0), z)
+        self.log_likelihood(&chosen(Part { rows, scale: 1.0 }), z)
     }
 }
 
@@ -307,15 +307,8 @@ impl Subsampled for SparsePosterior<'_> {
         self.log_prior(z, work)
     }
 
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-    ) -> f64 {
-        self.add_gradient(&chosen(rows, scale), z, gradient)
+    fn add_gradient_at(&self, part: Part<'_>, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        self.add_gradient(&chosen(part), z, gradient)
     }
 
     fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], mut work: &mut [f64]) {
@@ -323,16 +316,8 @@ impl Subsampled for SparsePosterior<'_> {
         out.iter_mut().for_each(|out| *out = -*out);
     }
 
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        _: &mut [f64],
-    ) {
-        self.add_hessian_vector(&chosen(rows, scale), z, v, out, |_, _| ());
+    fn add_hessian_vector_at(&self, part: Part<'_>, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        self.add_hessian_vector(&chosen(part), z, v, out, |_, _| ());
     }
 }
 

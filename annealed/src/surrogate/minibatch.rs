@@ -1,6 +1,6 @@
 use super::{Along, PathPoint, Sizes, Surrogate};
 use crate::{draw_subset, seen_len};
-use mcsa_core::{Error, Subsampled, borrow, numeric};
+use mcsa_core::{Error, Part, Subsampled, borrow, numeric};
 
 /// Posterior of a minibatch as the surrogate (naive subsampling, NS-DAIS).
 ///
@@ -100,7 +100,12 @@ impl<P: Subsampled> Surrogate for MinibatchSurrogate<P> {
     fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], work: &mut [f64]) {
         let PathPoint { memory, z, .. } = at;
         self.target.prior_gradient_into(z, gradient, work);
-        self.target.add_gradient_at(self.rows(memory), self.factor(), z, gradient, work);
+        self.target.add_gradient_at(
+            Part { rows: self.rows(memory), scale: self.factor() },
+            z,
+            gradient,
+            work,
+        );
     }
 
     fn add_second(&self, along: Along<'_>, product: &mut [f64], _: &mut [f64], mut work: &mut [f64]) {
@@ -108,7 +113,8 @@ impl<P: Subsampled> Surrogate for MinibatchSurrogate<P> {
         let along = borrow(&mut work, u.len());
         self.target.prior_hessian_vector_into(z, u, along, work);
         numeric::axpy(scale, along, product);
-        self.target.add_hessian_vector_at(self.rows(memory), scale * self.factor(), z, u, product, work);
+        let part = Part { rows: self.rows(memory), scale: scale * self.factor() };
+        self.target.add_hessian_vector_at(part, z, u, product, work);
     }
 }
 

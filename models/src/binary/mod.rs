@@ -6,8 +6,8 @@ use std::f64::consts::PI;
 
 use faer::{MatMut, MatRef};
 use mcsa_core::{
-    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, batch_mut,
-    numeric, one,
+    Columns, ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Part, Separable, Subsampled,
+    batch_mut, numeric, one,
 };
 
 use crate::support::{decided, decided_with, positive};
@@ -220,7 +220,7 @@ impl WeightsPrior for HierarchicalWeights {
         let [wide, narrow, of_u, of_v] = powers;
         let (beta, alpha) = z[Self::FIRST..].split_at(z.len() - Self::FIRST - 1);
         let d = beta.len() as f64;
-        let hyper = self.scales.log_density_with(u, of_u) + self.scales.log_density_with(v, of_v);
+        let hyper = self.scales.log_density(u, of_u) + self.scales.log_density(v, of_v);
         let weights = -d * u - v - 0.5 * (square_times(beta, wide) + square_times(alpha, narrow));
         hyper + weights - 0.5 * (d + 1.0) * (2.0 * PI).ln()
     }
@@ -362,15 +362,8 @@ impl<W: WeightsPrior, L: Factor, E: Entry> Subsampled for WeightsPosterior<W, L,
         self.log_prior(z, work)
     }
 
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-    ) -> f64 {
-        self.likelihood.add_gradient_at(rows, scale, &z[W::FIRST..], &mut gradient[W::FIRST..])
+    fn add_gradient_at(&self, part: Part<'_>, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        self.likelihood.add_gradient_at(part.rows, part.scale, &z[W::FIRST..], &mut gradient[W::FIRST..])
     }
 
     fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
@@ -378,17 +371,9 @@ impl<W: WeightsPrior, L: Factor, E: Entry> Subsampled for WeightsPosterior<W, L,
         self.prior.add_hessian_vector(z, v, out);
     }
 
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        _: &mut [f64],
-    ) {
-        let first = W::FIRST;
-        self.likelihood.add_hessian_vector_at(rows, scale, &z[first..], &v[first..], &mut out[first..]);
+    fn add_hessian_vector_at(&self, part: Part<'_>, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        let (z, v, out) = (&z[W::FIRST..], &v[W::FIRST..], &mut out[W::FIRST..]);
+        self.likelihood.add_hessian_vector_at(part.rows, part.scale, z, v, out);
     }
 }
 
@@ -403,11 +388,6 @@ pub enum ScalePrior {
 }
 
 impl ScalePrior {
-    /// `log p(u)`, normalised; `-inf` where a square or a reciprocal of the scale overflows.
-    pub fn log_density(self, u: f64) -> f64 {
-        self.log_density_with(u, self.exponent(u).exp())
-    }
-
     /// The argument of the exponential in [`log_density`](ScalePrior::log_density).
     fn exponent(self, u: f64) -> f64 {
         match self {
@@ -416,8 +396,8 @@ impl ScalePrior {
         }
     }
 
-    /// `log p(u)`, from `power`, the exponential of [`exponent`](ScalePrior::exponent).
-    fn log_density_with(self, u: f64, power: f64) -> f64 {
+    /// `log p(u)`, normalised, from `power`, the exponential of [`exponent`](ScalePrior::exponent); `-inf` where that overflows.
+    fn log_density(self, u: f64, power: f64) -> f64 {
         match self {
             Self::HalfNormal => 0.5 * (2.0 / PI).ln() + u - 0.5 * power,
             Self::InverseGamma => -u - power,
@@ -425,7 +405,7 @@ impl ScalePrior {
     }
 
     /// `d/du log p(u)`.
-    pub fn slope(self, u: f64) -> f64 {
+    fn slope(self, u: f64) -> f64 {
         match self {
             Self::HalfNormal => 1.0 - (2.0 * u).exp(),
             Self::InverseGamma => (-u).exp() - 1.0,
@@ -433,7 +413,7 @@ impl ScalePrior {
     }
 
     /// `d^2/du^2 log p(u)`.
-    pub fn curvature(self, u: f64) -> f64 {
+    fn curvature(self, u: f64) -> f64 {
         match self {
             Self::HalfNormal => -2.0 * (2.0 * u).exp(),
             Self::InverseGamma => -(-u).exp(),

@@ -102,6 +102,19 @@ fn gradient_of(formula: &impl Formula, z: &[f64], len: usize, gradient: &mut [f6
     value
 }
 
+/// `out += scale * H v` for the Hessian H of a formula with `len` parameters.
+fn add_hessian_vector(
+    formula: &impl Formula,
+    len: usize,
+    scale: f64,
+    z: &[f64],
+    v: &[f64],
+    out: &mut [f64],
+    work: &mut [f64],
+) {
+    add_difference(|z, slope| _ = gradient_of(formula, z, len, slope), scale, z, v, out, work);
+}
+
 fn outside_if_far(log_p: f64, z: &[f64]) -> f64 {
     if log_p.is_nan() && z.iter().any(|z| z.abs() > FAR) { decided(log_p, z) } else { log_p }
 }
@@ -134,7 +147,6 @@ impl<M: GenericDensity> Gradient for Bounded<M> {
 impl<M: GenericDensity> Curvature for Bounded<M> {
     fn hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
         out.fill(0.0);
-        let slope = |z: &[f64], slope: &mut [f64]| _ = gradient_of(self, z, self.parameters.len(), slope);
-        add_difference(slope, 1.0, z, v, out, work);
+        add_hessian_vector(self, self.parameters.len(), 1.0, z, v, out, work);
     }
 }

@@ -1,9 +1,8 @@
 //! Densities that are a prior and one term per datum, from one formula each: minibatches of them have derivatives, too.
 
-use mcsa_core::{Separable, Subsampled, borrow, numeric};
+use mcsa_core::{Part, Separable, Subsampled, numeric};
 
-use super::{Bounded, Formula, GenericDensity, Real, gradient_of, outside_if_far};
-use crate::support::add_difference;
+use super::{Bounded, Formula, GenericDensity, Real, add_hessian_vector, gradient_of, outside_if_far};
 
 /// Log prior and log likelihood of each datum, written once for every type of number.
 ///
@@ -90,38 +89,20 @@ impl<M: GenericTerms> Subsampled for Bounded<M> {
         gradient_of(&Prior(self), z, self.parameters.len(), gradient)
     }
 
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        mut work: &mut [f64],
-    ) -> f64 {
-        let slopes = borrow(&mut work, z.len());
-        let value = gradient_of(&Likelihood(self, rows), z, self.parameters.len(), slopes);
-        numeric::axpy(scale, slopes, gradient);
+    fn add_gradient_at(&self, part: Part<'_>, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let slopes = &mut work[..z.len()];
+        let value = gradient_of(&Likelihood(self, part.rows), z, self.parameters.len(), slopes);
+        numeric::axpy(part.scale, slopes, gradient);
         value
     }
 
     fn prior_hessian_vector_into(&self, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
         out.fill(0.0);
-        let slope =
-            |z: &[f64], slope: &mut [f64]| _ = gradient_of(&Prior(self), z, self.parameters.len(), slope);
-        add_difference(slope, 1.0, z, v, out, work);
+        add_hessian_vector(&Prior(self), self.parameters.len(), 1.0, z, v, out, work);
     }
 
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        work: &mut [f64],
-    ) {
-        let part = Likelihood(self, rows);
-        let slope = |z: &[f64], slope: &mut [f64]| _ = gradient_of(&part, z, self.parameters.len(), slope);
-        add_difference(slope, scale, z, v, out, work);
+    fn add_hessian_vector_at(&self, part: Part<'_>, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]) {
+        let likelihood = Likelihood(self, part.rows);
+        add_hessian_vector(&likelihood, self.parameters.len(), part.scale, z, v, out, work);
     }
 }

@@ -4,7 +4,7 @@ pub mod student_errors;
 
 use faer::MatRef;
 use mcsa_core::numeric::scalar::ln_gamma;
-use mcsa_core::{Curvature, Error, Gradient, LogDensity, Named, Separable, Subsampled, numeric};
+use mcsa_core::{Curvature, Error, Gradient, LogDensity, Named, Part, Separable, Subsampled, numeric};
 use mcsa_numeric::design::{MINIBATCH, Rows};
 
 use crate::support::{HALF_LOG_TAU, decided, decided_with, positive, row_at, rows_and_responses, sweep};
@@ -236,31 +236,16 @@ impl Subsampled for StudentRegression {
         self.prior(z)
     }
 
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        _: &mut [f64],
-    ) -> f64 {
-        self.likelihood(Some(rows), z, Some((scale, gradient)))
+    fn add_gradient_at(&self, part: Part<'_>, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
+        self.likelihood(Some(part.rows), z, Some((part.scale, gradient)))
     }
 
     fn prior_hessian_vector_into(&self, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
         self.write_prior_slope(v, out);
     }
 
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        _: &mut [f64],
-    ) {
-        self.add_hessian_vector(Some(rows), scale, z, v, out);
+    fn add_hessian_vector_at(&self, part: Part<'_>, z: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        self.add_hessian_vector(Some(part.rows), part.scale, z, v, out);
     }
 }
 

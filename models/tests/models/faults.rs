@@ -2,7 +2,9 @@
 
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::numeric::scalar::erfc;
-use mcsa_core::{Columns, Curvature, ExactDraws, Gradient, LogDensity, Named, Separable, Stream, Subsampled};
+use mcsa_core::{
+    Columns, Curvature, ExactDraws, Gradient, LogDensity, Named, Part, Separable, Stream, Subsampled,
+};
 use mcsa_models::{Gaussian, GroundTruth};
 use mcsa_testing::model::{self as laws, Case, Failure};
 
@@ -177,14 +179,8 @@ impl Subsampled for Twin {
         gradient.fill(if self.has(RowGradientOfPrior) { 1e-6 } else { 0.0 });
         self.log_prior(z, work)
     }
-    fn add_gradient_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        z: &[f64],
-        gradient: &mut [f64],
-        work: &mut [f64],
-    ) -> f64 {
+    fn add_gradient_at(&self, part: Part<'_>, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+        let Part { rows, scale } = part;
         if self.has(RowsAllocate) {
             std::hint::black_box(vec![1.0]);
         }
@@ -207,23 +203,15 @@ impl Subsampled for Twin {
         let factor = if self.has(RowHessianOfPrior) { 1e-6 } else { 0.0 };
         out.iter_mut().zip(v).for_each(|(out, v)| *out = factor * v);
     }
-    fn add_hessian_vector_at(
-        &self,
-        rows: &[usize],
-        scale: f64,
-        _: &[f64],
-        v: &[f64],
-        out: &mut [f64],
-        _: &mut [f64],
-    ) {
-        let scale = if self.has(RowHessianNotScaled) { 1.0 } else { scale };
-        rows.iter().for_each(|&i| out[i] -= scale * v[i] / self.0.variance(i));
+    fn add_hessian_vector_at(&self, part: Part<'_>, _: &[f64], v: &[f64], out: &mut [f64], _: &mut [f64]) {
+        let scale = if self.has(RowHessianNotScaled) { 1.0 } else { part.scale };
+        part.rows.iter().for_each(|&i| out[i] -= scale * v[i] / self.0.variance(i));
     }
     fn gradients_at(&self, rows: &[usize], z: &[f64], gradients: &mut [f64], work: &mut [f64]) {
         gradients.fill(0.0);
-        let factor = if self.has(RowsApartScaled) { 1.0 + 1e-6 } else { 1.0 };
-        for (row, gradient) in rows.chunks_exact(1).zip(gradients.chunks_exact_mut(z.len())) {
-            self.add_gradient_at(row, factor, z, gradient, work);
+        let scale = if self.has(RowsApartScaled) { 1.0 + 1e-6 } else { 1.0 };
+        for (rows, gradient) in rows.chunks_exact(1).zip(gradients.chunks_exact_mut(z.len())) {
+            self.add_gradient_at(Part { rows, scale }, z, gradient, work);
         }
     }
     fn add_weighted_hessian_vector_at(
@@ -235,9 +223,9 @@ impl Subsampled for Twin {
         out: &mut [f64],
         work: &mut [f64],
     ) {
-        for (row, &weight) in rows.chunks_exact(1).zip(weights) {
-            let weight = if self.has(RowWeightsShared) { 1.0 } else { weight };
-            self.add_hessian_vector_at(row, weight, z, v, out, work);
+        for (rows, &weight) in rows.chunks_exact(1).zip(weights) {
+            let scale = if self.has(RowWeightsShared) { 1.0 } else { weight };
+            self.add_hessian_vector_at(Part { rows, scale }, z, v, out, work);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Laws of calls: batches, names, and lent memory.
 
 use faer::Mat;
-use mcsa_core::{Columns, ColumnsMut, Curvature, Gradient, LogDensity, Named, Separable, Subsampled};
+use mcsa_core::{Columns, ColumnsMut, Curvature, Gradient, LogDensity, Named, Part, Separable, Subsampled};
 
 use super::{Case, Failure};
 use crate::law::{Run, SIZES, laws_of_memory, same_bits};
@@ -113,13 +113,14 @@ fn row_calls<P: Subsampled>(case: &Case<P>, rows: usize, run: Run<'_>) -> Result
     let (target, points, mut out) = (&case.target, case.points(2), vec![0.0; case.target.dim()]);
     let (z, v, mut sum) = (points.as_ref().column(0), points.as_ref().column(1), 0.0);
     let rows: Vec<usize> = (0..target.num_data()).cycle().take(rows).collect();
+    let part = Part { rows: &rows, scale: 0.5 };
     run("log_prior", &mut |work| sum += target.log_prior(z, work))?;
     run("log_likelihood_at", &mut |work| sum += target.log_likelihood_at(&rows, z, work))?;
     run("prior_gradient_into", &mut |work| sum += target.prior_gradient_into(z, &mut out, work))?;
-    run("add_gradient_at", &mut |work| sum += target.add_gradient_at(&rows, 0.5, z, &mut out, work))?;
+    run("add_gradient_at", &mut |work| sum += target.add_gradient_at(part, z, &mut out, work))?;
     run("prior_hessian_vector_into", &mut |work| target.prior_hessian_vector_into(z, v, &mut out, work))?;
     run("add_hessian_vector_at", &mut |work| {
-        target.add_hessian_vector_at(&rows, 0.5, z, v, &mut out, work);
+        target.add_hessian_vector_at(part, z, v, &mut out, work);
     })
 }
 

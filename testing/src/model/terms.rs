@@ -1,7 +1,7 @@
 //! Laws of separable targets: prior and likelihood terms add up to the density, and their derivatives to its derivatives.
 
 use faer::Mat;
-use mcsa_core::{Columns, Curvature, Gradient, Minibatch, Separable, Subsampled, numeric};
+use mcsa_core::{Columns, Curvature, Gradient, Minibatch, Part, Separable, Subsampled, numeric};
 
 use super::{
     Case, Failure, gradient_is_gradient, gradient_returns_the_density, hessian_vector_is_derivative,
@@ -109,7 +109,8 @@ pub fn row_gradients_add_up<P: Subsampled + Gradient>(case: &Case<P>) -> Result<
         let expected = target.log_prior(z, &mut rows_work(case, 0));
         near(LAW, || format!("log prior, point {j}"), value, expected, 1e-12 * (1.0 + expected.abs()))?;
         sums_over_rows(LAW, case, j, &prior, &whole, &|rows, scale, out| {
-            let value = target.add_gradient_at(rows, scale, z, out, &mut rows_work(case, rows.len()));
+            let value =
+                target.add_gradient_at(Part { rows, scale }, z, out, &mut rows_work(case, rows.len()));
             let expected = target.log_likelihood_at(rows, z, &mut rows_work(case, rows.len()));
             let place = || format!("log likelihood of {} rows, point {j}", rows.len());
             near(LAW, place, value, expected, 1e-12 * (1.0 + expected.abs()))
@@ -134,7 +135,7 @@ pub fn row_curvatures_add_up<P: Subsampled + Curvature>(case: &Case<P>) -> Resul
         target.hessian_vector_into(z, v, &mut whole, &mut case.work(1));
         target.prior_hessian_vector_into(z, v, &mut prior, &mut rows_work(case, 0));
         sums_over_rows(LAW, case, j, &prior, &whole, &|rows, scale, out| {
-            target.add_hessian_vector_at(rows, scale, z, v, out, &mut rows_work(case, rows.len()));
+            target.add_hessian_vector_at(Part { rows, scale }, z, v, out, &mut rows_work(case, rows.len()));
             Ok(())
         })?;
         sums_over_rows(LAW, case, j, &prior, &whole, &|rows, scale, out| {
