@@ -2,7 +2,7 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::{ExactDraws, Gradient, LogDensity, Named, borrow};
+use crate::{ExactDraws, Gradient, LogDensity, Named, batch_mut, borrow};
 
 /// Target whose batches are evaluated by the present thread pool of rayon, each thread with a part of the columns.
 ///
@@ -22,15 +22,6 @@ pub struct AllCores<T>(pub T);
 /// Most times that a batch is halved.
 const HALVINGS: u32 = 6;
 
-/// Length of the memory of a batch that is halved some times, or less often.
-fn work_len(whole: &dyn Fn(usize) -> usize, columns: usize, halvings: u32) -> usize {
-    if halvings == 0 || columns < 2 {
-        return whole(columns);
-    }
-    let half = |columns| work_len(whole, columns, halvings - 1);
-    whole(columns).max(half(columns / 2) + half(columns.div_ceil(2)))
-}
-
 impl<T: LogDensity> AllCores<T> {
     /// Halvings that give each thread a part; none if the target shares its rows.
     fn halvings(&self) -> u32 {
@@ -40,55 +31,40 @@ impl<T: LogDensity> AllCores<T> {
 
     /// Halvings that give each thread a part, or fewer if the memory does not serve them: it may have been made in a smaller pool.
     fn halvings_within(&self, columns: usize, lent: usize) -> u32 {
-        let whole = |columns| self.0.work_len(columns);
-        (1..=self.halvings()).rev().find(|count| work_len(&whole, columns, *count) <= lent).unwrap_or(0)
+        (1..=self.halvings()).rev().find(|count| self.memory(columns, *count) <= lent).unwrap_or(0)
     }
 
-    /// Memory of each half of a batch.
-    fn halves<'w>(
-        &self,
-        columns: usize,
-        mut work: &'w mut [f64],
-        halvings: u32,
-    ) -> (&'w mut [f64], &'w mut [f64]) {
-        let of_first = work_len(&|columns| self.0.work_len(columns), columns / 2, halvings - 1);
-        let first = borrow(&mut work, of_first);
-        (first, work)
-    }
-
-    fn densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64], halvings: u32) {
-        if halvings == 0 || z.ncols() < 2 {
-            return self.0.log_densities(z, out, work);
+    /// Length of the memory of a batch that is halved some times, or less often.
+    fn memory(&self, columns: usize, halvings: u32) -> usize {
+        let whole = self.0.work_len(columns);
+        if halvings == 0 || columns < 2 {
+            return whole;
         }
-        let (first, second) = z.split_at_col(z.ncols() / 2);
-        let (of_first, of_second) = out.split_at_mut(z.ncols() / 2);
-        let (lent, rest) = self.halves(z.ncols(), work, halvings);
-        rayon::join(
-            || self.densities(first, of_first, lent, halvings - 1),
-            || self.densities(second, of_second, rest, halvings - 1),
-        );
+        let half = |columns| self.memory(columns, halvings - 1);
+        whole.max(half(columns / 2) + half(columns.div_ceil(2)))
     }
-}
 
-impl<T: Gradient> AllCores<T> {
-    fn gradients(
+    /// Calls `whole` with each part of a batch and of its values, gradients and memory. Without gradients, theirs have no row.
+    fn share(
         &self,
+        whole: &(impl Fn(MatRef<'_, f64>, &mut [f64], MatMut<'_, f64>, &mut [f64]) + Sync),
         z: MatRef<'_, f64>,
         out: &mut [f64],
         gradients: MatMut<'_, f64>,
-        work: &mut [f64],
+        mut work: &mut [f64],
         halvings: u32,
     ) {
-        if halvings == 0 || z.ncols() < 2 {
-            return self.0.gradients_into(z, out, gradients, work);
+        let (columns, middle) = (z.ncols(), z.ncols() / 2);
+        if halvings == 0 || columns < 2 {
+            return whole(z, out, gradients, work);
         }
-        let (first, second) = z.split_at_col(z.ncols() / 2);
-        let (of_first, of_second) = out.split_at_mut(z.ncols() / 2);
-        let (slopes_of_first, slopes_of_second) = gradients.split_at_col_mut(z.ncols() / 2);
-        let (lent, rest) = self.halves(z.ncols(), work, halvings);
+        let (first, second) = z.split_at_col(middle);
+        let (of_first, of_second) = out.split_at_mut(middle);
+        let (slopes_of_first, slopes_of_second) = gradients.split_at_col_mut(middle);
+        let lent = borrow(&mut work, self.memory(middle, halvings - 1));
         rayon::join(
-            || self.gradients(first, of_first, slopes_of_first, lent, halvings - 1),
-            || self.gradients(second, of_second, slopes_of_second, rest, halvings - 1),
+            || self.share(whole, first, of_first, slopes_of_first, lent, halvings - 1),
+            || self.share(whole, second, of_second, slopes_of_second, work, halvings - 1),
         );
     }
 }
@@ -99,7 +75,7 @@ impl<T: LogDensity> LogDensity for AllCores<T> {
     }
 
     fn work_len(&self, columns: usize) -> usize {
-        work_len(&|columns| self.0.work_len(columns), columns, self.halvings())
+        self.memory(columns, self.halvings())
     }
 
     fn shares_rows(&self) -> bool {
@@ -112,7 +88,11 @@ impl<T: LogDensity> LogDensity for AllCores<T> {
 
     fn log_densities(&self, z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]) {
         assert_eq!(z.ncols(), out.len(), "a density per column");
-        self.densities(z, out, work, self.halvings_within(z.ncols(), work.len()));
+        let halvings = self.halvings_within(z.ncols(), work.len());
+        let whole = |z: MatRef<'_, f64>, out: &mut [f64], _: MatMut<'_, f64>, work: &mut [f64]| {
+            self.0.log_densities(z, out, work);
+        };
+        self.share(&whole, z, out, batch_mut(&mut [], 0, z.ncols()), work, halvings);
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -139,7 +119,10 @@ impl<T: Gradient> Gradient for AllCores<T> {
         assert_eq!(z.ncols(), out.len(), "a density per column");
         assert_eq!(z.ncols(), gradients.ncols(), "a gradient per column");
         let halvings = self.halvings_within(z.ncols(), work.len());
-        self.gradients(z, out, gradients, work, halvings);
+        let whole = |z: MatRef<'_, f64>, out: &mut [f64], gradients: MatMut<'_, f64>, work: &mut [f64]| {
+            self.0.gradients_into(z, out, gradients, work);
+        };
+        self.share(&whole, z, out, gradients, work, halvings);
     }
 }
 
