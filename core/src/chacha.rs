@@ -315,18 +315,22 @@ mod x86 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
     use rand::rngs::ChaCha8Rng;
     use rand::{Rng, SeedableRng};
 
-    fn reference(key: [u32; 8], address: Address, words: usize) -> Vec<u64> {
-        let bytes: Vec<u8> = key.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let mut generator = ChaCha8Rng::from_seed(bytes.try_into().expect("eight words"));
+    /// Words at an address, by the generator of another crate with the bytes of a key.
+    pub(crate) fn by_bytes(key: Vec<u8>, address: Address, words: usize) -> Vec<u64> {
+        let mut generator = ChaCha8Rng::from_seed(key.try_into().expect("32 bytes"));
         generator.set_stream(address.nonce);
         generator.set_block_pos(address.first_block);
         (0..words).map(|_| generator.next_u64()).collect()
+    }
+
+    fn reference(key: [u32; 8], address: Address, words: usize) -> Vec<u64> {
+        by_bytes(key.iter().flat_map(|word| word.to_le_bytes()).collect(), address, words)
     }
 
     fn read(generator: &mut Generator, words: usize) -> Vec<u64> {

@@ -104,31 +104,22 @@ impl Ensemble {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Slope(f64);
-
-    impl LogDensity for Slope {
-        fn dim(&self) -> usize {
-            1
-        }
-        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-            self.0 * z[0].ln()
-        }
-    }
+    use crate::from_fn;
 
     #[test]
     fn cached_densities_are_those_of_their_target() {
+        let of = |slope: f64| from_fn(1, move |z| slope * z[0].ln());
         // Densities 0, 2 log 3, -inf and NaN.
         let points = Mat::from_fn(1, 4, |_, j| [1.0, 3.0, 0.0, -1.0][j]);
-        let chains = Ensemble::new(&Slope(2.0), points).unwrap();
-        assert!(chains.verify(&Slope(2.0)).is_ok() && chains.verify(&Slope(2.0 + 1e-10)).is_ok());
-        let error = chains.verify(&Slope(2.0 + 1e-8)).unwrap_err().to_string();
+        let chains = Ensemble::new(&of(2.0), points).unwrap();
+        assert!(chains.verify(&of(2.0)).is_ok() && chains.verify(&of(2.0 + 1e-10)).is_ok());
+        let error = chains.verify(&of(2.0 + 1e-8)).unwrap_err().to_string();
         assert!(error.starts_with("the cached log density of chain 1 is 2.19"), "{error}");
         assert!(error.contains("other data"), "{error}");
         // At 0 the density is +inf instead of -inf.
-        let error = chains.verify(&Slope(-2.0)).unwrap_err().to_string();
+        let error = chains.verify(&of(-2.0)).unwrap_err().to_string();
         assert!(error.starts_with("the cached log density of chain 1"), "{error}");
         let at_zero = Ensemble { positions: Mat::zeros(1, 1), log_p: vec![-700.0] };
-        assert!(at_zero.verify(&Slope(2.0)).is_err(), "finite, and -inf now");
+        assert!(at_zero.verify(&of(2.0)).is_err(), "finite, and -inf now");
     }
 }

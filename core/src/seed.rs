@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use rand::rngs::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
+use crate::chacha::Generator;
 use crate::{Error, Stream};
 
 /// Base-2 logarithm of the number of blocks reserved for one step: `2^28` blocks of 64 bytes, `2^31` 64-bit draws.
@@ -67,10 +66,9 @@ impl Seed {
     /// Three words of its key are the output of ChaCha8 under the parent's key at block `index`; the fourth is a bijection of
     /// `index`, so that children with different indices always differ.
     pub fn child(self, index: u64) -> Self {
-        let mut generator = self.generator();
-        generator.set_stream(CHILDREN);
-        generator.set_block_pos(index & (u64::MAX >> 1));
-        let mut word = || generator.next_u64();
+        let first_block = index & (u64::MAX >> 1);
+        let mut words = Generator::at(self.key(), Address { nonce: CHILDREN, first_block, blocks: 1 });
+        let mut word = || words.next_u64();
         let (a, b, c) = (word(), word(), word());
         Self([a, b, c, scramble(index) ^ self.0[3].rotate_left(17)])
     }
@@ -93,14 +91,6 @@ impl Seed {
     /// The key as 32-bit words, low halves first.
     fn key(self) -> [u32; 8] {
         std::array::from_fn(|i| (self.0[i / 2] >> (32 * (i % 2))) as u32)
-    }
-
-    fn generator(self) -> ChaCha8Rng {
-        let mut key = [0; 32];
-        for (bytes, word) in key.chunks_exact_mut(8).zip(self.0) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-        ChaCha8Rng::from_seed(key)
     }
 }
 
@@ -154,7 +144,9 @@ impl<'de> Deserialize<'de> for Seed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chacha::tests::by_bytes;
     use proptest::prelude::*;
+    use rand::Rng;
 
     proptest! {
         #[test]
@@ -169,13 +161,10 @@ mod tests {
         #[test]
         fn a_stream_reads_exactly_its_address(lane in 0..u64::MAX, step in 0..(1_u64 << 36)) {
             let seed = Seed::new(5);
-            let address = Address::of(lane, step);
-            let mut reference = seed.generator();
-            reference.set_stream(address.nonce);
-            reference.set_block_pos(address.first_block);
+            let key: Vec<u8> = seed.0.iter().flat_map(|word| word.to_le_bytes()).collect();
             let mut stream = seed.stream(lane, step);
-            for _ in 0..40 {
-                prop_assert_eq!(stream.next_u64(), reference.next_u64());
+            for word in by_bytes(key, Address::of(lane, step), 40) {
+                prop_assert_eq!(stream.next_u64(), word);
             }
         }
 

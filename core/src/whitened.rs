@@ -281,39 +281,28 @@ impl Proposal for WhitenedProposal<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::from_fn;
     use faer::mat;
 
-    #[derive(Debug)]
-    struct Quartic;
-
-    impl LogDensity for Quartic {
-        fn dim(&self) -> usize {
-            2
-        }
-
-        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
-            -z[0].powi(4) - z[0] * z[1] - 0.5 * z[1] * z[1]
-        }
-    }
-
-    impl Gradient for Quartic {
-        fn gradient_into(&self, z: &[f64], gradient: &mut [f64], work: &mut [f64]) -> f64 {
+    fn quartic() -> impl Gradient {
+        let log_density = |z: &[f64]| -z[0].powi(4) - z[0] * z[1] - 0.5 * z[1] * z[1];
+        from_fn(2, log_density).with_gradient(|z, gradient| {
             gradient.copy_from_slice(&[-4.0 * z[0].powi(3) - z[1], -z[0] - z[1]]);
-            self.log_density(z, work)
-        }
+        })
     }
 
-    fn white() -> Whitened<'static, Quartic> {
+    fn white<P: Gradient>(target: &P) -> Whitened<'_, P> {
         // What stands above the diagonal is not read.
         let map = AffineMap::new(vec![0.3, -1.0], mat![[0.5, f64::NAN], [-2.0, -3.0]]).unwrap();
-        Whitened::new(&Quartic, map).unwrap()
+        Whitened::new(target, map).unwrap()
     }
 
     #[test]
     fn density_and_gradient_are_those_of_the_image() {
-        let (white, y, mut work) = (white(), [0.7, -0.2], [0.0; 8]);
+        let target = quartic();
+        let (white, y, mut work) = (white(&target), [0.7, -0.2], [0.0; 8]);
         let z = [0.3 + 0.5 * 0.7, -1.0 - 2.0 * 0.7 + 3.0 * 0.2];
-        let expected = Quartic.log_density(&z, &mut []) + 1.5_f64.ln();
+        let expected = target.log_density(&z, &mut []) + 1.5_f64.ln();
         assert!((white.log_density(&y, &mut work) - expected).abs() < 1e-14);
         let (mut gradient, h) = ([0.0; 2], 1e-6);
         assert!((white.gradient_into(&y, &mut gradient, &mut work) - expected).abs() < 1e-14);
@@ -329,7 +318,8 @@ mod tests {
 
     #[test]
     fn batches_are_bit_identical_to_single_points() {
-        let (white, y) = (white(), mat![[0.1, 0.7, -2.0], [0.0, -0.2, 5.0]]);
+        let target = quartic();
+        let (white, y) = (white(&target), mat![[0.1, 0.7, -2.0], [0.0, -0.2, 5.0]]);
         let mut work = vec![0.0; white.work_len(3)];
         let (mut out, mut slopes, mut plain) = ([0.0; 3], Mat::zeros(2, 3), [0.0; 3]);
         white.log_densities(y.as_ref(), &mut plain, &mut work);
@@ -352,6 +342,6 @@ mod tests {
         assert!(told(&[0.0], mat![[0.0]]).contains("diagonal of the factor"));
         assert!(told(&[0.0; 2], mat![[1.0, 0.0], [f64::INFINITY, 1.0]]).contains("factor"));
         let small = AffineMap::new(vec![0.0], mat![[1.0]]).unwrap();
-        assert!(Whitened::new(&Quartic, small).unwrap_err().to_string().starts_with("Whitened: shift"));
+        assert!(Whitened::new(&quartic(), small).err().unwrap().to_string().starts_with("Whitened: shift"));
     }
 }
