@@ -1,4 +1,4 @@
-//! Models written once for every number type: the hand-written gradients are found again.
+//! Formulas written once for every number type: the densities and the gradients by hand are found again.
 
 use faer::Mat;
 use mcsa_core::{Gradient, LogDensity, Seed};
