@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use crate::{Blocks, Learnable};
+use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef, Side};
 use mcsa_core::numeric::{axpy, dot};
 use mcsa_core::{Columns, Error, all_finite, borrow};
@@ -87,7 +88,8 @@ impl FactorAnalysis {
         let a = MatRef::from_column_major_slice(loadings, p, k);
         let precision = (-2.0 * log_scale).exp();
         let information = Mat::<f64>::identity(k, k) + a.transpose() * a * faer::Scale(precision);
-        let covariance = inverse(&information)?;
+        let factor = information.llt(Side::Lower).map_err(|_| singular())?;
+        let covariance = factor.solve(Mat::<f64>::identity(k, k));
         let shifted = Mat::from_fn(p, 1, |i, _| self.data[(i, row)] - centre[i]);
         let mean = &covariance * (a.transpose() * shifted) * faer::Scale(precision);
         Ok((mean.col_as_slice(0).to_vec(), covariance))
@@ -107,7 +109,7 @@ impl FactorAnalysis {
         let shifted = Mat::from_fn(p, n, |i, j| self.data[(i, j)] - centre[i]);
         let factor = covariance.llt(Side::Lower).map_err(|_| singular())?;
         let log_det: f64 = (0..p).map(|i| 2.0 * factor.L()[(i, i)].ln()).sum();
-        let solved = faer::linalg::solvers::Solve::solve(&factor, &shifted);
+        let solved = factor.solve(&shifted);
         let square: f64 = (0..n).map(|j| dot(shifted.col_as_slice(j), solved.col_as_slice(j))).sum();
         Ok(-0.5 * (n as f64 * (log_det + p as f64 * (2.0 * PI).ln()) + square))
     }
@@ -148,12 +150,6 @@ impl FactorAnalysis {
 
 fn singular() -> Error {
     Error::invalid("the covariance is singular").within("FactorAnalysis")
-}
-
-fn inverse(matrix: &Mat<f64>) -> Result<Mat<f64>, Error> {
-    let factor = matrix.llt(Side::Lower).map_err(|_| singular())?;
-    let identity = Mat::<f64>::identity(matrix.nrows(), matrix.nrows());
-    Ok(faer::linalg::solvers::Solve::solve(&factor, &identity))
 }
 
 /// Factor analysis at fixed parameters theta.

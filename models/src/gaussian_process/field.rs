@@ -12,6 +12,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use mcsa_core::{Error, at_least_one, borrow, finite_matrix, numeric};
 use mcsa_numeric::design::ROWS;
 
+use super::MOST;
 use super::matern::{Lengths, Shape, correlation, fill};
 
 /// Gaussian field at `n` inputs: `f ~ N(0, a^2 k(x / l) + (s^2 + 1e-6) I)`, with `k` the Matern kernel of smoothness 5/2.
@@ -36,9 +37,6 @@ pub(super) struct Layout {
 
 /// Variance added to the diagonal besides the nugget. (MCMC-SE; pMCSA)
 const JITTER: f64 = 1e-6;
-
-/// Largest log scale: beyond `e^300` a scale counts as outside the support, because its square or a product would overflow.
-const MOST: f64 = 300.0;
 
 /// Size in bytes of the factorisation's scratch of `n` numbers, on the stack.
 const SCRATCH: usize = 1 << 16;

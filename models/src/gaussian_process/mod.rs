@@ -9,7 +9,8 @@ use faer::MatRef;
 use mcsa_core::numeric::scalar::{digamma, ln_gamma};
 use mcsa_core::{Error, Gradient, LogDensity, Named, all_finite, borrow, numeric, same_length};
 
-use crate::support::{decided, decided_with, zeros_and_ones};
+use crate::student_errors::MOST;
+use crate::support::{decided, decided_with, log_normal, zeros_and_ones};
 use crate::{Factor, Link, Logistic};
 use field::{Field, Layout};
 
@@ -177,15 +178,8 @@ const NARROW: f64 = 0.2;
 /// Shape and rate of the prior of `nu`. (pMCSA)
 const SHAPE: f64 = 4.0;
 const RATE: f64 = 0.1;
-/// Beyond `e^+-300` a noise scale or `nu` counts as outside the support.
-const MOST: f64 = 300.0;
 /// Index in `z` of the first log length.
 const LENGTHS: usize = 4;
-
-/// `log N(x; 0, s^2)` and its slope.
-fn normal(x: f64, s: f64) -> (f64, f64) {
-    (-0.5 * (x / s).powi(2) - s.ln() - 0.5 * (2.0 * PI).ln(), -x / (s * s))
-}
 
 impl RobustGaussianProcess {
     /// A model of features `x` (one row per datum) and responses `y`.
@@ -209,14 +203,14 @@ impl RobustGaussianProcess {
         let log_nu = SHAPE * RATE.ln() - 6.0_f64.ln() + SHAPE * z[3] - RATE * nu;
         if let Some(slopes) = slopes {
             for (slope, &u) in slopes.iter_mut().zip(&z[..3]) {
-                *slope += normal(u, WIDE).1;
+                *slope -= u / (WIDE * WIDE);
             }
             slopes[3] += SHAPE - RATE * nu;
             for (slope, &u) in slopes[lengths.clone()].iter_mut().zip(&z[lengths.clone()]) {
-                *slope += normal(u, NARROW).1;
+                *slope -= u / (NARROW * NARROW);
             }
         }
-        let scales = |s: f64, u: &[f64]| u.iter().map(|&u| normal(u, s).0).sum::<f64>();
+        let scales = |s: f64, u: &[f64]| u.iter().map(|&u| log_normal(u, s)).sum::<f64>();
         log_nu + scales(WIDE, &z[..3]) + scales(NARROW, &z[lengths])
     }
 

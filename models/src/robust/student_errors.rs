@@ -116,7 +116,7 @@ pub fn freedom(u: f64) -> (f64, f64) {
     (2.0 + excess, excess)
 }
 
-/// Beyond `e^+-300` a scale or `nu - 2` counts as outside the support.
+/// Beyond `e^+-300` a scale or `nu - 2` counts as outside the support, because its square or a product would overflow.
 pub const MOST: f64 = 300.0;
 
 #[cfg(test)]
