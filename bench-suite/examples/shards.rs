@@ -1,7 +1,8 @@
 //! How far a sweep goes on many cores: `cargo run --release -p mcsa-bench-suite --example shards -- docs/gallery/shards.png`.
 //!
-//! The jobs are those of the archive, with the seconds that each took. A simulation gives them to the cores of one machine, in the order of the archive to the core
-//! that is free first (`--jobs`), and to shards by the hash of their names, each on a core of its own (`--shard`). No sweep ends before its longest job.
+//! The jobs are those of the archive, with the seconds that each took. A simulation gives them to the cores of one machine, in the order of
+//! the archive to the core that is free first (`--jobs`), and to shards by the hash of their names, each on a core of its own (`--shard`).
+//! No sweep ends before its longest job.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use std::error::Error;
@@ -16,7 +17,7 @@ use serde_json::Value;
 /// Hash of the name as a fraction of one, and seconds: of the fit, of the measuring and of the judging together.
 type Job = (f64, f64);
 
-/// All archived jobs, in the order of the experiments.
+/// All archived jobs, in the order of the experiments and of their names.
 fn jobs() -> Result<Vec<Job>, Box<dyn Error>> {
     let mut found = Vec::new();
     for entry in &REGISTRY {
