@@ -21,7 +21,11 @@ const SETTINGS: [&str; 6] = [
 
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let mut found = Fingerprint::find(folder.parent().unwrap_or(&folder), "bench-suite")?;
+    let profile = match env::var("PROFILE").as_deref() {
+        Ok("debug") => "dev",
+        _ => "release",
+    };
+    let mut found = Fingerprint::find(folder.parent().unwrap_or(&folder), "bench-suite", profile)?;
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let answer = |argument: &str| match Command::new(&rustc).arg(argument).output() {
         Ok(output) => String::from_utf8_lossy(&output.stdout).trim().to_owned(),

@@ -25,15 +25,16 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Fingerprint of the package in `folder`, a folder of the workspace in `root`.
+    /// Fingerprint of the package in `folder`, a folder of the workspace in `root`, built by a profile.
     ///
     /// # Errors
     /// If a file cannot be read.
-    pub(crate) fn find(root: &Path, folder: &str) -> io::Result<Self> {
+    pub(crate) fn find(root: &Path, folder: &str, profile: &str) -> io::Result<Self> {
         let mut found = Self::default();
         let workspace = found.toml(&root.join("Cargo.toml"))?;
         let lock = found.toml(&root.join("Cargo.lock"))?;
-        found.add("profile", &workspace.get("profile").map_or_else(String::new, ToString::to_string));
+        let settings = workspace.get("profile").and_then(|all| all.get(profile));
+        found.add("profile", &settings.map_or_else(String::new, ToString::to_string));
         found.add("package", &workspace["workspace"]["package"].to_string());
         let (mut open, mut seen, mut external) = (vec![folder.to_owned()], BTreeSet::new(), BTreeSet::new());
         while let Some(place) = open.pop() {

@@ -197,21 +197,44 @@ fn is_part(found: &Json, wanted: &Value) -> bool {
     }
 }
 
-/// Settings in words, without those that `other` has too.
+/// Settings in words, without those that `other` has too: the method first, the target last.
 pub(crate) fn words(wanted: &toml::Table, other: Option<&toml::Table>) -> String {
-    let is_new = |key: &str, value| other.is_none_or(|other| other.get(key) != Some(value));
+    let word = |value: &Value| match value {
+        Value::String(word) => look::name(word).to_owned(),
+        value => value.to_string().trim_end_matches(".0").to_owned(),
+    };
     let mut words = Vec::new();
-    for (key, value) in wanted.iter().filter(|(key, value)| is_new(key, value)) {
-        words.push(match (key.as_str(), value) {
-            ("method", Value::String(kind)) => look::name(kind).to_owned(),
-            ("target", Value::String(label)) => format!("on {label}"),
-            ("budget", value) => format!("N = {value}"),
-            (key, value) => format!("{key} = {value}"),
-        });
+    for (key, value) in wanted {
+        let same = other.and_then(|other| other.get(key));
+        if same == Some(value) {
+            continue;
+        }
+        let place = match key.as_str() {
+            "method" | "kind" => 0,
+            "target" => 2,
+            _ => 1,
+        };
+        let text = match (key.as_str(), value) {
+            (_, Value::Table(inner)) => self::words(inner, same.and_then(Value::as_table)),
+            ("method" | "kind" | "target", value) => word(value),
+            ("budget", count) => format!("N = {count}"),
+            (key, value) => format!("{} {}", key.replace('_', " "), word(value)),
+        };
+        words.push((place, text));
     }
-    // The method comes first.
-    words.sort_by_key(|word| word.contains(" = ") || word.starts_with("on "));
-    words.join(", ").replace(", on ", " on ")
+    words.sort_by_key(|(place, _)| *place);
+    let mut text = String::new();
+    for (place, words) in words {
+        let between = match (place, text.is_empty()) {
+            (2, true) => "on ",
+            (2, false) => " on ",
+            (_, false) => ", ",
+            (_, true) => "",
+        };
+        text.push_str(between);
+        text.push_str(&words);
+    }
+    text
 }
 
 /// Checks that some preset has a job with these settings and none has several.
@@ -270,4 +293,27 @@ pub(crate) fn combinations(table: &toml::Table) -> Vec<toml::Table> {
         Value::Table(inner) => combinations(inner).into_iter().map(Value::Table).collect(),
         plain => vec![plain.clone()],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_written_without_what_the_other_side_has() {
+        let table = |text: &str| text.parse::<toml::Table>().unwrap();
+        let one = table(
+            "method = 'pmcsa'\nbudget = 10\ntarget = { prior_scale = 10.0, ratio = 0.03 }\nfamily = { surrogate = 'minibatch' }",
+        );
+        let other = table(
+            "method = 'pmcsa'\nbudget = 10\ntarget = { prior_scale = 10.0, ratio = 0.5 }\nfamily = { surrogate = 'minibatch' }",
+        );
+        assert_eq!(words(&one, None), "pMCSA, N = 10, surrogate NS-DAIS on prior scale 10, ratio 0.03");
+        assert_eq!(words(&one, Some(&other)), "on ratio 0.03");
+        assert_eq!(words(&one, Some(&one)), "");
+        assert_eq!(
+            words(&table("target = 'pima'\nmethod = { kind = 'msc', cis = 2 }"), None),
+            "MSC, cis 2 on pima"
+        );
+    }
 }

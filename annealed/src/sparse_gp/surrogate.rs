@@ -141,7 +141,8 @@ impl Surrogate for SparseSurrogate {
     fn gradient_into(&self, at: PathPoint<'_>, gradient: &mut [f64], _: &mut [f64], work: &mut [f64]) {
         let PathPoint { psi, memory, z } = at;
         let (posterior, weights) = self.parts(psi, memory);
-        posterior.prior_gradient_into(z, gradient, work);
+        // The gradient of a quadratic function around 0 is its Hessian times the point; no step needs the value.
+        posterior.prior_hessian_vector_into(z, z, gradient, work);
         posterior.add_gradient(&posterior.all(|n| weights[n]), z, gradient);
     }
 

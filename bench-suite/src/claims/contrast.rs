@@ -386,6 +386,7 @@ impl Contrast {
             }
         }
         if let Relation::Within(low, high) = self.relation {
+            let [low, high] = [low, high].map(|border| (border * 1e4).round() / 1e4);
             text.push_str(&format!(", beyond [{low}, {high}] in units of the border"));
         }
         match (values.len(), self.is_least()) {

@@ -324,13 +324,13 @@ impl Verdict {
     pub const ALL: [Self; 5] =
         [Self::Agree, Self::Reverses, Self::Disagree, Self::TooLittle, Self::NotReproducible];
 
-    /// Number of verdicts, and of each in words: `80 agree, 20 disagree`.
+    /// Number of verdicts, and of each in words: `80 agree, 1 disagrees`.
     pub(crate) fn told(verdicts: impl Iterator<Item = Self>) -> (usize, String) {
         let all: Vec<Self> = verdicts.collect();
         let count = |verdict: &Self| all.iter().filter(|found| *found == verdict).count();
         let shown = Self::ALL.iter().filter(|verdict| count(verdict) > 0);
         let words: Vec<String> =
-            shown.map(|verdict| format!("{} {}", count(verdict), verdict.name())).collect();
+            shown.map(|verdict| format!("{} {}", count(verdict), verdict.verb(count(verdict)))).collect();
         (all.len(), words.join(", "))
     }
 
@@ -347,6 +347,22 @@ impl Verdict {
             Self::Disagree => "disagree",
             Self::TooLittle => "open",
             Self::NotReproducible => "void",
+        }
+    }
+
+    /// Verb of a sentence on so many claims.
+    fn verb(self, count: usize) -> &'static str {
+        match (self, count) {
+            (Self::Agree, 1) => "agrees",
+            (Self::Agree, _) => "agree",
+            (Self::Reverses, 1) => "holds as published and reverses when corrected",
+            (Self::Reverses, _) => "hold as published and reverse when corrected",
+            (Self::Disagree, 1) => "disagrees",
+            (Self::Disagree, _) => "disagree",
+            (Self::TooLittle, 1) => "has not enough evidence",
+            (Self::TooLittle, _) => "have not enough evidence",
+            (Self::NotReproducible, 1) => "is not reproducible",
+            (Self::NotReproducible, _) => "are not reproducible",
         }
     }
 

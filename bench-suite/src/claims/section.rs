@@ -170,7 +170,7 @@ fn claim(
     let reason = row.reason.or_else(|| match &basis {
         Basis::Theory(id) => Some(Reason {
             cause: Cause::Paper,
-            why: "its statement has an exact counterexample on a finite problem".to_owned(),
+            why: "Its statement has an exact counterexample on a finite problem.".to_owned(),
             by: Some(format!("theory {id}")),
         }),
         _ => None,

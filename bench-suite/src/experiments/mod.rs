@@ -46,7 +46,7 @@ macro_rules! entry {
 }
 
 /// Checks of claims that are no comparisons, by the names that the files have for them.
-pub(crate) static CHECKS: [&[(&str, Check)]; 9] = [
+pub(crate) static CHECKS: [&[(&str, Check)]; 10] = [
     &calibration::CHECKS,
     &cw::CHECKS,
     &mcmc_se::CHECKS,
@@ -55,6 +55,7 @@ pub(crate) static CHECKS: [&[(&str, Check)]; 9] = [
     &pmcsa::CHECKS,
     &scoreboard::CHECKS,
     &sl_dais::CHECKS,
+    &strangers::CHECKS,
     &verdict::CHECKS,
 ];
 

@@ -3,6 +3,8 @@
 
 use serde::Deserialize;
 
+use super::verdict::at_most;
+use crate::claims::{Check, Checked, Finding};
 use crate::published::rows;
 use crate::results::Results;
 use crate::store::Number;
@@ -11,7 +13,7 @@ use crate::tables::{Table, distinct, or_dash};
 const ROWS: &str = include_str!("../../strangers/rows.csv");
 
 /// A run of a method on a posterior; the other columns of the file are for reading.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Run {
     source: String,
     posterior: String,
@@ -44,20 +46,79 @@ impl Run {
     }
 }
 
-/// Sums by source, half and method; then every run.
+fn stored() -> Vec<Run> {
+    rows("strangers/rows.csv", ROWS).unwrap_or_default()
+}
+
+pub(super) const CHECKS: [(&str, Check); 3] = [
+    ("no_answer_on_few", |_| {
+        let all = judged(&stored());
+        at_most(
+            all.iter().filter(|run| run.kind() != "yes, right").count(),
+            all.len(),
+            0.1,
+            "no, or wrong, of posteriors with a reference",
+        )
+    }),
+    ("few_wrong_yes", |_| {
+        let all: Vec<Run> = judged(&stored()).into_iter().filter(|run| run.outcome == "yes").collect();
+        at_most(
+            all.iter().filter(|run| run.kind() == "yes, wrong").count(),
+            all.len(),
+            0.03,
+            "wrong, of answers with a yes and a reference",
+        )
+    }),
+    ("yes_where_clean", |_| yes_where_clean(&stored())),
+];
+
+/// Runs of the call with a gradient that have a reference.
+fn judged(runs: &[Run]) -> Vec<Run> {
+    runs.iter().filter(|run| run.method == OURS && run.right.is_some()).cloned().collect()
+}
+
+/// The claim that the call says yes on every posterior on which nutpie's diagnostics are clean.
+fn yes_where_clean(runs: &[Run]) -> Checked {
+    let said = |method: &str, name: &str| {
+        runs.iter().find(|run| run.method == method && run.posterior == name).map(|run| run.outcome.as_str())
+    };
+    let clean = runs
+        .iter()
+        .filter(|run| run.method == "nutpie" && run.outcome == "yes")
+        .map(|run| run.posterior.as_str());
+    let both: Vec<(&str, &str)> = clean.filter_map(|name| Some((name, said(OURS, name)?))).collect();
+    let other: Vec<String> = both
+        .iter()
+        .filter(|(_, word)| *word != "yes")
+        .map(|(name, word)| format!("{name} ({word})"))
+        .collect();
+    let names = if other.is_empty() { String::new() } else { format!(": {}", other.join(", ")) };
+    let what =
+        format!("of {} posteriors on which nutpie's diagnostics are clean get no yes{names}", both.len());
+    Ok(Finding::at_most(other.len() as f64, 0.0, what))
+}
+
+const OURS: &str = "mcsa";
+
+/// Sums by source and method; then by half, and every run.
 pub(super) fn tables(_: &Results) -> Vec<Table> {
-    let runs: Vec<Run> = rows("strangers/rows.csv", ROWS).unwrap_or_default();
+    let runs = stored();
     let half = |run: &Run| if run.trial == 1 { "trial" } else { "judge" };
-    let key = |run: &Run| [run.source.clone(), half(run).into(), run.method.clone()];
     const KINDS: &str =
         "yes, right | yes, wrong | yes, open | no, right | no, wrong | no, open | crash | over";
-    let sum = |group: [String; 3]| {
-        let here: Vec<String> = runs.iter().filter(|run| key(run) == group).map(Run::kind).collect();
-        let count = |kind: &str| here.iter().filter(|found| *found == kind).count().to_string();
-        group.into_iter().chain(KINDS.split(" | ").map(count)).collect()
+    // Sources in the order of the file, the call before the other methods.
+    let methods = distinct(runs.iter().map(|run| run.method.clone()));
+    let place = |run: &Run| methods.iter().position(|method| *method == run.method);
+    let mut ordered: Vec<&Run> = runs.iter().collect();
+    ordered.sort_by_key(|run| (run.source.clone(), run.method != OURS, place(run)));
+    let sums = |key: &dyn Fn(&Run) -> Vec<String>| -> Vec<Vec<String>> {
+        let sum = |group: Vec<String>| {
+            let here: Vec<String> = runs.iter().filter(|run| key(run) == group).map(Run::kind).collect();
+            let count = |kind: &str| here.iter().filter(|found| *found == kind).count().to_string();
+            group.into_iter().chain(KINDS.split(" | ").map(count)).collect()
+        };
+        distinct(ordered.iter().map(|run| key(run))).into_iter().map(sum).collect()
     };
-    let mut groups = distinct(runs.iter().map(key));
-    groups.sort();
     let number = |x: &Option<Number>, digits: usize| or_dash(x.map(|x| format!("{:.digits$}", x.0)));
     let every = runs.iter().map(|run| {
         let dim = or_dash(run.dim.map(|dim| dim.to_string()));
@@ -67,17 +128,24 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
         words.into_iter().chain(errors).chain(costs).collect()
     });
     let note = "An answer is right if every mean of a reported parameter is within 0.3 standard deviations of the reference and every \
-                standard deviation within a factor 1.3; it is open if there is no reference. nutpie's word is yes if every R-hat is below \
-                1.01 and no step diverged. Settings may be chosen on the half \"trial\" alone.";
+                standard deviation within a factor 1.3. It is open if there is no reference. nutpie's word is yes if every R-hat is below \
+                1.01 and no step diverged. Rows of rule 6 are of the rule before this one.";
     let columns = "Posterior | d | Half | Method | Verdict and answer | Error of a mean, sd | Factor of an sd | Gradients | Densities | \
                    Seconds";
     vec![
         Table::new(
             "sums",
             "How often",
-            &format!("Source | Half | Method | {KINDS}"),
-            groups.into_iter().map(sum).collect(),
+            &format!("Source | Method | {KINDS}"),
+            sums(&|run| vec![run.source.clone(), run.method.clone()]),
             note,
+        ),
+        Table::new(
+            "halves",
+            "The same by halves",
+            &format!("Source | Method | Half | {KINDS}"),
+            sums(&|run| vec![run.source.clone(), run.method.clone(), half(run).into()]),
+            "Settings may be chosen on the half \"trial\" alone.",
         ),
         Table::new(
             "runs",
@@ -92,6 +160,7 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::Verdict;
 
     #[test]
     fn stored_rows_are_read() {
@@ -102,5 +171,26 @@ mod tests {
         let run = &rows::<Run>("rows.csv", &format!("{head}\n{line}")).unwrap()[0];
         assert_eq!((run.kind(), run.mean_error), ("no, wrong".into(), Some(Number(f64::INFINITY))));
         assert!(rows::<Run>("rows.csv", &format!("{head}\n{}", line.replace(",inf,", ",far,"))).is_err());
+    }
+
+    #[test]
+    fn a_clean_run_of_nutpie_wants_a_yes() {
+        let head = ROWS.lines().next().unwrap();
+        let row = |method: &str, word: &str| {
+            format!("posteriordb,a,3,1,{method},1,{word},1,0.1,1.1,x,,10,0,2.5,,chains,")
+        };
+        let found = |ours: &str, theirs: &str| {
+            let text = [head.to_owned(), row(OURS, ours), row("nutpie", theirs)].join("\n");
+            yes_where_clean(&rows("rows.csv", &text).unwrap()).unwrap()
+        };
+        assert_eq!(found("yes", "yes").verdict, Verdict::Agree);
+        let fails = found("no", "yes");
+        assert_eq!((fails.verdict, fails.number), (Verdict::Disagree, 1.0));
+        assert!(
+            fails.reason.contains("of 1 posteriors") && fails.reason.contains("a (no)"),
+            "{}",
+            fails.reason
+        );
+        assert_eq!(found("no", "no").verdict, Verdict::Agree);
     }
 }

@@ -212,7 +212,7 @@ pub(super) const CHECKS: [(&str, Check); 3] = [
 ];
 
 /// The claim that a rate is at most `limit`: both ends of its exact interval have to be on one side.
-fn at_most(count: usize, of: usize, limit: f64, what: &str) -> Checked {
+pub(super) fn at_most(count: usize, of: usize, limit: f64, what: &str) -> Checked {
     if of == 0 {
         return Err(format!("no runs: {what}"));
     }
@@ -262,14 +262,15 @@ fn panel(tallies: &[&Tally<'_>]) -> Panel {
     let names: Vec<String> = tallies.iter().map(|tally| tally.case.title()).collect();
     let x = Axis::log("Error of the answer, 1 = wrong").spanning(0.8 * RANGE.0, 1.4 * NOWHERE);
     let mut panel = Panel::new(x, Axis::categories("", names)).with(Layer::vertical_rule(1.0));
-    let looks = [
-        (false, "no", Color(0x00, 0x72, 0xB2), Marker::Ring),
-        (true, "yes", Color(0x00, 0x9E, 0x73), Marker::Circle),
+    let looks: [(Is, &str, Color, Marker); 3] = [
+        (|run| !run.yes, "no", Color(0x00, 0x72, 0xB2), Marker::Ring),
+        (|run| run.yes && !run.wrong, "yes and right", Color(0x00, 0x9E, 0x73), Marker::Circle),
+        (FALSE_YES, "yes and wrong", Color(0xD5, 0x5E, 0x00), Marker::Square),
     ];
-    for (yes, name, color, marker) in looks {
+    for (is_it, name, color, marker) in looks {
         let mut points = Vec::new();
         for (place, tally) in tallies.iter().enumerate() {
-            let runs: Vec<_> = tally.runs.iter().filter(|run| run.yes == yes).collect();
+            let runs: Vec<_> = tally.runs.iter().filter(|run| is_it(run)).collect();
             for (k, run) in runs.iter().enumerate() {
                 let x = if run.error.is_nan() { NOWHERE } else { run.error.clamp(RANGE.0, RANGE.1) };
                 // Spread within the row, so that equal errors are seen as several.

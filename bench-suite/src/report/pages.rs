@@ -185,7 +185,7 @@ fn headline_rows(headlines: &[Headline<'_>]) -> Vec<Vec<String>> {
 
 const HEADLINES: [&str; 3] = ["Headline", "Verdicts of its claims", "Evidence"];
 
-/// Counts of the sentences of the papers, or of explorations, by verdict: `80 agree, 20 disagree`.
+/// Counts of the sentences of the papers, or of explorations, by verdict: `80 agree, 1 disagrees`.
 fn counts(parts: &[&Part], is_of_paper: bool) -> (usize, String) {
     let claims = parts.iter().flat_map(|part| &part.claims).filter(|claim| claim.is_of_paper == is_of_paper);
     Verdict::told(claims.map(|claim| claim.verdict))
@@ -255,8 +255,9 @@ fn on_claims(parts: &[&Part]) -> String {
         let are = if claims == 1 { "is" } else { "are" };
         text.push_str(&format!("{} of the papers {are} judged: {by_verdict}.", counted(claims, "sentence")));
         if !causes.is_empty() {
+            let have = if open == 1 { "has" } else { "have" };
             text.push_str(&format!(
-                " {open} of the <a href=\"disagreements.html\">disagreements</a> have an open cause."
+                " {open} of the <a href=\"disagreements.html\">disagreements</a> {have} an open cause."
             ));
         }
     }
@@ -385,7 +386,7 @@ fn disagreements(parts: &[Part]) -> String {
             ),
             format!("{}<br>{}", pill(claim.verdict), claim.measured),
             cause,
-            format!("{why} <span class=\"ci\">Decided by: {by}.</span>"),
+            format!("{why} <span class=\"ci\">{by}</span>"),
         ];
         Row { attributes: format!(" class=\"claim {}\"", claim.verdict.class()), cells }
     };
@@ -395,7 +396,7 @@ fn disagreements(parts: &[Part]) -> String {
             0 => String::new(),
             count => format!(
                 "<h2>{title} ({count})</h2>\n{}",
-                table("claims", "Claim | Measured | Cause | Reason", rows)
+                table("claims causes", "Claim | Measured | Cause | Reason", rows)
             ),
         }
     };
@@ -453,12 +454,12 @@ mod tests {
     #[test]
     fn claims_and_explorations_are_counted_apart() {
         let part = part(&[Verdict::Agree, Verdict::Disagree], Verdict::Agree);
-        assert_eq!(counts(&[&part], true), (2, "1 agree, 1 disagree".to_owned()));
-        assert_eq!(counts(&[&part], false), (1, "1 agree".to_owned()));
+        assert_eq!(counts(&[&part], true), (2, "1 agrees, 1 disagrees".to_owned()));
+        assert_eq!(counts(&[&part], false), (1, "1 agrees".to_owned()));
         let page = index(Path::new("/nowhere"), std::slice::from_ref(&part));
-        assert!(page.contains("2 sentences of the papers are judged: 1 agree, 1 disagree."), "{page}");
+        assert!(page.contains("2 sentences of the papers are judged: 1 agrees, 1 disagrees."), "{page}");
         assert!(
-            page.contains("1 further sentence is an exploration of ours, and no claim of a paper: 1 agree."),
+            page.contains("1 further sentence is an exploration of ours, and no claim of a paper: 1 agrees."),
             "{page}"
         );
         // Each claim of a headline has a link to its row.

@@ -47,7 +47,7 @@ pub(super) struct Judged {
     /// The number with its definition and border.
     pub(super) measured: String,
     pub(super) evidence: String,
-    /// Cause, reason, and what decides it, of a claim that does not hold.
+    /// Cause, reason, and a sentence on what decides it, of a claim that does not hold.
     pub(super) cause: Option<[String; 3]>,
     pub(super) headline: Option<usize>,
     /// False for explorations.
@@ -56,9 +56,10 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn of(experiment: &str, place: usize, (claim, finding): &(Claim, Finding)) -> Self {
-        let unknown = || [Cause::Open.name(), "not examined", "–"].map(str::to_owned);
+        let unknown = || [Cause::Open.name(), "Not examined.", ""].map(str::to_owned);
         let known = |Reason { cause, why, by }: &Reason| {
-            [cause.name().to_owned(), marked(why), by.as_deref().map_or("–".to_owned(), marked)]
+            let by = by.as_deref().map_or_else(String::new, |by| format!("Decided by: {}.", marked(by)));
+            [cause.name().to_owned(), marked(why), by]
         };
         let cause = || claim.reason.as_ref().map_or_else(unknown, known);
         Self {

@@ -223,9 +223,10 @@ impl ExperimentSection {
     /// Claims of the papers; then explorations.
     fn claims(&self) -> String {
         let row = |claim: &Judged| {
-            let why = claim.cause.as_ref().map(|[cause, why, by]| {
-                format!("<br><span class=\"ci\">Cause: {cause}. {why} Decided by: {by}.</span>")
-            });
+            let why = claim
+                .cause
+                .as_ref()
+                .map(|[cause, why, by]| format!("<br><span class=\"ci\">Cause: {cause}. {why} {by}</span>"));
             let attributes = format!(" id=\"{}\" class=\"claim {}\"", claim.anchor, claim.verdict.class());
             let evidence = if claim.evidence.is_empty() { "" } else { "; " };
             let measured =

@@ -88,7 +88,9 @@ impl FitModel {
     pub fn run(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
         if self.list_models || self.list_methods {
             let rows = if self.list_models { Target::ALL.as_slice() } else { Method::ALL.as_slice() };
-            for (name, settings, what) in rows.iter().filter(|(name, ..)| !Method::ELSEWHERE.contains(name)) {
+            let also = if self.list_models { [].as_slice() } else { &[SL_DAIS] };
+            let rows = rows.iter().filter(|(name, ..)| !Method::ELSEWHERE.contains(name)).chain(also);
+            for (name, settings, what) in rows {
                 writeln!(out, "{name:22} {what}")?;
                 if !settings.is_empty() {
                     writeln!(out, "{:22} {settings}", "")?;
@@ -180,11 +182,15 @@ impl FitModel {
     /// The default settings, changed by those of `--set`.
     fn fit(&self) -> Result<Fit, Error> {
         let name = self.model.as_deref().unwrap_or_default();
+        let (method, family) = match self.method == SL_DAIS.0 {
+            true => (toml::toml! { kind = "minibatched" samples = 1 batch = 100 }, paths()),
+            false => (defaults("method", &self.method, &Method::ALL)?, toml::toml! { kind = "mean-field" }),
+        };
         let mut parts = BTreeMap::from([
             ("model", defaults("model", name, &Target::ALL)?),
-            ("method", defaults("method", &self.method, &Method::ALL)?),
+            ("method", method),
             ("optimizer", toml::toml! { kind = "adam" }),
-            ("family", toml::toml! { kind = "mean-field" }),
+            ("family", family),
             ("start", toml::toml! { kind = "standard" }),
             ("", toml::toml! { steps = 10000 }),
         ]);
@@ -206,7 +212,7 @@ impl FitModel {
             optimizer: typed::<OptimizerConfig>("optimizer", &parts["optimizer"])?,
             steps: typed::<Length>("--set", &parts[""])?.steps,
             trace: Trace { points: 50, spacing: Spacing::Even },
-            metrics: Metrics::Target,
+            metrics: if self.method == SL_DAIS.0 { Metrics::Bound { draws: 1000 } } else { Metrics::Target },
             auxiliary: 0,
             averaged: 0,
         })
@@ -347,6 +353,18 @@ fn defaults(what: &str, name: &str, all: &[Listed]) -> Result<toml::Table, Error
     let (name, settings, _) = all.iter().find(|(known, ..)| *known == name).ok_or_else(unknown)?;
     let text = format!("kind = {name:?}\n{}", settings.split(", ").collect::<Vec<_>>().join("\n"));
     toml::from_str(&text).map_err(|error| Error::invalid(error.to_string()))
+}
+
+/// Method that has a family of its own, with metrics of the bound.
+const SL_DAIS: Listed = (
+    "sl-dais",
+    "batch = 100; family.steps = 4, family.surrogate = \"rand\", family.points = 100",
+    "annealed paths on minibatches, of logistic regressions (SL-DAIS)",
+);
+
+/// Its family: paths that random rows with learned weights guide.
+fn paths() -> toml::Table {
+    toml::toml! { kind = "annealed" steps = 4 longest = 0.25 step_size = 0.01 scaled = true surrogate = "rand" points = 100 }
 }
 
 #[cfg(test)]

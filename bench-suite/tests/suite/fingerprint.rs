@@ -13,7 +13,7 @@ const FILES: [(&str, &str); 8] = [
     (
         "Cargo.toml",
         "[workspace.package]\nedition = '2024'\n[workspace.dependencies]\na = { path = 'a' }\nfaer = '1'\n\
-         mcsa-plot = { path = 'plot' }\n[profile.release]\nlto = true\n",
+         mcsa-plot = { path = 'plot' }\n[profile.release]\nlto = true\n[profile.dev]\nlto = 'off'\n",
     ),
     (
         "Cargo.lock",
@@ -33,7 +33,7 @@ const FILES: [(&str, &str); 8] = [
 ];
 
 fn code(root: &Path) -> String {
-    Fingerprint::find(root, "suite").expect("it can be read").code()
+    Fingerprint::find(root, "suite", "release").expect("it can be read").code()
 }
 
 /// A small workspace.
@@ -63,6 +63,7 @@ fn code_that_computes_rows_and_packages_below_it_move_the_fingerprint() {
         ("suite/src/jobs/fit.rs", "fn f() {}\n}\n", "fn f() {}\n}\nfn g() {}\n", true),
         // A fingerprint that these moved would call unchanged results stale.
         ("Cargo.lock", "'z'", "'other'", false),
+        ("Cargo.toml", "'off'", "'thin'", false),
         ("suite/src/report.rs", "{}", "{ 1; }", false),
         ("suite/src/jobs/fit.rs", "fn f() {}", "fn f() { 1; }", false),
         ("a/src/lib.rs", "Library", "Crate", false),
@@ -86,7 +87,7 @@ fn every_crate_of_ours_counts() {
     cargo.args(["tree", "--offline", "-p", "mcsa-bench-suite", "-e", "normal", "--prefix", "none"]);
     let tree =
         String::from_utf8(cargo.current_dir(root).output().expect("cargo starts").stdout).expect("text");
-    let found = Fingerprint::find(root, "bench-suite").expect("it can be read").paths;
+    let found = Fingerprint::find(root, "bench-suite", "release").expect("it can be read").paths;
     let folders =
         tree.lines().filter_map(|line| line.split_once('(')?.1.split_once(')').map(|(path, _)| path));
     let folders: Vec<PathBuf> =

@@ -22,7 +22,7 @@ fn the_example_runs_and_its_claims_are_checked() {
     let figures = ["figures", EXAMPLE, "--preset", "quick", "--out", out];
     let first = printed(&figures);
     assert!(first.contains("my-experiment: 16 jobs, 16 to run"), "{first}");
-    assert!(first.contains("explorations: 2 agree, 1 disagree\n") && !first.contains("claims: "), "{first}");
+    assert!(first.contains("explorations: 2 agree, 1 disagrees\n") && !first.contains("claims: "), "{first}");
     // A lost result is the only one that is computed again.
     let results = folder.join("results/my-experiment");
     assert_eq!(fs::read_to_string(results.join("experiment.toml")).expect("settings"), example);

@@ -33,18 +33,18 @@ impl Shared<'_> {
             return self.gate.in_threads(all);
         }
         let (dim, desks) = (self.gradient.dim(), count.min(TOGETHER));
-        let (asks, asked) = mpsc::channel();
-        let (answers, answered): (Vec<_>, Vec<_>) = (0..desks).map(|_| mpsc::channel()).unzip();
+        let (requests, queue) = mpsc::channel();
+        let (replies, inboxes): (Vec<_>, Vec<_>) = (0..desks).map(|_| mpsc::channel()).unzip();
         let mut found: Vec<(usize, T)> = std::thread::scope(|scope| {
             let task = &task;
-            let begin = |(number, answers)| {
-                let desk = Desk { dim, number, asks: asks.clone(), answers: Mutex::new(answers) };
+            let begin = |(number, inbox)| {
+                let desk = Desk { dim, number, requests: requests.clone(), inbox: Mutex::new(inbox) };
                 scope.spawn(move || {
                     (number..count).step_by(desks).map(|j| (j, task(j, &desk))).collect::<Vec<_>>()
                 })
             };
-            let all: Vec<_> = answered.into_iter().enumerate().map(begin).collect();
-            serve(self.gradient, asked, answers);
+            let all: Vec<_> = inboxes.into_iter().enumerate().map(begin).collect();
+            serve(self.gradient, queue, replies);
             all.into_iter()
                 .flat_map(|desk| desk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect()
@@ -55,18 +55,18 @@ impl Shared<'_> {
 }
 
 /// A desk with the point whose gradient it waits for; without one at its end.
-type Ask = (usize, Option<Vec<f64>>);
+type Request = (usize, Option<Vec<f64>>);
 /// Log density and gradient.
-type Answer = (f64, Vec<f64>);
+type Reply = (f64, Vec<f64>);
 
 /// Evaluates batches until all tasks are at their end. A batch is evaluated when every task that is not at its end waits, so that batches
 /// do not depend on the speed of threads.
-fn serve(gradient: &dyn Gradient, asked: Receiver<Ask>, answers: Vec<Sender<Answer>>) {
-    let (mut work, mut desks) = (vec![0.0; gradient.work_len(TOGETHER)], answers.len());
+fn serve(gradient: &dyn Gradient, queue: Receiver<Request>, replies: Vec<Sender<Reply>>) {
+    let (mut work, mut desks) = (vec![0.0; gradient.work_len(TOGETHER)], replies.len());
     loop {
         let mut waiting = Vec::new();
         while waiting.len() < desks {
-            match asked.recv() {
+            match queue.recv() {
                 Ok((desk, Some(point))) => waiting.push((desk, point)),
                 _ => desks -= 1,
             }
@@ -80,17 +80,17 @@ fn serve(gradient: &dyn Gradient, asked: Receiver<Ask>, answers: Vec<Sender<Answ
         gradient.gradients_into(z.as_ref(), &mut log_p, gradients.as_mut(), &mut work);
         for (c, (desk, _)) in waiting.iter().enumerate() {
             // A desk that waits is there.
-            let _ = answers[*desk].send((log_p[c], gradients.col_as_slice(c).to_vec()));
+            let _ = replies[*desk].send((log_p[c], gradients.col_as_slice(c).to_vec()));
         }
     }
 }
 
-/// The gradient as a task sees it: it asks for one point and waits for the answer.
+/// The gradient as a task sees it: a call sends one point and waits for its value.
 struct Desk {
     dim: usize,
     number: usize,
-    asks: Sender<Ask>,
-    answers: Mutex<Receiver<Answer>>,
+    requests: Sender<Request>,
+    inbox: Mutex<Receiver<Reply>>,
 }
 
 impl LogDensity for Desk {
@@ -110,11 +110,11 @@ impl LogDensity for Desk {
 
 impl Gradient for Desk {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _work: &mut [f64]) -> f64 {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = self.asks.send((self.number, Some(z.to_vec())));
-        // There is no answer where a panic ended the batches.
-        let answer = asked.ok().and_then(|()| answers.recv().ok());
-        let (log_p, slopes) = answer.unwrap_or_else(|| (f64::NAN, vec![f64::NAN; z.len()]));
+        let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = self.requests.send((self.number, Some(z.to_vec())));
+        // There is no reply where a panic ended the batches.
+        let reply = sent.ok().and_then(|()| inbox.recv().ok());
+        let (log_p, slopes) = reply.unwrap_or_else(|| (f64::NAN, vec![f64::NAN; z.len()]));
         gradient.copy_from_slice(&slopes);
         log_p
     }
@@ -122,7 +122,7 @@ impl Gradient for Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        let _ = self.asks.send((self.number, None));
+        let _ = self.requests.send((self.number, None));
     }
 }
 
