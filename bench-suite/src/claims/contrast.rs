@@ -159,7 +159,7 @@ impl Side {
 
     fn measured(&self) -> String {
         let metric = match &self.less {
-            Some(less) => format!("{} less that by {}", self.metric, words(less, Some(&self.selector))),
+            Some(less) => format!("{} less that {}", self.metric, by(&words(less, Some(&self.selector)))),
             None => self.metric.clone(),
         };
         match self.at {
@@ -371,7 +371,7 @@ impl Contrast {
         let distance =
             of.distance_from.map_or_else(String::new, |place| format!("distance from {place} of "));
         let mut text =
-            format!("{distance}{curve}{summary}{} by {}", of.measured(), words(&of.selector, None));
+            format!("{distance}{curve}{summary}{} {}", of.measured(), by(&words(&of.selector, None)));
         let sign = if self.is_ratio { "over" } else { "less" };
         match other {
             None => {}
@@ -379,10 +379,12 @@ impl Contrast {
             Some(Other::Side(other)) => {
                 let other = &self.sides[other];
                 let words = words(&other.selector, Some(&of.selector));
-                let measured =
-                    if other.measured() == of.measured() { String::new() } else { other.measured() };
-                let by = if measured.is_empty() || words.is_empty() { "" } else { " by " };
-                text.push_str(&format!(" {sign} that of {measured}{by}{words}"));
+                let said = match other.measured() {
+                    same if same == of.measured() && words.starts_with("on ") => words,
+                    same if same == of.measured() => format!("of {words}"),
+                    measured => format!("of {measured} {}", by(&words)),
+                };
+                text.push_str(format!(" {sign} that {said}").trim_end());
             }
         }
         if let Relation::Within(low, high) = self.relation {
@@ -395,6 +397,12 @@ impl Contrast {
             (many, false) => format!("{text}, the greatest of {many}"),
         }
     }
+}
+
+/// `by` before words of settings; nothing before those of a target alone, or of no settings.
+fn by(words: &str) -> String {
+    let is_plain = words.is_empty() || words.starts_with("on ");
+    if is_plain { words.to_owned() } else { format!("by {words}") }
 }
 
 /// Columns of a side: one for each of its steps, none if there are no results.

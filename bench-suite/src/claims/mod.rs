@@ -117,6 +117,7 @@ impl Claim {
         let finding = self.judge(results);
         match finding.verdict {
             Verdict::NotReproducible => finding,
+            _ if !finding.evidence.is_empty() => finding,
             _ => Finding { evidence: self.evidence(results), ..finding },
         }
     }

@@ -13,7 +13,7 @@ use crate::tables::{Table, distinct, or_dash};
 const ROWS: &str = include_str!("../../strangers/rows.csv");
 
 /// A run of a method on a posterior; the other columns of the file are for reading.
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 struct Run {
     source: String,
     posterior: String,
@@ -52,29 +52,30 @@ fn stored() -> Vec<Run> {
 
 pub(super) const CHECKS: [(&str, Check); 3] = [
     ("no_answer_on_few", |_| {
-        let all = judged(&stored());
-        at_most(
-            all.iter().filter(|run| run.kind() != "yes, right").count(),
-            all.len(),
-            0.1,
-            "no, or wrong, of posteriors with a reference",
-        )
+        let is_bad = |run: &Run| run.kind() != "yes, right";
+        share_is_at_most(0.1, |_| true, is_bad, "no, or wrong, of posteriors with a reference")
     }),
     ("few_wrong_yes", |_| {
-        let all: Vec<Run> = judged(&stored()).into_iter().filter(|run| run.outcome == "yes").collect();
-        at_most(
-            all.iter().filter(|run| run.kind() == "yes, wrong").count(),
-            all.len(),
+        let is_bad = |run: &Run| run.kind() == "yes, wrong";
+        share_is_at_most(
             0.03,
+            |run| run.outcome == "yes",
+            is_bad,
             "wrong, of answers with a yes and a reference",
         )
     }),
     ("yes_where_clean", |_| yes_where_clean(&stored())),
 ];
 
-/// Runs of the call with a gradient that have a reference.
-fn judged(runs: &[Run]) -> Vec<Run> {
-    runs.iter().filter(|run| run.method == OURS && run.right.is_some()).cloned().collect()
+/// What the findings rest on.
+const EVIDENCE: &str = "one run of each, stored";
+
+/// The claim on the share of bad runs among those of the call, with a gradient, that have a reference and count.
+fn share_is_at_most(limit: f64, counts: fn(&Run) -> bool, is_bad: fn(&Run) -> bool, what: &str) -> Checked {
+    let all = stored();
+    let judged = || all.iter().filter(|run| run.method == OURS && run.right.is_some() && counts(run));
+    let found = at_most(judged().filter(|run| is_bad(run)).count(), judged().count(), limit, what)?;
+    Ok(Finding { evidence: EVIDENCE.into(), ..found })
 }
 
 /// The claim that the call says yes on every posterior on which nutpie's diagnostics are clean.
@@ -95,7 +96,7 @@ fn yes_where_clean(runs: &[Run]) -> Checked {
     let names = if other.is_empty() { String::new() } else { format!(": {}", other.join(", ")) };
     let what =
         format!("of {} posteriors on which nutpie's diagnostics are clean get no yes{names}", both.len());
-    Ok(Finding::at_most(other.len() as f64, 0.0, what))
+    Ok(Finding { evidence: EVIDENCE.into(), ..Finding::at_most(other.len() as f64, 0.0, what) })
 }
 
 const OURS: &str = "mcsa";

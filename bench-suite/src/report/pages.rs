@@ -279,6 +279,11 @@ fn on_claims(parts: &[&Part]) -> String {
     text.trim().to_owned()
 }
 
+/// Kinds of intervals of the report, and why there are several.
+const INTERVALS: &str = "Bands of curves show the spread of fits: the 10th to the 90th percentile of replicates. Means and differences have \
+                         bootstrap intervals, because replicates follow no known law; the level is 90 %, beside a published table that of \
+                         the table. Rates have exact binomial intervals.";
+
 /// Table of all experiments, by page.
 fn experiments(parts: &[Part]) -> String {
     let head = [
@@ -316,7 +321,10 @@ fn experiments(parts: &[Part]) -> String {
     let groups =
         outline().pages.iter().map(|page| (title(page), on(page, parts).iter().map(row).collect::<Vec<_>>()));
     let groups: Vec<_> = groups.filter(|(_, rows)| !rows.is_empty()).collect();
-    format!("<h2 id=\"experiments\">All experiments</h2>\n{}", grouped("summary", &head, &groups))
+    format!(
+        "<h2 id=\"experiments\">All experiments</h2>\n{}<p class=\"note\">{INTERVALS}</p>\n",
+        grouped("summary", &head, &groups)
+    )
 }
 
 /// Choice of the verdict whose claims are shown, for verdicts that there are.

@@ -116,10 +116,9 @@ impl ExperimentSection {
         if !further.is_empty() {
             text.push_str(&details(&counted(further.len(), "further figure"), &further.concat()));
         }
-        let is_bare = self.drawings.is_empty() && self.findings.is_empty();
         text.extend(self.tables.iter().enumerate().map(|(place, table)| match table.rows.len() {
             0..=SHORT => self.table(table),
-            _ if is_bare && place == 0 => self.table(table),
+            0..=LONG if self.drawings.is_empty() && place == 0 => self.table(table),
             _ => details(&escape(&table.title), &self.table(table)),
         }));
         if !experiment.notes.is_empty() {
@@ -349,8 +348,9 @@ impl ExperimentSection {
     }
 }
 
-/// Most rows of a table that is not folded.
+/// Most rows of a table that is not folded, and of one that stands in place of a figure.
 const SHORT: usize = 6;
+const LONG: usize = 24;
 
 /// A text in which what stands between backticks is code.
 pub(super) fn marked(text: &str) -> String {
