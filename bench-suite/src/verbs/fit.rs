@@ -182,21 +182,31 @@ impl FitModel {
     /// The default settings, changed by those of `--set`.
     fn fit(&self) -> Result<Fit, Error> {
         let name = self.model.as_deref().unwrap_or_default();
-        let (method, family) = match self.method == SL_DAIS.0 {
-            true => (toml::toml! { kind = "minibatched" samples = 1 batch = 100 }, paths()),
-            false => (defaults("method", &self.method, &Method::ALL)?, toml::toml! { kind = "mean-field" }),
+        let is_path = self.method == SL_DAIS.0;
+        let (method, family, start) = match is_path {
+            true => (
+                toml::toml! { kind = "minibatched" samples = 1 batch = 100 },
+                paths(),
+                toml::toml! { kind = "placed" mean = 0.0 scale = 0.1 },
+            ),
+            false => (
+                defaults("method", &self.method, &Method::ALL)?,
+                toml::toml! { kind = "mean-field" },
+                toml::toml! { kind = "standard" },
+            ),
         };
         let mut parts = BTreeMap::from([
             ("model", defaults("model", name, &Target::ALL)?),
             ("method", method),
             ("optimizer", toml::toml! { kind = "adam" }),
             ("family", family),
-            ("start", toml::toml! { kind = "standard" }),
+            ("start", start),
             ("", toml::toml! { steps = 10000 }),
         ]);
         self.set(&mut parts, "steps, model.*, method.*, optimizer.*, family.* or start.*")?;
         if let Some(rule) = parts.get_mut("optimizer").filter(|table| table["kind"].as_str() != Some("dog")) {
-            rule.entry("rate").or_insert(toml::Value::Float(0.01));
+            // At 0.01 the steps of paths end at zero on pima.
+            rule.entry("rate").or_insert(toml::Value::Float(if is_path { 0.003 } else { 0.01 }));
         }
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -212,7 +222,7 @@ impl FitModel {
             optimizer: typed::<OptimizerConfig>("optimizer", &parts["optimizer"])?,
             steps: typed::<Length>("--set", &parts[""])?.steps,
             trace: Trace { points: 50, spacing: Spacing::Even },
-            metrics: if self.method == SL_DAIS.0 { Metrics::Bound { draws: 1000 } } else { Metrics::Target },
+            metrics: if is_path { Metrics::Bound { draws: 1000 } } else { Metrics::Target },
             auxiliary: 0,
             averaged: 0,
         })
@@ -364,7 +374,7 @@ const SL_DAIS: Listed = (
 
 /// Its family: paths that random rows with learned weights guide.
 fn paths() -> toml::Table {
-    toml::toml! { kind = "annealed" steps = 4 longest = 0.25 step_size = 0.01 scaled = true surrogate = "rand" points = 100 }
+    toml::toml! { kind = "annealed" steps = 4 longest = 0.25 step_size = 0.05 scaled = true surrogate = "rand" points = 100 }
 }
 
 #[cfg(test)]
