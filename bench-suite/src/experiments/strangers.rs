@@ -46,8 +46,8 @@ impl Run {
     }
 }
 
-fn stored() -> Vec<Run> {
-    rows("strangers/rows.csv", ROWS).unwrap_or_default()
+fn stored() -> Result<Vec<Run>, String> {
+    rows("strangers/rows.csv", ROWS).map_err(|error| error.to_string())
 }
 
 pub(super) const CHECKS: [(&str, Check); 3] = [
@@ -64,7 +64,7 @@ pub(super) const CHECKS: [(&str, Check); 3] = [
             "wrong, of answers with a yes and a reference",
         )
     }),
-    ("yes_where_clean", |_| yes_where_clean(&stored())),
+    ("yes_where_clean", |_| yes_where_clean(&stored()?)),
 ];
 
 /// What the findings rest on.
@@ -72,7 +72,7 @@ const EVIDENCE: &str = "one run of each, stored";
 
 /// The claim on the share of bad runs among those of the call, with a gradient, that have a reference and count.
 fn share_is_at_most(limit: f64, counts: fn(&Run) -> bool, is_bad: fn(&Run) -> bool, what: &str) -> Checked {
-    let all = stored();
+    let all = stored()?;
     let judged = || all.iter().filter(|run| run.method == OURS && run.right.is_some() && counts(run));
     let found = at_most(judged().filter(|run| is_bad(run)).count(), judged().count(), limit, what)?;
     Ok(Finding { evidence: EVIDENCE.into(), ..found })
@@ -80,19 +80,14 @@ fn share_is_at_most(limit: f64, counts: fn(&Run) -> bool, is_bad: fn(&Run) -> bo
 
 /// The claim that the call says yes on every posterior on which nutpie's diagnostics are clean.
 fn yes_where_clean(runs: &[Run]) -> Checked {
-    let said = |method: &str, name: &str| {
-        runs.iter().find(|run| run.method == method && run.posterior == name).map(|run| run.outcome.as_str())
-    };
-    let clean = runs
-        .iter()
-        .filter(|run| run.method == "nutpie" && run.outcome == "yes")
-        .map(|run| run.posterior.as_str());
-    let both: Vec<(&str, &str)> = clean.filter_map(|name| Some((name, said(OURS, name)?))).collect();
-    let other: Vec<String> = both
-        .iter()
-        .filter(|(_, word)| *word != "yes")
-        .map(|(name, word)| format!("{name} ({word})"))
-        .collect();
+    let clean = runs.iter().filter(|run| run.method == "nutpie" && run.outcome == "yes");
+    let ours = |of: &Run| runs.iter().find(|run| run.method == OURS && run.posterior == of.posterior);
+    let both: Vec<&Run> = clean.filter_map(ours).collect();
+    if both.is_empty() {
+        return Err("no posterior on which nutpie's diagnostics are clean has a run".into());
+    }
+    let other = both.iter().filter(|run| run.outcome != "yes");
+    let other: Vec<String> = other.map(|run| format!("{} ({})", run.posterior, run.outcome)).collect();
     let names = if other.is_empty() { String::new() } else { format!(": {}", other.join(", ")) };
     let what =
         format!("of {} posteriors on which nutpie's diagnostics are clean get no yes{names}", both.len());
@@ -103,7 +98,7 @@ const OURS: &str = "mcsa";
 
 /// Sums by source and method; then by half, and every run.
 pub(super) fn tables(_: &Results) -> Vec<Table> {
-    let runs = stored();
+    let runs = stored().unwrap_or_default();
     let half = |run: &Run| if run.trial == 1 { "trial" } else { "judge" };
     const KINDS: &str =
         "yes, right | yes, wrong | yes, open | no, right | no, wrong | no, open | crash | over";
@@ -182,16 +177,16 @@ mod tests {
         };
         let found = |ours: &str, theirs: &str| {
             let text = [head.to_owned(), row(OURS, ours), row("nutpie", theirs)].join("\n");
-            yes_where_clean(&rows("rows.csv", &text).unwrap()).unwrap()
+            yes_where_clean(&rows("rows.csv", &text).unwrap())
         };
-        assert_eq!(found("yes", "yes").verdict, Verdict::Agree);
-        let fails = found("no", "yes");
+        assert_eq!(found("yes", "yes").unwrap().verdict, Verdict::Agree);
+        let fails = found("no", "yes").unwrap();
         assert_eq!((fails.verdict, fails.number), (Verdict::Disagree, 1.0));
         assert!(
             fails.reason.contains("of 1 posteriors") && fails.reason.contains("a (no)"),
             "{}",
             fails.reason
         );
-        assert_eq!(found("no", "no").verdict, Verdict::Agree);
+        assert!(found("no", "no").is_err(), "no clean run is no evidence");
     }
 }

@@ -281,8 +281,8 @@ fn on_claims(parts: &[&Part]) -> String {
 
 /// Kinds of intervals of the report, and why there are several.
 const INTERVALS: &str = "Bands of curves show the spread of fits: the 10th to the 90th percentile of replicates. Means and differences have \
-                         bootstrap intervals, because replicates follow no known law; the level is 90 %, beside a published table that of \
-                         the table. Rates have exact binomial intervals.";
+                         bootstrap intervals, because replicates follow no known law. The level is 90 % in claims, that of the paper \
+                         beside a published table, and stated elsewhere. Rates have exact binomial intervals.";
 
 /// Table of all experiments, by page.
 fn experiments(parts: &[Part]) -> String {
