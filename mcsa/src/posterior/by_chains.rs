@@ -9,17 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::bridge::{UNKNOWN, bridge};
 use super::differences::Differences;
 use super::metric::median;
-use super::mode_search::{Evaluated, Within, distance};
+use super::mode_search::{Within, distance};
 use super::moments::of_points;
+use super::outside::Outside;
 use super::plot::{Next, Piece};
-use super::rule::RULE_7;
+use super::rule::RULE_8;
 use super::sampler::{CHAINS, Mixing, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
 use super::tails::tail_objection;
-use super::verdict::log_mass;
-use super::wider_proposals::beyond;
-use super::{Chains, Check, Evidence, FitState, Mode, ModeSearch, Objection, Stage, Target};
+use super::{Chains, Check, Evidence, FitState, ModeSearch, Objection, Stage, Target};
 
 /// Chains that are tried, and the way back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -214,9 +213,6 @@ impl FitState {
         };
         let mut found: Vec<Objection> = mixing.objections(&|i| target.name(i));
         found.extend(tails);
-        if target.gate().is_closed() {
-            found.push(Objection::unverified(Check::Tails, &limit));
-        }
         let mut evidence = UNKNOWN;
         let mut is_partial = false;
         if suffices {
@@ -233,13 +229,16 @@ impl FitState {
                 found.push(Objection::Starts { made, of });
             }
             // An evidence that is too rough to be shown still separates modes with mass from those without.
-            is_partial = self.misses_a_mode(&attempt, target, &map, &points, mixing, rough.log)?;
-            if rough.error <= RULE_7.evidence_error {
+            is_partial = self.misses_a_mode(&attempt, target, &map, &points, rough.log)?;
+            if rough.error <= RULE_8.evidence_error {
                 evidence = rough;
             }
         }
+        if target.gate().is_closed() {
+            found.push(Objection::unverified(Check::Tails, &limit));
+        }
         // Chains that agree are the answer, if not a good one; mixtures follow where they do not, and where a mode was found beside them.
-        let is_answer = mixing.r_hat <= RULE_7.near_r_hat && !is_partial;
+        let is_answer = mixing.r_hat <= RULE_8.near_r_hat && !is_partial;
         self.stage = if is_answer { Stage::Done } else { after };
         if is_answer {
             // Where q would have begun has no bearing on chains.
@@ -251,53 +250,68 @@ impl FitState {
         Ok(())
     }
 
-    /// True if p has mass beyond the draws, or no chain visits a mode with mass, or a point that an ascent passed, and a chain that begins
-    /// there does not come to the others.
+    /// True if p has mass beyond the draws, or at a mode or a point that an ascent passed which no chain visits, and a chain that begins there
+    /// does not come to the others.
     fn misses_a_mode(
         &self,
         Attempt { sampler, search, .. }: &Attempt,
         target: &Target<'_>,
         map: &AffineMap,
         points: &Mat<f64>,
-        mixing: Mixing,
         log_evidence: f64,
     ) -> Result<bool, Error> {
         let distance = |z: &[f64]| distance(map, z);
-        let farthest = (0..points.ncols()).map(|c| distance(points.col_as_slice(c))).fold(0.0, f64::max);
+        let over = |z: &[f64], log_p: f64| log_p + 0.5 * distance(z).powi(2);
+        let (mut farthest, mut highest) = (0.0_f64, f64::NEG_INFINITY);
+        for (c, log_p) in sampler.log_p().into_iter().enumerate() {
+            let z = points.col_as_slice(c);
+            (farthest, highest) = (farthest.max(distance(z)), highest.max(over(z, log_p)));
+        }
+        // Draws reach a point if some are as far, and some as high over their Gaussian.
+        let reach =
+            |z: &[f64], log_p: f64| distance(z) <= farthest && over(z, log_p) <= highest + RULE_8.outside;
         let Gaussian { mean, covariance } = spread(points);
-        let log_square = |z: &[f64]| {
-            (0..mean.len()).map(|i| (z[i] - mean[i]).powi(2) / covariance[(i, i)]).fold(1.0, f64::max).ln()
+        let square = |z: &[f64], i: usize| (z[i] - mean[i]).powi(2) / covariance[(i, i)];
+        let lack_along = |z: &[f64], log_p: f64, axes: &mut dyn Iterator<Item = usize>| match reach(z, log_p)
+        {
+            true => f64::NEG_INFINITY,
+            false => axes.map(|i| square(z, i)).fold(1.0, f64::max).ln(),
         };
-        let has_mass =
-            |mode: &Mode| !(mode.log_evidence - log_evidence + log_square(&mode.point) <= RULE_7.moment.ln());
-        let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
-        let modes = modes.filter(|mode| has_mass(mode)).map(|mode| &mode.point);
-        // Points that ascents passed, if they are as high as half of the draws.
-        let middle = median(sampler.log_p()).unwrap_or(f64::NAN);
-        let entries = self.ascents.entries.iter().chain(&search.entries);
-        let has_mass_around = |entry: &&Evaluated| {
-            let Evaluated { point, log_p } = entry;
-            let log_mass = || log_mass(target.density(), map, point, *log_p) - log_evidence;
-            *log_p >= middle
-                && distance(point) > farthest
-                && log_mass() + log_square(point) > RULE_7.moment.ln()
+        let lack = |z: &[f64], log_p: f64| lack_along(z, log_p, &mut (0..mean.len()));
+        let seed = self.seed();
+        let outside = Outside {
+            target,
+            gradient: self.trusted_gradient(target).map(|gradient| gradient as _),
+            map,
+            log_evidence,
+            lack: &lack,
+            seed,
         };
-        let entries = entries.filter(has_mass_around).map(|entry| &entry.point);
-        // In conditional coordinates the far ends of the children are those of the drivers.
-        if !mixing.is_conditional && target.dim() <= DENSE {
-            let moment = beyond(target.density(), map, farthest, self.seed());
-            if moment - log_evidence > RULE_7.moment.ln() {
+        // In conditional coordinates the far ends of the children are those of the drivers, which draws reach less.
+        if target.dim() <= DENSE {
+            let (moment, least) = match sampler.drivers() {
+                None => (outside.moment_around(map), RULE_8.moment),
+                Some(drivers) => {
+                    let lack = |z: &[f64], log_p: f64| lack_along(z, log_p, &mut drivers.iter().copied());
+                    ((Outside { lack: &lack, ..outside }).moment_around(map), RULE_8.driven)
+                }
+            };
+            if moment > log_evidence + least.ln() {
                 return Ok(true);
             }
         }
-        let outside = modes.chain(entries).filter(|point| distance(point) > farthest).take(PROBES);
-        for (k, point) in outside.enumerate() {
+        let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
+        let modes = modes.filter(|mode| outside.has_mass(mode)).map(|mode| &mode.point);
+        let passed = outside.points(&self.ascents.entries.iter().chain(&search.entries).collect::<Vec<_>>());
+        let begins = modes.chain(passed.into_iter().map(|at| &at.point)).take(PROBES);
+        for (k, point) in begins.enumerate() {
             let probe = Mat::from_fn(point.len(), 1, |i, _| point[i]);
-            let seed = self.seed().named("probe").child(k as u64);
+            let seed = seed.named("probe").child(k as u64);
             let end = self.with_slopes(target, |slopes| {
                 sampler.probe(slopes, probe, PROBE, seed, &|| !target.gate().is_closed())
             })?;
-            if !end.is_some_and(|end| distance(end.col_as_slice(0)) <= farthest) {
+            let returns = |z: &[f64]| reach(z, outside.log_density(z));
+            if !end.is_some_and(|end| returns(end.col_as_slice(0))) {
                 return Ok(true);
             }
         }

@@ -6,7 +6,7 @@ use mcsa_estimators::Draws;
 
 use super::moments::white;
 use super::plot::Piece;
-use super::rule::RULE_7;
+use super::rule::RULE_8;
 use super::shape::DENSE;
 use super::tails::tail_objection;
 use super::verdict::Evidence;
@@ -57,10 +57,11 @@ impl FitState {
                 run.filter(|_| is_whole).unwrap_or_else(none)
             }
         };
-        let evidence = Evidence { target, q: &q, draws: &draws, ascents: &self.ascents, chains: &chains };
-        let mut found = evidence.objections();
-        let (offset, _) = evidence.offset();
+        let evidence =
+            Evidence { target, q: &q, draws: &draws, ascents: &self.ascents, chains: &chains, seed };
         let passed = evidence.passed_points();
+        let mut found = evidence.objections(&passed);
+        let (offset, _) = evidence.offset();
         let passed = Mat::from_fn(target.dim(), passed.len(), |i, j| passed[j].0[i]);
         points = faer::concat![[points, passed]];
         if target.dim() <= DENSE
@@ -75,7 +76,7 @@ impl FitState {
         }
         let by = self.limit(target);
         found.extend(unverified.into_iter().map(|check| Objection::unverified(check, &by)));
-        let is_soft = self.mends == 0 && (draws.shape > RULE_7.soft || offset > RULE_7.soft_offset);
+        let is_soft = self.mends == 0 && (draws.shape > RULE_8.soft || offset > RULE_8.soft_offset);
         self.look = Some(Look { found, points, chains, map, is_soft, is_past_mending: false });
         self.drawn.draws = Some(draws);
         Ok(Piece::GoesOn)

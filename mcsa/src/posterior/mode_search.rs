@@ -1,5 +1,7 @@
 //! Ascents to the modes of a target from spread points.
 
+use std::f64::consts::{E, TAU};
+
 use faer::Mat;
 use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, bits};
 use mcsa_optim::deterministic::{Gaussian, Laplace, Lbfgs, Maximum, Outcome, Pathfinder};
@@ -26,7 +28,8 @@ pub struct Mode {
 
 /// Ascents from spread points, and the modes that they reached.
 ///
-/// The first begins at the origin. A third of the others begin uniformly in `(-2, 2)^d`; the rest at `N(0, s^2)` with s = 2, 5 or 15
+/// The first begins at the origin. A third of the others begin uniformly in `(-2, 2)^d`, half of these at `a + b - c` once there are several
+/// modes a, b and c, which leads to other orders of exchanged labels; the rest at `N(0, s^2)` with s = 2, 5 or 15
 /// in coordinates in which the approximation at the first mode is standard normal. Without a gradient the first mode is the Gaussian of
 /// tempering, and the others ascend by differences of the log density.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -39,10 +42,10 @@ pub struct ModeSearch {
     pub unfinished: usize,
     /// Number of starts without a finite density nearby.
     pub outside: usize,
-    /// First point of each later ascent whose density is that of typical draws: of the draws that are there, or of a Gaussian mode at the top
-    /// of the ascent. All ascents on ridges that cross end in one place, but they enter by their own ridge.
+    /// Points that the later ascents passed, where the mass may be that does not lie around the end: all ascents on ridges that cross end in one
+    /// place, those to a narrow mode within a wide mass at the mode, those in a funnel in its neck.
     #[serde(default)]
-    pub(crate) entries: Vec<Evaluated>,
+    pub(crate) entries: Vec<Passed>,
     /// Where later ascents end before a mode.
     #[serde(default)]
     pub(super) within: Option<Within>,
@@ -80,6 +83,16 @@ impl PartialEq for Evaluated {
     fn eq(&self, other: &Self) -> bool {
         self.point == other.point && self.log_p.to_bits() == other.log_p.to_bits()
     }
+}
+
+/// A point that an ascent passed: that with the largest mass by one of two guesses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Passed {
+    pub(crate) at: Evaluated,
+    /// The guess: the mass of a shell about the first mode, or of an isotropic Gaussian of the curvature on the way.
+    #[serde(with = "bits::scalar")]
+    pub(super) log_mass: f64,
+    pub(super) is_of_shell: bool,
 }
 
 /// Progress of the starts.
@@ -127,7 +140,7 @@ impl ModeSearch {
         let lane = |number: usize| seed.named("ascent").stream(0, number as u64);
         let Some(map) = self.modes.first().map(Mode::map).transpose()? else {
             let mut stream = lane(self.made);
-            let start = starting_point(target.gradient, None, self.made, &mut stream);
+            let start = starting_point(target.gradient, &[], None, self.made, &mut stream);
             self.made += 1;
             match start {
                 Some(start) => self.first(target.gradient, &start, &mut stream),
@@ -144,10 +157,10 @@ impl ModeSearch {
             }
             return Ok(());
         };
-        let begun = self.made;
+        let (begun, modes) = (self.made, self.modes.clone());
         self.made = (begun + ROUND).min(most.max(begun + 1));
         let start = |k: usize, gradient: &dyn Gradient| {
-            starting_point(gradient, Some(&map), begun + k, &mut lane(begun + k))
+            starting_point(gradient, &modes, Some(&map), begun + k, &mut lane(begun + k))
         };
         self.ascend(target, &map, self.made - begun, start);
         Ok(())
@@ -202,11 +215,11 @@ impl ModeSearch {
         let ends =
             target.each(count, |k, gradient| climbed(gradient, &start(k, gradient)?, TOLERANCE, within));
         for found in ends {
-            let Some((end, entry)) = found else {
+            let Some((end, entries)) = found else {
                 self.outside += 1;
                 continue;
             };
-            self.entries.extend(entry);
+            self.entries.extend(entries);
             match end {
                 End::Nowhere => self.unfinished += 1,
                 End::Within => self.modes[0].reached += 1,
@@ -260,7 +273,8 @@ impl ModeSearch {
     ) -> Result<Option<&Mode>, Error> {
         let first = self.modes.first().ok_or_else(|| Error::invalid("no first mode"))?;
         let mut stream = seed.named("ascent").stream(0, self.made as u64);
-        let Some(start) = starting_point(target, Some(&first.map()?), self.made, &mut stream) else {
+        let Some(start) = starting_point(target, &self.modes, Some(&first.map()?), self.made, &mut stream)
+        else {
             self.made += 1;
             self.outside += 1;
             return Ok(None);
@@ -282,8 +296,8 @@ impl ModeSearch {
         let slopes = Differences::new(&white);
         self.made += 1;
         // Not scaled on the way, which would take `2 d (d + 1)` evaluations each time.
-        let (end, entry) = ascent(&slopes, white.map(), start, FINE, self.within, false);
-        self.entries.extend(entry);
+        let (end, entries) = ascent(&slopes, white.map(), start, FINE, self.within, false);
+        self.entries.extend(entries);
         let known = self.modes.len();
         match end {
             End::Nowhere => self.unfinished += 1,
@@ -327,6 +341,7 @@ impl ModeSearch {
 /// Start of the ascent with this number, at a point with a finite density; `first` is the map of the first mode.
 fn starting_point<P: LogDensity + ?Sized>(
     target: &P,
+    modes: &[Mode],
     first: Option<&AffineMap>,
     number: usize,
     stream: &mut Stream,
@@ -342,6 +357,12 @@ fn starting_point<P: LogDensity + ?Sized>(
                 let spread = SPREADS[number / 3 % SPREADS.len()];
                 y.iter_mut().for_each(|y| *y *= spread);
                 map.forward_into(&y, &mut z);
+            }
+            Some(_) if modes.len() > 1 && number.is_multiple_of(6) => {
+                let c = stream.index(modes.len())?;
+                let mut other = || Some((c + 1 + stream.index(modes.len() - 1)?) % modes.len());
+                let [a, b, c] = [other()?, other()?, c].map(|k| &modes[k].point);
+                (0..dim).for_each(|i| z[i] = a[i] + b[i] - c[i]);
             }
             _ => z.iter_mut().for_each(|z| *z = 4.0 * stream.uniform() - 2.0),
         }
@@ -362,7 +383,7 @@ enum End {
     Nowhere,
 }
 
-/// End of an ascent in the coordinates of `map`, scaled on the way or not, and its entry. `white` has the gradient in these coordinates.
+/// End of an ascent in the coordinates of `map`, scaled on the way or not, and the points of its way. `white` has the gradient in these coordinates.
 fn ascent(
     white: &dyn Gradient,
     map: &AffineMap,
@@ -370,12 +391,12 @@ fn ascent(
     tolerance: f64,
     within: Option<Within>,
     is_scaled: bool,
-) -> (End, Option<Evaluated>) {
+) -> (End, Vec<Passed>) {
     let (mut y, mut work, mut path) = (vec![0.0; start.len()], vec![0.0; white.work_len(1)], Vec::new());
     map.inverse_into(start, &mut y);
     let objective = |y: &[f64], slopes: &mut [f64]| {
         let log_p = white.gradient_into(y, slopes, &mut work);
-        path.push((y.to_vec(), log_p));
+        path.push((y.to_vec(), log_p, slopes.to_vec()));
         log_p
     };
     let ends = |y: &[f64], log_p: f64| within.is_some_and(|within| within.has(y, log_p - map.log_volume()));
@@ -383,7 +404,7 @@ fn ascent(
         true => lbfgs.mode_of(objective, &y),
         false => lbfgs.maximise_until(objective, &y, ends),
     });
-    let entry = entry(path, map, within);
+    let entries = entries(path, map);
     let end = match peak {
         Ok(peak) if peak.outcome == Outcome::Ended => End::Within,
         Ok(peak) if peak.outcome == Outcome::Converged => {
@@ -393,19 +414,46 @@ fn ascent(
         }
         _ => End::Nowhere,
     };
-    (end, entry)
+    (end, entries)
 }
 
-/// The first point of a path, in whitened coordinates, that is as high as typical draws: as half of those that are there, or `d / 2 + 1` below
-/// the top of the path.
-fn entry(path: Vec<(Vec<f64>, f64)>, map: &AffineMap, within: Option<Within>) -> Option<Evaluated> {
-    let dim = path.first()?.0.len() as f64;
-    let top = || path.iter().map(|(_, log_p)| *log_p).fold(f64::NEG_INFINITY, f64::max);
-    let least = within.map_or_else(|| top() - 0.5 * dim - 1.0, |within| within.log_p + map.log_volume());
-    let (y, log_p) = path.into_iter().find(|(_, log_p)| *log_p >= least)?;
-    let mut point = vec![0.0; y.len()];
-    map.forward_into(&y, &mut point);
-    Some(Evaluated { point, log_p: log_p - map.log_volume() })
+/// The points of a path, in whitened coordinates y with gradients g, that have the largest mass by each of two guesses: that of a shell about
+/// the centre, which is `log Z` at the typical radius of every Gaussian there, and that of a Gaussian with the curvature on the way from the
+/// point before, which is `log Z` of an isotropic one.
+///
+/// ```text
+/// log p(y) + d log |y| + (d/2) log(2 pi e / d),    log p(y) + (d/2) log(2 pi c),    c = -dy'dg / |dg|^2
+/// ```
+fn entries(path: Vec<(Vec<f64>, f64, Vec<f64>)>, map: &AffineMap) -> Vec<Passed> {
+    let Some((first, ..)) = path.first() else { return Vec::new() };
+    let dim = first.len() as f64;
+    let of_shell = |k: usize| {
+        let (y, log_p, _) = &path[k];
+        log_p + dim * length(y).ln() + 0.5 * dim * (TAU * E / dim).ln()
+    };
+    let of_curvature = |k: usize| {
+        let ((before, _, from), (y, log_p, to)) = (&path[k.checked_sub(1)?], &path[k]);
+        let (mut product, mut square) = (0.0, 0.0);
+        for i in 0..y.len() {
+            product -= (y[i] - before[i]) * (to[i] - from[i]);
+            square += (to[i] - from[i]).powi(2);
+        }
+        Some(log_p + 0.5 * dim * (TAU * product / square).ln())
+    };
+    let guess = |k: usize, is_of_shell: bool| match is_of_shell {
+        true => of_shell(k),
+        false => of_curvature(k).unwrap_or(f64::NAN),
+    };
+    let found = [true, false].map(|is_of_shell| {
+        let guesses =
+            (0..path.len()).map(|k| (guess(k, is_of_shell), k)).filter(|(guess, _)| guess.is_finite());
+        let (log_mass, k) = guesses.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let (y, log_p, _) = &path[k];
+        let mut point = vec![0.0; y.len()];
+        map.forward_into(y, &mut point);
+        Some(Passed { at: Evaluated { point, log_p: log_p - map.log_volume() }, log_mass, is_of_shell })
+    });
+    found.into_iter().flatten().collect()
 }
 
 impl Mode {
@@ -472,5 +520,42 @@ mod tests {
         assert!(fewer < all, "{fewer} {all}");
         // By the height alone the other mode is taken for the first.
         assert_eq!(found_beside_the_first(Some(Within { distance: f64::INFINITY, log_p })).0, 1);
+    }
+
+    /// Normal densities at the six places of three labels, 60 standard deviations apart: three lead to all.
+    #[test]
+    fn differences_of_modes_lead_to_exchanged_labels() {
+        const LABELS: [[f64; 3]; 6] =
+            [[0., 1., 2.], [0., 2., 1.], [1., 0., 2.], [1., 2., 0.], [2., 0., 1.], [2., 1., 0.]];
+        let square = |z: &[f64], places: &[f64; 3]| -> f64 {
+            z.iter().zip(places).map(|(z, place)| (z - 60.0 * place).powi(2)).sum()
+        };
+        let model = mcsa_core::from_fn(3, move |z| {
+            mcsa_core::numeric::log_sum_exp(&LABELS.map(|places| -0.5 * square(z, &places)))
+        });
+        let model = model.with_gradient(move |z, slopes| {
+            let terms = LABELS.map(|places| -0.5 * square(z, &places));
+            let total = mcsa_core::numeric::log_sum_exp(&terms);
+            slopes.fill(0.0);
+            for (term, places) in terms.iter().zip(&LABELS) {
+                (0..3).for_each(|i| slopes[i] += (term - total).exp() * (60.0 * places[i] - z[i]));
+            }
+        });
+        let found = |known: usize| {
+            let (target, mut search) = (Target::with_gradient(&model), ModeSearch::default());
+            target.gate().open(1_000_000, 0);
+            for places in &LABELS[..known] {
+                let mean = places.map(|place| 60.0 * place).to_vec();
+                search.keep(Gaussian { mean, covariance: Mat::identity(3, 3) }, f64::NAN);
+            }
+            let gradient = target.gradient().expect("a gradient");
+            while search.made < 100 {
+                search.advance(target.shared(gradient), 100, Seed::new(1)).expect("ascents");
+            }
+            search.modes.len()
+        };
+        assert_eq!(found(3), 6);
+        // Counterexample: starts around the first alone, whose differences need a second.
+        assert!(found(1) < 6, "{}", found(1));
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Objection;
 use super::metric::Metric;
-use super::rule::RULE_7;
+use super::rule::RULE_8;
 use super::side_by_side::Shared;
 
 /// Chains on their way to draws of equal weight.
@@ -449,6 +449,14 @@ impl Sampler {
         Ok(one.run(target, length, seed, goes_on)?.map(|_| one.positions))
     }
 
+    /// Parameters that set location and scale of the others, in conditional coordinates.
+    pub(super) fn drivers(&self) -> Option<&[usize]> {
+        match &self.metric {
+            Metric::Conditional(map) => Some(map.drivers()),
+            _ => None,
+        }
+    }
+
     /// Diagnostics of the draws, in the coordinates of the target where they depend on these.
     ///
     /// In coordinates y of the metric, with `g = d/dy log p`, every p has `E[g_i] = 0` and `E[y_i g_i] = -1`, centred; chains that stop at a neck
@@ -484,10 +492,7 @@ impl Sampler {
             if !(size >= found.sample_size) {
                 (found.sample_size, found.scarcest) = (size, i);
             }
-            let has_own_tail = match &self.metric {
-                Metric::Conditional(map) => map.drivers().contains(&i),
-                _ => true,
-            };
+            let has_own_tail = self.drivers().is_none_or(|drivers| drivers.contains(&i));
             let shape =
                 Pareto::of(&squares.iter().flatten().map(|square| square.ln()).collect::<Vec<_>>()).shape;
             if has_own_tail && !(shape <= found.heaviness) {
@@ -499,8 +504,8 @@ impl Sampler {
                 .zip(&g)
                 .map(|(y, g)| y.iter().zip(g).map(|(y, g)| (y - centre) * g + 1.0).collect())
                 .collect();
-            for (values, least) in [(&g, RULE_7.stein.0), (&products, 2.0 * RULE_7.stein.0)] {
-                let excess = average(values).abs() / least.max(RULE_7.stein.1 * standard_error(values));
+            for (values, least) in [(&g, RULE_8.stein.0), (&products, 2.0 * RULE_8.stein.0)] {
+                let excess = average(values).abs() / least.max(RULE_8.stein.1 * standard_error(values));
                 found.stein = if excess <= found.stein { found.stein } else { excess };
             }
         }
@@ -557,10 +562,10 @@ impl Mixing {
     /// What speaks against the draws as an answer.
     pub(super) fn objections(&self, name: &dyn Fn(usize) -> String) -> Vec<Objection> {
         let Self { r_hat, slowest, sample_size, scarcest, stein, divergences, steps, .. } = *self;
-        let (shape, threshold) = (self.heaviness, RULE_7.spread);
+        let (shape, threshold) = (self.heaviness, RULE_8.spread);
         let found = [
-            (!(r_hat <= RULE_7.r_hat)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
-            (!(sample_size >= RULE_7.fewest)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
+            (!(r_hat <= RULE_8.r_hat)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
+            (!(sample_size >= RULE_8.fewest)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
             (!(stein <= 1.0)).then_some(Objection::Stein { excess: stein }),
             (!(shape < threshold)).then(|| Objection::Spread { name: name(self.heaviest), shape, threshold }),
             self.diverges().then_some(Objection::Divergences { steps: divergences, of: steps }),
@@ -570,8 +575,8 @@ impl Mixing {
 
     /// True if the draws can be an answer.
     pub(super) fn suffices(&self) -> bool {
-        self.r_hat <= RULE_7.r_hat
-            && self.sample_size >= RULE_7.fewest
+        self.r_hat <= RULE_8.r_hat
+            && self.sample_size >= RULE_8.fewest
             && self.stein <= 1.0
             && !self.diverges()
     }
@@ -583,7 +588,7 @@ impl Mixing {
 
     /// True if the divergent steps were too many among so many.
     fn diverges_among(&self, steps: u64) -> bool {
-        let most = if self.is_conditional { RULE_7.divergent.1 } else { RULE_7.divergent.0 };
+        let most = if self.is_conditional { RULE_8.divergent.1 } else { RULE_8.divergent.0 };
         self.divergences as f64 > most * steps as f64
     }
 }

@@ -1,9 +1,10 @@
 //! Tails of a density along rays.
 
 use faer::Mat;
-use mcsa_core::{AffineMap, LogDensity, Seed, numeric};
+use mcsa_core::{AffineMap, Gradient, LogDensity, Seed, Whitened, numeric};
 
-use super::rule::RULE_7;
+use super::differences::Differences;
+use super::rule::RULE_8;
 use super::{Objection, Target};
 
 /// Distances in standard deviations of q at which the density is looked at: two of them, and the next two where it rises from one to the
@@ -13,14 +14,15 @@ const RADII: [f64; 4] = [1e3, 1e5, 1e7, 1e9];
 const RANDOM: usize = 20;
 /// Distances in standard deviations at which the density is looked at along the axis of far draws, which is known to a few hundredths.
 const NEAR: [f64; 2] = [5.0, 20.0];
-/// Steps to the axis of far draws.
+/// Steps to the axis of far draws, and across it to the ridge of the tail.
 const STEPS: usize = 20;
+const ACROSS: usize = 3;
 /// Most axes.
 const AXES: usize = 50;
 
-/// Number of evaluations, of which there are two on a ray unless the density rises.
+/// Number of evaluations, of which there are two on a ray unless the density rises, and along the axis of far draws.
 pub(crate) fn cost(dim: usize) -> u64 {
-    2 * (2 * dim.min(AXES) + RANDOM + 2) as u64
+    2 * (2 * dim.min(AXES) + RANDOM + 1 + (1 + ACROSS) * (dim + 1)) as u64
 }
 
 /// The objection to a density that falls too slowly for moments to exist, or for draws to show them: along a ray from the centre of q,
@@ -84,8 +86,8 @@ pub(crate) fn tail_objection(
         // Along a random direction the density is taken to fall alike in a cone, whose volume grows like r^(d - 1).
         let volume = if axis.is_some() { 0.0 } else { dim as f64 - 1.0 };
         let (fall, square) = (fall - volume, square + volume * RADII[0].ln());
-        let is_faint = fall > RULE_7.integrable && square - at(0.0) < RULE_7.faint.ln();
-        if fall.is_finite() && fall <= RULE_7.no_variance && !is_faint {
+        let is_faint = fall > RULE_8.integrable && square - at(0.0) < RULE_8.faint.ln();
+        if fall.is_finite() && fall <= RULE_8.no_variance && !is_faint {
             let name = axis.map_or_else(
                 || "random directions (less the volume, which grows like r^(d - 1))".to_owned(),
                 |i| target.name(i),
@@ -93,17 +95,54 @@ pub(crate) fn tail_objection(
             return Some(Objection::Tail { name, fall });
         }
     }
-    let axis = far_axis(&map.inverse(draws.as_ref()), weights)?;
-    let mut z = vec![0.0; dim];
-    let mut at = |radius: f64| {
-        let y: Vec<f64> = axis.iter().map(|axis| radius * axis).collect();
-        map.forward_into(&y, &mut z);
-        density.log_density(&z, &mut work)
-    };
+    let white = map.inverse(draws.as_ref());
+    let axis = far_axis(&white, weights)?;
+    let unit = spread_along(&white, weights, &axis).max(1.0);
+    let heavy = [1.0, -1.0].into_iter().filter_map(|side| {
+        let start: Vec<f64> = axis.iter().map(|axis| side * axis).collect();
+        near_fall(density, map, &start, unit).filter(|fall| (0.0..=RULE_8.no_variance).contains(fall))
+    });
     let name = || "a combination of parameters".to_owned();
-    let falls = [1.0, -1.0].map(|side| (at(side * NEAR[0]) - at(side * NEAR[1])) / (NEAR[1] / NEAR[0]).ln());
-    let heavy = falls.into_iter().find(|fall| (0.0..=RULE_7.no_variance).contains(fall));
-    heavy.map(|fall| Objection::Tail { name: name(), fall })
+    heavy.into_iter().next().map(|fall| Objection::Tail { name: name(), fall })
+}
+
+/// Fall between the near radii, in units of the spread of draws along the axis, `None` without densities.
+///
+/// The axis of far draws is known to some hundredths, which at the outer radius are whole standard deviations. There steps across the axis, by
+/// the gradient g of the log density in white coordinates, lead to the ridge of a tail with any direction, if they lead up:
+///
+/// ```text
+/// y <- y + (I - u u') g(y),    u = y / |y|
+/// ```
+fn near_fall(density: &dyn LogDensity, map: &AffineMap, axis: &[f64], unit: f64) -> Option<f64> {
+    let white = Whitened::new(density, map.clone()).ok()?;
+    let slopes = Differences::new(&white);
+    let mut work = vec![0.0; slopes.work_len(1)];
+    let [near, far] = NEAR.map(|radius| unit * radius);
+    let mut y: Vec<f64> = axis.iter().map(|axis| far * axis).collect();
+    let mut slope = vec![0.0; y.len()];
+    let mut outer = slopes.gradient_into(&y, &mut slope, &mut work);
+    for _ in 0..ACROSS {
+        let along = numeric::dot(&slope, &y) / (far * far);
+        let mut next: Vec<f64> = y.iter().zip(&slope).map(|(y, slope)| y + slope - along * y).collect();
+        let length = numeric::dot(&next, &next).sqrt();
+        next.iter_mut().for_each(|y| *y *= far / length);
+        let log_p = slopes.gradient_into(&next, &mut slope, &mut work);
+        if !(log_p > outer) {
+            break;
+        }
+        (y, outer) = (next, log_p);
+    }
+    y.iter_mut().for_each(|y| *y *= near / far);
+    let inner = white.log_density(&y, &mut work);
+    Some((inner - outer) / (far / near).ln())
+}
+
+/// Standard deviation, about 0, of weighted points along an axis.
+fn spread_along(white: &Mat<f64>, weights: &[f64], axis: &[f64]) -> f64 {
+    let square = |j: usize| numeric::dot(white.col_as_slice(j), axis).powi(2);
+    let all: f64 = weights.iter().enumerate().map(|(j, weight)| weight * square(j)).sum();
+    (all / weights.iter().sum::<f64>()).sqrt()
 }
 
 /// Unit vector along which draws lie far out: the first axis of their fourth moments `sum_j w_j |y_j|^2 y_j y_j'`, in coordinates with mean 0 and
@@ -205,6 +244,35 @@ mod tests {
         );
         // Counterexample: a normal in this direction too.
         assert_eq!(objection(false), None);
+    }
+
+    /// Normal parameters with correlations 0.9 in 120 dimensions, in coordinates of single parameters: draws spread 10 units along `(1, .., 1)`,
+    /// so that 5 and 20 units are 0.5 and 2 standard deviations, where a normal falls by `1.875 / log 4 = 1.35` nats per e-fold.
+    #[test]
+    fn far_draws_are_measured_by_their_own_spread() {
+        let (dim, correlation) = (120, 0.9_f64);
+        let mut stream = Seed::new(6).stream(0, 0);
+        let points = {
+            let shared: Vec<f64> = (0..2_000).map(|_| correlation.sqrt() * stream.normal()).collect();
+            Mat::from_fn(dim, 2_000, |_, j| shared[j] + (1.0 - correlation).sqrt() * stream.normal())
+        };
+        let along = 1.0 + (dim as f64 - 1.0) * correlation;
+        let density = from_fn(dim, move |z| {
+            let mean_square = z.iter().sum::<f64>().powi(2) / dim as f64;
+            -0.5 * (mean_square / along + (numeric::dot(z, z) - mean_square) / (1.0 - correlation))
+        });
+        let map = AffineMap::new(vec![0.0; dim], Mat::identity(dim, dim)).expect("a map");
+        let axis = vec![(dim as f64).powf(-0.5); dim];
+        let unit = spread_along(&points, &[1.0; 2_000], &axis);
+        assert!((unit - along.sqrt()).abs() < 0.5, "{unit}");
+        let fall = |unit: f64| near_fall(&density, &map, &axis, unit).expect("densities");
+        assert!((fall(unit) - 187.5 / 4.0_f64.ln() * unit * unit / along).abs() < 1.0, "{}", fall(unit));
+        assert_eq!(
+            tail_objection(&Target::density_only(&density), &map, Seed::new(1), &points, &[1.0; 2_000]),
+            None
+        );
+        // Counterexample: the units of single parameters.
+        assert!(fall(1.0) < RULE_8.no_variance, "{}", fall(1.0));
     }
 
     /// In two dimensions a density that falls like `r^-4` leaves `r^-3` over cones, less than along its axes; in five one like `r^-7`.

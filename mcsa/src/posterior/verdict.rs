@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use mcsa_core::{AffineMap, Family, LogDensity};
+use mcsa_core::{Family, LogDensity, Seed};
 use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
 use super::mode_search::Evaluated;
-use super::rule::RULE_7;
+use super::outside::Outside;
+use super::rule::RULE_8;
 use super::witness::{CHAINS, FrozenProposal, functions};
 use super::{Chains, MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
@@ -23,8 +24,6 @@ pub struct Verdict {
     pub has_gradient: bool,
 }
 
-/// Distance of second differences in coordinates in which q is white.
-const AROUND: f64 = 1e-3;
 impl Verdict {
     /// True if all checks passed.
     pub fn is_yes(&self) -> bool {
@@ -39,17 +38,21 @@ pub(crate) struct Evidence<'a> {
     pub(crate) draws: &'a Draws,
     pub(crate) ascents: &'a ModeSearch,
     pub(crate) chains: &'a Chains,
+    pub(crate) seed: Seed,
 }
 
 impl Evidence<'_> {
     /// The objections of all witnesses that compare q with something.
-    pub(crate) fn objections(&self) -> Vec<Objection> {
+    pub(crate) fn objections(&self, passed: &[(&[f64], f64)]) -> Vec<Objection> {
+        let log_weight = passed.iter().map(|(_, over)| *over).fold(f64::NEG_INFINITY, f64::max);
+        let has_passed = !passed.is_empty();
+        let passed = Objection::Passed { log_weight, ascents: passed.len(), made: self.ascents.made };
         let found = [
             self.weights(),
             self.spread(),
             self.non_finite(),
             self.starts(),
-            self.passed(),
+            has_passed.then_some(passed),
             self.mixing(),
             self.missed(),
         ];
@@ -64,10 +67,10 @@ impl Evidence<'_> {
 
     fn spread(&self) -> Option<Objection> {
         let (i, shape) = heaviest_spread(self.draws)?;
-        (!(shape < RULE_7.spread)).then(|| Objection::Spread {
+        (!(shape < RULE_8.spread)).then(|| Objection::Spread {
             name: self.target.name(i),
             shape,
-            threshold: RULE_7.spread,
+            threshold: RULE_8.spread,
         })
     }
 
@@ -80,36 +83,47 @@ impl Evidence<'_> {
         let log_z = self.draws.log_evidence();
         let outside = self.ascents.modes.iter().filter_map(|mode| {
             let log_weight = weight_outside(self.target, self.q.family, self.q.params, self.draws, mode)?;
-            let is_outside = !(mode.log_evidence <= log_z + RULE_7.negligible.ln());
+            let is_outside = !(mode.log_evidence <= log_z + RULE_8.negligible.ln())
+                || self.looks_outside(&|outside| outside.has_mass(mode));
             is_outside.then_some((log_weight - log_z, mode.reached))
         });
         let (log_weight, reached) = outside.max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(Objection::Start { log_weight, reached, made: self.ascents.made })
     }
 
-    fn passed(&self) -> Option<Objection> {
-        let found = self.passed_points();
-        let log_weight = found.iter().map(|(_, over)| *over).fold(f64::NEG_INFINITY, f64::max);
-        let (ascents, made) = (found.len(), self.ascents.made);
-        (ascents > 0).then_some(Objection::Passed { log_weight, ascents, made })
-    }
-
-    /// Points outside q that ascents passed, with their log weights less the log evidence. They count as modes do, by mass times squared
-    /// distance.
+    /// Points outside q that ascents passed, with mass around them, and their log weights less the log evidence.
     pub(crate) fn passed_points(&self) -> Vec<(&[f64], f64)> {
         let log_z = self.draws.log_evidence();
+        let mut work = vec![0.0; self.q.family.work_len(1)];
+        let found =
+            self.looks_outside(&|outside| outside.points(&self.ascents.entries.iter().collect::<Vec<_>>()));
+        let over = |entry: &Evaluated| {
+            entry.log_p - self.q.family.log_prob(self.q.params, &entry.point, &mut work) - log_z
+        };
+        let points = found.iter().map(|entry| &*entry.point);
+        points.zip(found.iter().copied().map(over)).collect()
+    }
+
+    /// A look at p where its log weight exceeds that of every draw by far.
+    fn looks_outside<T>(&self, look: &dyn Fn(&Outside<'_>) -> T) -> T {
         let most = self.draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
         let (mean, variance) = self.draws.moments();
-        let mut work = vec![0.0; self.q.family.work_len(1)];
-        let entries = self.ascents.entries.iter().filter_map(|Evaluated { point, log_p }| {
-            let log_weight = log_p - self.q.family.log_prob(self.q.params, point, &mut work);
-            let square = |i: usize| (point[i] - mean[i]).powi(2) / variance[i];
-            let square = (0..mean.len()).map(square).fold(1.0, f64::max);
-            let mass = || log_mass(self.target.density(), self.q.map, point, *log_p);
-            let counts = || mass() - log_z + square.ln() > RULE_7.moment.ln();
-            (!(log_weight <= most + RULE_7.outside) && counts()).then_some((&**point, log_weight - log_z))
-        });
-        entries.collect()
+        let lack = |z: &[f64], log_p: f64| {
+            let mut work = vec![0.0; self.q.family.work_len(1)];
+            if log_p - self.q.family.log_prob(self.q.params, z, &mut work) <= most + RULE_8.outside {
+                return f64::NEG_INFINITY;
+            }
+            let square = |i: usize| (z[i] - mean[i]).powi(2) / variance[i];
+            (0..mean.len()).map(square).fold(1.0, f64::max).ln()
+        };
+        look(&Outside {
+            target: self.target,
+            gradient: self.target.gradient().map(|gradient| gradient as _),
+            map: self.q.map,
+            log_evidence: self.draws.log_evidence(),
+            lack: &lack,
+            seed: self.seed,
+        })
     }
 
     fn mixing(&self) -> Option<Objection> {
@@ -118,7 +132,7 @@ impl Evidence<'_> {
         }
         let r_hat = self.chains.r_hat;
         let name = || self.target.name(self.chains.worst % self.target.dim());
-        (!(r_hat <= RULE_7.witness_r_hat) || self.chains.astray > RULE_7.astray)
+        (!(r_hat <= RULE_8.witness_r_hat) || self.chains.astray > RULE_8.astray)
             .then(|| Objection::Mixing { name: name(), r_hat })
     }
 
@@ -141,11 +155,11 @@ impl Evidence<'_> {
         }
         let log_z = self.draws.log_evidence();
         let over: Vec<f64> = self.chains.log_weights.iter().map(|w| w - log_z).collect();
-        let chains = over.iter().filter(|over| !(**over <= RULE_7.two_stuck)).count();
+        let chains = over.iter().filter(|over| !(**over <= RULE_8.two_stuck)).count();
         let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (offset, error) = self.offset();
         let is_missed =
-            chains > 1 || !(log_weight <= RULE_7.stuck) || !(offset <= RULE_7.offset + 3.0 * error);
+            chains > 1 || !(log_weight <= RULE_8.stuck) || !(offset <= RULE_8.offset + 3.0 * error);
         is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len(), offset })
     }
 
@@ -167,14 +181,14 @@ impl Evidence<'_> {
                 sum[1] += (weight * (value - sum[0])).powi(2);
             }
         }
-        let quantile = simultaneous_quantile(RULE_7.confidence, 2 * dim, (CHAINS - 1) as f64);
+        let quantile = simultaneous_quantile(RULE_8.confidence, 2 * dim, (CHAINS - 1) as f64);
         let differences = sums.iter().enumerate().map(|(k, [mean, square])| {
             let difference = mean - self.chains.means[k];
             (k, difference, difference / (square + self.chains.errors[k].powi(2)).sqrt())
         });
         let (k, difference, z) = differences
             .filter(|(k, difference, z)| {
-                let least = if *k < dim { RULE_7.shift } else { RULE_7.stretch };
+                let least = if *k < dim { RULE_8.shift } else { RULE_8.stretch };
                 !(z.abs() <= quantile) && !(difference.abs() <= least)
             })
             .max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
@@ -185,7 +199,7 @@ impl Evidence<'_> {
 
 /// True if the weights of draws are light-tailed and even enough.
 pub(super) fn are_light(draws: &Draws) -> bool {
-    draws.shape < draws.shape_threshold && draws.sample_size >= RULE_7.fewest
+    draws.shape < draws.shape_threshold && draws.sample_size >= RULE_8.fewest
 }
 
 /// Log weight of a mode that lies outside q: its excess over that of every draw is large.
@@ -201,30 +215,7 @@ pub(super) fn weight_outside(
     let log_q = family.log_prob(params, &mode.point, &mut work);
     let log_weight = density.log_density(&mode.point, &mut work) - log_q;
     let most = draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
-    (!(log_weight <= most + RULE_7.outside)).then_some(log_weight)
-}
-
-/// Mass around a point, as that of a Gaussian: `p` times the product of `(2 pi)^1/2` and the widths along the axes in the coordinates of
-/// `map`, in which q is white; they are 1 at most.
-pub(super) fn log_mass(density: &dyn LogDensity, map: &AffineMap, point: &[f64], log_p: f64) -> f64 {
-    let mut work = vec![0.0; density.work_len(1)];
-    let (mut y, mut z) = (vec![0.0; point.len()], vec![0.0; point.len()]);
-    map.inverse_into(point, &mut y);
-    let mut at = |y: &[f64]| {
-        map.forward_into(y, &mut z);
-        density.log_density(&z, &mut work)
-    };
-    let mut log_width = |i: usize| {
-        let here = y[i];
-        y[i] = here + AROUND;
-        let ahead = at(&y);
-        y[i] = here - AROUND;
-        let behind = at(&y);
-        y[i] = here;
-        -0.5 * ((2.0 * log_p - ahead - behind) / (AROUND * AROUND)).max(1.0).ln()
-    };
-    let widths: f64 = (0..point.len()).map(&mut log_width).sum();
-    log_p + widths + map.log_volume() + 0.5 * point.len() as f64 * std::f64::consts::TAU.ln()
+    (!(log_weight <= most + RULE_8.outside)).then_some(log_weight)
 }
 
 /// The parameter whose squared deviations have the heaviest tail under the weights, and the k-hat of the estimate of its variance
@@ -279,9 +270,9 @@ mod tests {
         let heavy = draws(1.5, 2.5);
         let (i, shape) = heaviest_spread(&heavy).expect("two parameters");
         assert!(heavy.shape < 0.7, "{}", heavy.shape);
-        assert!(i == 1 && shape > RULE_7.spread, "{i} {shape}");
+        assert!(i == 1 && shape > RULE_8.spread, "{i} {shape}");
         // Counterexample: a variance that exists.
         let (_, shape) = heaviest_spread(&draws(4.0, 4.0)).expect("two parameters");
-        assert!(shape < RULE_7.spread, "{shape}");
+        assert!(shape < RULE_8.spread, "{shape}");
     }
 }

@@ -1,0 +1,290 @@
+//! Mass of p outside an answer: beyond its draws, around modes, and around points that ascents passed.
+
+use std::f64::consts::TAU;
+
+use faer::{Mat, Side};
+use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Whitened, numeric};
+use mcsa_optim::deterministic::Gaussian;
+
+use super::differences::Differences;
+use super::mode_search::{Evaluated, Passed};
+use super::rule::RULE_8;
+use super::shape::DENSE;
+use super::{Mode, Target};
+
+/// Factors by which a Gaussian is stretched to see low mass far around it, and those for the mass at a point.
+const FAR: [f64; 6] = [2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+const NEAR: [f64; 3] = [1.0, 2.0, 4.0];
+/// Draws of each Gaussian.
+const FEW: usize = 250;
+/// Most points of a kind whose mass is estimated.
+const MOST: usize = 5;
+/// Distance of two of them, in standard deviations of the answer, up to which they are one.
+const APART: f64 = 0.5;
+/// Distance of second differences in coordinates in which the answer is white.
+const AROUND: f64 = 1e-3;
+
+/// Log of the square that a point counts, by its coordinates and log density: minus infinity where the answer has mass.
+pub(super) type Lack<'a> = &'a dyn Fn(&[f64], f64) -> f64;
+
+/// An answer, and what it lacks.
+pub(super) struct Outside<'a> {
+    pub(super) target: &'a Target<'a>,
+    pub(super) gradient: Option<&'a dyn Gradient>,
+    /// Coordinates in which the answer has mean 0 and covariance I.
+    pub(super) map: &'a AffineMap,
+    pub(super) log_evidence: f64,
+    pub(super) lack: Lack<'a>,
+    pub(super) seed: Seed,
+}
+
+impl Outside<'_> {
+    /// True if p has mass around a mode: by Laplace's approximation, or by draws of Gaussians at the mode, which also see tails and mass that
+    /// is much wider than the curvature at the top.
+    pub(super) fn has_mass(&self, mode: &Mode) -> bool {
+        let square = (self.lack)(&mode.point, self.log_density(&mode.point));
+        if square == f64::NEG_INFINITY {
+            return false;
+        }
+        !(mode.log_evidence + square <= self.least())
+            || mode.map().is_ok_and(|map| self.moment(&map, &NEAR) > self.least())
+    }
+
+    /// Log of the second moment that the answer lacks far around these coordinates.
+    pub(super) fn moment_around(&self, map: &AffineMap) -> f64 {
+        self.moment(map, &FAR)
+    }
+
+    /// Points with mass around them, of the points that ascents passed those with the largest guesses. The mass of a shell is a bound; that by
+    /// the curvature on the way is none.
+    pub(super) fn points<'e>(&self, passed: &[&'e Passed]) -> Vec<&'e Evaluated> {
+        let mut found: Vec<&Evaluated> = Vec::new();
+        for is_of_shell in [true, false] {
+            let square = |passed: &Passed| (self.lack)(&passed.at.point, passed.at.log_p);
+            let least = if is_of_shell { self.least() } else { f64::NEG_INFINITY };
+            let of_kind = passed.iter().filter(|passed| passed.is_of_shell == is_of_shell);
+            let guesses = of_kind.map(|passed| (passed.log_mass + square(passed), &passed.at));
+            let mut guesses: Vec<_> = guesses.filter(|(guess, _)| *guess > least).collect();
+            guesses.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let mut apart: Vec<&Evaluated> = Vec::new();
+            for (_, at) in guesses {
+                let is_apart = |other: &&Evaluated| self.distance(&at.point, &other.point) > APART;
+                if apart.len() < MOST && apart.iter().all(is_apart) {
+                    apart.push(at);
+                }
+            }
+            found.extend(apart);
+        }
+        found.into_iter().filter(|at| self.has_mass_at(&at.point)).collect()
+    }
+
+    /// Distance of two points in standard deviations of the answer.
+    fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
+        let mut y = [a, b].map(|z| vec![0.0; z.len()]);
+        self.map.inverse_into(a, &mut y[0]);
+        self.map.inverse_into(b, &mut y[1]);
+        y[0].iter().zip(&y[1]).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// True if p has mass around a point, by draws of Gaussians of its curvature; up to some hundred dimensions.
+    pub(super) fn has_mass_at(&self, point: &[f64]) -> bool {
+        let moment = |gaussian: Gaussian| -> Result<f64, Error> {
+            let map = AffineMap::new(gaussian.mean.clone(), gaussian.factor()?)?;
+            Ok(self.moment(&map, &NEAR))
+        };
+        let gaussians = if point.len() <= DENSE { self.gaussians(point) } else { Ok(Vec::new()) };
+        let gaussians = gaussians.unwrap_or_default();
+        gaussians.into_iter().any(|gaussian| moment(gaussian).is_ok_and(|moment| moment > self.least()))
+    }
+
+    /// Log of the second moment, in squares of standard deviations, from which on mass counts.
+    fn least(&self) -> f64 {
+        self.log_evidence + RULE_8.moment.ln()
+    }
+
+    /// Log density of the target.
+    pub(super) fn log_density(&self, z: &[f64]) -> f64 {
+        let density = self.target.density();
+        density.log_density(z, &mut vec![0.0; density.work_len(1)])
+    }
+
+    /// Log of the second moment that the answer lacks, by draws of Gaussians with the centre m and the factor L of `map`: the largest over s of
+    ///
+    /// ```text
+    /// mean of p(z) / N(z; m, s^2 L L') exp(lack(z, log p(z)))
+    /// ```
+    fn moment(&self, map: &AffineMap, scales: &[f64]) -> f64 {
+        let (dim, density) = (self.target.dim(), self.target.density());
+        let (mut z, mut work) = (Mat::zeros(dim, FEW), vec![0.0; density.work_len(FEW)]);
+        let mut of = |k: usize, s: f64| {
+            let mut lane = self.seed.named("outside").stream(0, k as u64);
+            let (mut y, mut log_q) = (vec![0.0; dim], vec![0.0; FEW]);
+            for (j, log_q) in log_q.iter_mut().enumerate() {
+                lane.normals_into(&mut y);
+                *log_q = -0.5 * numeric::dot(&y, &y) - dim as f64 * (s.ln() + 0.5 * TAU.ln());
+                y.iter_mut().for_each(|y| *y *= s);
+                map.forward_into(&y, z.col_as_slice_mut(j));
+            }
+            let mut log_p = vec![0.0; FEW];
+            density.log_densities(z.as_ref(), &mut log_p, &mut work);
+            let moment = |j: usize| {
+                let found = log_p[j] + map.log_volume() - log_q[j] + (self.lack)(z.col_as_slice(j), log_p[j]);
+                if found < f64::INFINITY { found } else { f64::NEG_INFINITY }
+            };
+            numeric::log_sum_exp(&(0..FEW).map(moment).collect::<Vec<_>>()) - (FEW as f64).ln()
+        };
+        scales.iter().enumerate().map(|(k, s)| of(k, *s)).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Two Gaussians around a point, of its Newton step and curvature `A = -d^2 log p` in white coordinates y, R from the centre: the widths of
+    /// the axes alone, which a ridge that bends or widens leaves as they are, and those of all directions, which a ridge across the axes needs.
+    ///
+    /// ```text
+    /// C = diag(1 / |A_ii|)  and  C = U diag(1 / |l_i|) U',  A = U diag(l) U',    widths up to R,    m = y + C g
+    /// ```
+    fn gaussians(&self, point: &[f64]) -> Result<Vec<Gaussian>, Error> {
+        let dim = point.len();
+        let white = Whitened::new(self.target.density(), self.map.clone())?;
+        let exact = self.gradient.map(|gradient| Whitened::new(gradient, self.map.clone())).transpose()?;
+        let differences = Differences::new(&white);
+        let slopes: &dyn Gradient = match &exact {
+            Some(exact) => exact,
+            None => &differences,
+        };
+        let mut work = vec![0.0; slopes.work_len(1)];
+        let [mut y, mut gradient, mut ahead, mut behind] = [(); 4].map(|()| vec![0.0; dim]);
+        self.map.inverse_into(point, &mut y);
+        slopes.gradient_into(&y, &mut gradient, &mut work);
+        let mut curvature = Mat::zeros(dim, dim);
+        for k in 0..dim {
+            let here = y[k];
+            y[k] = here + AROUND;
+            slopes.gradient_into(&y, &mut ahead, &mut work);
+            y[k] = here - AROUND;
+            slopes.gradient_into(&y, &mut behind, &mut work);
+            y[k] = here;
+            (0..dim).for_each(|i| curvature[(i, k)] = (behind[i] - ahead[i]) / (2.0 * AROUND));
+        }
+        let square = numeric::dot(&y, &y);
+        let variance = |curvature: f64| curvature.abs().recip().min(square);
+        let symmetric = Mat::from_fn(dim, dim, |i, j| 0.5 * (curvature[(i, j)] + curvature[(j, i)]));
+        let mut all =
+            vec![Mat::from_fn(dim, dim, |i, j| if i == j { variance(curvature[(i, i)]) } else { 0.0 })];
+        if let Ok(eigen) = symmetric.self_adjoint_eigen(Side::Lower) {
+            let (vectors, values) = (eigen.U(), eigen.S().column_vector());
+            let scaled = Mat::from_fn(dim, dim, |i, j| vectors[(i, j)] * variance(values[j]));
+            all.push(scaled * vectors.transpose());
+        }
+        // The factor of the map, column by column.
+        let origin = self.map.forward(Mat::zeros(dim, 1).as_ref());
+        let factor = self.map.forward(Mat::<f64>::identity(dim, dim).as_ref());
+        let factor = Mat::from_fn(dim, dim, |i, j| factor[(i, j)] - origin[(i, 0)]);
+        let gaussian = |covariance: Mat<f64>| {
+            let centre = Mat::from_fn(dim, 1, |i, _| {
+                y[i] + (0..dim).map(|j| covariance[(i, j)] * gradient[j]).sum::<f64>()
+            });
+            let mean = self.map.forward(centre.as_ref()).col_as_slice(0).to_vec();
+            Gaussian { mean, covariance: &factor * covariance * factor.transpose() }
+        };
+        Ok(all.into_iter().map(gaussian).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcsa_core::from_fn;
+    use mcsa_models::Student;
+
+    use super::super::ModeSearch;
+    use super::*;
+
+    fn standard(dim: usize) -> AffineMap {
+        AffineMap::new(vec![0.0; dim], Mat::identity(dim, dim)).expect("a map")
+    }
+
+    /// A look at a normalised density, of which the standard normal within this distance is the answer.
+    fn look<T>(target: &Target<'_>, within: f64, seed: u64, look: impl FnOnce(&Outside<'_>) -> T) -> T {
+        let dim = target.dim();
+        let lack = |z: &[f64], _: f64| match numeric::dot(z, z).sqrt() > within {
+            true => 2.0 * z.iter().fold(1.0_f64, |a, z| a.max(z.abs())).ln(),
+            false => f64::NEG_INFINITY,
+        };
+        let gradient = target.gradient().map(|gradient| gradient as _);
+        let (map, seed) = (&standard(dim), Seed::new(seed));
+        look(&Outside { target, gradient, map, log_evidence: 0.0, lack: &lack, seed })
+    }
+
+    fn normal(z: &[f64], s: f64) -> f64 {
+        -0.5 * numeric::dot(z, z) / (s * s) - z.len() as f64 * (s.ln() + 0.5 * TAU.ln())
+    }
+
+    /// A tenth of the mass is twenty times as wide: `0.1 E max(y_1^2, y_2^2) = 0.1 400 (1 + 2/pi) = 65.5` in squares of the narrow scale.
+    #[test]
+    fn the_second_moment_beyond_the_draws_is_that_of_a_halo() {
+        let halo = from_fn(2, |z| (0.9 * normal(z, 1.0).exp() + 0.1 * normal(z, 20.0).exp()).ln());
+        for seed in 0..5 {
+            let found = look(&Target::density_only(&halo), 5.0, seed, |o| o.moment(&standard(2), &FAR));
+            assert!((found - 65.5_f64.ln()).abs() < 0.7, "{found}");
+        }
+        // Without the halo there is less than a hundredth.
+        let narrow = from_fn(2, |z| normal(z, 1.0));
+        let found = look(&Target::density_only(&narrow), 5.0, 1, |o| o.moment(&standard(2), &FAR));
+        assert!(found < 0.01_f64.ln());
+    }
+
+    /// Laplace's approximation has `e^-11.8` of the mass of a Student t with four degrees of freedom in thirty dimensions, of which it sees the top.
+    #[test]
+    fn a_mode_with_long_tails_has_the_mass_of_its_tails() {
+        let mut centre = vec![0.0; 30];
+        centre[0] = 25.0;
+        let student = Student::new(centre.clone(), vec![1.0; 30], 4.0).expect("a t");
+        let has_mass = |share: f64| {
+            let of = |z: &[f64]| student.log_density(z, &mut [0.0; 60]);
+            let both = from_fn(30, |z| {
+                numeric::log_sum_exp(&[(1.0 - share).ln() + normal(z, 1.0), share.ln() + of(z)])
+            });
+            let covariance = Mat::from_fn(30, 30, |i, j| if i == j { 4.0 / 34.0 } else { 0.0 });
+            let log_evidence = share.ln() + of(&centre) + 15.0 * (TAU * 4.0 / 34.0).ln();
+            assert!((log_evidence - share.ln() + 11.8).abs() < 0.1, "{log_evidence}");
+            let mode = Mode { point: centre.clone(), covariance, log_evidence, reached: 1 };
+            look(&Target::density_only(&both), 9.0, 1, |outside| outside.has_mass(&mode))
+        };
+        // Counterexample: a thousandth of what counts, `0.1 / 25^2`.
+        assert!(has_mass(0.3) && !has_mass(1.6e-7));
+    }
+
+    /// Ascents from points far out pass a wide mass beside the normal, whose density has its maximum at the normal, and a ridge across the axes
+    /// through its centre.
+    #[test]
+    fn mass_that_ascents_pass_is_seen() {
+        let dim = 6;
+        let wide = move |z: &[f64]| {
+            let others: f64 = z[1..].iter().map(|z| z * z).sum();
+            -0.5 * ((z[0] - 8.0).powi(2) + others / 144.0 + dim as f64 * TAU.ln()) - 5.0 * 12.0_f64.ln()
+        };
+        let ridge = move |z: &[f64]| {
+            let along = z.iter().sum::<f64>() / (dim as f64).sqrt();
+            let square = numeric::dot(z, z) - along * along;
+            -0.5 * (along * along / 400.0 + square + dim as f64 * TAU.ln()) - 20.0_f64.ln()
+        };
+        let parts: [&(dyn Fn(&[f64]) -> f64 + Sync); 2] = [&wide, &ridge];
+        for part in parts {
+            for (share, is_seen) in [(0.1, true), (1e-6, false)] {
+                let density = from_fn(dim, move |z| {
+                    numeric::log_sum_exp(&[(1.0_f64 - share).ln() + normal(z, 1.0), f64::ln(share) + part(z)])
+                });
+                let target = Target::density_only(&density);
+                target.gate().open(1_000_000, 0);
+                let mut search = ModeSearch::default();
+                search.keep(Gaussian { mean: vec![0.0; dim], covariance: Mat::identity(dim, dim) }, 0.0);
+                for _ in 0..40 {
+                    search.advance_by_density(target.density(), Seed::new(3)).expect("an ascent");
+                }
+                let found = look(&target, 6.0, 1, |outside| {
+                    outside.points(&search.entries.iter().collect::<Vec<_>>()).len()
+                });
+                assert_eq!(found > 0, is_seen, "{share}: {found}");
+            }
+        }
+    }
+}
