@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcsa_core::bits;
+use mcsa_core::{bits, counted};
 use serde::{Deserialize, Serialize};
 
 use super::rule::RULE_8;
@@ -66,13 +66,13 @@ pub enum Objection {
         /// Number of ascents.
         made: usize,
     },
-    /// Mode searches passed points of typical density to which q gives almost none.
+    /// Mode searches passed points with mass around them to which q gives almost no density.
     Passed {
         /// Largest log weight at such a point, less the log evidence.
         #[serde(with = "bits::decimal")]
         log_weight: f64,
-        /// Number of ascents that passed one.
-        ascents: usize,
+        /// Number of such points, of the ten that were looked at.
+        points: usize,
         /// Number of ascents.
         made: usize,
     },
@@ -267,10 +267,11 @@ impl fmt::Display for Objection {
                 "{reached} of {made} starts found a mode to which the fit gives almost no density: the density there is e^{log_weight:.1} \
                  times that of the fit"
             ),
-            Self::Passed { log_weight, ascents, made } => write!(
+            Self::Passed { log_weight, points, made } => write!(
                 f,
-                "{ascents} of {made} starts passed points to which the fit gives almost no density: the density there is up to \
-                 e^{log_weight:.1} times that of the fit"
+                "{made} starts passed {} with mass to which the fit gives almost no density: the density there is up to e^{log_weight:.1} times \
+                 that of the fit",
+                counted(*points, "point")
             ),
             Self::Mixing { r_hat, .. } if !r_hat.is_finite() => f.write_str(
                 "chains of another kernel found no point of weight: their log densities are not finite",

@@ -46,7 +46,7 @@ impl Evidence<'_> {
     pub(crate) fn objections(&self, passed: &[(&[f64], f64)]) -> Vec<Objection> {
         let log_weight = passed.iter().map(|(_, over)| *over).fold(f64::NEG_INFINITY, f64::max);
         let has_passed = !passed.is_empty();
-        let passed = Objection::Passed { log_weight, ascents: passed.len(), made: self.ascents.made };
+        let passed = Objection::Passed { log_weight, points: passed.len(), made: self.ascents.made };
         let found = [
             self.weights(),
             self.spread(),
