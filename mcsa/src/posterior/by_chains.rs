@@ -279,24 +279,23 @@ impl FitState {
         };
         let lack = |z: &[f64], log_p: f64| lack_along(z, log_p, &mut (0..mean.len()));
         let seed = self.seed();
+        let drivers = sampler.drivers();
         let outside = Outside {
             target,
             gradient: self.trusted_gradient(target).map(|gradient| gradient as _),
             map,
-            log_evidence,
+            // Draws in conditional coordinates reach the far ends less.
+            least: log_evidence + if drivers.is_some() { RULE_8.driven } else { RULE_8.moment }.ln(),
             lack: &lack,
             seed,
         };
-        // In conditional coordinates the far ends of the children are those of the drivers, which draws reach less.
         if target.dim() <= DENSE {
-            let (moment, least) = match sampler.drivers() {
-                None => (outside.moment_around(map), RULE_8.moment),
-                Some(drivers) => {
-                    let lack = |z: &[f64], log_p: f64| lack_along(z, log_p, &mut drivers.iter().copied());
-                    ((Outside { lack: &lack, ..outside }).moment_around(map), RULE_8.driven)
-                }
+            // The far ends of the children are those of the drivers.
+            let of_drivers = |z: &[f64], log_p: f64| match drivers {
+                Some(drivers) => lack_along(z, log_p, &mut drivers.iter().copied()),
+                None => lack(z, log_p),
             };
-            if moment > log_evidence + least.ln() {
+            if (Outside { lack: &of_drivers, ..outside }).has_mass_around(map) {
                 return Ok(true);
             }
         }

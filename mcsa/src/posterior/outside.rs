@@ -8,7 +8,6 @@ use mcsa_optim::deterministic::Gaussian;
 
 use super::differences::Differences;
 use super::mode_search::{Evaluated, Passed};
-use super::rule::RULE_8;
 use super::shape::DENSE;
 use super::{Mode, Target};
 
@@ -33,7 +32,8 @@ pub(super) struct Outside<'a> {
     pub(super) gradient: Option<&'a dyn Gradient>,
     /// Coordinates in which the answer has mean 0 and covariance I.
     pub(super) map: &'a AffineMap,
-    pub(super) log_evidence: f64,
+    /// Log of the second moment, in squares of standard deviations, from which on mass counts.
+    pub(super) least: f64,
     pub(super) lack: Lack<'a>,
     pub(super) seed: Seed,
 }
@@ -46,13 +46,13 @@ impl Outside<'_> {
         if square == f64::NEG_INFINITY {
             return false;
         }
-        !(mode.log_evidence + square <= self.least())
-            || mode.map().is_ok_and(|map| self.moment(&map, &NEAR) > self.least())
+        !(mode.log_evidence + square <= self.least)
+            || mode.map().is_ok_and(|map| self.moment(&map, &NEAR) > self.least)
     }
 
-    /// Log of the second moment that the answer lacks far around these coordinates.
-    pub(super) fn moment_around(&self, map: &AffineMap) -> f64 {
-        self.moment(map, &FAR)
+    /// True if p has mass far around these coordinates.
+    pub(super) fn has_mass_around(&self, map: &AffineMap) -> bool {
+        self.moment(map, &FAR) > self.least
     }
 
     /// Points with mass around them, of the points that ascents passed those with the largest guesses. The mass of a shell is a bound; that by
@@ -61,7 +61,7 @@ impl Outside<'_> {
         let mut found: Vec<&Evaluated> = Vec::new();
         for is_of_shell in [true, false] {
             let square = |passed: &Passed| (self.lack)(&passed.at.point, passed.at.log_p);
-            let least = if is_of_shell { self.least() } else { f64::NEG_INFINITY };
+            let least = if is_of_shell { self.least } else { f64::NEG_INFINITY };
             let of_kind = passed.iter().filter(|passed| passed.is_of_shell == is_of_shell);
             let guesses = of_kind.map(|passed| (passed.log_mass + square(passed), &passed.at));
             let mut guesses: Vec<_> = guesses.filter(|(guess, _)| *guess > least).collect();
@@ -94,12 +94,7 @@ impl Outside<'_> {
         };
         let gaussians = if point.len() <= DENSE { self.gaussians(point) } else { Ok(Vec::new()) };
         let gaussians = gaussians.unwrap_or_default();
-        gaussians.into_iter().any(|gaussian| moment(gaussian).is_ok_and(|moment| moment > self.least()))
-    }
-
-    /// Log of the second moment, in squares of standard deviations, from which on mass counts.
-    fn least(&self) -> f64 {
-        self.log_evidence + RULE_8.moment.ln()
+        gaussians.into_iter().any(|gaussian| moment(gaussian).is_ok_and(|moment| moment > self.least))
     }
 
     /// Log density of the target.
@@ -196,6 +191,7 @@ mod tests {
     use mcsa_models::Student;
 
     use super::super::ModeSearch;
+    use super::super::rule::RULE_8;
     use super::*;
 
     fn standard(dim: usize) -> AffineMap {
@@ -211,7 +207,7 @@ mod tests {
         };
         let gradient = target.gradient().map(|gradient| gradient as _);
         let (map, seed) = (&standard(dim), Seed::new(seed));
-        look(&Outside { target, gradient, map, log_evidence: 0.0, lack: &lack, seed })
+        look(&Outside { target, gradient, map, least: RULE_8.moment.ln(), lack: &lack, seed })
     }
 
     fn normal(z: &[f64], s: f64) -> f64 {

@@ -45,7 +45,7 @@ pub struct Rule {
     pub negligible: f64,
     /// Change of a variance, in units of it, below which mass that q lacks is negligible: the mass times its squared distance.
     pub moment: f64,
-    /// As `moment`, of the drivers of conditional coordinates, whose far ends few draws reach.
+    /// As `moment`, for chains in conditional coordinates, whose far ends few draws reach.
     pub driven: f64,
     /// Largest R-hat of witness chains.
     pub witness_r_hat: f64,

@@ -120,7 +120,7 @@ impl Evidence<'_> {
             target: self.target,
             gradient: self.target.gradient().map(|gradient| gradient as _),
             map: self.q.map,
-            log_evidence: self.draws.log_evidence(),
+            least: self.draws.log_evidence() + RULE_8.moment.ln(),
             lack: &lack,
             seed: self.seed,
         })
