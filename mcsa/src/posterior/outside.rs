@@ -263,7 +263,8 @@ mod tests {
             let square = numeric::dot(z, z) - along * along;
             -0.5 * (along * along / 400.0 + square + dim as f64 * TAU.ln()) - 20.0_f64.ln()
         };
-        let parts: [&(dyn Fn(&[f64]) -> f64 + Sync); 2] = [&wide, &ridge];
+        type Part<'a> = &'a (dyn Fn(&[f64]) -> f64 + Sync);
+        let parts: [Part<'_>; 2] = [&wide, &ridge];
         for part in parts {
             for (share, is_seen) in [(0.1, true), (1e-6, false)] {
                 let density = from_fn(dim, move |z| {
