@@ -246,6 +246,19 @@ mod tests {
         assert_eq!(objection(false), None);
     }
 
+    /// A Student t with two degrees of freedom along the first of thirty parameters falls like `r^-2.92` between 5 and 20. An axis that is off by
+    /// 0.1 has two standard deviations of a normal across it at 20, which add 1.4.
+    #[test]
+    fn steps_across_the_axis_lead_to_the_ridge_of_a_tail() {
+        let density =
+            from_fn(30, |z| -1.5 * (0.5 * z[0] * z[0]).ln_1p() - 0.5 * numeric::dot(&z[1..], &z[1..]));
+        let map = AffineMap::new(vec![0.0; 30], Mat::identity(30, 30)).expect("a map");
+        let axis: Vec<f64> =
+            (0..30).map(|i| [0.1_f64.cos(), 0.1_f64.sin()].get(i).copied().unwrap_or(0.0)).collect();
+        let fall = near_fall(&density, &map, &axis, 1.0).expect("densities");
+        assert!((fall - 2.92).abs() < 0.05, "{fall}");
+    }
+
     /// Normal parameters with correlations 0.9 in 120 dimensions, in coordinates of single parameters: draws spread 10 units along `(1, .., 1)`,
     /// so that 5 and 20 units are 0.5 and 2 standard deviations, where a normal falls by `1.875 / log 4 = 1.35` nats per e-fold.
     #[test]
