@@ -106,7 +106,7 @@ pub(crate) fn tail_objection(
     heavy.into_iter().next().map(|fall| Objection::Tail { name: name(), fall })
 }
 
-/// Fall between the near radii, in units of the spread of draws along the axis, `None` without densities.
+/// Fall between the near radii, in units of the spread of draws along the axis; `None` if the map does not suit the density.
 ///
 /// The axis of far draws is known to some hundredths, which at the outer radius are whole standard deviations. There steps across the axis, by
 /// the gradient g of the log density in white coordinates, lead to the ridge of a tail with any direction, if they lead up:
