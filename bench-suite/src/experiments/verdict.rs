@@ -120,7 +120,7 @@ impl Class {
 struct Tally<'r> {
     case: &'r Case,
     class: Class,
-    /// Mean share of the starts that reach the mode that is easily missed, if there is one.
+    /// Mean share of the starts that reach the mode that is easily missed, if there is one; of several, the one that fewest reach.
     start_share: Option<f64>,
     runs: Vec<Run>,
     rows: Vec<&'r Row>,

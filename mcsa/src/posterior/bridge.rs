@@ -1,7 +1,7 @@
 //! Evidence by a bridge between chains and a Gaussian.
 
 use faer::Mat;
-use mcsa_core::{AffineMap, LogDensity, Seed};
+use mcsa_core::{LogDensity, Seed};
 use mcsa_diagnostics::effective_sample_size;
 
 use super::Evidence;
@@ -40,7 +40,7 @@ pub(super) fn bridge(
         let covariance = &gaussian.covariance;
         gaussian.covariance = Mat::from_fn(dim, dim, |i, j| if i == j { covariance[(i, i)] } else { 0.0 });
     }
-    let map = AffineMap::new(gaussian.mean.clone(), gaussian.factor().ok()?).ok()?;
+    let map = gaussian.map().ok()?;
     let constant = 0.5 * dim as f64 * std::f64::consts::TAU.ln() + map.log_volume();
     let mut work = vec![0.0; target.work_len(1)];
     let (mut y, mut z) = (vec![0.0; dim], vec![0.0; dim]);

@@ -197,10 +197,7 @@ impl FitState {
         let mut attempt = self.take_attempt()?;
         let (mixing, suffices) = (attempt.mixing, attempt.suffices());
         let (after, seen) = (attempt.after, attempt.sampler.latest());
-        let map = seen.as_ref().and_then(|points| {
-            let gaussian = spread(points);
-            AffineMap::new(gaussian.mean.clone(), gaussian.factor().ok()?).ok()
-        });
+        let map = seen.as_ref().and_then(|points| spread(points).map().ok());
         let tails = map.as_ref().zip(seen.as_ref()).and_then(|(map, points)| {
             let weights = vec![1.0; points.ncols()];
             tail_objection(target, map, seed, points, &weights)

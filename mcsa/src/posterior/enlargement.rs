@@ -1,7 +1,7 @@
 //! Refinements of a mixture and a dense family, where the family before does not suffice.
 
 use faer::Mat;
-use mcsa_core::{AffineMap, Error, Parametric, Seed};
+use mcsa_core::{Error, Parametric, Seed};
 use mcsa_families::MomentMatched;
 use mcsa_optim::deterministic::Gaussian;
 
@@ -61,7 +61,7 @@ pub(crate) fn mixture_start(points: &Mat<f64>, components: usize, seed: Seed) ->
     let (dim, count) = (points.nrows(), points.ncols());
     let mut stream = seed.named("mixture").stream(0, 0);
     let all = of_points(points.as_ref());
-    let map = AffineMap::new(all.mean.clone(), all.factor()?)?;
+    let map = all.map()?;
     let white = map.inverse(points.as_ref());
     let distance = |a: usize, b: usize| -> f64 {
         white.col(a).iter().zip(white.col(b).iter()).map(|(a, b)| (a - b).powi(2)).sum()

@@ -464,11 +464,15 @@ impl Mode {
 
     /// Map from standard normal coordinates to those of the target.
     pub(crate) fn map(&self) -> Result<AffineMap, Error> {
-        AffineMap::new(self.point.clone(), self.factor()?)
+        self.gaussian().map()
     }
 
     pub(crate) fn factor(&self) -> Result<Mat<f64>, Error> {
-        Gaussian { mean: self.point.clone(), covariance: self.covariance.clone() }.factor()
+        self.gaussian().factor()
+    }
+
+    fn gaussian(&self) -> Gaussian {
+        Gaussian { mean: self.point.clone(), covariance: self.covariance.clone() }
     }
 
     /// Mahalanobis distance of `z` from the mode; infinite if the covariance is not positive definite.

@@ -86,9 +86,7 @@ pub(crate) fn of_climb(draws: &Draws, climb: &Refinement) -> Result<Gaussian, Er
 /// # Errors
 /// As [`gaussian`].
 pub(crate) fn white(draws: &Draws, climb: &Refinement) -> Result<AffineMap, Error> {
-    let gaussian = of_climb(draws, climb)?;
-    let factor = gaussian.factor()?;
-    AffineMap::new(gaussian.mean, factor)
+    of_climb(draws, climb)?.map()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use faer::{Mat, Side};
-use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Whitened, numeric};
+use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, numeric};
 use mcsa_optim::deterministic::Gaussian;
 
 use super::differences::Differences;
@@ -14,8 +14,9 @@ use super::{Mode, Target};
 /// Factors by which a Gaussian is stretched to see low mass far around it, and those for the mass at a point.
 const FAR: [f64; 6] = [2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 const NEAR: [f64; 3] = [1.0, 2.0, 4.0];
-/// Draws of each Gaussian.
+/// Draws of each Gaussian, and how many times as many are made again where these see mass.
 const FEW: usize = 250;
+const AGAIN: u64 = 16;
 /// Most points of a kind whose mass is estimated.
 const MOST: usize = 5;
 /// Distance of two of them, in standard deviations of the answer, up to which they are one.
@@ -46,13 +47,12 @@ impl Outside<'_> {
         if square == f64::NEG_INFINITY {
             return false;
         }
-        !(mode.log_evidence + square <= self.least)
-            || mode.map().is_ok_and(|map| self.moment(&map, &NEAR) > self.least)
+        !(mode.log_evidence + square <= self.least) || mode.map().is_ok_and(|map| self.sees(&map, &NEAR))
     }
 
     /// True if p has mass far around these coordinates.
     pub(super) fn has_mass_around(&self, map: &AffineMap) -> bool {
-        self.moment(map, &FAR) > self.least
+        self.sees(map, &FAR)
     }
 
     /// Points with mass around them, of the points that ascents passed those with the largest guesses. The mass of a shell is a bound; that by
@@ -88,13 +88,9 @@ impl Outside<'_> {
 
     /// True if p has mass around a point, by draws of Gaussians of its curvature; up to some hundred dimensions.
     pub(super) fn has_mass_at(&self, point: &[f64]) -> bool {
-        let moment = |gaussian: Gaussian| -> Result<f64, Error> {
-            let map = AffineMap::new(gaussian.mean.clone(), gaussian.factor()?)?;
-            Ok(self.moment(&map, &NEAR))
-        };
         let gaussians = if point.len() <= DENSE { self.gaussians(point) } else { Ok(Vec::new()) };
         let gaussians = gaussians.unwrap_or_default();
-        gaussians.into_iter().any(|gaussian| moment(gaussian).is_ok_and(|moment| moment > self.least))
+        gaussians.iter().filter_map(|gaussian| gaussian.map().ok()).any(|map| self.sees(&map, &NEAR))
     }
 
     /// Log density of the target.
@@ -103,32 +99,40 @@ impl Outside<'_> {
         density.log_density(z, &mut vec![0.0; density.work_len(1)])
     }
 
-    /// Log of the second moment that the answer lacks, by draws of Gaussians with the centre m and the factor L of `map`: the largest over s of
+    /// True if draws of a Gaussian with the centre m and the factor L of `map`, stretched by one of the scales, see a moment that counts, and more
+    /// draws of it do again. Few draws of uneven weights exceed a limit by chance.
+    fn sees(&self, map: &AffineMap, scales: &[f64]) -> bool {
+        scales.iter().enumerate().any(|(k, s)| {
+            let moment =
+                |batch: u64| self.moment(map, *s, self.seed.named("outside").stream(batch, k as u64));
+            moment(0) > self.least && {
+                let again: Vec<f64> = (1..=AGAIN).map(moment).collect();
+                numeric::log_sum_exp(&again) - (AGAIN as f64).ln() > self.least
+            }
+        })
+    }
+
+    /// Log of the second moment that the answer lacks, by draws of a Gaussian:
     ///
     /// ```text
     /// mean of p(z) / N(z; m, s^2 L L') exp(lack(z, log p(z)))
     /// ```
-    fn moment(&self, map: &AffineMap, scales: &[f64]) -> f64 {
+    fn moment(&self, map: &AffineMap, s: f64, mut stream: Stream) -> f64 {
         let (dim, density) = (self.target.dim(), self.target.density());
         let (mut z, mut work) = (Mat::zeros(dim, FEW), vec![0.0; density.work_len(FEW)]);
-        let mut of = |k: usize, s: f64| {
-            let mut lane = self.seed.named("outside").stream(0, k as u64);
-            let (mut y, mut log_q) = (vec![0.0; dim], vec![0.0; FEW]);
-            for (j, log_q) in log_q.iter_mut().enumerate() {
-                lane.normals_into(&mut y);
-                *log_q = -0.5 * numeric::dot(&y, &y) - dim as f64 * (s.ln() + 0.5 * TAU.ln());
-                y.iter_mut().for_each(|y| *y *= s);
-                map.forward_into(&y, z.col_as_slice_mut(j));
-            }
-            let mut log_p = vec![0.0; FEW];
-            density.log_densities(z.as_ref(), &mut log_p, &mut work);
-            let moment = |j: usize| {
-                let found = log_p[j] + map.log_volume() - log_q[j] + (self.lack)(z.col_as_slice(j), log_p[j]);
-                if found < f64::INFINITY { found } else { f64::NEG_INFINITY }
-            };
-            numeric::log_sum_exp(&(0..FEW).map(moment).collect::<Vec<_>>()) - (FEW as f64).ln()
+        let (mut y, mut log_q, mut log_p) = (vec![0.0; dim], vec![0.0; FEW], vec![0.0; FEW]);
+        for (j, log_q) in log_q.iter_mut().enumerate() {
+            stream.normals_into(&mut y);
+            *log_q = -0.5 * numeric::dot(&y, &y) - dim as f64 * (s.ln() + 0.5 * TAU.ln());
+            y.iter_mut().for_each(|y| *y *= s);
+            map.forward_into(&y, z.col_as_slice_mut(j));
+        }
+        density.log_densities(z.as_ref(), &mut log_p, &mut work);
+        let moment = |j: usize| {
+            let found = log_p[j] + map.log_volume() - log_q[j] + (self.lack)(z.col_as_slice(j), log_p[j]);
+            if found < f64::INFINITY { found } else { f64::NEG_INFINITY }
         };
-        scales.iter().enumerate().map(|(k, s)| of(k, *s)).fold(f64::NEG_INFINITY, f64::max)
+        numeric::log_sum_exp(&(0..FEW).map(moment).collect::<Vec<_>>()) - (FEW as f64).ln()
     }
 
     /// Two Gaussians around a point, of its Newton step and curvature `A = -d^2 log p` in white coordinates y, R from the centre: the widths of
@@ -217,15 +221,51 @@ mod tests {
     /// A tenth of the mass is twenty times as wide: `0.1 E max(y_1^2, y_2^2) = 0.1 400 (1 + 2/pi) = 65.5` in squares of the narrow scale.
     #[test]
     fn the_second_moment_beyond_the_draws_is_that_of_a_halo() {
+        let largest = |outside: &Outside<'_>| {
+            let of = |s: f64| outside.moment(&standard(2), s, outside.seed.stream(0, s as u64));
+            FAR.into_iter().map(of).fold(f64::NEG_INFINITY, f64::max)
+        };
         let halo = from_fn(2, |z| (0.9 * normal(z, 1.0).exp() + 0.1 * normal(z, 20.0).exp()).ln());
         for seed in 0..5 {
-            let found = look(&Target::density_only(&halo), 5.0, seed, |o| o.moment(&standard(2), &FAR));
+            let found = look(&Target::density_only(&halo), 5.0, seed, largest);
             assert!((found - 65.5_f64.ln()).abs() < 0.7, "{found}");
         }
         // Without the halo there is less than a hundredth.
         let narrow = from_fn(2, |z| normal(z, 1.0));
-        let found = look(&Target::density_only(&narrow), 5.0, 1, |o| o.moment(&standard(2), &FAR));
+        let found = look(&Target::density_only(&narrow), 5.0, 1, largest);
         assert!(found < 0.01_f64.ln());
+    }
+
+    /// The mass of a Student t is 1, a third of what counts here. Its weights by draws of Gaussians are so uneven that 250 of them see three times the
+    /// mass for some seeds, but do not again.
+    #[test]
+    fn a_moment_counts_if_more_draws_see_it_again() {
+        let student = Student::new(vec![0.0; 10], vec![1.0; 10], 2.0).expect("a t");
+        let target = Target::density_only(&student);
+        let seen = |limit: f64| -> [usize; 2] {
+            let mut seen = [0; 2];
+            for seed in 0..100 {
+                let (map, seed) = (&standard(10), Seed::new(seed));
+                let outside = Outside {
+                    target: &target,
+                    gradient: None,
+                    map,
+                    least: limit.ln(),
+                    lack: &|_, _| 0.0,
+                    seed,
+                };
+                let first = |(k, s): (usize, &f64)| {
+                    outside.moment(map, *s, seed.named("outside").stream(0, k as u64)) > outside.least
+                };
+                seen[0] += usize::from(NEAR.iter().enumerate().any(first));
+                seen[1] += usize::from(outside.sees(map, &NEAR));
+            }
+            seen
+        };
+        let [once, again] = seen(3.0);
+        assert!(once >= 3 && again == 0, "{once} {again}");
+        // Counterexample: half of the mass.
+        assert_eq!(seen(0.5), [100, 100]);
     }
 
     /// Laplace's approximation has `e^-11.8` of the mass of a Student t with four degrees of freedom in thirty dimensions, of which it sees the top.

@@ -268,7 +268,6 @@ impl SamplerStart {
     /// # Errors
     /// If the covariance is not positive definite.
     pub fn map(&self) -> Result<AffineMap, Error> {
-        let covariance = self.covariance.clone();
-        AffineMap::new(self.mean.clone(), Gaussian { mean: self.mean.clone(), covariance }.factor()?)
+        Gaussian { mean: self.mean.clone(), covariance: self.covariance.clone() }.map()
     }
 }

@@ -116,7 +116,7 @@ pub const RULE_8: Rule = Rule {
     outside: 4.0,
     negligible: 1e-3,
     moment: 0.1,
-    driven: 1.0,
+    driven: 0.5,
     witness_r_hat: 1.25,
     astray: 4,
     two_stuck: 6.0,

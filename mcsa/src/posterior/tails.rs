@@ -98,12 +98,12 @@ pub(crate) fn tail_objection(
     let white = map.inverse(draws.as_ref());
     let axis = far_axis(&white, weights)?;
     let unit = spread_along(&white, weights, &axis).max(1.0);
-    let heavy = [1.0, -1.0].into_iter().filter_map(|side| {
+    [1.0, -1.0].into_iter().find_map(|side| {
         let start: Vec<f64> = axis.iter().map(|axis| side * axis).collect();
-        near_fall(density, map, &start, unit).filter(|fall| (0.0..=RULE_8.no_variance).contains(fall))
-    });
-    let name = || "a combination of parameters".to_owned();
-    heavy.into_iter().next().map(|fall| Objection::Tail { name: name(), fall })
+        let fall = near_fall(density, map, &start, unit)?;
+        let name = "a combination of parameters".to_owned();
+        (0.0..=RULE_8.no_variance).contains(&fall).then_some(Objection::Tail { name, fall })
+    })
 }
 
 /// Fall between the near radii, in units of the spread of draws along the axis; `None` if the map does not suit the density.
@@ -234,7 +234,7 @@ mod tests {
                 line - 0.5 * (square - along * along)
             });
             let found = super::super::moments::of_points(points.as_ref());
-            let map = AffineMap::new(found.mean.clone(), found.factor().expect("a factor")).expect("a map");
+            let map = found.map().expect("a map");
             tail_objection(&Target::density_only(&density), &map, Seed::new(1), &points, &[1.0; 4_000])
         };
         let found = objection(true);

@@ -56,7 +56,8 @@ fn distant_modes_are_found_by_the_density_alone() {
     // The climb begins anew at both modes: no witness has to mend it.
     assert_eq!(fitted.shape, Shape::Mixture { components: 2 });
     // Counterexample: one start, by tempering, misses a mode, and only far proposals meet it.
-    let blind = mcsa::fit_density(&target, &Options { starts: 1, ..options }).unwrap();
+    let options = Options { starts: 1, evaluations: Some(150_000), ..options };
+    let blind = mcsa::fit_density(&target, &options).unwrap();
     let seen =
         matches!(blind.verdict.objections[..], [Objection::WiderProposals { ratio, .. }] if ratio > 50.0);
     assert!(seen && has_moments(&blind, 0, 0.0, 1.0), "{blind}");

@@ -2,7 +2,9 @@
 
 use faer::linalg::solvers::{DenseSolveCore, Llt, LltError};
 use faer::{Mat, MatRef, Side};
-use mcsa_core::{Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable, all_finite, same_length};
+use mcsa_core::{
+    AffineMap, Columns, ColumnsMut, Curvature, Error, Gradient as Differentiable, all_finite, same_length,
+};
 
 use super::lbfgs::is_flat;
 
@@ -35,6 +37,14 @@ impl Gaussian {
     /// If the covariance is not positive definite.
     pub fn factor(&self) -> Result<Mat<f64>, Error> {
         Ok(cholesky("covariance", self.covariance.as_ref())?.L().to_owned())
+    }
+
+    /// The map `z = mean + L y` from coordinates with mean 0 and covariance I, with [`factor`](Self::factor) L.
+    ///
+    /// # Errors
+    /// As `factor`.
+    pub fn map(&self) -> Result<AffineMap, Error> {
+        AffineMap::new(self.mean.clone(), self.factor()?)
     }
 }
 

@@ -10,7 +10,7 @@ use mcsa_models::{Funnel, Gaussian, GroundTruth, Student};
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
-use super::posteriors::{Built, bananas, of_line};
+use super::posteriors::{Built, Hidden, bananas, of_line};
 use super::truth::{Line, Truth};
 use crate::Posterior;
 
@@ -216,22 +216,26 @@ impl Blend {
         }
     }
 
-    /// The target; if `hides`, its last part is a mode that starts may miss.
-    fn built(self, hides: bool) -> Built {
+    /// The target; the last of its parts are modes that starts may miss, as many as `hidden`.
+    fn built(self, hidden: usize) -> Built {
         let truth = self.truth();
-        let (dim, log_z) = (self.centre.len(), self.scales.iter().map(|scale| scale.ln()).sum());
+        let (dim, parts) = (self.centre.len(), self.parts.len());
+        let log_z = self.scales.iter().map(|scale| scale.ln()).sum();
         let of_density = Arc::new(self);
-        let (of_gradient, of_mode) = (of_density.clone(), of_density.clone());
+        let (of_gradient, of_modes) = (of_density.clone(), of_density.clone());
         let target = from_fn(dim, move |z| of_density.log_density(z));
         let target = target.with_gradient(move |z, gradient| of_gradient.gradient_into(z, gradient));
-        let is_last = move |z: &[f64]| {
-            let terms = of_mode.terms(&of_mode.back(z));
-            terms.last().is_some_and(|last| last - log_sum_exp(&terms) > -LN_2)
+        let of_part = |part: usize| -> Hidden {
+            let of_mode = of_modes.clone();
+            Box::new(move |z| {
+                let terms = of_mode.terms(&of_mode.back(z));
+                terms[part] - log_sum_exp(&terms) > -LN_2
+            })
         };
         Built {
             log_z: (truth != Truth::None).then_some(log_z),
             truth,
-            hidden: hides.then(|| Box::new(is_last) as _),
+            hidden: (parts - hidden..parts).map(of_part).collect(),
             ..Built::unknown(target)
         }
     }
@@ -476,10 +480,14 @@ pub(super) fn drawn(shape: Shape, healthy: bool, stream: &mut Stream) -> Result<
     mirror.iter_mut().for_each(|m| *m *= is_turned / of_mirror);
     let flaw = if healthy { Flaw::None } else { flaw };
     let scales = scales.iter().map(|log_scale| log_scale.exp()).collect();
-    use Shape::{BananaMode, BoxMode, FunnelMode, NarrowMode, ShellMode, StudentMode};
-    let hides =
-        !healthy && matches!(shape, StudentMode | BoxMode | ShellMode | BananaMode | FunnelMode | NarrowMode);
-    Ok(Blend { parts, mirror, centre, scales, flaw }.built(hides))
+    use Shape::{BananaMode, BoxMode, FunnelMode, GroupScale, NarrowMode, ShellMode, StudentMode, Switched};
+    let hidden = match shape {
+        _ if healthy => 0,
+        StudentMode | BoxMode | ShellMode | BananaMode | FunnelMode | NarrowMode => 1,
+        GroupScale | Switched => parts.len(),
+        _ => 0,
+    };
+    Ok(Blend { parts, mirror, centre, scales, flaw }.built(hidden))
 }
 
 #[cfg(test)]
@@ -568,13 +576,32 @@ mod tests {
         for shape in [Shape::BoxMode, Shape::NarrowMode, Shape::StudentMode] {
             let (failure, twin) = (of(shape, false, 5), of(shape, true, 5));
             let ((mean, _), (first, _)) = (moments(&failure), moments(&twin));
-            let hidden = failure.hidden.unwrap();
+            let hidden = &failure.hidden[0];
             let at = |t: f64| -> Vec<f64> {
                 first.iter().zip(&mean).map(|(first, mean)| first + t * (mean - first)).collect()
             };
             let is_met = (0..20_000).any(|k| hidden(&at(2.0 + 1e-3 * f64::from(k))));
             assert!(is_met && !hidden(&first), "{shape:?}");
-            assert!(twin.hidden.is_none());
+            assert!(twin.hidden.is_empty());
+        }
+    }
+
+    /// Starts may miss each of two group scales, and each of six orders of three labels; no point is of two modes.
+    #[test]
+    fn any_of_several_modes_may_be_hidden() {
+        for (shape, modes) in [(Shape::GroupScale, 2), (Shape::Switched, 6)] {
+            let failure = of(shape, false, 5);
+            let (mean, sds) = moments(&failure);
+            let mut stream = Seed::new(1).stream(0, 0);
+            let mut met = vec![0; modes];
+            for _ in 0..2_000 {
+                let z: Vec<f64> = mean.iter().zip(&sds).map(|(m, sd)| m + sd * stream.normal()).collect();
+                let of_modes: Vec<bool> = failure.hidden.iter().map(|hidden| hidden(&z)).collect();
+                assert_eq!(of_modes.len(), modes);
+                assert!(of_modes.iter().filter(|is_met| **is_met).count() <= 1);
+                met.iter_mut().zip(of_modes).for_each(|(met, is_met)| *met += usize::from(is_met));
+            }
+            assert!(met.iter().all(|met| *met > 0), "{shape:?}: {met:?}");
         }
     }
 

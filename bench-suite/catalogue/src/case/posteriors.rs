@@ -29,8 +29,8 @@ pub struct Built {
     pub truth: Truth,
     /// The covariance, if it is known in closed form.
     pub covariance: Option<Mat<f64>>,
-    /// True at points of a mode that starts may miss, if there is one.
-    pub hidden: Option<Hidden>,
+    /// The modes that starts may miss.
+    pub hidden: Vec<Hidden>,
     /// Log normaliser of the density, if it is known in closed form or by quadrature.
     pub log_z: Option<f64>,
     /// Margins of the coordinates: in closed form, or by stored quantiles.
@@ -41,7 +41,14 @@ impl Built {
     /// A target of which nothing is known.
     pub fn unknown(target: impl Posterior + 'static) -> Self {
         let posterior = Arc::new(target);
-        Self { posterior, truth: Truth::None, covariance: None, hidden: None, log_z: None, margins: None }
+        Self {
+            posterior,
+            truth: Truth::None,
+            covariance: None,
+            hidden: Vec::new(),
+            log_z: None,
+            margins: None,
+        }
     }
 
     pub(super) fn exact(target: impl GroundTruth + Posterior + 'static, margins: Margins) -> Self {
@@ -66,7 +73,7 @@ impl Built {
         let margins = truth::of_mixture(&target);
         let is_near =
             move |z: &[f64]| (z[0] - at).powi(2) + z[1..].iter().map(|z| z * z).sum::<f64>() < NEAR * NEAR;
-        Self { hidden: Some(Box::new(is_near)), ..Self::exact(target, margins) }
+        Self { hidden: vec![Box::new(is_near)], ..Self::exact(target, margins) }
     }
 
     /// A target that should be standard normal, without its constant.

@@ -66,10 +66,12 @@ impl Judgement {
         let spent = target.evaluations();
         let mut values =
             vec![("p_evaluations", spent.density as f64), ("p_gradients", spent.gradient as f64)];
-        if let Some(hidden) = &built.hidden {
+        let reached = built.hidden.iter().map(|hidden| {
             let modes = fitting.ascents.modes.iter().filter(|mode| hidden(&mode.point));
-            let reached: usize = modes.map(|mode| mode.reached).sum();
-            values.push(("start_share", reached as f64 / fitting.ascents.made.max(1) as f64));
+            modes.map(|mode| mode.reached).sum::<usize>()
+        });
+        if let Some(least) = reached.min() {
+            values.push(("start_share", least as f64 / fitting.ascents.made.max(1) as f64));
         }
         // A fit that ends with an error gives no answer: the verdict is no.
         match fitted {
