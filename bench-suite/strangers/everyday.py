@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stranger import Known, Stranger, stored
+from stranger import Stranger, stored
 
 MODELS: dict[str, Callable[[np.random.Generator], Any]] = {}
 
@@ -29,18 +29,12 @@ def strangers() -> Iterator[Stranger]:
 
             return mcsa.from_pymc(make(np.random.default_rng(seed)))
 
-        yield Stranger(name, "everyday", arguments, lambda name=name: _reference(name))
+        yield Stranger(name, "everyday", arguments, lambda name=name: stored(name))
 
 
 def _data(name: str) -> str:
     """Name of a model without its parametrisation."""
     return name.removesuffix("-noncentred").removesuffix("-centred")
-
-
-def _reference(name: str) -> dict[str, Known]:
-    """The stored reference; if there is none, that of the same model in the other parametrisation, for the parameters of both."""
-    other = _data(name) + ("-noncentred" if name.endswith("-centred") else "-centred")
-    return stored(name) or {key: known for key, known in stored(other).items() if not key.startswith("raw")}
 
 
 def inputs(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:

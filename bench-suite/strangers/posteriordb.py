@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from programs import compiled
 from stranger import Known, Stranger, known, stored
 
 
@@ -29,13 +29,7 @@ def strangers(folder: Path, built: Path) -> Iterator[Stranger]:
         draws = base / f"reference_posteriors/draws/draws/{posterior['reference_posterior_name']}.json.zip"
 
         def arguments(program: Path = program, data: Path = data) -> dict[str, Any]:
-            import mcsa
-
-            copy = built / program.name
-            if not copy.exists() or copy.read_bytes() != program.read_bytes():
-                built.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(program, copy)
-            return mcsa.from_stan(copy, _unzipped(data))
+            return compiled(program, built, _unzipped(data))
 
         def reference(name: str = path.stem, draws: Path = draws) -> dict[str, Known]:
             return _published(draws) if draws.exists() else stored(name)

@@ -1,6 +1,6 @@
 """References by long runs of nutpie, kept if two of them agree; what cannot be settled is listed with its cause.
 
-    python references.py --everyday --posteriordb FOLDER [--only NAME ...] [--shard K/N]
+    python references.py --everyday --posteriordb FOLDER --programs FOLDER [--only NAME ...] [--shard K/N]
 
 Each of two runs has 8 chains of 2,500 draws, the second with a smaller step (acceptance 0.95) and another seed. They agree if all
 R-hats of all 16 chains together are below 1.01 and the smallest effective size is at least 4,000. Where R-hat is below 1.05 but this fails,

@@ -35,6 +35,7 @@ COLUMNS = (
 def add_sources(parser: argparse.ArgumentParser) -> None:
     """Options that choose posteriors."""
     parser.add_argument("--posteriordb", type=Path, metavar="FOLDER", help="a copy of posteriordb")
+    parser.add_argument("--programs", type=Path, metavar="FOLDER", help="Stan programs, each with JSON data beside it")
     parser.add_argument("--gym", action="store_true", help="targets of inference_gym")
     parser.add_argument("--everyday", action="store_true", help="everyday models in PyMC")
     parser.add_argument("--build", type=Path, default=Path("build"), metavar="FOLDER", help="where programs are compiled")
@@ -50,6 +51,10 @@ def strangers(given: argparse.Namespace) -> list[Stranger]:
         import posteriordb
 
         found += posteriordb.strangers(given.posteriordb, given.build)
+    if given.programs:
+        import programs
+
+        found += programs.strangers(given.programs, given.build)
     if given.everyday:
         import everyday
 

@@ -64,18 +64,27 @@ def known(chains: np.ndarray) -> Known:
     return Known(float(chains.mean()), float(chains.std()), quantiles, float(means.std(ddof=1) / scale / root), float(sds.std(ddof=1) / scale / root))
 
 
+# Ends of names of the two parametrisations of a hierarchy, and how the coordinates of one that are no parameters of the other are called.
+PARAMETRISATIONS = (("-centred", "-noncentred"), ("_centered", "_noncentered"))
+RAW = "raw"
+
+
 def stored(name: str) -> dict[str, Known]:
-    """References in ``references.csv``."""
+    """The reference in ``references.csv``; if there is none, that of the same model in the other parametrisation, for the parameters of both."""
     path = FOLDER / "references.csv"
     if not path.exists():
         return {}
-    found = {}
+    ends = [(one, other) for pair in PARAMETRISATIONS for one, other in (pair, pair[::-1])]
+    others = [name.removesuffix(one) + other for one, other in ends if name.endswith(one)]
+    found: dict[str, dict[str, Known]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
-            if row["posterior"] == name:
+            if row["posterior"] in (name, *others):
                 numbers = [float(row[key]) for key in ("mean", "sd", "q5", "q50", "q95", "mean_error", "sd_error")]
-                found[row["parameter"]] = Known(numbers[0], numbers[1], tuple(numbers[2:5]), *numbers[5:])
-    return found
+                known = Known(numbers[0], numbers[1], tuple(numbers[2:5]), *numbers[5:])
+                found.setdefault(row["posterior"], {})[row["parameter"]] = known
+    of_other = next((found[other] for other in others if other in found), {})
+    return found.get(name) or {key: known for key, known in of_other.items() if RAW not in key.partition("[")[0].split("_")}
 
 
 def summary(draws: dict[str, np.ndarray], weights: np.ndarray) -> dict[str, Known]:
