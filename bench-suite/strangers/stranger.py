@@ -64,7 +64,7 @@ def known(chains: np.ndarray) -> Known:
     return Known(float(chains.mean()), float(chains.std()), quantiles, float(means.std(ddof=1) / scale / root), float(sds.std(ddof=1) / scale / root))
 
 
-# Ends of names of the two parametrisations of a hierarchy, and how the coordinates of one that are no parameters of the other are called.
+# Ends of names of the two parametrisations of a hierarchy, and the word in names of coordinates that only one of them has.
 PARAMETRISATIONS = (("-centred", "-noncentred"), ("_centered", "_noncentered"))
 RAW = "raw"
 
@@ -81,10 +81,10 @@ def stored(name: str) -> dict[str, Known]:
         for row in csv.DictReader(file):
             if row["posterior"] in (name, *others):
                 numbers = [float(row[key]) for key in ("mean", "sd", "q5", "q50", "q95", "mean_error", "sd_error")]
-                known = Known(numbers[0], numbers[1], tuple(numbers[2:5]), *numbers[5:])
-                found.setdefault(row["posterior"], {})[row["parameter"]] = known
+                reference = Known(numbers[0], numbers[1], tuple(numbers[2:5]), *numbers[5:])
+                found.setdefault(row["posterior"], {})[row["parameter"]] = reference
     of_other = next((found[other] for other in others if other in found), {})
-    return found.get(name) or {key: known for key, known in of_other.items() if RAW not in key.partition("[")[0].split("_")}
+    return found.get(name) or {key: reference for key, reference in of_other.items() if RAW not in key.partition("[")[0].split("_")}
 
 
 def summary(draws: dict[str, np.ndarray], weights: np.ndarray) -> dict[str, Known]:
