@@ -1,4 +1,5 @@
-//! Which coordinates are drivers: nonlinearity of the own score, and hubs of the Hessian, without a graph of the model.
+//! Which coordinates are drivers: nonlinearity of the own score, dependence of other curvatures, and hubs of the Hessian, without a graph of the
+//! model.
 
 use faer::{Mat, MatRef};
 use mcsa_core::{Columns, Error, Gradient, bits, finite_matrix, same_length, square_fits_in_memory};
@@ -13,6 +14,11 @@ const NONLINEAR: f64 = 0.08;
 const FAINT: f64 = 0.02;
 const ROUNDS: usize = 3;
 const MOST: f64 = 2.0 / 3.0;
+/// Most drivers by nonlinearity. Of more candidates those count on which other curvatures depend: the least strength of such a driver, and the
+/// largest square of one change.
+const MANY: usize = 16;
+const SCALING: f64 = 0.5;
+const MOST_CHANGE: f64 = 4.0;
 /// Second differences below this multiple of the scores are rounding.
 const ROUNDING: f64 = 1e-10;
 /// Largest dimension without hubs; strength of a hub, its least spread, and that as a share of the dimension.
@@ -32,6 +38,8 @@ pub struct Probes {
     pub nonlinearity: Vec<f64>,
     /// Coordinates coupled to many others, in more than 60 dimensions.
     pub hubs: Vec<usize>,
+    /// Coordinates on which the curvatures along others depend.
+    pub scaling: Vec<usize>,
 }
 
 /// Probes the score of each coordinate at four of the draws (columns), by `2 d` gradients at each.
@@ -39,8 +47,14 @@ pub struct Probes {
 /// ```text
 /// nl_i = median over draws of |g_i(z + delta e_i) + g_i(z - delta e_i) - 2 g_i(z)| / |g_i(z + delta e_i) - g_i(z - delta e_i)|
 /// H_ij = (g_i(z + delta e_j) - g_i(z - delta e_j)) / (2 delta),   R_ij = mean over draws of H_ij^2 / |H_ii H_jj|,   i != j
+/// D_ij = 2 delta_j (g_j(z + delta_i e_i) + g_j(z - delta_i e_i) - 2 g_j(z)) / (delta_i^2 H_ii)
 /// ```
-/// `delta` is half a robust standard deviation of the coordinate. Coordinate j is a hub if `sum_i R_ij > 0.2` and
+/// `delta` is half a robust standard deviation s of the coordinate. `D_ij` is the change of `log H_ii`, the curvature along i, if `z_j` moves by
+/// `s_j`, a third derivative. The strength of j is the sum of `max(D_ij^2, D_ji^2)` over the i that are not taken yet, with squares of at most
+/// 4 and their mean over the draws. Coordinates with a nonlinearity above 0.02 are taken one by one as `scaling`, the strongest first, while its
+/// strength is above 0.5. A log variance has a strength of about `n s^2` from n children that follow its prior; a child has `4 / n`.
+///
+/// Coordinate j is a hub if `sum_i R_ij > 0.2` and
 /// `(sum_i R_ij)^2 / sum_i R_ij^2 > max(5, 0.04 d)`. A log scale has a nonlinearity of 0.1 to 0.5, also where its children lie near
 /// their mode; its children have 0.
 ///
@@ -64,6 +78,8 @@ pub fn probe<P: Gradient + ?Sized>(target: &P, draws: MatRef<'_, f64>) -> Result
     let mut differences = Mat::zeros(dim, dim);
     let mut couplings =
         Mat::<f64>::zeros(if dim > SMALL { dim } else { 0 }, if dim > SMALL { dim } else { 0 });
+    // Means of D^2.
+    let mut changes = Mat::<f64>::zeros(dim, dim);
     let (mut log_p, mut work) = (vec![0.0; 2 * BATCH], vec![0.0; target.work_len(2 * BATCH)]);
     let (mut middle, mut z) = (vec![0.0; dim], vec![0.0; dim]);
     for &at in &probed {
@@ -83,6 +99,13 @@ pub fn probe<P: Gradient + ?Sized>(target: &P, draws: MatRef<'_, f64>) -> Result
                 let column = differences.col_as_slice_mut(j).iter_mut();
                 column.zip(up.iter().zip(down)).for_each(|(entry, (up, down))| *entry = up - down);
                 ratios[j].push(nonlinearity(up[j], middle[j], down[j]));
+                for i in (0..dim).filter(|&i| i != j) {
+                    let bend = second_difference(up[i], middle[i], down[i]);
+                    let change = 4.0 * steps[i] * bend / (steps[j] * (up[j] - down[j]));
+                    if change.is_finite() {
+                        changes[(j, i)] += (change * change).min(MOST_CHANGE) / probed.len() as f64;
+                    }
+                }
             }
         }
         for j in 0..couplings.ncols() {
@@ -99,12 +122,34 @@ pub fn probe<P: Gradient + ?Sized>(target: &P, draws: MatRef<'_, f64>) -> Result
         sum > STRENGTH && sum * sum / squares > SPREAD.max(SHARE * dim as f64)
     };
     let hubs = (0..couplings.ncols()).filter(is_hub).collect();
-    Ok(Probes { nonlinearity: ratios.into_iter().map(median).collect(), hubs })
+    let nonlinearity: Vec<f64> = ratios.into_iter().map(median).collect();
+    let pairs = Mat::from_fn(dim, dim, |i, j| changes[(i, j)].max(changes[(j, i)]));
+    let scaling = strongest(&pairs, |j| nonlinearity[j] > FAINT);
+    Ok(Probes { nonlinearity, hubs, scaling })
+}
+
+/// The candidates with the largest sums over the coordinates that are not taken yet, one by one, in order of their number.
+fn strongest(pairs: &Mat<f64>, is_candidate: impl Fn(usize) -> bool) -> Vec<usize> {
+    let (mut open, mut taken): (Vec<usize>, _) = ((0..pairs.nrows()).collect(), vec![]);
+    loop {
+        let strength = |j: usize| open.iter().filter(|&&i| i != j).map(|&i| pairs[(i, j)]).sum::<f64>();
+        let candidates = open.iter().filter(|&&j| is_candidate(j)).map(|&j| (j, strength(j)));
+        match candidates.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((j, strength)) if strength > SCALING => {
+                taken.push(j);
+                open.retain(|&i| i != j);
+            }
+            _ => break,
+        }
+    }
+    taken.sort_unstable();
+    taken
 }
 
 /// Drivers by the probes of the rounds so far: coordinates whose nonlinearity in the median of the last three rounds is above 0.08, or above
-/// half the largest if that is more than 0.02 and less than 0.08; and
-/// the hubs of the last round. None if more than two thirds of the coordinates are nonlinear.
+/// half the largest if that is more than 0.02 and less than 0.08. Of more than 16 such coordinates those in `scaling` count: log rates of counts
+/// and children of a Student t are nonlinear by themselves. The hubs of the last round join them. None if more than two thirds of the
+/// coordinates are drivers.
 pub fn choose_drivers(rounds: &[Probes]) -> Vec<usize> {
     let recent = &rounds[rounds.len().saturating_sub(ROUNDS)..];
     let Some(last) = recent.last() else { return vec![] };
@@ -112,22 +157,27 @@ pub fn choose_drivers(rounds: &[Probes]) -> Vec<usize> {
     let of = |i: usize| median(recent.iter().map(|round| round.nonlinearity[i]).collect());
     let most = (0..dim).map(of).fold(0.0, f64::max);
     let limit = NONLINEAR.min(0.5 * most).max(FAINT);
-    let is_nonlinear = |i: &usize| of(*i) > limit;
-    let nonlinear: Vec<usize> = (0..dim).filter(is_nonlinear).collect();
-    if nonlinear.len() as f64 > MOST * dim as f64 {
+    let mut drivers: Vec<usize> = (0..dim).filter(|&i| of(i) > limit).collect();
+    if drivers.len() > MANY {
+        drivers.clone_from(&last.scaling);
+    }
+    if drivers.len() as f64 > MOST * dim as f64 {
         return vec![];
     }
-    (0..dim).filter(|i| nonlinear.contains(i) || last.hubs.contains(i)).collect()
+    (0..dim).filter(|i| drivers.contains(i) || last.hubs.contains(i)).collect()
 }
 
 /// Ratio of the second difference to the first: 0 if the second is rounding, infinite if a score is not finite.
 fn nonlinearity(up: f64, middle: f64, down: f64) -> f64 {
-    let (bend, size) = ((up + down - 2.0 * middle).abs(), up.abs() + down.abs() + 2.0 * middle.abs());
-    if bend <= ROUNDING * size && size.is_finite() {
-        return 0.0;
-    }
-    let ratio = bend / (up - down).abs();
+    let bend = second_difference(up, middle, down).abs();
+    let ratio = if bend == 0.0 { 0.0 } else { bend / (up - down).abs() };
     if ratio.is_nan() { f64::INFINITY } else { ratio }
+}
+
+/// The second difference, 0 if it is rounding.
+fn second_difference(up: f64, middle: f64, down: f64) -> f64 {
+    let (bend, size) = (up + down - 2.0 * middle, up.abs() + down.abs() + 2.0 * middle.abs());
+    if bend.abs() <= ROUNDING * size && size.is_finite() { 0.0 } else { bend }
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -171,6 +221,32 @@ mod tests {
         let quartic = quartic.with_gradient(|z, g| (0..3).for_each(|i| g[i] = -4.0 * z[i].powi(3)));
         let found = probe(&quartic, cloud(3, |_| 0.5).as_ref()).unwrap();
         assert!(found.nonlinearity.iter().all(|nl| *nl > 0.08) && choose_drivers(&[found]).is_empty());
+    }
+
+    /// Log rates `N(0, exp(z_0))` of counts of 3: each bends its own score. Of many of them only the log variance sets the curvature along others.
+    #[test]
+    fn one_log_variance_drives_many_log_rates() {
+        let counts = |n: usize| {
+            let density = move |z: &[f64]| {
+                let rates = z[1..].iter().map(|x| 3.0 * x - x.exp() - 0.5 * (x * x * (-z[0]).exp() + z[0]));
+                rates.sum::<f64>() - 0.5 * z[0] * z[0]
+            };
+            from_fn(1 + n, density).with_gradient(|z, g| {
+                g[0] = -z[0];
+                for i in 1..z.len() {
+                    g[i] = 3.0 - z[i].exp() - z[i] * (-z[0]).exp();
+                    g[0] += 0.5 * (z[i] * z[i] * (-z[0]).exp() - 1.0);
+                }
+            })
+        };
+        let found = |n: usize| probe(&counts(n), cloud(1 + n, |_| 1.2).as_ref()).unwrap();
+        let many = found(40);
+        assert!(many.nonlinearity.iter().filter(|nl| **nl > NONLINEAR).count() > MANY);
+        assert_eq!(choose_drivers(&[many]), [0]);
+        // Counterexample: of nine coordinates more than two thirds are nonlinear, and none is a driver.
+        let few = found(8);
+        assert_eq!(few.scaling, [0]);
+        assert!(choose_drivers(&[few]).is_empty());
     }
 
     /// A mean with 80 children, `z_i ~ N(z_0, 1)`: its column of the Hessian is full.

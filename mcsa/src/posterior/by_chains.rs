@@ -13,8 +13,8 @@ use super::mode_search::{Within, distance};
 use super::moments::of_points;
 use super::outside::Outside;
 use super::plot::{Next, Piece};
-use super::rule::RULE_8;
-use super::sampler::{CHAINS, Mixing, Sampler};
+use super::rule::RULE_9;
+use super::sampler::{CHAINS, FAR, Mixing, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
 use super::tails::tail_objection;
@@ -28,13 +28,15 @@ pub(super) struct Attempt {
     search: ModeSearch,
     /// The stage that follows if they are no answer.
     after: Stage,
-    /// Evaluations of the fit when they began, and the most that they may make.
+    /// Evaluations of the fit when they began, the most that they may make to find their coordinates, and the most with draws that count.
     begun: u64,
-    most: u64,
+    most: (u64, u64),
     /// Diagnostics of the draws, at their end.
     mixing: Option<Mixing>,
     /// The evidence, if the chains are the answer.
     evidence: Option<Evidence>,
+    /// What speaks against them, if they are the answer unless q becomes a good one.
+    unless: Option<Vec<Objection>>,
 }
 
 impl Attempt {
@@ -66,9 +68,10 @@ impl Attempt {
 
 /// Fewest draws of chains, which their diagnostics need.
 const FEWEST_DRAWS: usize = 2_000;
-/// Share of the budget that chains may use, with a gradient and without, and the fewest gradients with which they begin.
+/// Share of the budget that chains may use with a gradient, the greater share without one or once their draws count, and the fewest gradients
+/// with which they begin.
 const SHARE: f64 = 0.4;
-const SHARE_BY_DENSITY: f64 = 0.8;
+const GREATER_SHARE: f64 = 0.8;
 const LEAST: u64 = 20_000;
 /// Trials for a start with a finite density.
 const TRIALS: usize = 100;
@@ -92,6 +95,7 @@ impl FitState {
             return Piece::GoesOn;
         };
         let (_, most) = self.allowance(target);
+        let most = (most, most.max((GREATER_SHARE * self.left() as f64) as u64));
         let sampler = self.with_slopes(target, |slopes| Sampler::new(starts, slopes.gradient));
         self.attempt = Some(Attempt {
             sampler,
@@ -101,6 +105,7 @@ impl FitState {
             most,
             mixing: None,
             evidence: None,
+            unless: None,
         });
         self.stage = Stage::Chains;
         Piece::Done
@@ -110,7 +115,7 @@ impl FitState {
     fn allowance(&self, target: &Target<'_>) -> (u64, u64) {
         let (each, share, of_left) = match self.has_gradient(target) {
             true => (1, SHARE, 0.5),
-            false => (1 + target.dim() as u64, SHARE_BY_DENSITY, SHARE_BY_DENSITY),
+            false => (1 + target.dim() as u64, GREATER_SHARE, GREATER_SHARE),
         };
         let most = (share * self.budget() as f64).min(of_left * self.left() as f64);
         (each, most as u64)
@@ -137,20 +142,33 @@ impl FitState {
             return 0;
         };
         let used = self.spent.total() - attempt.begun;
-        self.left().saturating_sub(attempt.most.saturating_sub(used))
+        let most = if attempt.sampler.has_draws() { attempt.most.1 } else { attempt.most.0 };
+        self.left().saturating_sub(most.saturating_sub(used))
     }
 
-    /// Points of the cube `(-2, 2)^d` with finite densities, one per chain.
+    /// Points of the cube `(-2, 2)^d` with finite densities, one per chain. Where the density is next to nothing beside that of a mode, as with
+    /// inputs on a large scale, every second chain begins at a draw of q.
     fn spread_starts(&self, density: &dyn LogDensity) -> Option<Mat<f64>> {
-        let mut starts = Mat::zeros(density.dim(), CHAINS);
-        let mut work = vec![0.0; density.work_len(1)];
+        let (dim, mut work) = (density.dim(), vec![0.0; density.work_len(1)]);
+        let (mut starts, mut log_p) = (Mat::zeros(dim, CHAINS), Vec::new());
         for j in 0..CHAINS {
             let mut stream = self.seed().named("spread").stream(j as u64, 0);
             let point = starts.col_as_slice_mut(j);
-            (0..TRIALS).find(|_| {
+            log_p.push((0..TRIALS).find_map(|_| {
                 point.iter_mut().for_each(|z| *z = 4.0 * stream.uniform() - 2.0);
-                density.log_density(point, &mut work).is_finite()
-            })?;
+                Some(density.log_density(point, &mut work)).filter(|log_p| log_p.is_finite())
+            })?);
+        }
+        let modes = self.ascents.modes.iter().map(|mode| density.log_density(&mode.point, &mut work));
+        let least =
+            modes.filter(|log_p| log_p.is_finite()).fold(f64::NEG_INFINITY, f64::max) - FAR * dim as f64;
+        let far: Vec<usize> = (0..CHAINS).filter(|&j| log_p[j] < least).collect();
+        if !far.is_empty()
+            && let Ok(near) = self.draw(density, Some(CHAINS), &|| true)
+        {
+            for j in far.into_iter().filter(|&j| j % 2 == 1 && near.log_p[j] >= least) {
+                starts.col_as_slice_mut(j).copy_from_slice(near.points.col_as_slice(j));
+            }
         }
         Some(starts)
     }
@@ -227,24 +245,45 @@ impl FitState {
             }
             // An evidence that is too rough to be shown still separates modes with mass from those without.
             is_partial = self.misses_a_mode(&attempt, target, &map, &points, rough.log)?;
-            if rough.error <= RULE_8.evidence_error {
+            if rough.error <= RULE_9.evidence_error {
                 evidence = rough;
             }
         }
         if target.gate().is_closed() {
             found.push(Objection::unverified(Check::Tails, &limit));
         }
-        // Chains that agree are the answer, if not a good one; mixtures follow where they do not, and where a mode was found beside them.
-        let is_answer = mixing.r_hat <= RULE_8.near_r_hat && !is_partial;
-        self.stage = if is_answer { Stage::Done } else { after };
-        if is_answer {
+        // Chains that agree are the answer, if not a good one. Mixtures follow where they do not, where a mode was found beside them, and where a
+        // part of the posterior is too narrow for them.
+        let agree = mixing.r_hat <= RULE_9.near_r_hat && !is_partial;
+        if agree {
             // Where q would have begun has no bearing on chains.
-            self.objections.retain(|objection| !matches!(objection, Objection::Tempering { .. }));
-            self.objections.append(&mut found);
+            let before = self.objections.iter().filter(|found| !matches!(found, Objection::Tempering { .. }));
+            found = before.cloned().chain(found).collect();
         }
-        attempt.evidence = is_answer.then_some(evidence);
+        match agree && !mixing.diverges() {
+            true => {
+                (self.stage, self.objections) = (Stage::Done, found);
+                attempt.evidence = Some(evidence);
+            }
+            false => {
+                self.stage = after;
+                attempt.unless = agree.then_some(found);
+            }
+        }
         self.attempt = Some(attempt);
         Ok(())
+    }
+
+    /// Chains that agreed take the place of a q with objections, at the end.
+    pub(super) fn fall_back_on_chains(&mut self) {
+        if self.stage == Stage::Done
+            && !self.objections.is_empty()
+            && let Some(attempt) = &mut self.attempt
+            && let Some(found) = attempt.unless.take()
+        {
+            attempt.evidence = Some(UNKNOWN);
+            self.objections = found;
+        }
     }
 
     /// True if p has mass beyond the draws, or at a mode or a point that an ascent passed which no chain visits, and a chain that begins there
@@ -266,7 +305,7 @@ impl FitState {
         }
         // Draws reach a point if some are as far, and some as high over their Gaussian.
         let reach =
-            |z: &[f64], log_p: f64| distance(z) <= farthest && over(z, log_p) <= highest + RULE_8.outside;
+            |z: &[f64], log_p: f64| distance(z) <= farthest && over(z, log_p) <= highest + RULE_9.outside;
         let Gaussian { mean, covariance } = spread(points);
         let square = |z: &[f64], i: usize| (z[i] - mean[i]).powi(2) / covariance[(i, i)];
         let lack_along = |z: &[f64], log_p: f64, axes: &mut dyn Iterator<Item = usize>| match reach(z, log_p)
@@ -282,7 +321,7 @@ impl FitState {
             gradient: self.trusted_gradient(target).map(|gradient| gradient as _),
             map,
             // Draws in conditional coordinates reach the far ends less.
-            least: log_evidence + if drivers.is_some() { RULE_8.driven } else { RULE_8.moment }.ln(),
+            least: log_evidence + if drivers.is_some() { RULE_9.driven } else { RULE_9.moment }.ln(),
             lack: &lack,
             seed,
         };
@@ -348,4 +387,54 @@ fn spread(points: &Mat<f64>) -> Gaussian {
         gaussian.covariance = Mat::from_fn(dim, dim, |i, j| if i == j { covariance[(i, i)] } else { 0.0 });
     }
     gaussian
+}
+
+#[cfg(test)]
+mod tests {
+    use mcsa_models::Gaussian;
+
+    use super::super::mending::tests::fitted;
+    use super::super::{Options, Shape};
+    use super::*;
+
+    /// A normal with standard deviation 1e-3: the corners of the cube are far away. Counterexample: with standard deviation 1 they are not.
+    #[test]
+    fn every_second_chain_begins_at_a_draw_of_q_where_the_cube_is_far_away() {
+        for (sd, is_far) in [(1e-3, true), (1.0, false)] {
+            let model = Gaussian::new(vec![0.0; 2], faer::mat![[sd * sd, 0.0], [0.0, sd * sd]].as_ref());
+            let model = model.expect("a normal");
+            let target = Target::with_gradient(&model);
+            let mut fitting = FitState::new(&Options { starts: 10, ..Options::seeded(3) }).expect("options");
+            fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a fit");
+            assert_eq!(fitting.climbs[0].shape, Shape::StudentT);
+            let starts = fitting.spread_starts(target.density()).expect("starts");
+            let near = (0..CHAINS).filter(|&j| starts.col(j).norm_max() < 0.1).count();
+            assert_eq!(near, if is_far { CHAINS / 2 } else { 0 });
+        }
+    }
+
+    /// At the end, chains that agreed are the answer in place of a q with objections, and only then.
+    #[test]
+    fn chains_that_agreed_stand_in_for_a_q_with_objections() {
+        let (done, _) = fitted();
+        let model = Gaussian::standard(2);
+        let divergences = vec![Objection::Divergences { steps: 9, of: 1_000 }];
+        for (is_poor, stands_in) in [(true, true), (false, false)] {
+            let mut fitting = done.clone();
+            fitting.attempt = Some(Attempt {
+                sampler: Sampler::new(Mat::zeros(2, CHAINS), &model),
+                search: ModeSearch::default(),
+                after: Stage::Verdict,
+                begun: 0,
+                most: (0, 0),
+                mixing: None,
+                evidence: None,
+                unless: Some(divergences.clone()),
+            });
+            fitting.objections.extend(is_poor.then_some(Objection::Budget));
+            fitting.fall_back_on_chains();
+            assert_eq!(fitting.by_chains().is_some(), stands_in);
+            assert_eq!(fitting.objections == divergences, stands_in);
+        }
+    }
 }

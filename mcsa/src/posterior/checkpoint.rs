@@ -10,7 +10,7 @@ use super::mode_search::{Evaluated, Mode, ModeSearch};
 use super::{FitState, Objection, Options, Stage, Target};
 
 /// First words of the file; the number is the version of the format.
-const FORMAT: &str = "mcsa fitting 3";
+const FORMAT: &str = "mcsa fitting 4";
 
 impl FitState {
     /// Saves the state to a file, which is replaced as a whole and carries a checksum.

@@ -64,7 +64,7 @@ pub use rates::{RULE, Rates, Way};
 pub use refinement::{Refinement, Round};
 pub use result::{FitResult, SamplerStart};
 pub use reuse::{Approximation, mixture_of_moments};
-pub use rule::{RULE_8, Rule};
+pub use rule::{RULE_9, Rule};
 pub use sampler::Mixing;
 pub use shape::Shape;
 pub use state::{FitState, Stage};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Version of the rule of the verdict: to be raised with every change that can turn a yes into a no or a no into a yes.
-pub const RULE: u32 = 8;
+pub const RULE: u32 = 9;
 
 /// Way to an answer. Each has error rates of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

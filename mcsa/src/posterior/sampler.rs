@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use super::Objection;
 use super::metric::Metric;
-use super::rule::RULE_8;
+use super::rule::RULE_9;
 use super::side_by_side::Shared;
 
 /// Chains on their way to draws of equal weight.
 ///
 /// ```text
 /// scales        each chain tunes a step size of its own; after each round a scale per parameter is learnt
-/// dense         chains whose R-hat in a round is small learn a dense metric
-/// conditional   where a part of the posterior is too narrow for one metric, some parameters set location and scale of the others
+/// dense         chains whose R-hat in a round is small, or that have no drivers, learn a dense metric, in up to 400 dimensions
+/// conditional   where a part of the posterior is too narrow for one metric, some parameters, the drivers, set location and scale of the others
 /// frozen        coordinates and step sizes stay: the chains are exact for p, and their draws count
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,14 +120,14 @@ pub struct Mixing {
 
 /// Number of chains.
 pub(super) const CHAINS: usize = 8;
-/// Lengths of the rounds until the chains agree.
+/// Lengths of the rounds with scales, at most.
 const ROUNDS: [usize; 10] = [10, 10, 10, 15, 15, 20, 20, 30, 40, 60];
 /// Length of a round from which on chains can agree.
 const LEAST_AGREED: usize = 30;
 /// Largest R-hat of a round of chains that agree.
 const AGREED: f64 = 1.1;
 /// Largest dimension of a dense metric.
-const WIDEST: usize = 200;
+const WIDEST: usize = 400;
 /// Lengths of the round that learns a dense metric, with at least three draws per dimension, and of the last.
 const DENSE_ROUND: usize = 60;
 const TUNE: usize = 50;
@@ -139,6 +139,11 @@ const ACCEPTANCE: (f64, f64) = (0.8, 0.9);
 /// Depths of trees, in the first rounds and later.
 const SHALLOW: [usize; 7] = [5, 5, 5, 6, 6, 7, 7];
 const DEPTH: usize = 10;
+/// Rounds in which a chain may come from far away with small steps, and the step size, as a share of the middle chain's, of one that hardly moves.
+const EARLY: usize = 5;
+const HARDLY: f64 = 0.1;
+/// Fall of the log density from the highest chain, per dimension, of one that has not arrived.
+pub(super) const FAR: f64 = 100.0;
 /// Step size in the first round.
 const FIRST_STEP: f64 = 0.2;
 /// Most times that draws which count are given up for better coordinates.
@@ -257,16 +262,30 @@ impl Sampler {
             self.positions.col_mut(j).copy_from(block.points.col((j + 1) * length - 1));
             self.steps[j] = walk.step;
         }
-        // Before the freeze, a chain that has not moved at all goes on from the place of another.
-        let moving = walks.iter().position(|walk| walk.has_moved);
-        if let Some(moving) = moving.filter(|_| self.phase != Phase::Frozen) {
-            for j in (0..chains).filter(|&j| !walks[j].has_moved) {
-                let place = self.positions.col(moving).to_owned();
-                self.positions.col_mut(j).copy_from(place);
-                self.steps[j] = self.steps[moving];
-            }
+        if self.phase != Phase::Frozen {
+            self.move_stuck(&walks);
         }
         Ok(Some(block))
+    }
+
+    /// A chain that has not moved, or in later rounds hardly moves or has not arrived, goes on from the place of the chain with the middle step
+    /// size of those that have.
+    fn move_stuck(&mut self, walks: &[Walk]) {
+        let last = |walk: &Walk| walk.block.log_p.last().copied().unwrap_or(f64::NEG_INFINITY);
+        let moving = walks.iter().filter(|walk| walk.has_moved);
+        let far = moving.map(last).fold(f64::NEG_INFINITY, f64::max) - FAR * self.positions.nrows() as f64;
+        let mut arrived: Vec<usize> =
+            (0..walks.len()).filter(|&j| walks[j].has_moved && last(&walks[j]) >= far).collect();
+        arrived.sort_by(|&a, &b| self.steps[a].total_cmp(&self.steps[b]));
+        let Some(&middle) = arrived.get(arrived.len() / 2) else { return };
+        let (place, step) = (self.positions.col(middle).to_owned(), self.steps[middle]);
+        for (j, walk) in walks.iter().enumerate() {
+            let is_slow = self.steps[j] < step + HARDLY.ln() || last(walk) < far;
+            if !walk.has_moved || is_slow && self.round >= EARLY {
+                self.positions.col_mut(j).copy_from(&place);
+                self.steps[j] = step;
+            }
+        }
     }
 
     /// Steps of chain j; `None` if a limit ended them.
@@ -344,7 +363,10 @@ impl Sampler {
                     true if dim <= WIDEST => Phase::Dense(0),
                     true => Phase::Tune,
                     false if self.round < ROUNDS.len() => Phase::Scales,
-                    false => self.condition(target, 0),
+                    false => match self.condition(target, 0) {
+                        Phase::Ended if dim <= WIDEST => Phase::Dense(0),
+                        phase => phase,
+                    },
                 }
             }
             Phase::Dense(times) => {
@@ -352,7 +374,14 @@ impl Sampler {
                     self.metric = dense;
                 }
                 self.last = Some(block);
-                if times == 0 { Phase::Dense(1) } else { Phase::Tune }
+                match times {
+                    0 => Phase::Dense(1),
+                    _ if self.agreement <= AGREED => Phase::Tune,
+                    _ => match self.condition(target, 0) {
+                        Phase::Ended => Phase::Tune,
+                        phase => phase,
+                    },
+                }
             }
             Phase::Conditional(times) => {
                 self.last = Some(block);
@@ -504,8 +533,8 @@ impl Sampler {
                 .zip(&g)
                 .map(|(y, g)| y.iter().zip(g).map(|(y, g)| (y - centre) * g + 1.0).collect())
                 .collect();
-            for (values, least) in [(&g, RULE_8.stein.0), (&products, 2.0 * RULE_8.stein.0)] {
-                let excess = average(values).abs() / least.max(RULE_8.stein.1 * standard_error(values));
+            for (values, least) in [(&g, RULE_9.stein.0), (&products, 2.0 * RULE_9.stein.0)] {
+                let excess = average(values).abs() / least.max(RULE_9.stein.1 * standard_error(values));
                 found.stein = if excess <= found.stein { found.stein } else { excess };
             }
         }
@@ -562,10 +591,10 @@ impl Mixing {
     /// What speaks against the draws as an answer.
     pub(super) fn objections(&self, name: &dyn Fn(usize) -> String) -> Vec<Objection> {
         let Self { r_hat, slowest, sample_size, scarcest, stein, divergences, steps, .. } = *self;
-        let (shape, threshold) = (self.heaviness, RULE_8.spread);
+        let (shape, threshold) = (self.heaviness, RULE_9.spread);
         let found = [
-            (!(r_hat <= RULE_8.r_hat)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
-            (!(sample_size >= RULE_8.fewest)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
+            (!(r_hat <= RULE_9.r_hat)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
+            (!(sample_size >= RULE_9.fewest)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
             (!(stein <= 1.0)).then_some(Objection::Stein { excess: stein }),
             (!(shape < threshold)).then(|| Objection::Spread { name: name(self.heaviest), shape, threshold }),
             self.diverges().then_some(Objection::Divergences { steps: divergences, of: steps }),
@@ -575,8 +604,8 @@ impl Mixing {
 
     /// True if the draws can be an answer.
     pub(super) fn suffices(&self) -> bool {
-        self.r_hat <= RULE_8.r_hat
-            && self.sample_size >= RULE_8.fewest
+        self.r_hat <= RULE_9.r_hat
+            && self.sample_size >= RULE_9.fewest
             && self.stein <= 1.0
             && !self.diverges()
     }
@@ -588,7 +617,7 @@ impl Mixing {
 
     /// True if the divergent steps were too many among so many.
     fn diverges_among(&self, steps: u64) -> bool {
-        let most = if self.is_conditional { RULE_8.divergent.1 } else { RULE_8.divergent.0 };
+        let most = if self.is_conditional { RULE_9.divergent.1 } else { RULE_9.divergent.0 };
         self.divergences as f64 > most * steps as f64
     }
 }
@@ -609,6 +638,7 @@ mod tests {
     use mcsa_core::ExactDraws;
     use mcsa_models::{Funnel, Gaussian};
 
+    use super::super::Target;
     use super::*;
 
     #[test]
@@ -633,6 +663,57 @@ mod tests {
         sampler.last = Some(block(stuck));
         assert_eq!(sampler.condition(&funnel, 1), Phase::Conditional(1));
         assert_eq!(sampler.metric, fitted);
+    }
+
+    /// Chains that still disagree after the last round with scales learn conditional coordinates, or a dense metric where there are no drivers.
+    #[test]
+    fn chains_that_disagree_learn_conditional_coordinates_or_a_dense_metric() {
+        let (gaussian, funnel) = (Gaussian::standard(4), Funnel::new(4, 3.0).expect("a funnel"));
+        let mut stream = Seed::new(3).stream(0, 0);
+        let length = ROUNDS[ROUNDS.len() - 1];
+        // The first chain is apart in its first coordinate.
+        let mut points = Mat::from_fn(4, CHAINS * length, |_, _| stream.normal());
+        (0..length).for_each(|c| points[(0, c)] += 3.0);
+        let block = |target: &dyn Gradient| Block {
+            slopes: gradients(target, &points),
+            white: points.clone(),
+            points: points.clone(),
+            log_p: vec![0.0; CHAINS * length],
+            divergences: 0,
+        };
+        let cases: [(&dyn Gradient, &[Phase]); 2] = [
+            (&gaussian, &[Phase::Scales, Phase::Dense(0), Phase::Dense(1), Phase::Tune]),
+            (&funnel, &[Phase::Scales, Phase::Conditional(0), Phase::Conditional(1)]),
+        ];
+        for (target, phases) in cases {
+            let mut sampler = Sampler::new(points.subcols(0, CHAINS).to_owned(), target);
+            sampler.round = ROUNDS.len() - 1;
+            for phase in phases {
+                sampler.learn(target, block(target));
+                sampler.round += 1;
+                assert!(sampler.agreement > AGREED);
+                assert_eq!(sampler.phase, *phase);
+            }
+        }
+    }
+
+    /// A chain with tiny steps, and one that begins at a distance of 1e4.
+    #[test]
+    fn a_chain_that_hardly_moves_or_is_far_away_goes_on_from_the_place_of_another() {
+        let gaussian = Gaussian::standard(3);
+        let target = Target::with_gradient(&gaussian);
+        for (distance, step) in [(1.0, 1e-9_f64), (1e4, FIRST_STEP)] {
+            for (round, is_early) in [(EARLY - 1, true), (EARLY, false)] {
+                let starts =
+                    Mat::from_fn(3, CHAINS, |i, j| if j == 2 { distance } else { 0.1 * (i + j) as f64 });
+                let mut sampler = Sampler { round, ..Sampler::new(starts, &gaussian) };
+                sampler.steps[2] = step.ln();
+                target.gate().open(1_000_000, 0);
+                sampler.run(target.shared(&gaussian), 2, Seed::new(4), &|| true).expect("a round");
+                let is_with = |j: usize| j != 2 && sampler.positions.col(j) == sampler.positions.col(2);
+                assert_eq!((0..CHAINS).any(is_with), !is_early);
+            }
+        }
     }
 
     /// No coordinate of a Gaussian is a driver: one divergent step of the first thousand may be one of sixteen thousand, ten are too many.
