@@ -125,8 +125,8 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
     });
     let note = "An answer is right if every mean of a reported parameter is within 0.3 standard deviations of the reference and every \
                 standard deviation within a factor 1.3. It is open if there is no reference. nutpie's word is yes if every R-hat is below \
-                1.01 and no step diverged. Rows of rule 7 are of the rule before this one, \
-                and so are those of inference_gym.";
+                1.01 and no step diverged. Rows of rule 8 are of the rule before this one; those \
+                of inference_gym, and eleven of posteriordb, are of rule 7.";
     let columns = "Posterior | d | Half | Method | Verdict and answer | Error of a mean, sd | Factor of an sd | Gradients | Densities | \
                    Seconds";
     vec![
