@@ -217,7 +217,8 @@ def fit(
         starts: Number of ascents from spread points. A mode that one ascent in twenty reaches is missed by 100 of them in 0.6 %.
         prior: Draws and log density of the prior, if it is known apart from the likelihood: a function of a NumPy generator and a
             number n that gives points ``(n, dim)``, and one of a batch of points. ``log_density`` stays that of the posterior.
-            Ascents then begin at draws of the prior too. Not with ``parameters``.
+            Ascents then begin at draws of the prior too. With ``parameters`` it must be ``result.as_prior()`` of a fit with the same ones;
+            ``log_density`` and ``gradient`` are then of the log likelihood, to which the prior is added.
         evaluations: Largest number of evaluations, draws and verdict included; at least 1, and 100 draws are made in any case. By
             default a million, or five million without a gradient.
         seconds: Largest time, draws and verdict included.
@@ -320,12 +321,13 @@ def described(
     if not given.get("vectorized", True):
         log_density, gradient = _each(log_density), None if gradient is None else _each(gradient)
     below_diagonal: frozenset[str] = frozenset()
+    prior = given.get("prior")
     if parameters is not None:
         if dim is not None or names is not None:
             raise TypeError("parameters bring their own dimension and names")
-        if given.get("prior") is not None:
-            raise TypeError("prior is of unconstrained coordinates; it cannot be given with parameters")
-        declared = Declared(parameters)
+        if not isinstance(prior, FittedPrior | None):
+            raise TypeError("prior is of unconstrained coordinates; with parameters it must be result.as_prior() of an earlier fit")
+        declared = Declared(parameters, prior)
         if transform is None and generated is None and (log_likelihood is None or observed):
             known(dims, [*parameters, *observed], "dims: there is no parameter", "parameters and data")
         dim, below_diagonal = declared.dim, declared.below_diagonal
@@ -340,7 +342,6 @@ def described(
     labels = Labels(transform and calm(transform), dims, coords, log_likelihood and calm(log_likelihood), observed, below_diagonal, generated)
     if parameters is not None:
         names = [labels.entry(*coordinate) for coordinate in declared.coordinates()]
-    prior = given.get("prior")
     target = Density(
         calm(log_density),
         whole("dim", dim, 1),

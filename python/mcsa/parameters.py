@@ -12,6 +12,7 @@ import numpy as np
 
 from ._mcsa import Parameters
 from .arguments import numbers
+from .prior import FittedPrior
 
 __all__ = ["Declared", "Parameter", "correlation", "interval", "ordered", "positive", "real", "simplex", "unit"]
 
@@ -77,10 +78,11 @@ class Declared:
     ```text
     log p(z) = log p(theta(z)) + log |det dtheta/dz|
     ```
-    The log-Jacobian of a simplex is about its first entries, that of a correlation matrix about the entries below its diagonal.
+    The log-Jacobian of a simplex is about its first entries, that of a correlation matrix about the entries below its diagonal. Where an
+    earlier posterior is the prior, its log density takes the place of the log-Jacobian.
     """
 
-    def __init__(self, parameters: Mapping[str, Parameter]) -> None:
+    def __init__(self, parameters: Mapping[str, Parameter], prior: FittedPrior | None = None) -> None:
         for name, parameter in parameters.items():
             if not isinstance(name, str) or not isinstance(parameter, Parameter):
                 raise TypeError(f"parameters: {name!r} is a {type(parameter).__name__}; expected mcsa.real(), mcsa.positive() or another set")
@@ -92,6 +94,7 @@ class Declared:
             for name, of in self._parameters.items()
         ]
         self._map = Parameters(sets)
+        self._prior = prior
         self.dim = self._map.dim
 
     def at(self, z: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -119,7 +122,7 @@ class Declared:
 
         def log_density(z: np.ndarray) -> Any:
             values, log_jacobian = self.at(z)
-            return _sum(f(values), log_jacobian, z)
+            return _sum(f(values), self._rest(z, log_jacobian), z)
 
         return log_density
 
@@ -130,14 +133,24 @@ class Declared:
             values, log_jacobian = self.at(z)
             found = f(values)
             if not isinstance(found, tuple):
-                return self._map.pull_back(z, self._joined(found, values))
-            log_p = _sum(found[0], log_jacobian, z)
-            slopes = self._map.pull_back(z, self._joined(found[1], values))
+                return self._pull_back(z, self._joined(found, values))
+            log_p = _sum(found[0], self._rest(z, log_jacobian), z)
+            slopes = self._pull_back(z, self._joined(found[1], values))
             if np.shape(log_p) == log_jacobian.shape:
                 slopes[np.isneginf(log_p)] = 0.0
             return log_p, slopes
 
         return gradient
+
+    def _rest(self, z: np.ndarray, log_jacobian: np.ndarray) -> np.ndarray:
+        """What is added to the function of the parameters."""
+        return log_jacobian if self._prior is None else self._prior.log_density(z)
+
+    def _pull_back(self, z: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        found = self._map.pull_back(z, slopes)
+        if self._prior is not None:
+            found += self._prior.gradient(z) - self._map.pull_back(z, np.zeros_like(slopes))
+        return found
 
     def _joined(self, slopes: Any, values: dict[str, np.ndarray]) -> np.ndarray:
         """Slopes of all parameters, one point per row."""

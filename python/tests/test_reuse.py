@@ -65,6 +65,30 @@ def test_a_posterior_is_a_prior():
     assert not agrees(other, slice(0, 20), 2 * MOST)
 
 
+def test_a_posterior_of_declared_parameters_is_a_prior_of_them():
+    coin = {"p": mcsa.unit()}
+
+    def tosses(heads, tails):
+        def log_likelihood(p):
+            return heads * np.log(p["p"]) + tails * np.log1p(-p["p"])
+
+        return log_likelihood, lambda p: {"p": heads / p["p"] - tails / (1 - p["p"])}
+
+    def is_beta(result, heads, tails):  # the posterior after a uniform prior
+        mean = (heads + 1) / (heads + tails + 2)
+        return abs(result.summary().mean[0] - mean) < 0.005
+
+    first = mcsa.fit(*tosses(12, 4)[:1], gradient=tosses(12, 4)[1], parameters=coin, seed=1)
+    more, slope = tosses(8, 4)
+    for gradient in (None, slope, lambda p: (more(p), slope(p))):
+        second = mcsa.fit(more, gradient=gradient, parameters=coin, prior=first.as_prior(), start_from=first, seed=2)
+        assert second.ok and second.summary().names == ["p"] and is_beta(second, 20, 8)
+        # Twin: the further data alone.
+        assert not is_beta(second, 8, 4)
+    with pytest.raises(TypeError, match="as_prior"):
+        mcsa.fit(more, parameters=coin, prior=(lambda generator, n: generator.normal(size=(n, 1)), lambda z: -0.5 * z[:, 0] ** 2))
+
+
 def test_draws_of_a_prior_have_its_moments():
     first = mcsa.fit(model(slice(0, 12)), seed=1)
     prior = first.as_prior()

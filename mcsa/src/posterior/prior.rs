@@ -26,17 +26,24 @@ use super::{FitState, Target};
 pub struct Posterior<P, L> {
     prior: P,
     likelihood: L,
+    /// Whether reports have the names and scales of the prior.
+    names_of_prior: bool,
 }
 
 impl<P: ExactDraws, L: LogDensity> Posterior<P, L> {
-    /// The posterior of this prior and the log likelihood `likelihood`, a function of the same coordinates.
+    /// The posterior of this prior and the log likelihood `likelihood`, a function of the same coordinates. Reports have the names and scales
+    /// of the prior if it has any, else those of the likelihood.
     ///
     /// # Errors
     /// If the dimensions differ.
     pub fn new(prior: P, likelihood: L) -> Result<Self, Error> {
         same_length("dimension of the likelihood", prior.dim(), likelihood.dim())
             .map_err(|error| error.within("Posterior"))?;
-        Ok(Self { prior, likelihood })
+        let origin = vec![0.0; prior.dim()];
+        let [mut named, mut plain] = [(); 2].map(|()| Named::default());
+        prior.constrain(&origin, &mut named);
+        plain.vector("z", origin);
+        Ok(Self { prior, likelihood, names_of_prior: named.names() != plain.names() })
     }
 }
 
@@ -63,7 +70,10 @@ impl<P: ExactDraws, L: LogDensity> LogDensity for Posterior<P, L> {
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
-        self.prior.constrain(z, out);
+        match self.names_of_prior {
+            true => self.prior.constrain(z, out),
+            false => self.likelihood.constrain(z, out),
+        }
     }
 
     fn prior(&self) -> Option<&dyn ExactDraws> {

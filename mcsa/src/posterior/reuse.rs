@@ -51,17 +51,28 @@ impl FitResult {
     /// The posterior as a prior for further data: a Gaussian, or a mixture of Gaussians, with the moments of the weighted draws.
     ///
     /// It is an approximation, in the unconstrained coordinates. For a Gaussian posterior it is exact up to Monte Carlo error; of another it
-    /// loses the tails. If q is a mixture, each component has the moments of its share of the draws. The name of a coordinate is `z[i]`.
+    /// loses the tails. If q is a mixture, each component has the moments of its share of the draws. The likelihood of the further data is a
+    /// function of the same coordinates; [`Bounded::likelihood`](mcsa_models::Bounded::likelihood) is one of declared parameters.
     ///
     /// ```
     /// use mcsa::{Options, Posterior};
     /// use mcsa::prelude::*;
-    /// let heads = |z: &[f64]| z[0] - z[0].exp().ln_1p();
-    /// let first = mcsa::fit_density(&from_fn(1, move |z| 6.0 * heads(z) - 2.0 * z[0] - 0.5 * z[0] * z[0]), &Options::seeded(1))?;
+    ///
+    /// /// Tosses of a coin with a uniform prior.
+    /// struct Tosses { heads: f64, tails: f64 }
+    /// impl GenericDensity for Tosses {
+    ///     fn log_density<R: Real>(&self, p: &[R]) -> R {
+    ///         p[0].ln() * self.heads + (-p[0]).ln_1p() * self.tails
+    ///     }
+    /// }
+    ///
+    /// let coin = Parameters::new().unit("p");
+    /// let first = mcsa::fit(&Bounded::new(coin.clone(), Tosses { heads: 6.0, tails: 2.0 })?, &Options::seeded(1))?;
     /// // Four more tosses, all heads.
-    /// let later = Posterior::new(first.as_prior()?, from_fn(1, move |z| 4.0 * heads(z)))?;
-    /// let second = mcsa::fit_density(&later, &Options::seeded(2).start_from(&first))?;
-    /// assert!(second.verdict.is_yes() && second.parameters[0].mean > first.parameters[0].mean);
+    /// let more = Bounded::likelihood(coin, Tosses { heads: 4.0, tails: 0.0 })?;
+    /// let second = mcsa::fit(&Posterior::new(first.as_prior()?, more)?, &Options::seeded(2).start_from(&first))?;
+    /// assert!(second.verdict.is_yes() && second.parameters[0].name == "p");
+    /// assert!((second.parameters[0].mean - 11.0 / 14.0).abs() < 0.01); // beta(11, 3)
     /// # Ok::<(), Error>(())
     /// ```
     ///

@@ -138,6 +138,38 @@ fn a_posterior_is_the_prior_of_further_data() {
     assert!(gradient.iter().zip(&slopes).all(|(a, b)| (a - b).abs() < 1e-4 * b.abs().max(1.0)));
 }
 
+/// Reports have the names of the prior if it has any, else those of the likelihood.
+#[test]
+fn a_posterior_has_the_names_of_its_parts() {
+    /// A normal prior with a name.
+    struct Level;
+    impl LogDensity for Level {
+        fn dim(&self) -> usize {
+            1
+        }
+        fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
+            -0.5 * z[0] * z[0]
+        }
+        fn constrain(&self, z: &[f64], out: &mut Named) {
+            out.push("level", z[0]);
+        }
+    }
+    impl ExactDraws for Level {
+        fn draw_into(&self, stream: &mut Stream, z: &mut [f64]) {
+            z[0] = stream.normal();
+        }
+    }
+    fn names(posterior: impl LogDensity) -> Vec<String> {
+        let mut named = Named::default();
+        posterior.constrain(&[0.5], &mut named);
+        named.names().to_vec()
+    }
+    let posterior = |likelihood| Posterior::new(Gaussian::standard(1), likelihood).expect("a posterior");
+    assert_eq!(names(posterior(Gaussian::standard(1))), ["z[0]"]);
+    assert_eq!(names(Posterior::new(Gaussian::standard(1), Level).expect("a posterior")), ["level"]);
+    assert_eq!(names(Posterior::new(Level, Gaussian::standard(1)).expect("a posterior")), ["level"]);
+}
+
 /// q has its modes with equal weights, and p with 0.9 and 0.1. The weight of the second has a standard error of 0.005 among 4,000 draws.
 #[test]
 fn modes_have_their_shares_in_a_prior() {

@@ -2,7 +2,7 @@
 
 use mcsa_core::{Error, Named, square_fits_in_memory};
 
-use super::{Real, dual, tape};
+use super::{Real, tape};
 use crate::Transform;
 
 /// Parameters of a model in the order of their declaration: names, and the sets that they lie in.
@@ -157,11 +157,7 @@ impl Parameters {
     /// ```
     pub fn pull_back_into(&self, z: &[f64], slope: &[f64], gradient: &mut [f64]) {
         assert!(slope.len() == self.len() && gradient.len() == z.len(), "a point of the declared parameters");
-        if z.len() <= dual::MOST {
-            dual::gradient_into(z, self.len(), gradient, |z, theta| self.linear(z, theta, slope));
-        } else {
-            tape::gradient_into(z, self.len(), gradient, |z, theta| self.linear(z, theta, slope));
-        }
+        tape::gradient_into(z, self.len(), gradient, |z, theta| self.linear(z, theta, slope));
     }
 
     fn linear<R: Real>(&self, z: &[R], theta: &mut [R], slope: &[f64]) -> R {
@@ -344,11 +340,10 @@ mod tests {
         }
     }
 
-    /// In up to eight coordinates by dual numbers, beyond by a tape.
     #[test]
     fn pulled_back_slopes_are_those_of_the_sum() {
-        let small = Parameters::new().interval("p", -1.0, 2.0).simplex("w", 3).correlation("R", 3);
-        for parameters in [small.clone(), small.ordered("c", 4).each("s", Transform::Positive, 2)] {
+        let few = Parameters::new().interval("p", -1.0, 2.0).simplex("w", 3).correlation("R", 3);
+        for parameters in [few.clone(), few.ordered("c", 4).each("s", Transform::Positive, 2)] {
             let z: Vec<f64> = (0..parameters.dim()).map(|i| (1.0 + i as f64).sin()).collect();
             let weights: Vec<f64> = (0..parameters.len()).map(|k| (2.0 + k as f64).cos()).collect();
             let [mut found, mut other] = [(); 2].map(|()| vec![0.0; z.len()]);

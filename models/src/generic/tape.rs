@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::iter::Sum;
 use std::mem::take;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use super::real::{Real, arithmetic};
+use super::real::Real;
 
 /// Number on the tape: a value, and its derivative `slope` in one node of the tape.
 ///
@@ -68,6 +69,18 @@ impl Tape {
         if let Some(place) = self.edges.get(len) {
             place.set(edge);
         }
+    }
+
+    /// Adds a node with an edge to each of two others.
+    #[inline]
+    fn join(&self, [by_x, by_y]: [(u32, f64); 2]) -> u32 {
+        let of = self.node();
+        self.len.set(self.len.get() + 2);
+        if let Some([x, y]) = self.edges.get(of as usize..).and_then(<[_]>::first_chunk) {
+            x.set(Edge { slope: by_x.1, of, by: by_x.0 });
+            y.set(Edge { slope: by_y.1, of, by: by_y.0 });
+        }
+        of
     }
 
     /// Adds a node with an edge to each of the numbers, which are in nodes that follow each other.
@@ -158,18 +171,40 @@ impl From<f64> for Variable<'_> {
     }
 }
 
+impl Variable<'_> {
+    #[inline(always)]
+    fn of_two(value: f64, (x, by_x): (Self, f64), (y, by_y): (Self, f64)) -> Self {
+        let (x_slope, y_slope) = (by_x * x.slope, by_y * y.slope);
+        match (x.tape, y.tape) {
+            (Some(_), Some(_)) if x.node == y.node => Self { value, slope: x_slope + y_slope, ..x },
+            (Some(tape), Some(_)) => {
+                Self { value, slope: 1.0, node: tape.join([(x.node, x_slope), (y.node, y_slope)]), ..x }
+            }
+            (Some(_), None) => Self { value, slope: x_slope, ..x },
+            (None, _) => Self { value, slope: y_slope, ..y },
+        }
+    }
+}
+
 impl Real for Variable<'_> {
     #[inline]
     fn value(self) -> f64 {
         self.value
     }
 
+    #[inline]
+    fn map(self, f: impl FnOnce(f64) -> f64, slope: impl FnOnce(f64, f64) -> f64) -> Self {
+        let value = f(self.value);
+        Self { value, slope: slope(self.value, value) * self.slope, ..self }
+    }
+
     #[inline(always)]
     fn function(value: f64, partials: impl IntoIterator<Item = (Self, f64)>) -> Self {
         let mut result = Self::from(value);
         let mut is_new = false;
-        for (x, partial) in partials {
-            let Some(tape) = x.tape else { continue };
+        // By `for_each`, which is unrolled where the number of partials is fixed.
+        partials.into_iter().for_each(|(x, partial)| {
+            let Some(tape) = x.tape else { return };
             let slope = partial * x.slope;
             if is_new {
                 tape.push(Edge { slope, of: result.node, by: x.node });
@@ -178,13 +213,11 @@ impl Real for Variable<'_> {
             } else if result.node == x.node {
                 result.slope += slope;
             } else {
-                let of = tape.node();
-                tape.push(Edge { slope: result.slope, of, by: result.node });
-                tape.push(Edge { slope, of, by: x.node });
-                result = Self { value, slope: 1.0, node: of, ..x };
+                let node = tape.join([(result.node, result.slope), (x.node, slope)]);
+                result = Self { value, slope: 1.0, node, ..x };
                 is_new = true;
             }
-        }
+        });
         result
     }
 
@@ -204,7 +237,47 @@ impl Real for Variable<'_> {
     }
 }
 
-arithmetic!(['t] Variable<'t>);
+/// Operators, each with its value and its partial derivatives.
+macro_rules! arithmetic {
+    ($($op:ident $call:ident $assign:ident $assigned:ident = |$x:ident, $y:ident| $value:expr, $by_x:expr, $by_y:expr;)*) => {$(
+        impl $op for Variable<'_> {
+            type Output = Self;
+            #[inline]
+            fn $call(self, other: Self) -> Self {
+                let ($x, $y) = (self.value, other.value);
+                Self::of_two($value, (self, $by_x), (other, $by_y))
+            }
+        }
+        impl $op<f64> for Variable<'_> {
+            type Output = Self;
+            #[inline]
+            fn $call(self, $y: f64) -> Self {
+                self.map(|$x| $value, |$x, _| { let _ = $x; $by_x })
+            }
+        }
+        impl $assign for Variable<'_> {
+            #[inline]
+            fn $assigned(&mut self, other: Self) {
+                *self = (*self).$call(other);
+            }
+        }
+    )*};
+}
+
+arithmetic! {
+    Add add AddAssign add_assign = |x, y| x + y, 1.0, 1.0;
+    Sub sub SubAssign sub_assign = |x, y| x - y, 1.0, -1.0;
+    Mul mul MulAssign mul_assign = |x, y| x * y, y, x;
+    Div div DivAssign div_assign = |x, y| x / y, 1.0 / y, -x / (y * y);
+}
+
+impl Neg for Variable<'_> {
+    type Output = Self;
+    #[inline]
+    fn neg(self) -> Self {
+        self.map(|x| -x, |_, _| -1.0)
+    }
+}
 
 impl Sum for Variable<'_> {
     /// One node, whatever the number of terms; the terms may add nodes in between.

@@ -55,7 +55,7 @@ struct Prior<'a, M>(&'a Bounded<M>);
 
 impl<M: GenericTerms> Formula for Prior<'_, M> {
     fn at<R: Real>(&self, z: &[R], theta: &mut [R]) -> R {
-        let log_jacobian = self.0.parameters.constrain_into(z, theta);
+        let log_jacobian = self.0.constrain_into(z, theta);
         self.0.density.log_prior(theta) + log_jacobian
     }
 }

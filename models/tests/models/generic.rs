@@ -187,15 +187,37 @@ impl GenericTerms for Poisson {
     }
 }
 
+fn declared(groups: usize) -> Parameters {
+    let free = Parameters::new().positive("tau").unit("p").real("a", groups);
+    free.simplex("w", 3).ordered("c", 2).correlation("R", if groups < 3 { 1 } else { 3 })
+}
+
 fn poissons() -> Vec<Case<Bounded<Poisson>>> {
+    // 1000 spreads away, a scale is e^-100: beyond e^-230 the derivative in the scale itself overflows.
     let case = |groups| {
-        let free = Parameters::new().positive("tau").unit("p").real("a", groups);
-        let parameters =
-            free.simplex("w", 3).ordered("c", 2).correlation("R", if groups < 3 { 1 } else { 3 });
-        // 1000 spreads away, a scale is e^-100: beyond e^-230 the derivative in the scale itself overflows.
-        Case::new(Bounded::new(parameters, Poisson(groups)).expect("a model")).with_spread(0.1)
+        Case::new(Bounded::new(declared(groups), Poisson(groups)).expect("a model")).with_spread(0.1)
     };
     vec![case(1), case(9)]
+}
+
+/// A density of the parameters and a function of them differ by the log-Jacobian alone.
+#[test]
+fn a_likelihood_has_no_jacobian() {
+    let parameters = declared(3);
+    let z: Vec<f64> = (0..parameters.dim()).map(|i| (1.0 + i as f64).sin()).collect();
+    let mut slopes = vec![0.0; z.len()];
+    let log_jacobian = parameters.constrain_into(&z, &mut vec![0.0; parameters.len()]);
+    parameters.pull_back_into(&z, &vec![0.0; parameters.len()], &mut slopes);
+    let density = Bounded::new(parameters.clone(), Poisson(3)).expect("a model");
+    let likelihood = Bounded::likelihood(parameters, Poisson(3)).expect("a model");
+    let [(p, of_density), (l, of_likelihood)] = [&density, &likelihood].map(|target| {
+        let mut gradient = vec![0.0; z.len()];
+        (target.gradient_into(&z, &mut gradient, &mut vec![0.0; target.work_len(1)]), gradient)
+    });
+    assert!((p - l - log_jacobian).abs() < 1e-12 && log_jacobian.abs() > 1.0);
+    for (i, slope) in slopes.into_iter().enumerate() {
+        assert!((of_density[i] - of_likelihood[i] - slope).abs() < 1e-12, "coordinate {i}");
+    }
 }
 
 model_suite!(bounded_poisson, poissons(), meter, gradient curvature separable subsampled);
