@@ -186,7 +186,7 @@ fn rates_of(all: &[Tally<'_>], way: Way) -> Rates {
     let [planted, hidden] = [Planted, Hidden].map(|class| count(all, class, |_| true));
     let [false_yes, hidden_yes] = [Planted, Hidden].map(|class| count(all, class, FALSE_YES));
     Rates {
-        rule: RULE,
+        rule: RULE.number,
         way,
         planted,
         false_yes,

@@ -110,7 +110,7 @@ impl WriteRates {
             self.measured("ours/fit-verdict-density", self.density_preset.unwrap_or(self.preset))?;
         let all = [Way::Gradient, Way::Density, Way::Chains].map(|way| rates(&with, &without, way));
         write_whole(&self.file, text(&all).as_bytes())?;
-        writeln!(out, "{}: rates of rule {RULE}", self.file.display())?;
+        writeln!(out, "{}: rates of rule {}", self.file.display(), RULE.number)?;
         Ok(())
     }
 

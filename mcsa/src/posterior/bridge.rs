@@ -106,7 +106,7 @@ mod tests {
     use mcsa_core::{ExactDraws, from_fn};
     use mcsa_models::Funnel;
 
-    use super::super::rule::RULE_9;
+    use super::super::rule::RULE;
     use super::*;
 
     /// `Z = 2 pi (0.5 * 3)` times `e^5`. The errors of 40 estimates have mean square 1 by their own standard errors: below 0.5 or above 1.8
@@ -147,7 +147,7 @@ mod tests {
         let log_p: Vec<f64> =
             (0..4_000).map(|c| funnel.log_density(points.col_as_slice(c), &mut [])).collect();
         let found = bridge(&funnel, &points, &log_p, 8, Seed::new(1)).expect("a factor");
-        assert!(found.error > RULE_9.evidence_error && found.log.abs() < 10.0, "{found:?}");
+        assert!(found.error > RULE.evidence_error && found.log.abs() < 10.0, "{found:?}");
         // The bounds alone do not decide.
         assert!(found.lower < -10.0 && found.upper > 10.0, "{found:?}");
     }

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::bridge::{UNKNOWN, bridge};
 use super::differences::Differences;
 use super::metric::median;
+use super::mixing::Mixing;
 use super::mode_search::{Within, distance};
 use super::moments::of_points;
 use super::outside::Outside;
 use super::plot::{Next, Piece};
-use super::rule::RULE_9;
-use super::sampler::{CHAINS, FAR, Mixing, Sampler};
+use super::rule::RULE;
+use super::sampler::{CHAINS, FAR, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
 use super::tails::tail_objection;
@@ -245,7 +246,7 @@ impl FitState {
             }
             // An evidence that is too rough to be shown still separates modes with mass from those without.
             is_partial = self.misses_a_mode(&attempt, target, &map, &points, rough.log)?;
-            if rough.error <= RULE_9.evidence_error {
+            if rough.error <= RULE.evidence_error {
                 evidence = rough;
             }
         }
@@ -254,7 +255,7 @@ impl FitState {
         }
         // Chains that agree are the answer, if not a good one. Mixtures follow where they do not, where a mode was found beside them, and where a
         // part of the posterior is too narrow for them.
-        let agree = mixing.r_hat <= RULE_9.near_r_hat && !is_partial;
+        let agree = mixing.r_hat <= RULE.near_r_hat && !is_partial;
         if agree {
             // Where q would have begun has no bearing on chains.
             let before = self.objections.iter().filter(|found| !matches!(found, Objection::Tempering { .. }));
@@ -305,7 +306,7 @@ impl FitState {
         }
         // Draws reach a point if some are as far, and some as high over their Gaussian.
         let reach =
-            |z: &[f64], log_p: f64| distance(z) <= farthest && over(z, log_p) <= highest + RULE_9.outside;
+            |z: &[f64], log_p: f64| distance(z) <= farthest && over(z, log_p) <= highest + RULE.outside;
         let Gaussian { mean, covariance } = spread(points);
         let square = |z: &[f64], i: usize| (z[i] - mean[i]).powi(2) / covariance[(i, i)];
         let lack_along = |z: &[f64], log_p: f64, axes: &mut dyn Iterator<Item = usize>| match reach(z, log_p)
@@ -321,7 +322,7 @@ impl FitState {
             gradient: self.trusted_gradient(target).map(|gradient| gradient as _),
             map,
             // Draws in conditional coordinates reach the far ends less.
-            least: log_evidence + if drivers.is_some() { RULE_9.driven } else { RULE_9.moment }.ln(),
+            least: log_evidence + if drivers.is_some() { RULE.driven } else { RULE.moment }.ln(),
             lack: &lack,
             seed,
         };

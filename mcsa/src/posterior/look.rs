@@ -6,7 +6,7 @@ use mcsa_estimators::Draws;
 
 use super::moments::white;
 use super::plot::Piece;
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::shape::DENSE;
 use super::tails::tail_objection;
 use super::verdict::Evidence;
@@ -76,7 +76,7 @@ impl FitState {
         }
         let by = self.limit(target);
         found.extend(unverified.into_iter().map(|check| Objection::unverified(check, &by)));
-        let is_soft = self.mends == 0 && (draws.shape > RULE_9.soft || offset > RULE_9.soft_offset);
+        let is_soft = self.mends == 0 && (draws.shape > RULE.soft || offset > RULE.soft_offset);
         self.look = Some(Look { found, points, chains, map, is_soft, is_past_mending: false });
         self.drawn.draws = Some(draws);
         Ok(Piece::GoesOn)

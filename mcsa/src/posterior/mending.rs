@@ -6,7 +6,7 @@ use mcsa_estimators::Draws;
 
 use super::moments::white;
 use super::plot::Piece;
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::shape::{BENT, COMPONENTS, DENSE};
 use super::state::{CachedDraws, Earlier};
 use super::summary::Evidence;
@@ -19,7 +19,7 @@ impl FitState {
             Shape::Mixture { components } => (components + BENT).min(COMPONENTS),
             _ => BENT,
         };
-        let is_over = self.mends == RULE_9.mends || target.dim() > DENSE;
+        let is_over = self.mends == RULE.mends || target.dim() > DENSE;
         let is_over = is_over || self.is_spent(target) || points.ncols() == 0;
         (!is_over && self.allows(Shape::Mixture { components }, target)).then_some(components)
     }
@@ -66,12 +66,12 @@ impl FitState {
         // The spread of few draws has no information.
         let is_of_weights = |objection: &Objection| match objection {
             Objection::Weights { .. } => true,
-            Objection::Spread { .. } => draws.sample_size < RULE_9.fewest,
+            Objection::Spread { .. } => draws.sample_size < RULE.fewest,
             _ => false,
         };
         let Evidence { log, error, .. } = Evidence::of(draws, &[]);
-        (draws.sample_size < RULE_9.poorer * kept.sample_size || !self.objections.is_empty())
-            && (log - kept.log_evidence).abs() <= RULE_9.agree * error.hypot(kept.error)
+        (draws.sample_size < RULE.poorer * kept.sample_size || !self.objections.is_empty())
+            && (log - kept.log_evidence).abs() <= RULE.agree * error.hypot(kept.error)
             && found.iter().all(is_of_weights)
     }
 
@@ -142,7 +142,7 @@ pub(super) mod tests {
         let weights = Objection::Weights { shape: 0.8, threshold: 0.7, sample_size: 200.0, draws: 2_000 };
         let spread = Objection::Spread { name: "z[0]".into(), shape: 1.0, threshold: 0.9 };
         let missed = Objection::Missed { log_weight: 9.0, chains: 2, of: 16, offset: 9.0 };
-        assert!(poor(0.0).sample_size < RULE_9.fewest, "{}", poor(0.0).sample_size);
+        assert!(poor(0.0).sample_size < RULE.fewest, "{}", poor(0.0).sample_size);
         assert!(fitting.returns(&poor(0.0), &[weights.clone(), spread.clone()]));
         // Counterexamples: other evidence, another witness, even weights, nothing to return to.
         assert!(!fitting.returns(&poor(1.0), &[weights.clone(), spread]));
@@ -176,7 +176,7 @@ pub(super) mod tests {
             let (mut fitting, before) = after_a_mixture(width);
             assert!(!fitting.is_back());
             if is_begun {
-                fitting.mends = RULE_9.mends;
+                fitting.mends = RULE.mends;
             } else {
                 fitting.climbs.pop();
             }

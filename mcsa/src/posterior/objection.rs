@@ -5,7 +5,7 @@ use std::fmt;
 use mcsa_core::{bits, counted};
 use serde::{Deserialize, Serialize};
 
-use super::rule::RULE_9;
+use super::rule::RULE;
 
 /// Objection to the result of a fit, with the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -367,7 +367,7 @@ fn brief(x: f64) -> String {
 
 /// The limit of an effective sample size that is below it.
 fn least(sample_size: f64) -> String {
-    if sample_size >= RULE_9.fewest { String::new() } else { format!(" (least {:.0})", RULE_9.fewest) }
+    if sample_size >= RULE.fewest { String::new() } else { format!(" (least {:.0})", RULE.fewest) }
 }
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ mod tests {
     use mcsa_models::Student;
 
     use super::super::ModeSearch;
-    use super::super::rule::RULE_9;
+    use super::super::rule::RULE;
     use super::*;
 
     fn standard(dim: usize) -> AffineMap {
@@ -211,7 +211,7 @@ mod tests {
         };
         let gradient = target.gradient().map(|gradient| gradient as _);
         let (map, seed) = (&standard(dim), Seed::new(seed));
-        look(&Outside { target, gradient, map, least: RULE_9.moment.ln(), lack: &lack, seed })
+        look(&Outside { target, gradient, map, least: RULE.moment.ln(), lack: &lack, seed })
     }
 
     fn normal(z: &[f64], s: f64) -> f64 {

@@ -2,7 +2,7 @@
 
 use mcsa_core::Error;
 
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::verdict::are_light;
 use super::{FitState, Objection, Shape, Stage, Target};
 
@@ -104,8 +104,8 @@ impl FitState {
         let helped = self.mends > 0
             || before.is_none_or(|before| {
                 let lighter =
-                    last.tail() < before.tail() - RULE_9.lighter && last.share() > 0.5 * before.share();
-                last.share() > RULE_9.helped * before.share() || lighter
+                    last.tail() < before.tail() - RULE.lighter && last.share() > 0.5 * before.share();
+                last.share() > RULE.helped * before.share() || lighter
             });
         let larger = last.shape.larger(target.dim()).filter(|_| !is_good && helped && self.mends == 0);
         Ok(match larger {
@@ -125,7 +125,7 @@ impl FitState {
             return Ok(Next::Restore);
         }
         let Some(draws) = self.drawn() else { return Ok(Next::Draw) };
-        if draws.shape > RULE_9.heavy_draws && self.again < AGAIN && !self.is_spent(target) {
+        if draws.shape > RULE.heavy_draws && self.again < AGAIN && !self.is_spent(target) {
             return Ok(Next::Round);
         }
         let may_sample = || self.kept.is_none() && self.may_sample(target);

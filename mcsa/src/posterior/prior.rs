@@ -7,7 +7,7 @@ use mcsa_core::{Error, ExactDraws, Gradient, LogDensity, Named, bits, borrow, sa
 use serde::{Deserialize, Serialize};
 
 use super::mode_search::ModeSearch;
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::{FitState, Target};
 
 /// Posterior of a prior with exact draws and a likelihood: [`fit`](crate::fit()) then also begins ascents at draws of the prior, and reports
@@ -136,7 +136,7 @@ impl fmt::Display for PriorLook {
             f,
             "{draws} draws of the prior are starts too: with 95 % one of them lies in any region with {percent:.1e} % of the prior"
         )?;
-        match *error <= RULE_9.evidence_error {
+        match *error <= RULE.evidence_error {
             true => write!(f, "; log evidence by them {log_evidence:.2} +- {error:.2}"),
             false => Ok(()),
         }

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// Version of the rule of the verdict: to be raised with every change that can turn a yes into a no or a no into a yes.
-pub const RULE: u32 = 9;
+use super::rule::RULE;
 
 /// Way to an answer. Each has error rates of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +76,7 @@ impl Rates {
     }
 
     fn age(self) -> &'static str {
-        if self.rule == RULE { "" } else { " (measured with an earlier version of the rule)" }
+        if self.rule == RULE.number { "" } else { " (measured with an earlier version of the rule)" }
     }
 }
 
@@ -88,7 +87,7 @@ mod tests {
 
     #[test]
     fn rates_of_another_rule_say_so() {
-        for (rule, is_earlier) in [(RULE, false), (RULE + 1, true)] {
+        for (rule, is_earlier) in [(RULE.number, false), (RULE.number + 1, true)] {
             let rates = Rates { rule, ..MEASURED };
             let said = [rates.of_yes().to_string(), rates.of_no().to_string()];
             assert_eq!(said.map(|said| said.contains("earlier")), [is_earlier; 2]);

@@ -11,7 +11,7 @@ use mcsa_kernels::ImhState;
 use mcsa_optim::{Sgd, SgdState};
 use serde::{Deserialize, Serialize};
 
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::shape::DENSE;
 use super::{Gated, Options, Shape};
 
@@ -96,14 +96,14 @@ impl Refinement {
 
     /// True if the weights are poor and a round has not improved them, as far as can be seen, or the third has not.
     pub(crate) fn is_slow(&self) -> bool {
-        matches!(self.rounds[..], [.., before, last] if before.share.max(last.share) < RULE_9.noise)
-            || matches!(self.made(), [.., before, last] if last.share < RULE_9.slowest && last.share < (1.0 + RULE_9.slow) * before.share)
-            || matches!(self.made(), [_, _, last] if last.share < RULE_9.slowest)
+        matches!(self.rounds[..], [.., before, last] if before.share.max(last.share) < RULE.noise)
+            || matches!(self.made(), [.., before, last] if last.share < RULE.slowest && last.share < (1.0 + RULE.slow) * before.share)
+            || matches!(self.made(), [_, _, last] if last.share < RULE.slowest)
     }
 
     /// True if the weights are so even that no larger family is tried.
     pub(crate) fn is_good(&self) -> bool {
-        self.share() >= RULE_9.poor && self.tail() < RULE_9.heavy
+        self.share() >= RULE.poor && self.tail() < RULE.heavy
     }
 
     /// Parameters of the proposal of the final draws: those reached, with weights of a mixture moved a fifth of the way to equal ones, so
@@ -265,7 +265,7 @@ impl Refinement {
     pub(crate) fn is_settled(&self, options: &Options, dim: usize) -> bool {
         let settled = matches!(self.rounds[..], [.., last] if last.share >= options.share);
         settled
-            || matches!(self.made(), [.., first, second, last] if last.share < (1.0 + RULE_9.slow) * first.share.max(second.share))
+            || matches!(self.made(), [.., first, second, last] if last.share < (1.0 + RULE.slow) * first.share.max(second.share))
             || !self.pays(options.draws, dim)
     }
 

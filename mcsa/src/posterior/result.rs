@@ -7,10 +7,10 @@ use mcsa_core::{AffineMap, Error, counted};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 
+use super::mixing::Mixing;
 use super::moments::gaussian;
 use super::prior::PriorLook;
-use super::rule::RULE_9;
-use super::sampler::Mixing;
+use super::rule::RULE;
 use super::summary::{Evidence, Parameter};
 use super::target::Evaluations;
 use super::{Chains, FitState, Objection, Shape, Target, Verdict, summary};
@@ -94,7 +94,7 @@ impl fmt::Display for FitResult {
 
 /// True if the draws are near enough to the posterior for their moments to be shown beside a no.
 fn is_close(draws: &Draws) -> bool {
-    draws.sample_size >= RULE_9.close.0 && draws.shape <= RULE_9.close.1
+    draws.sample_size >= RULE.close.0 && draws.shape <= RULE.close.1
 }
 
 /// A number with the decimal places that fit a standard deviation, or with a power of ten.

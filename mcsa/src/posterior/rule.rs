@@ -1,8 +1,10 @@
-//! The numbers that decide in a fit, on one page: rule 9, whose rates of error are measured.
+//! The numbers that decide in a fit, on one page: the rule, whose rates of error are measured.
 
 /// Limits of the decisions and of the verdict. Sizes of work, such as lengths of rounds, stand where the work is done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
+    /// Version of the rule: to be raised with every change that can turn a yes into a no or a no into a yes.
+    pub number: u32,
     // Climbs.
     /// Relative gain of the effective share in a round below which climbing ends.
     pub slow: f64,
@@ -94,8 +96,9 @@ pub struct Rule {
     pub evidence_error: f64,
 }
 
-/// Rule 9.
-pub const RULE_9: Rule = Rule {
+/// The rule of this version.
+pub const RULE: Rule = Rule {
+    number: 9,
     slow: 0.15,
     slowest: 0.1,
     noise: 0.005,

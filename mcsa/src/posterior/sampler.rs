@@ -6,14 +6,13 @@ use faer::Mat;
 use mcsa_core::{
     Address, ChainState, Ensemble, Error, Gradient, Kernel, Seed, Transport, Whitened, bits, counted,
 };
-use mcsa_diagnostics::{Pareto, bulk_sample_size, effective_sample_size, r_hat, standard_error};
+use mcsa_diagnostics::r_hat;
 use mcsa_families::{Probes, choose_drivers, fit_conditional, probe};
 use mcsa_kernels::{GradientEnsemble, Leapfrog, Mass, NoProposal, Nuts, StepSize};
 use serde::{Deserialize, Serialize};
 
-use super::Objection;
 use super::metric::Metric;
-use super::rule::RULE_9;
+use super::mixing::{Mixing, split};
 use super::side_by_side::Shared;
 
 /// Chains on their way to draws of equal weight.
@@ -87,35 +86,6 @@ struct Walk {
     /// Logarithm of the step size after them.
     step: f64,
     has_moved: bool,
-}
-
-/// Diagnostics of frozen chains.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Mixing {
-    /// Largest rank-normalised R-hat of a parameter, and which it is.
-    #[serde(with = "bits::scalar")]
-    pub r_hat: f64,
-    /// The parameter with the largest R-hat.
-    pub slowest: usize,
-    /// Smallest effective sample size of a mean, by ranks, or of a squared deviation.
-    #[serde(with = "bits::scalar")]
-    pub sample_size: f64,
-    /// The parameter with the smallest effective sample size.
-    pub scarcest: usize,
-    /// Largest of the identities `E[g] = 0` and `E[y g] = -1` that the draws miss, in units of its limit.
-    #[serde(with = "bits::scalar")]
-    pub stein: f64,
-    /// Largest k-hat of squared deviations of a parameter; in conditional coordinates, of one that sets location and scale of others.
-    #[serde(with = "bits::scalar")]
-    pub heaviness: f64,
-    /// The parameter with the largest such k-hat.
-    pub heaviest: usize,
-    /// True if some parameters set location and scale of the others in the coordinates of the chains.
-    pub is_conditional: bool,
-    /// Divergent steps.
-    pub divergences: u64,
-    /// All steps of the chains that count.
-    pub steps: u64,
 }
 
 /// Number of chains.
@@ -342,7 +312,7 @@ impl Sampler {
     fn learn(&mut self, target: &dyn Gradient, block: Block) {
         let (dim, chains) = self.positions.shape();
         let length = block.log_p.len() / chains;
-        let r_hats = (0..dim).map(|i| r_hat(&self.split(&block.points, i)));
+        let r_hats = (0..dim).map(|i| r_hat(&split(&block.points, chains, i)));
         self.agreement = r_hats.fold(1.0, |a, b| if b <= a { a } else { b });
         self.phase = match self.phase {
             Phase::Scales => {
@@ -363,10 +333,9 @@ impl Sampler {
                     true if dim <= WIDEST => Phase::Dense(0),
                     true => Phase::Tune,
                     false if self.round < ROUNDS.len() => Phase::Scales,
-                    false => match self.condition(target, 0) {
-                        Phase::Ended if dim <= WIDEST => Phase::Dense(0),
-                        phase => phase,
-                    },
+                    false => {
+                        self.condition(target, 0, if dim <= WIDEST { Phase::Dense(0) } else { Phase::Ended })
+                    }
                 }
             }
             Phase::Dense(times) => {
@@ -377,17 +346,14 @@ impl Sampler {
                 match times {
                     0 => Phase::Dense(1),
                     _ if self.agreement <= AGREED => Phase::Tune,
-                    _ => match self.condition(target, 0) {
-                        Phase::Ended => Phase::Tune,
-                        phase => phase,
-                    },
+                    _ => self.condition(target, 0, Phase::Tune),
                 }
             }
             Phase::Conditional(times) => {
                 self.last = Some(block);
                 match times + 1 < CONDITIONAL.len() {
-                    true => self.condition(target, times + 1),
-                    false => match self.condition(target, times) {
+                    true => self.condition(target, times + 1, Phase::Ended),
+                    false => match self.condition(target, times, Phase::Ended) {
                         Phase::Conditional(_) => Phase::Tune,
                         phase => phase,
                     },
@@ -404,10 +370,10 @@ impl Sampler {
         }
     }
 
-    /// Conditional coordinates from the last draws, if they can be fitted; the phase that follows.
-    fn condition(&mut self, target: &dyn Gradient, times: usize) -> Phase {
+    /// Conditional coordinates from the last draws, and the phase that follows: `otherwise` if they cannot be fitted and there are none yet.
+    fn condition(&mut self, target: &dyn Gradient, times: usize, otherwise: Phase) -> Phase {
         let chains = self.positions.ncols();
-        let Some(last) = &self.last else { return Phase::Ended };
+        let Some(last) = &self.last else { return otherwise };
         let length = last.log_p.len() / chains;
         let step = (chains * length).div_ceil(LEARNT);
         let places: Vec<usize> = (0..chains * length).step_by(step.max(1)).collect();
@@ -432,7 +398,7 @@ impl Sampler {
             }
             // The next round keeps the coordinates.
             Err(_) if matches!(self.metric, Metric::Conditional(_)) => Phase::Conditional(times),
-            Err(_) => Phase::Ended,
+            Err(_) => otherwise,
         }
     }
 
@@ -451,7 +417,8 @@ impl Sampler {
                 self.frozen += 1;
                 let is_new = !matches!(self.metric, Metric::Conditional(_));
                 self.last = self.blocks.last().cloned();
-                self.phase = self.condition(target, if is_new { 0 } else { CONDITIONAL.len() - 1 });
+                let times = if is_new { 0 } else { CONDITIONAL.len() - 1 };
+                self.phase = self.condition(target, times, Phase::Ended);
             }
             let all = mixing.steps * LOOKS[LOOKS.len() - 1] as u64 / made as u64;
             if self.phase != Phase::Ended {
@@ -486,59 +453,15 @@ impl Sampler {
         }
     }
 
-    /// Diagnostics of the draws, in the coordinates of the target where they depend on these.
-    ///
-    /// In coordinates y of the metric, with `g = d/dy log p`, every p has `E[g_i] = 0` and `E[y_i g_i] = -1`, centred; chains that stop at a neck
-    /// give a term of its border instead.
+    /// Diagnostics of the draws that count.
     pub(super) fn mixing(&self) -> Mixing {
-        let dim = self.positions.nrows();
-        let mut found = Mixing {
-            r_hat: 1.0,
-            slowest: 0,
-            sample_size: f64::INFINITY,
-            scarcest: 0,
-            stein: 0.0,
-            heaviness: f64::NEG_INFINITY,
-            heaviest: 0,
-            is_conditional: matches!(self.metric, Metric::Conditional(_)),
-            divergences: self.blocks.iter().map(|block| block.divergences).sum(),
-            steps: self.blocks.iter().map(|block| block.log_p.len() as u64).sum(),
-        };
-        let (points, white, slopes) = (self.points(), self.joined(|b| &b.white), self.joined(|b| &b.slopes));
-        for i in 0..dim {
-            let [values, y, g] = [&points, &white, &slopes].map(|all| self.split(all, i));
-            let average = |chains: &[Vec<f64>]| chains.iter().flatten().sum::<f64>() / points.ncols() as f64;
-            let map = |chains: &[Vec<f64>], of: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
-                chains.iter().map(|chain| chain.iter().map(|x| of(*x)).collect()).collect()
-            };
-            let r_hat = r_hat(&values);
-            if !(r_hat <= found.r_hat) {
-                (found.r_hat, found.slowest) = (r_hat, i);
-            }
-            let centre = average(&values);
-            let squares = map(&values, &|z| (z - centre).powi(2));
-            let size = bulk_sample_size(&values).min(effective_sample_size(&squares));
-            if !(size >= found.sample_size) {
-                (found.sample_size, found.scarcest) = (size, i);
-            }
-            let has_own_tail = self.drivers().is_none_or(|drivers| drivers.contains(&i));
-            let shape =
-                Pareto::of(&squares.iter().flatten().map(|square| square.ln()).collect::<Vec<_>>()).shape;
-            if has_own_tail && !(shape <= found.heaviness) {
-                (found.heaviness, found.heaviest) = (shape, i);
-            }
-            let centre = average(&y);
-            let products: Vec<Vec<f64>> = y
-                .iter()
-                .zip(&g)
-                .map(|(y, g)| y.iter().zip(g).map(|(y, g)| (y - centre) * g + 1.0).collect())
-                .collect();
-            for (values, least) in [(&g, RULE_9.stein.0), (&products, 2.0 * RULE_9.stein.0)] {
-                let excess = average(values).abs() / least.max(RULE_9.stein.1 * standard_error(values));
-                found.stein = if excess <= found.stein { found.stein } else { excess };
-            }
-        }
-        found
+        let chains = self.positions.ncols();
+        Mixing::of(
+            chains,
+            [self.points(), self.joined(|block| &block.white), self.joined(|block| &block.slopes)],
+            self.drivers(),
+            self.blocks.iter().map(|block| block.divergences).sum(),
+        )
     }
 
     /// Columns of all blocks, chain after chain.
@@ -554,14 +477,6 @@ impl Sampler {
             }
         }
         all
-    }
-
-    /// Values of a coordinate, chain by chain.
-    fn split(&self, all: &Mat<f64>, i: usize) -> Vec<Vec<f64>> {
-        let length = all.ncols() / self.positions.ncols();
-        (0..self.positions.ncols())
-            .map(|j| (j * length..(j + 1) * length).map(|c| all[(i, c)]).collect())
-            .collect()
     }
 
     /// All draws in the coordinates of the target, chain after chain.
@@ -585,41 +500,6 @@ fn gradients(target: &dyn Gradient, points: &Mat<f64>) -> Mat<f64> {
     let mut work = vec![0.0; target.work_len(points.ncols())];
     target.gradients_into(points.as_ref(), &mut vec![0.0; points.ncols()], slopes.as_mut(), &mut work);
     slopes
-}
-
-impl Mixing {
-    /// What speaks against the draws as an answer.
-    pub(super) fn objections(&self, name: &dyn Fn(usize) -> String) -> Vec<Objection> {
-        let Self { r_hat, slowest, sample_size, scarcest, stein, divergences, steps, .. } = *self;
-        let (shape, threshold) = (self.heaviness, RULE_9.spread);
-        let found = [
-            (!(r_hat <= RULE_9.r_hat)).then(|| Objection::Mixing { name: name(slowest), r_hat }),
-            (!(sample_size >= RULE_9.fewest)).then(|| Objection::Slow { name: name(scarcest), sample_size }),
-            (!(stein <= 1.0)).then_some(Objection::Stein { excess: stein }),
-            (!(shape < threshold)).then(|| Objection::Spread { name: name(self.heaviest), shape, threshold }),
-            self.diverges().then_some(Objection::Divergences { steps: divergences, of: steps }),
-        ];
-        found.into_iter().flatten().collect()
-    }
-
-    /// True if the draws can be an answer.
-    pub(super) fn suffices(&self) -> bool {
-        self.r_hat <= RULE_9.r_hat
-            && self.sample_size >= RULE_9.fewest
-            && self.stein <= 1.0
-            && !self.diverges()
-    }
-
-    /// True if too many steps diverged.
-    pub(super) fn diverges(&self) -> bool {
-        self.diverges_among(self.steps)
-    }
-
-    /// True if the divergent steps were too many among so many.
-    fn diverges_among(&self, steps: u64) -> bool {
-        let most = if self.is_conditional { RULE_9.divergent.1 } else { RULE_9.divergent.0 };
-        self.divergences as f64 > most * steps as f64
-    }
 }
 
 impl fmt::Display for Sampler {
@@ -656,12 +536,12 @@ mod tests {
         let stuck = Mat::from_fn(4, 240, |i, j| if i == 1 { 0.5 } else { points[(i, j)] });
         let starts = Mat::from_fn(4, CHAINS, |i, j| points[(i, j)]);
         let mut sampler = Sampler { last: Some(block(stuck.clone())), ..Sampler::new(starts, &funnel) };
-        assert_eq!(sampler.condition(&funnel, 0), Phase::Ended);
+        assert_eq!(sampler.condition(&funnel, 0, Phase::Ended), Phase::Ended);
         sampler.last = Some(block(points));
-        assert_eq!(sampler.condition(&funnel, 0), Phase::Conditional(0));
+        assert_eq!(sampler.condition(&funnel, 0, Phase::Ended), Phase::Conditional(0));
         let fitted = sampler.metric.clone();
         sampler.last = Some(block(stuck));
-        assert_eq!(sampler.condition(&funnel, 1), Phase::Conditional(1));
+        assert_eq!(sampler.condition(&funnel, 1, Phase::Ended), Phase::Conditional(1));
         assert_eq!(sampler.metric, fitted);
     }
 

@@ -7,7 +7,7 @@ use super::gradient_check::gradient_objection;
 use super::mode_search::{Mode, ModeSearch};
 use super::moments::of_climb;
 use super::plot::Piece;
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::shape::{DENSE, FREEDOM, low_rank_start};
 use super::tempering::{Tempered, tempered};
 use super::verdict::weight_outside;
@@ -137,7 +137,7 @@ impl FitState {
         let mut order: Vec<usize> = (0..weights.len()).collect();
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
         let best: Vec<usize> =
-            order.into_iter().take(MODES).filter(|&k| weights[k] > RULE_9.no_component).collect();
+            order.into_iter().take(MODES).filter(|&k| weights[k] > RULE.no_component).collect();
         let family = Shape::student_t(dim)?;
         let wide = if best.len() == 1 { wide(dim) } else { 1.0 };
         let part = |&k: &usize| {
@@ -257,12 +257,7 @@ impl FitState {
         self.starts.are_over = true;
         // The Gaussian of tempering may hold modes that ascents find in it.
         let is_found = (self.has_gradient(target) || self.starts.is_outside)
-            && self
-                .ascents
-                .weights()
-                .iter()
-                .skip(self.starts.known)
-                .any(|share| *share > RULE_9.no_component);
+            && self.ascents.weights().iter().skip(self.starts.known).any(|share| *share > RULE.no_component);
         if self.stage == Stage::Start || (is_found && goes_on) {
             self.forget_climbs();
             self.begin_climb(target)?;

@@ -5,7 +5,7 @@ use mcsa_diagnostics::{Pareto, standard_error};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use super::rule::RULE_9;
+use super::rule::RULE;
 
 /// Posterior of a parameter on its constrained scale, from weighted draws.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,14 +95,14 @@ impl Parameter {
         if values.is_empty() {
             return [true; 2];
         }
-        let limit = if are_of_chains { RULE_9.unseen } else { RULE_9.spread };
+        let limit = if are_of_chains { RULE.unseen } else { RULE.spread };
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         if !rests_on_few(&values, mean, 2, limit) {
             return [true; 2];
         }
         let half = values.len() / 2;
         let median = *values.select_nth_unstable_by(half, f64::total_cmp).1;
-        [!rests_on_few(&values, median, 1, RULE_9.no_mean), false]
+        [!rests_on_few(&values, median, 1, RULE.no_mean), false]
     }
 
     fn of(name: String, values: &[f64], weights: &[f64]) -> Self {

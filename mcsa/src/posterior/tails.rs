@@ -4,7 +4,7 @@ use faer::Mat;
 use mcsa_core::{AffineMap, Gradient, LogDensity, Seed, Whitened, numeric};
 
 use super::differences::Differences;
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::{Objection, Target};
 
 /// Distances in standard deviations of q at which the density is looked at: two of them, and the next two where it rises from one to the
@@ -86,8 +86,8 @@ pub(crate) fn tail_objection(
         // Along a random direction the density is taken to fall alike in a cone, whose volume grows like r^(d - 1).
         let volume = if axis.is_some() { 0.0 } else { dim as f64 - 1.0 };
         let (fall, square) = (fall - volume, square + volume * RADII[0].ln());
-        let is_faint = fall > RULE_9.integrable && square - at(0.0) < RULE_9.faint.ln();
-        if fall.is_finite() && fall <= RULE_9.no_variance && !is_faint {
+        let is_faint = fall > RULE.integrable && square - at(0.0) < RULE.faint.ln();
+        if fall.is_finite() && fall <= RULE.no_variance && !is_faint {
             let name = axis.map_or_else(
                 || "random directions (less the volume, which grows like r^(d - 1))".to_owned(),
                 |i| target.name(i),
@@ -102,7 +102,7 @@ pub(crate) fn tail_objection(
         let start: Vec<f64> = axis.iter().map(|axis| side * axis).collect();
         let fall = near_fall(density, map, &start, unit)?;
         let name = "a combination of parameters".to_owned();
-        (0.0..=RULE_9.no_variance).contains(&fall).then_some(Objection::Tail { name, fall })
+        (0.0..=RULE.no_variance).contains(&fall).then_some(Objection::Tail { name, fall })
     })
 }
 
@@ -285,7 +285,7 @@ mod tests {
             None
         );
         // Counterexample: the units of single parameters.
-        assert!(fall(1.0) < RULE_9.no_variance, "{}", fall(1.0));
+        assert!(fall(1.0) < RULE.no_variance, "{}", fall(1.0));
     }
 
     /// In two dimensions a density that falls like `r^-4` leaves `r^-3` over cones, less than along its axes; in five one like `r^-7`.

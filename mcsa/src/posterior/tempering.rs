@@ -7,7 +7,7 @@ use mcsa_estimators::Draws;
 use mcsa_families::{FullRank, MomentMatched};
 use mcsa_optim::deterministic::Gaussian;
 
-use super::rule::RULE_9;
+use super::rule::RULE;
 
 /// Gaussian that tempering ends at.
 pub(crate) struct Tempered {
@@ -22,7 +22,7 @@ impl Tempered {
     /// True if tempering came to p, found more evidence than `log_evidence`, and has a covariance with a factor.
     pub(crate) fn replaces(&self, log_evidence: f64) -> bool {
         self.exponent >= 1.0
-            && self.log_evidence > log_evidence + RULE_9.tempered
+            && self.log_evidence > log_evidence + RULE.tempered
             && self.gaussian.factor().is_ok()
     }
 }

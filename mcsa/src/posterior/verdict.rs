@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mode_search::Evaluated;
 use super::outside::Outside;
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::witness::{CHAINS, FrozenProposal, functions};
 use super::{Chains, MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
@@ -67,10 +67,10 @@ impl Evidence<'_> {
 
     fn spread(&self) -> Option<Objection> {
         let (i, shape) = heaviest_spread(self.draws)?;
-        (!(shape < RULE_9.spread)).then(|| Objection::Spread {
+        (!(shape < RULE.spread)).then(|| Objection::Spread {
             name: self.target.name(i),
             shape,
-            threshold: RULE_9.spread,
+            threshold: RULE.spread,
         })
     }
 
@@ -83,7 +83,7 @@ impl Evidence<'_> {
         let log_z = self.draws.log_evidence();
         let outside = self.ascents.modes.iter().filter_map(|mode| {
             let log_weight = weight_outside(self.target, self.q.family, self.q.params, self.draws, mode)?;
-            let is_outside = !(mode.log_evidence <= log_z + RULE_9.negligible.ln())
+            let is_outside = !(mode.log_evidence <= log_z + RULE.negligible.ln())
                 || self.looks_outside(&|outside| outside.has_mass(mode));
             is_outside.then_some((log_weight - log_z, mode.reached))
         });
@@ -110,7 +110,7 @@ impl Evidence<'_> {
         let (mean, variance) = self.draws.moments();
         let lack = |z: &[f64], log_p: f64| {
             let mut work = vec![0.0; self.q.family.work_len(1)];
-            if log_p - self.q.family.log_prob(self.q.params, z, &mut work) <= most + RULE_9.outside {
+            if log_p - self.q.family.log_prob(self.q.params, z, &mut work) <= most + RULE.outside {
                 return f64::NEG_INFINITY;
             }
             let square = |i: usize| (z[i] - mean[i]).powi(2) / variance[i];
@@ -120,7 +120,7 @@ impl Evidence<'_> {
             target: self.target,
             gradient: self.target.gradient().map(|gradient| gradient as _),
             map: self.q.map,
-            least: self.draws.log_evidence() + RULE_9.moment.ln(),
+            least: self.draws.log_evidence() + RULE.moment.ln(),
             lack: &lack,
             seed: self.seed,
         })
@@ -132,7 +132,7 @@ impl Evidence<'_> {
         }
         let r_hat = self.chains.r_hat;
         let name = || self.target.name(self.chains.worst % self.target.dim());
-        (!(r_hat <= RULE_9.witness_r_hat) || self.chains.astray > RULE_9.astray)
+        (!(r_hat <= RULE.witness_r_hat) || self.chains.astray > RULE.astray)
             .then(|| Objection::Mixing { name: name(), r_hat })
     }
 
@@ -155,11 +155,10 @@ impl Evidence<'_> {
         }
         let log_z = self.draws.log_evidence();
         let over: Vec<f64> = self.chains.log_weights.iter().map(|w| w - log_z).collect();
-        let chains = over.iter().filter(|over| !(**over <= RULE_9.two_stuck)).count();
+        let chains = over.iter().filter(|over| !(**over <= RULE.two_stuck)).count();
         let log_weight = over.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (offset, error) = self.offset();
-        let is_missed =
-            chains > 1 || !(log_weight <= RULE_9.stuck) || !(offset <= RULE_9.offset + 3.0 * error);
+        let is_missed = chains > 1 || !(log_weight <= RULE.stuck) || !(offset <= RULE.offset + 3.0 * error);
         is_missed.then_some(Objection::Missed { log_weight, chains, of: over.len(), offset })
     }
 
@@ -181,14 +180,14 @@ impl Evidence<'_> {
                 sum[1] += (weight * (value - sum[0])).powi(2);
             }
         }
-        let quantile = simultaneous_quantile(RULE_9.confidence, 2 * dim, (CHAINS - 1) as f64);
+        let quantile = simultaneous_quantile(RULE.confidence, 2 * dim, (CHAINS - 1) as f64);
         let differences = sums.iter().enumerate().map(|(k, [mean, square])| {
             let difference = mean - self.chains.means[k];
             (k, difference, difference / (square + self.chains.errors[k].powi(2)).sqrt())
         });
         let (k, difference, z) = differences
             .filter(|(k, difference, z)| {
-                let least = if *k < dim { RULE_9.shift } else { RULE_9.stretch };
+                let least = if *k < dim { RULE.shift } else { RULE.stretch };
                 !(z.abs() <= quantile) && !(difference.abs() <= least)
             })
             .max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
@@ -199,7 +198,7 @@ impl Evidence<'_> {
 
 /// True if the weights of draws are light-tailed and even enough.
 pub(super) fn are_light(draws: &Draws) -> bool {
-    draws.shape < draws.shape_threshold && draws.sample_size >= RULE_9.fewest
+    draws.shape < draws.shape_threshold && draws.sample_size >= RULE.fewest
 }
 
 /// Log weight of a mode that lies outside q: its excess over that of every draw is large.
@@ -215,7 +214,7 @@ pub(super) fn weight_outside(
     let log_q = family.log_prob(params, &mode.point, &mut work);
     let log_weight = density.log_density(&mode.point, &mut work) - log_q;
     let most = draws.log_ratios().into_iter().fold(f64::NEG_INFINITY, f64::max);
-    (!(log_weight <= most + RULE_9.outside)).then_some(log_weight)
+    (!(log_weight <= most + RULE.outside)).then_some(log_weight)
 }
 
 /// The parameter whose squared deviations have the heaviest tail under the weights, and the k-hat of the estimate of its variance
@@ -270,9 +269,9 @@ mod tests {
         let heavy = draws(1.5, 2.5);
         let (i, shape) = heaviest_spread(&heavy).expect("two parameters");
         assert!(heavy.shape < 0.7, "{}", heavy.shape);
-        assert!(i == 1 && shape > RULE_9.spread, "{i} {shape}");
+        assert!(i == 1 && shape > RULE.spread, "{i} {shape}");
         // Counterexample: a variance that exists.
         let (_, shape) = heaviest_spread(&draws(4.0, 4.0)).expect("two parameters");
-        assert!(shape < RULE_9.spread, "{shape}");
+        assert!(shape < RULE.spread, "{shape}");
     }
 }

@@ -4,7 +4,7 @@ use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Columns, ColumnsMut, Error, LogDensity, Seed, batch, batch_mut, numeric};
 use mcsa_estimators::Draws;
 
-use super::rule::RULE_9;
+use super::rule::RULE;
 use super::shape::Shape;
 use super::witness::FrozenProposal;
 use super::{Objection, Target};
@@ -104,7 +104,7 @@ pub(crate) fn look(
         weighed.map(|(j, weight)| weight * (points[(i, j)] - mean[i]).powi(2)).sum::<f64>() / variance[i]
     };
     let worst = (0..dim).map(|i| (i, ratio(i))).max_by(|a, b| a.1.total_cmp(&b.1));
-    let objection = worst.filter(|(_, ratio)| !(*ratio <= RULE_9.stretched));
+    let objection = worst.filter(|(_, ratio)| !(*ratio <= RULE.stretched));
     let objection = objection.map(|(i, ratio)| Objection::WiderProposals { name: target.name(i), ratio });
     Ok(Some((objection, resampled(&points, &weights))))
 }
@@ -189,7 +189,7 @@ mod tests {
     fn wide_halos_are_seen_that_draws_of_q_do_not_reach() {
         for found in [objection(1.0 / 30.0), objection_of_modes(1.0 / 15.0)] {
             let is_seen =
-                matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RULE_9.stretched);
+                matches!(found, Some(Objection::WiderProposals { ratio, .. }) if ratio > RULE.stretched);
             assert!(is_seen, "{found:?}");
         }
         // Counterexample: no halos.
