@@ -12,10 +12,6 @@ use super::shape::DENSE;
 const CLOSE: f64 = 1e-8;
 const ITERATIONS: usize = 1_000;
 
-/// Evidence that is not estimated.
-pub(super) const UNKNOWN: Evidence =
-    Evidence { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
-
 /// Log evidence by the optimal bridge (Meng & Wong 1996) between q, a Gaussian with the moments of the first halves of the chains, and the
 /// second halves:
 ///

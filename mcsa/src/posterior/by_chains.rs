@@ -6,7 +6,7 @@ use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 use serde::{Deserialize, Serialize};
 
-use super::bridge::{UNKNOWN, bridge};
+use super::bridge::bridge;
 use super::differences::Differences;
 use super::metric::median;
 use super::mixing::Mixing;
@@ -229,7 +229,7 @@ impl FitState {
         };
         let mut found: Vec<Objection> = mixing.objections(&|i| target.name(i));
         found.extend(tails);
-        let mut evidence = UNKNOWN;
+        let mut evidence = Evidence::NONE;
         let mut is_partial = false;
         if suffices {
             let constant = map.log_volume();
@@ -239,7 +239,7 @@ impl FitState {
                 -0.5 * y.iter().map(|y| y * y).sum::<f64>() - constant
             })?;
             let rough = bridge(target.density(), &points, &attempt.sampler.log_p(), CHAINS, seed);
-            let rough = rough.unwrap_or(UNKNOWN);
+            let rough = rough.unwrap_or(Evidence::NONE);
             let (made, of) = (attempt.search.made, self.options.starts);
             if made < of {
                 found.push(Objection::Starts { made, of });
@@ -282,7 +282,7 @@ impl FitState {
             && let Some(attempt) = &mut self.attempt
             && let Some(found) = attempt.unless.take()
         {
-            attempt.evidence = Some(UNKNOWN);
+            attempt.evidence = Some(Evidence::NONE);
             self.objections = found;
         }
     }

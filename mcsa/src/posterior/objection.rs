@@ -220,6 +220,11 @@ impl Objection {
         Self::Unverified { check, by_time: matches!(limit, Self::Time) }
     }
 
+    /// True if the density has no integral.
+    pub(crate) fn is_improper(&self) -> bool {
+        matches!(self, Self::Tail { fall, .. } if *fall <= RULE.integrable)
+    }
+
     /// True if another q may remove the objection.
     pub(crate) const fn is_to_q(&self) -> bool {
         matches!(
@@ -308,7 +313,7 @@ impl fmt::Display for Objection {
             }
             Self::Tail { name, fall } => {
                 let missing = match fall {
-                    fall if *fall <= 1.02 => "an integral: the posterior is improper",
+                    _ if self.is_improper() => "an integral: the posterior is improper",
                     fall if *fall <= 2.02 => "a mean: quantiles alone can be used",
                     fall if *fall <= 3.02 => "a variance",
                     _ => "a variance that draws can show",

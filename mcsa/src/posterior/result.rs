@@ -209,12 +209,16 @@ impl FitResult {
                 *parameter = Parameter { name, mean, error, sd, quantiles: [f64::NAN; 3] };
             });
         }
+        let evidence = match by_chains {
+            _ if objections.iter().any(Objection::is_improper) => Evidence::NONE,
+            Some((_, evidence)) => evidence,
+            None => Evidence::of(&draws, &chains.log_weights),
+        };
         Ok(Self {
             shape: climb.shape,
             params: climb.proposal(target.dim())?,
             parameters,
-            evidence: by_chains
-                .map_or_else(|| Evidence::of(&draws, &chains.log_weights), |(_, evidence)| evidence),
+            evidence,
             verdict: Verdict {
                 objections,
                 has_gradient: state.has_gradient(target),

@@ -151,6 +151,9 @@ fn quantiles_into(weighted: &mut [(f64, f64)], below: f64, probabilities: &[f64]
 }
 
 impl Evidence {
+    /// No estimate.
+    pub const NONE: Self = Self { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
+
     /// Of draws of q, and of the mean log weights of chains.
     pub fn of(draws: &Draws, at_chains: &[f64]) -> Self {
         let ratios = draws.log_ratios();

@@ -84,6 +84,7 @@ fn improper_targets_are_objected_to() {
     });
     for fitted in both(&improper, &options()) {
         assert!(objects!(fitted, Objection::Tail { .. }), "{fitted}");
+        assert!(fitted.evidence.log.is_nan(), "{fitted}");
     }
 }
 
