@@ -1,0 +1,215 @@
+"""References by quadrature of BUGS examples whose precision has the prior gamma(0.001, 0.001): its far tail misleads long runs of chains.
+
+    python quadrature.py FOLDER/bugs_examples
+
+Counts y_i have a log likelihood of ``eta_i + b_i``, with linear predictors ``eta = X beta`` and effects ``b_i ~ N(0, 1 / tau)``:
+
+    p(tau, beta | y) ~ p(tau) p(beta) prod_i int p(y_i | eta_i + b) N(b; 0, 1 / tau) db
+
+The integrals over b are by Gauss-Hermite quadrature about their modes, those over beta by weighted draws of a Student t about the mode at each
+tau, and that over tau is a sum over a grid. Moments and quantiles of tau and sigma are those of the sum. Those of the others are of exact draws,
+as many as in other references: of tau from the sum, of beta from the weighted ones, of each b from its density. Errors are those of such draws for
+tau and sigma, too: where these would not determine a standard deviation, a parameter is judged by quantiles, as with other references.
+
+``dyes`` has normal data in batches; there all but the two precisions is integrated in closed form.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import minimize
+from scipy.special import expit, gammaln, logsumexp
+
+from references import HEADS, thinned
+from stranger import FOLDER, LEVELS, Known, known
+
+GRID, FINE, NODES, DRAWS, CHAINS, EACH = 240, 40_001, 41, 1_500, 16, 2_500
+FREEDOM = 8
+Likelihood = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def summed(x: np.ndarray, weights: np.ndarray) -> Known:
+    """Moments and quantiles of a function on a grid, with the errors of draws of it."""
+    order = np.argsort(x)
+    reached = np.cumsum(weights[order]) - weights[order] / 2
+    mean = float(weights @ x)
+    drawn = known(np.random.default_rng(2).choice(x, (CHAINS, EACH), p=weights))
+    quantiles = tuple(map(float, np.interp(LEVELS, reached, x[order])))
+    return Known(mean, float(np.sqrt(weights @ (x - mean) ** 2)), quantiles, drawn.mean_error, drawn.sd_error)
+
+
+def effects(likelihood: Likelihood, eta: np.ndarray, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+    """Modes of the effects given the predictors, and the standard deviations of their curvatures, by Newton's method."""
+    b = np.zeros_like(eta)
+    for _ in range(40):
+        _, slope, curvature = likelihood(eta + b)
+        b = b + np.clip((slope - b / sigma**2) / (curvature + sigma**-2), -1, 1)
+    return b, (likelihood(eta + b)[2] + sigma**-2) ** -0.5
+
+
+def marginal(likelihood: Likelihood, eta: np.ndarray, sigma: float, copies: int) -> np.ndarray:
+    """Log likelihood of predictors ``(points, data)`` without the effects."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    mode, scale = effects(likelihood, eta, sigma)
+    b = mode[..., None] + scale[..., None] * nodes
+    log_p = np.moveaxis(likelihood(np.moveaxis(eta[..., None] + b, -1, 0))[0], 0, -1) - 0.5 * (b / sigma) ** 2
+    terms = log_p + 0.5 * nodes**2 + np.log(weights) - 0.5 * np.log(2 * np.pi)
+    return copies * (logsumexp(terms, axis=-1) + np.log(scale / sigma)).sum(axis=-1)
+
+
+def draw_effects(likelihood: Likelihood, eta: np.ndarray, sigma: np.ndarray, copies: int, rng: np.random.Generator) -> np.ndarray:
+    """Effects ``(points, data, copies)`` from their densities on a grid of twelve standard deviations."""
+    found = np.empty((*eta.shape, copies))
+    steps = np.linspace(-6, 6, 241)
+    for k, (predictor, s) in enumerate(zip(eta, sigma)):
+        mode, scale = effects(likelihood, predictor[None], s)
+        b = mode[0][:, None] + scale[0][:, None] * steps
+        log_p = likelihood((predictor[:, None] + b).T)[0].T - 0.5 * (b / s) ** 2
+        reached = np.cumsum(np.exp(log_p - log_p.max(axis=1, keepdims=True)), axis=1)
+        reached /= reached[:, -1:]
+        for i in range(len(predictor)):
+            found[k, i] = np.interp(rng.random(copies), reached[i], b[i])
+    return found
+
+
+def with_effects(x: np.ndarray, likelihood: Likelihood, spread: np.ndarray, names: list[str], label: Callable[[int, int], str], copies: int = 1) -> dict[str, Known]:
+    """References of a regression with effects; ``spread`` has the prior standard deviations of the coefficients."""
+    rng = np.random.default_rng(1)
+    log_tau = np.linspace(np.log(0.2), np.log(3e4), GRID)
+    dim = x.shape[1]
+    log_z, betas = [], []
+    start = np.zeros(dim)
+    for sigma in np.exp(-log_tau / 2):
+
+        def log_p(beta: np.ndarray, sigma: float = sigma) -> np.ndarray:
+            return marginal(likelihood, beta @ x.T, sigma, copies) - 0.5 * ((beta / spread) ** 2).sum(axis=-1)
+
+        start = minimize(lambda beta: -log_p(beta[None])[0], start, method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-7, "maxiter": 4000}).x
+        step = 1e-3 * np.eye(dim)
+        signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+        at = {(a, c): log_p(np.array([[start + a * s + c * t for t in step] for s in step])) for a, c in signs}
+        hessian = sum(a * c * at[a, c] for a, c in signs) / 4e-6
+        root = np.linalg.cholesky(1.2 * np.linalg.inv(-hessian))
+        white = rng.normal(size=(DRAWS // 2, dim))
+        white = np.concatenate([white, -white]) / np.sqrt(rng.chisquare(FREEDOM, (DRAWS, 1)) / FREEDOM)
+        beta = start + white @ root.T
+        constant = gammaln((FREEDOM + dim) / 2) - gammaln(FREEDOM / 2) - dim / 2 * np.log(np.pi * FREEDOM) - np.log(np.diag(root)).sum()
+        log_q = constant - (FREEDOM + dim) / 2 * np.log1p((white**2).sum(axis=1) / FREEDOM)
+        weights = log_p(beta) - log_q
+        log_z.append(logsumexp(weights) - np.log(DRAWS))
+        share = np.exp(weights - logsumexp(weights))
+        assert 1 / (share**2).sum() > DRAWS / 4, "the weights of the coefficients are uneven"
+        betas.append(beta[rng.choice(DRAWS, CHAINS * EACH // 40, p=share)])
+    fine = np.linspace(log_tau[0], log_tau[-1], FINE)
+    tau = np.exp(fine)
+    log_p_tau = CubicSpline(log_tau, log_z)(fine) + 0.001 * fine - 0.001 * tau
+    share = np.exp(log_p_tau - logsumexp(log_p_tau))
+    assert max(share[0], share[-1]) < 1e-3 * share.max(), "the grid ends where there is mass"
+    found = {"tau": summed(tau, share), "sigma": summed(tau**-0.5, share)}
+    at_tau = rng.choice(fine, CHAINS * EACH, p=share)
+    near = np.clip(np.rint((at_tau - log_tau[0]) / (log_tau[1] - log_tau[0])).astype(int), 0, GRID - 1)
+    beta = np.array([betas[k][rng.integers(len(betas[k]))] for k in near])
+    b = draw_effects(likelihood, beta @ x.T, np.exp(-at_tau / 2), copies, rng)
+    columns = dict(zip(names, beta.T)) | {label(i, c): b[:, i, c] for i in range(b.shape[1]) for c in range(copies)}
+    return found | {name: known(values.reshape(CHAINS, EACH)) for name, values in columns.items()}
+
+
+def binomial(n: np.ndarray, trials: np.ndarray) -> Likelihood:
+    def likelihood(e: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        p = expit(e)
+        return n * e - trials * np.logaddexp(0, e), n - trials * p, trials * p * (1 - p)
+
+    return likelihood
+
+
+def poisson(y: np.ndarray) -> Likelihood:
+    def likelihood(e: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rate = np.exp(e)
+        return y * e - rate, y - rate, rate
+
+    return likelihood
+
+
+def seeds(data: dict, copies: int) -> dict[str, Known]:
+    n, trials, x1, x2 = (np.array(data[key], dtype=float) for key in ("n", "N", "x1", "x2"))
+    x = np.stack([np.ones(len(n)), x1, x2, x1 * x2], axis=1)
+    names = ["alpha0", "alpha1", "alpha2", "alpha12"]
+
+    def label(i: int, c: int) -> str:
+        return f"b[{i + 1}]" if copies == 1 else f"b[{i + 1},{c + 1}]"
+
+    return with_effects(x, binomial(n, trials), np.full(4, 1e3), names, label, copies)
+
+
+def salm(data: dict, is_centred: bool) -> dict[str, Known]:
+    """Coefficients are of standardised inputs, then those of the program."""
+    y, dose = np.array(data["y"], dtype=float), np.array(data["x"], dtype=float)
+    inputs = np.stack([np.log(dose + 10), dose], axis=1)
+    centre, scale = inputs.mean(axis=0), np.array([1.0, 1_000.0])
+    x = np.concatenate([np.ones((len(dose), 1)), (inputs - centre) / scale], axis=1).repeat(y.shape[1], axis=0)
+    # Flat over the posterior: the prior of the constant hardly depends on the centre.
+    spread = np.array([1e3, 1e3, 1e6] if is_centred else [1e2, 1e2, 1e8])
+    plates = y.shape[1]
+    found = with_effects(x, poisson(y.ravel()), spread, ["alpha_star", "beta", "gamma"], lambda i, _: f"lambda[{i // plates + 1},{i % plates + 1}]")
+    gamma = found.pop("gamma")
+    by = 1 / scale[1]
+    found["gamma"] = Known(by * gamma.mean, by * gamma.sd, tuple(by * q for q in gamma.quantiles), gamma.mean_error, gamma.sd_error)
+    if not is_centred:
+        found.pop("alpha_star")
+    return found
+
+
+def dyes(data: dict) -> dict[str, Known]:
+    y = np.array(data["y"], dtype=float)
+    batches, samples = y.shape
+    means = y.mean(axis=1)
+    within = ((y - means[:, None]) ** 2).sum()
+    between = ((means - means.mean()) ** 2).sum()
+    log_b, log_w = np.linspace(-16, 9, 5_001)[:, None], np.linspace(-11, -5, 801)[None]
+    tau_b, tau_w = np.exp(log_b), np.exp(log_w)
+    v = 1 / tau_b + 1 / (samples * tau_w)
+    log_p = 0.001 * (log_b + log_w) - 0.001 * (tau_b + tau_w) - (batches - 1) / 2 * np.log(v) - between / (2 * v)
+    log_p = log_p + batches * (samples - 1) / 2 * log_w - tau_w * within / 2
+    p = np.exp(log_p - logsumexp(log_p))
+    of_b, of_w = p.sum(axis=1), p.sum(axis=0)
+    tau_b, tau_w = tau_b.ravel(), tau_w.ravel()
+    found = {"tau_between": summed(tau_b, of_b), "tau_within": summed(tau_w, of_w)}
+    return found | {"sigma_between": summed(tau_b**-0.5, of_b), "sigma_within": summed(tau_w**-0.5, of_w)}
+
+
+MODELS: dict[str, tuple[str, Callable[[dict], dict[str, Known]]]] = {
+    "seeds-seeds": ("vol1/seeds/seeds", lambda data: seeds(data, 1)),
+    "seeds_data-seeds_model": ("vol1/seeds/seeds", lambda data: seeds(data, 1)),  # the same, in posteriordb
+    "data_cloning-seeds": ("vol3/data_cloning/seeds", lambda data: seeds(data, 8)),
+    "salm-salm": ("vol1/salm/salm", lambda data: salm(data, True)),
+    "salm-salm2": ("vol1/salm/salm", lambda data: salm(data, False)),
+    "dyes-dyes": ("vol1/dyes/dyes", dyes),
+}
+
+
+def main() -> None:
+    folder, only = Path(sys.argv[1]), sys.argv[2:]
+    path = FOLDER / "references.csv"
+    for name, (place, reference) in MODELS.items():
+        if only and name not in only:
+            continue
+        found = reference(json.loads((folder / f"{place}.data.json").read_text()))
+        with path.open(newline="") as file:
+            rows = [row for row in csv.reader(file) if row[0] != name]
+        numbers = lambda k: [*(f"{x:.6g}" for x in (k.mean, k.sd, *k.quantiles)), f"{k.mean_error:.2g}", f"{k.sd_error:.2g}"]  # noqa: E731
+        rows += [[name, parameter, *numbers(found[parameter])] for parameter in thinned(list(found))]
+        assert rows[0] == HEADS
+        with path.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        print(f"{name}: {len(found)} parameters", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
