@@ -34,6 +34,11 @@ struct Run {
 }
 
 impl Run {
+    /// True of a copy with a planted second mode.
+    fn is_planted(&self) -> bool {
+        self.source.ends_with(", planted")
+    }
+
     /// What counts: the word of the method, and whether the answer is right.
     fn kind(&self) -> String {
         let truth = match self.right {
@@ -70,10 +75,11 @@ pub(super) const CHECKS: [(&str, Check); 3] = [
 /// What the findings rest on.
 const EVIDENCE: &str = "one run of each, stored";
 
-/// The claim on the share of bad runs among those of the call, with a gradient, that have a reference and count.
+/// The claim on the share of bad runs among those of the call, with a gradient, that have a reference and count. Planted copies do not.
 fn share_is_at_most(limit: f64, counts: fn(&Run) -> bool, is_bad: fn(&Run) -> bool, what: &str) -> Checked {
     let all = stored()?;
-    let judged = || all.iter().filter(|run| run.method == OURS && run.right.is_some() && counts(run));
+    let is_ours = |run: &&Run| run.method == OURS && !run.is_planted();
+    let judged = || all.iter().filter(is_ours).filter(|run| run.right.is_some() && counts(run));
     let found = at_most(judged().filter(|run| is_bad(run)).count(), judged().count(), limit, what)?;
     Ok(Finding { evidence: EVIDENCE.into(), ..found })
 }
@@ -125,8 +131,8 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
     });
     let note = "An answer is right if every mean of a reported parameter is within 0.3 standard deviations of the reference and every \
                 standard deviation within a factor 1.3. It is open if there is no reference. nutpie's word is yes if every R-hat is below \
-                1.01 and no step diverged. Rows of rule 8 are of the rule before this one; those \
-                of inference_gym, and eleven of posteriordb, are of rule 7.";
+                1.01 and no step diverged. Planted copies have a second mode, 12 standard deviations away. \
+                Rows of rules 8 and 7 are of earlier rules.";
     let columns = "Posterior | d | Half | Method | Verdict and answer | Error of a mean, sd | Factor of an sd | Gradients | Densities | \
                    Seconds";
     vec![
