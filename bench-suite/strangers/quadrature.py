@@ -7,9 +7,10 @@ Counts y_i have a log likelihood of ``eta_i + b_i``, with linear predictors ``et
     p(tau, beta | y) ~ p(tau) p(beta) prod_i int p(y_i | eta_i + b) N(b; 0, 1 / tau) db
 
 The integrals over b are by Gauss-Hermite quadrature about their modes, those over beta by weighted draws of a Student t about the mode at each
-tau, and that over tau is a sum over a grid. Moments and quantiles of tau and sigma are those of the sum. Those of the others are of exact draws,
-as many as in other references: of tau from the sum, of beta from the weighted ones, of each b from its density. Errors are those of such draws for
-tau and sigma, too: where these would not determine a standard deviation, a parameter is judged by quantiles, as with other references.
+tau, and that over tau is a sum over a grid. Moments and quantiles of tau and sigma are those of the sum. Those of the others are of
+independent draws, as many as in other references: of tau from the sum, of beta from the weighted ones at the nearest tau of the grid, of each b
+from its density. Errors are those of such draws for tau and sigma, too: where these would not determine a standard deviation, a parameter is
+judged by quantiles, as with other references.
 
 ``dyes`` has normal data in batches; there all but the two precisions is integrated in closed form.
 """
@@ -149,12 +150,13 @@ def seeds(data: dict, copies: int) -> dict[str, Known]:
 
 
 def salm(data: dict, is_centred: bool) -> dict[str, Known]:
-    """Coefficients are of standardised inputs, then those of the program."""
+    """Coefficients of centred inputs, the second divided by 1,000; that of the program is put back."""
     y, dose = np.array(data["y"], dtype=float), np.array(data["x"], dtype=float)
     inputs = np.stack([np.log(dose + 10), dose], axis=1)
     centre, scale = inputs.mean(axis=0), np.array([1.0, 1_000.0])
     x = np.concatenate([np.ones((len(dose), 1)), (inputs - centre) / scale], axis=1).repeat(y.shape[1], axis=0)
-    # Flat over the posterior: the prior of the constant hardly depends on the centre.
+    # The prior of the uncentred program is on the constant without centres. It is N(0, 100^2), where the posterior has a width below 1: it hardly
+    # differs over that width.
     spread = np.array([1e3, 1e3, 1e6] if is_centred else [1e2, 1e2, 1e8])
     plates = y.shape[1]
     found = with_effects(x, poisson(y.ravel()), spread, ["alpha_star", "beta", "gamma"], lambda i, _: f"lambda[{i // plates + 1},{i % plates + 1}]")

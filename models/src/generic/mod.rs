@@ -54,7 +54,7 @@ pub trait GenericDensity: Send + Sync {
 pub struct Bounded<M> {
     parameters: Parameters,
     density: M,
-    /// Whether the density is one of the parameters, in place of a function of them.
+    /// True of a density of the parameters; false of a function of them, such as a likelihood.
     has_jacobian: bool,
 }
 
@@ -71,7 +71,7 @@ impl<M: GenericDensity> Bounded<M> {
         Ok(Self { parameters, density, has_jacobian: true })
     }
 
-    /// The log likelihood of these parameters, without the log-Jacobian: a function of the same coordinates, which a prior of them completes.
+    /// The log likelihood as a function of the coordinates, without the log-Jacobian. With a prior of the same coordinates it is a posterior.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
