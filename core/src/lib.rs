@@ -68,6 +68,7 @@ pub use script::{Branch, Script, each_branch, enumerate};
 pub use seed::{Address, Seed};
 pub use stream::{Stream, each_column};
 pub use target::{
-    Curvature, ExactDraws, FromFn, Gradient, LogDensity, Minibatch, Part, Separable, Subsampled, from_fn,
+    Curvature, ExactDraws, FromFn, Gradient, LogDensity, Minibatch, Part, Separable, Subsampled,
+    WithGradient, from_fn,
 };
 pub use whitened::{AffineMap, Transport, Whitened, WhitenedProposal};

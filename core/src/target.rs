@@ -124,14 +124,24 @@ pub struct FromFn<F, G = ()> {
 }
 
 /// Target density on `R^dim` from a closure that returns `log p(z)` up to a constant: `-inf` outside the support, never NaN.
+/// [`with_gradient`](FromFn::with_gradient) adds a gradient.
+///
+/// ```
+/// use mcsa_core::{LogDensity, from_fn};
+/// let target = from_fn(1, |z| -0.5 * z[0] * z[0]);
+/// assert_eq!(target.log_density(&[2.0], &mut []), -2.0);
+/// ```
 pub fn from_fn<F: Fn(&[f64]) -> f64 + Send + Sync>(dim: usize, log_density: F) -> FromFn<F> {
     FromFn { dim, log_density, gradient: () }
 }
 
 impl<F> FromFn<F> {
     /// The same density with a closure that writes its gradient `d/dz log p(z)`.
-    pub fn with_gradient<G: Fn(&[f64], &mut [f64]) + Send + Sync>(self, gradient: G) -> FromFn<F, G> {
-        FromFn { dim: self.dim, log_density: self.log_density, gradient }
+    pub fn with_gradient<G: Fn(&[f64], &mut [f64]) + Send + Sync>(
+        self,
+        gradient: G,
+    ) -> FromFn<F, WithGradient<G>> {
+        FromFn { dim: self.dim, log_density: self.log_density, gradient: WithGradient(gradient) }
     }
 }
 
@@ -145,13 +155,17 @@ impl<F: Fn(&[f64]) -> f64 + Send + Sync, G: Send + Sync> LogDensity for FromFn<F
     }
 }
 
-impl<F, G> Gradient for FromFn<F, G>
+/// Closure that writes a gradient: a type of its own, so that a target without one is no [`Gradient`] for any bound on closures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WithGradient<G>(G);
+
+impl<F, G> Gradient for FromFn<F, WithGradient<G>>
 where
     F: Fn(&[f64]) -> f64 + Send + Sync,
     G: Fn(&[f64], &mut [f64]) + Send + Sync,
 {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
-        (self.gradient)(z, gradient);
+        (self.gradient.0)(z, gradient);
         (self.log_density)(z)
     }
 }

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use faer::Mat;
 use mcsa_core::{
-    Ensemble, Error, Estimator, FromFn, Kernel, LogDensity, Optimizer, Parametric, Proposal, Stream, from_fn,
+    Ensemble, Error, Estimator, FromFn, Kernel, LogDensity, Optimizer, Parametric, Proposal, Stream,
+    WithGradient, from_fn,
 };
 use mcsa_estimators::{
     AscentState, Average, ChainScore, Controlled, Elbo, Interleaved, Obstacle, Outcome, Run, Stationary,
@@ -327,7 +328,7 @@ fn slow_and_badly_scaled_fits_have_not_diverged() {
 }
 
 type Density = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
-type Everywhere = FromFn<Density, fn(&[f64], &mut [f64])>;
+type Everywhere = FromFn<Density, WithGradient<fn(&[f64], &mut [f64])>>;
 
 /// A target with a constant log density.
 fn everywhere(value: f64) -> Everywhere {

@@ -24,8 +24,8 @@ pub trait GenericDensity: Send + Sync {
 /// ```text
 /// log p(z) = log p(theta(z)) + log |det dtheta/dz|
 /// ```
-/// The gradient is exact, by a tape. It costs 1.5 to 2 times the density for regressions, at every dimension, and up to 9 times for
-/// hierarchies whose density costs 2 nanoseconds a term. The first gradient on a thread allocates; later ones do not, until one of them
+/// The gradient is exact, by a tape. It costs 1.5 to 2 times the density for regressions, at every dimension, about 3 times for hierarchies, and
+/// up to 7 times where a group costs 1 to 2 nanoseconds. The first gradient on a thread allocates; later ones do not, until one of them
 /// needs a longer tape.
 ///
 /// NaN is a fault of the density; where a coordinate is beyond +-100, it counts as outside the support. Derivatives in a scale overflow
