@@ -48,6 +48,14 @@ fn models_families_and_kernels_are_judged() {
 }
 
 #[test]
+fn a_hierarchy_takes_25_lines() {
+    let [text, again] = printed("hierarchical_poisson");
+    assert_eq!(text, again);
+    assert!(text.contains("tau") && text.contains("a[3]") && text.contains("Reliable: yes, "), "{text}");
+    assert!(include_str!("../examples/hierarchical_poisson.rs").lines().count() <= 25);
+}
+
+#[test]
 fn a_density_and_a_step_of_another_crate_are_fitted_and_judged() {
     let [text, again] = printed("nuts_rs");
     assert_eq!(text, again);

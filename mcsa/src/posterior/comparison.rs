@@ -68,15 +68,25 @@ pub struct ComparedLoo {
 }
 
 impl FitResult {
-    /// One simulated value for each of `count` points with equal weights, such as data that the model predicts.
+    /// One simulated value for each of `count` points with equal weights, such as data that the model predicts. A point has the parameters on
+    /// their constrained scale, in the order of `parameters`.
     ///
     /// ```
     /// use mcsa::Options;
     /// use mcsa::prelude::*;
-    /// let fitted = mcsa::fit(&mcsa::models::Gaussian::standard(1), &Options::seeded(1))?;
-    /// let data = fitted.predict(4_000, 1, |z, stream| z[0] + stream.normal())?;
-    /// let square = data.iter().map(|x| x * x).sum::<f64>() / 4_000.0;
-    /// assert!((square - 2.0).abs() < 0.2);
+    /// /// One datum x = 2 of a normal distribution with mean 0 and standard deviation sigma ~ Gamma(3, 1).
+    /// struct Scale;
+    /// impl GenericDensity for Scale {
+    ///     fn log_density<R: Real>(&self, theta: &[R]) -> R {
+    ///         R::from(2.0).log_normal(0.0, theta[0]) + theta[0].ln() * 2.0 - theta[0]
+    ///     }
+    /// }
+    /// let target = Bounded::new(Parameters::new().positive("sigma"), Scale)?;
+    /// let fitted = mcsa::fit(&target, &Options::seeded(1))?;
+    /// let data = fitted.predict(4_000, 1, |theta, stream| theta[0] * stream.normal())?;
+    /// let [square, sigma] = [&data, &fitted.predict(4_000, 1, |theta, _| theta[0])?]
+    ///     .map(|x| x.iter().map(|x| x * x).sum::<f64>() / 4_000.0);
+    /// assert!((square / sigma - 1.0).abs() < 0.15);
     /// # Ok::<(), Error>(())
     /// ```
     ///
@@ -89,8 +99,11 @@ impl FitResult {
         mut simulate: impl FnMut(&[f64], &mut Stream) -> T,
     ) -> Result<Vec<T>, Error> {
         let seed = Seed::new(seed).named("predict");
-        let points = self.draws.resampled(count, &mut seed.stream(0, 0))?;
-        Ok((0..count).map(|j| simulate(points.col_as_slice(j), &mut seed.stream(1 + j as u64, 0))).collect())
+        let copies = self.draws.copies(count, &mut seed.stream(0, 0))?;
+        let mut simulated = |(j, copy): (usize, &usize)| {
+            simulate(self.constrained.col_as_slice(*copy), &mut seed.stream(1 + j as u64, 0))
+        };
+        Ok(copies.iter().enumerate().map(&mut simulated).collect())
     }
 }
 

@@ -108,7 +108,8 @@ impl fmt::Display for Loo {
 }
 
 impl FitResult {
-    /// Leave-one-out cross-validation, from a function of a point to the log likelihood of each datum.
+    /// Leave-one-out cross-validation, from a function of the parameters to the log likelihood of each datum. They are on their constrained
+    /// scale, in the order of `parameters`.
     ///
     /// ```
     /// use mcsa::Options;
@@ -127,7 +128,7 @@ impl FitResult {
     /// As [`Loo::of`], or if the function has results of different lengths.
     pub fn loo(&self, mut log_likelihood: impl FnMut(&[f64]) -> Vec<f64>) -> Result<Loo, Error> {
         let at_draws: Vec<Vec<f64>> =
-            (0..self.draws.len()).map(|s| log_likelihood(self.draws.points.col_as_slice(s))).collect();
+            (0..self.draws.len()).map(|s| log_likelihood(self.constrained.col_as_slice(s))).collect();
         let count = at_draws.first().map_or(0, Vec::len);
         at_draws.iter().try_for_each(|at| same_length("log likelihoods of data", count, at.len()))?;
         fits_in_memory("log likelihoods", self.draws.len(), count)?;

@@ -7,7 +7,7 @@
 //! chains    where q does not carry the posterior: No-U-turn chains, in coordinates learnt from their draws and gradients (or differences of the
 //!           log density), may be the answer; larger mixtures follow where they do not agree
 //! draws     from the frozen q, weighted for p
-//! verdict   witnesses that q did not make: other starts, chains of another kernel, stretched copies of q, the tails of the density
+//! verdict   checks that do not use q: other starts, chains of another kernel, stretched copies of q, the tails of the density
 //! ```
 //!
 //! Which piece of work follows which is written in one place, `plot.rs`. Ascents with a gradient and chains run [side by side](Target::in_batches).

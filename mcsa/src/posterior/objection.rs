@@ -225,6 +225,49 @@ impl Objection {
         matches!(self, Self::Tail { fall, .. } if *fall <= RULE.integrable)
     }
 
+    /// True if the density or its gradient is at fault, and other objections may follow from this one.
+    pub(crate) fn is_to_model(&self) -> bool {
+        matches!(self, Self::Gradient { .. } | Self::Random { .. } | Self::NonFinite { .. })
+            || self.is_improper()
+    }
+
+    /// True if a limit ended the fit.
+    pub(crate) const fn is_limit(&self) -> bool {
+        matches!(self, Self::Budget | Self::Time | Self::Interrupted)
+    }
+
+    /// What to do about it.
+    pub const fn advice(&self) -> &'static str {
+        match self {
+            Self::Gradient { .. } => "correct the gradient of the parameter that is named",
+            Self::Random { .. } => "let the log density depend on the parameters alone",
+            Self::NonFinite { .. } => {
+                "find where the log density is NaN; outside the support it is minus infinity"
+            }
+            Self::Tail { .. } => "give every parameter a proper prior with a variance",
+            Self::Spread { .. } | Self::WiderProposals { .. } => {
+                "use quantiles in place of standard deviations, and look at the tails of the priors"
+            }
+            Self::Start { .. } | Self::Passed { .. } => {
+                "raise the number of starts, and look at the points that they found"
+            }
+            Self::Missed { .. } | Self::Divergences { .. } => {
+                "write effects of groups with many data as they are, and those of groups with few data in units of their scale"
+            }
+            Self::Stein { .. } => "declare the bounds of parameters, so that the density has the whole space",
+            Self::Weights { .. } | Self::Moments { .. } | Self::Mixing { .. } | Self::Slow { .. } => {
+                "raise the budget of evaluations, or write the model in other parameters"
+            }
+            Self::Starts { .. }
+            | Self::Tempering { .. }
+            | Self::Unverified { .. }
+            | Self::Draws { .. }
+            | Self::Budget
+            | Self::Time => "raise the limit of evaluations or of time",
+            Self::Interrupted => "let the fit go on from its state",
+        }
+    }
+
     /// True if another q may remove the objection.
     pub(crate) const fn is_to_q(&self) -> bool {
         matches!(
@@ -300,7 +343,7 @@ impl fmt::Display for Objection {
             ),
             Self::Missed { log_weight, chains, of, .. } => write!(
                 f,
-                "{chains} of {of} chains of another kernel stay where the fit has too little mass: mean log weight {}",
+                "{chains} of {of} chains of another kernel stay where the fit has too little mass: the density there is some e^{} times that of the fit",
                 brief(*log_weight)
             ),
             Self::WiderProposals { name, ratio } => write!(
@@ -384,7 +427,7 @@ mod tests {
         let missed =
             |chains, log_weight, offset| Objection::Missed { log_weight, chains, of: 16, offset }.to_string();
         assert!(missed(2, 1e50, 9.0).ends_with(
-            "2 of 16 chains of another kernel stay where the fit has too little mass: mean log weight 1.0e50"
+            "2 of 16 chains of another kernel stay where the fit has too little mass: the density there is some e^1.0e50 times that of the fit"
         ));
         assert!(missed(0, 0.4, 0.31).ends_with("their mean log weight is 0.31 above that of the draws"));
         let mixing = |r_hat| Objection::Mixing { name: "tau".into(), r_hat }.to_string();

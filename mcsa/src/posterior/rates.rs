@@ -72,7 +72,10 @@ impl Rates {
             Way::Density => " by the log density alone",
             Way::Chains => " by chains",
         };
-        format!("Of {right} right answers{by} {false_no} got no{}", self.age())
+        format!(
+            "On targets with known answers {false_no} of {right} right answers{by} got a no, too{}",
+            self.age()
+        )
     }
 
     fn age(self) -> &'static str {

@@ -27,13 +27,15 @@ pub struct FitResult {
     /// Every parameter on its constrained scale: moments and quantiles of the weighted draws. NaN if the verdict is no and
     /// [nothing came close](Self::is_close).
     pub parameters: Vec<Parameter>,
+    /// The draws on the constrained scale: a row for each of the `parameters`, a column for each of the `draws`.
+    pub constrained: Mat<f64>,
     /// Log evidence.
     pub evidence: Evidence,
     /// The verdict.
     pub verdict: Verdict,
     /// Diagnostics of the chains, if they are the answer: then the draws are theirs, with equal weights, and no q belongs to them.
     pub sampled: Option<Mixing>,
-    /// Witness chains: their last positions are starts for another sampler.
+    /// Chains of another kernel: their last positions are starts for another sampler.
     pub chains: Chains,
     /// Evaluations of the target, those of the verdict and the draws included.
     pub evaluations: Evaluations,
@@ -77,7 +79,7 @@ impl fmt::Display for FitResult {
                 counted(divergences, "divergence"),
                 self.evaluations.total()
             )?;
-            return write!(f, "Reliable: {}", self.verdict);
+            return f.write_str(&wrapped(&format!("Reliable: {}", self.verdict)));
         }
         writeln!(
             f,
@@ -88,9 +90,32 @@ impl fmt::Display for FitResult {
             self.draws.shape,
             self.evaluations.total()
         )?;
-        write!(f, "Reliable: {}", self.verdict)
+        f.write_str(&wrapped(&format!("Reliable: {}", self.verdict)))
     }
 }
+
+/// Lines of at most [`WIDTH`] characters where words allow it; what goes on is indented.
+fn wrapped(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let mut now = " ".repeat(indent);
+        for word in line.split_whitespace() {
+            if now.trim().is_empty() {
+                now += word;
+            } else if now.chars().count() + 1 + word.chars().count() > WIDTH {
+                lines.push(std::mem::replace(&mut now, format!("    {word}")));
+            } else {
+                now = now + " " + word;
+            }
+        }
+        lines.push(now);
+    }
+    lines.join("\n")
+}
+
+/// Width of the verdict in print.
+const WIDTH: usize = 110;
 
 /// True if the draws are near enough to the posterior for their moments to be shown beside a no.
 fn is_close(draws: &Draws) -> bool {
@@ -109,7 +134,20 @@ fn places(x: f64, sd: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::places;
+    use super::{WIDTH, places, wrapped};
+
+    #[test]
+    fn long_lines_are_wrapped_between_words() {
+        let (word, item) = ("twelve chars", "  - a short item");
+        let text = format!("{}\n{item}", [word; 20].join(" "));
+        let lines: Vec<String> = wrapped(&text).lines().map(str::to_owned).collect();
+        assert!(lines.len() == 4 && lines.iter().all(|line| line.len() <= WIDTH), "{lines:?}");
+        assert!(lines[1].starts_with("    ") && lines[3] == item, "{lines:?}");
+        assert_eq!(
+            lines.join(" ").split_whitespace().collect::<Vec<_>>(),
+            text.split_whitespace().collect::<Vec<_>>()
+        );
+    }
 
     #[test]
     fn small_and_large_numbers_keep_their_digits() {
@@ -122,7 +160,7 @@ mod tests {
 }
 
 impl FitState {
-    /// The result before the end of the fit: weighted draws of the q reached, no witness chains, and the verdict no. `None` before the
+    /// The result before the end of the fit: weighted draws of the q reached, no chains of another kernel, and the verdict no. `None` before the
     /// first round of a climb. The state is only read: the fit can go on.
     ///
     /// ```
@@ -156,7 +194,7 @@ impl FitState {
     }
 }
 
-/// Knowledge that a fit hands to a sampler, above all when its verdict is no: starting points, a metric, and the objections.
+/// Starting points, a metric and the objections for a sampler, above all when the verdict is no.
 ///
 /// ```
 /// use mcsa::prelude::*;
@@ -165,11 +203,11 @@ impl FitState {
 /// // A bent ridge, and draws too few for a yes.
 /// let target = mcsa::models::Banana::new(2.0, 0.5)?;
 /// let fitted = mcsa::fit(&target, &Options { draws: 100, starts: 10, ..Options::seeded(1) })?;
-/// let handover = fitted.sampler_start()?;
-/// assert_eq!(handover.objections, fitted.verdict.objections);
-/// // NUTS goes on from the witness chains, in coordinates in which the weighted draws have covariance I.
-/// let white = Whitened::new(&target, handover.map()?)?;
-/// let starts = white.map().inverse(handover.starts.as_ref());
+/// let start = fitted.sampler_start()?;
+/// assert_eq!(start.objections, fitted.verdict.objections);
+/// // NUTS goes on from the chains of the verdict, in coordinates in which the weighted draws have covariance I.
+/// let white = Whitened::new(&target, start.map()?)?;
+/// let starts = white.map().inverse(start.starts.as_ref());
 /// let plan = Sampling::new(starts.ncols(), 200).warm_up(100);
 /// let sample = plan.run_from(&Nuts::new(0.5)?, &white, starts, Seed::new(1))?;
 /// let draws = white.map().forward(sample.draws.as_ref());
@@ -178,7 +216,7 @@ impl FitState {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplerStart {
-    /// Starting points, one per column: the last positions of the witness chains, as far as they are finite.
+    /// Starting points, one per column: the last positions of the chains of another kernel, as far as they are finite.
     pub starts: Mat<f64>,
     /// Mean `m = sum_i W_i z_i` of the weighted draws.
     pub mean: Vec<f64>,
@@ -186,7 +224,7 @@ pub struct SamplerStart {
     /// dimension, mean and covariance are those of the draws without weights, because the weighted ones would be singular; if that
     /// covariance has no factor either, they are medians, and a diagonal from the quantiles at 16 and 84 %.
     pub covariance: Mat<f64>,
-    /// Objections of the witnesses.
+    /// Checks that failed.
     pub objections: Vec<Objection>,
 }
 
@@ -201,7 +239,7 @@ impl FitResult {
         let (climb, objections) = (state.current()?, state.objections.clone());
         let by_chains = state.by_chains();
         let of_chains = by_chains.map(|_| chains.positions.ncols());
-        let mut parameters = summary::parameters(*target.density().inner(), &draws, of_chains);
+        let (mut parameters, constrained) = summary::parameters(*target.density().inner(), &draws, of_chains);
         if !objections.is_empty() && by_chains.is_none() && !is_close(&draws) {
             let [mean, error, sd] = [f64::NAN; 3];
             parameters.iter_mut().for_each(|parameter| {
@@ -218,6 +256,7 @@ impl FitResult {
             shape: climb.shape,
             params: climb.proposal(target.dim())?,
             parameters,
+            constrained,
             evidence,
             verdict: Verdict {
                 objections,

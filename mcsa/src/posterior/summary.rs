@@ -1,5 +1,6 @@
 //! Summaries of weighted draws: moments and quantiles of parameters, evidence.
 
+use faer::Mat;
 use mcsa_core::{LogDensity, Named, bits};
 use mcsa_diagnostics::{Pareto, standard_error};
 use mcsa_estimators::Draws;
@@ -46,17 +47,23 @@ const SHARE: f64 = 0.2;
 /// Probabilities of the quantiles.
 const PROBABILITIES: [f64; 3] = [0.05, 0.5, 0.95];
 
-/// Every parameter of the target; of draws of so many chains, chain after chain, errors include autocorrelation.
-pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws, chains: Option<usize>) -> Vec<Parameter> {
+/// Every parameter of the target, and its values in all draws: a row per parameter. Of draws of so many chains, chain after chain, errors include
+/// autocorrelation.
+pub(crate) fn parameters(
+    target: &dyn LogDensity,
+    draws: &Draws,
+    chains: Option<usize>,
+) -> (Vec<Parameter>, Mat<f64>) {
     let (mut named, weights) = (Named::default(), draws.weights());
     for j in 0..draws.len() {
         named.next_point();
         target.constrain(draws.points.col_as_slice(j), &mut named);
     }
     let (names, mut values) = (named.names(), Vec::new());
+    let constrained = Mat::from_fn(names.len(), draws.len(), |k, j| named.values()[j * names.len() + k]);
     let of = |(k, name): (usize, &String)| {
         values.clear();
-        values.extend(named.values().iter().skip(k).step_by(names.len()));
+        values.extend(constrained.row(k).iter());
         let found = Parameter::of(name.clone(), &values, &weights);
         let error = chains.map_or(found.error, |chains| {
             standard_error(&values.chunks_exact(values.len() / chains).collect::<Vec<_>>())
@@ -65,7 +72,7 @@ pub(crate) fn parameters(target: &dyn LogDensity, draws: &Draws, chains: Option<
         let of = |is_shown, number| if is_shown { number } else { f64::NAN };
         Parameter { mean: of(mean, found.mean), error: of(mean, error), sd: of(sd, found.sd), ..found }
     };
-    names.iter().enumerate().map(of).collect()
+    (names.iter().enumerate().map(of).collect(), constrained)
 }
 
 impl Parameter {

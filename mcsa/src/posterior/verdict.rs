@@ -13,7 +13,7 @@ use super::rule::RULE;
 use super::witness::{CHAINS, FrozenProposal, functions};
 use super::{Chains, MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
-/// Verdict on a fit by witnesses that q did not make: yes if none objects.
+/// Verdict on a fit: yes if every check passes. Most checks do not use q.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Objections; none means yes.
@@ -196,6 +196,22 @@ impl Evidence<'_> {
     }
 }
 
+impl Verdict {
+    /// What to do about the objections, each advice once. Where the model is at fault, or a limit ended the fit, other objections may follow
+    /// from that.
+    fn advice(&self) -> Vec<&'static str> {
+        let causes = [Objection::is_to_model, Objection::is_limit];
+        let cause = causes.iter().find(|is_cause| self.objections.iter().any(is_cause));
+        let mut found: Vec<&str> = Vec::new();
+        for objection in self.objections.iter().filter(|found| cause.is_none_or(|is_cause| is_cause(found))) {
+            if !found.contains(&objection.advice()) {
+                found.push(objection.advice());
+            }
+        }
+        found
+    }
+}
+
 /// True if the weights of draws are light-tailed and even enough.
 pub(super) fn are_light(draws: &Draws) -> bool {
     draws.shape < draws.shape_threshold && draws.sample_size >= RULE.fewest
@@ -242,7 +258,7 @@ impl fmt::Display for Verdict {
         }
         f.write_str("no")?;
         self.objections.iter().try_for_each(|objection| write!(f, "\n  - {objection}"))?;
-        write!(f, "\n{}", rates.of_no())
+        write!(f, "\nWhat to do: {}.\n{}", self.advice().join("; "), rates.of_no())
     }
 }
 
@@ -259,6 +275,25 @@ mod tests {
         let family = MultivariateT::fixed(2, of_q).expect("degrees of freedom");
         let params = family.at(&[0.0; 2], faer::mat![[1.0, 0.0], [0.0, 1.0]].as_ref()).expect("a factor");
         Draws::of(&target, &family, &params, Seed::new(1).stream(0, 0), 20_000).expect("draws")
+    }
+
+    #[test]
+    fn a_no_says_what_to_do() {
+        let no = |objections: &[Objection]| {
+            Verdict { objections: objections.to_vec(), has_gradient: true, by_chains: false }.to_string()
+        };
+        let slow = Objection::Slow { name: "tau".into(), sample_size: 90.0 };
+        let tail = |fall| Objection::Tail { name: "tau".into(), fall };
+        let more = "raise the budget of evaluations, or write the model in other parameters";
+        let words = no(&[slow.clone(), Objection::Mixing { name: "tau".into(), r_hat: 2.0 }, tail(2.5)]);
+        assert!(words.contains(&format!("\nWhat to do: {more}; {}.\n", tail(2.5).advice())), "{words}");
+        // A limit, or an improper posterior, may be the cause of the other objections.
+        for (cause, advice) in
+            [(Objection::Budget, "the limit of evaluations"), (tail(0.5), "a proper prior")]
+        {
+            let words = no(&[slow.clone(), cause]);
+            assert!(!words.contains(more) && words.contains(advice), "{words}");
+        }
     }
 
     /// A margin `t(a)` weighted from `t(b)`: weights grow like `z^(b - a)` while draws fall like `z^-b`, so that weights have the shape

@@ -55,6 +55,34 @@ fn a_fit_begins_at_the_answer_of_another() {
     }
 }
 
+/// Data that come a few at a time: each fit begins at the answer before. By the density alone this spares the tempering; with a gradient the
+/// verdict is most of the cost, and nothing is gained.
+#[test]
+fn many_related_fits_may_begin_at_each_other() {
+    let options = Options::seeded(1);
+    let mut spent = [[0; 2]; 2];
+    let mut before: Option<[FitResult; 2]> = None;
+    for count in [24, 28, 32, 36, 40] {
+        let model = regression(count);
+        let begun = match &before {
+            None => both(&model, &options),
+            Some([with, without]) => [
+                mcsa::fit(&model, &options.clone().start_from(with)).expect("a result"),
+                mcsa::fit_density(&model, &options.clone().start_from(without)).expect("a result"),
+            ],
+        };
+        let exact = model.posterior().expect("a Gaussian");
+        for (k, (alone, fitted)) in both(&model, &options).iter().zip(&begun).enumerate() {
+            assert!(fitted.verdict.is_yes() && agree(fitted, &exact, MOST), "{count}: {fitted}");
+            spent[k][0] += alone.evaluations.total();
+            spent[k][1] += fitted.evaluations.total();
+        }
+        before = Some(begun);
+    }
+    let [[cold, warm], [cold_density, warm_density]] = spent;
+    assert!(warm < cold + 4_000 && warm_density < cold_density, "{spent:?}");
+}
+
 #[test]
 fn a_start_that_is_far_off_changes_little() {
     let near = Gaussian::diagonal(vec![0.0; 3], vec![1.0; 3]).expect("a Gaussian");

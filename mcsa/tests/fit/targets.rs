@@ -22,6 +22,45 @@ fn has_moments(fitted: &FitResult, k: usize, mean: f64, sd: f64) -> bool {
     (found.mean - mean).abs() < 5.0 * error && (found.sd - sd).abs() < 5.0 * error
 }
 
+/// A flat prior on a simplex with counts 3, 2, 1 is Dirichlet(4, 3, 2); two ordered standard normals have means `-+1/sqrt(pi)`; a flat correlation is
+/// uniform.
+#[test]
+fn sets_that_are_declared_have_their_moments() {
+    struct Sets;
+    impl GenericDensity for Sets {
+        fn log_density<R: Real>(&self, theta: &[R]) -> R {
+            let (w, c) = (&theta[..3], &theta[3..5]);
+            let counts = w[0].ln() * 3.0 + w[1].ln() * 2.0 + w[2].ln();
+            counts + c.iter().map(|c| c.log_normal(0.0, 1.0)).sum::<R>()
+        }
+    }
+    let sets = Parameters::new().simplex("w", 3).ordered("c", 2).correlation("R", 2);
+    let target = Bounded::new(sets, Sets).expect("parameters");
+    let of_dirichlet = |a: f64| (a / 9.0, (a * (9.0 - a) / 810.0).sqrt());
+    let (middle, spread) = (std::f64::consts::PI.sqrt().recip(), (1.0 - std::f64::consts::FRAC_1_PI).sqrt());
+    let known = [
+        of_dirichlet(4.0),
+        of_dirichlet(3.0),
+        of_dirichlet(2.0),
+        (-middle, spread),
+        (middle, spread),
+        (0.0, 3.0_f64.sqrt().recip()),
+    ];
+    for fitted in both(&target, &options()) {
+        assert!(fitted.verdict.is_yes(), "{fitted}");
+        let names: Vec<&str> = fitted.parameters.iter().map(|found| found.name.as_str()).collect();
+        assert_eq!(names, ["w[0]", "w[1]", "w[2]", "c[0]", "c[1]", "R[1,0]"]);
+        assert!(
+            known.iter().enumerate().all(|(k, (mean, sd))| has_moments(&fitted, k, *mean, *sd)),
+            "{fitted}"
+        );
+        // Draws on the constrained scale are those of the table.
+        let first: f64 = (0..fitted.draws.len()).map(|j| fitted.constrained[(0, j)]).sum();
+        assert!((0..fitted.draws.len()).all(|j| fitted.constrained[(3, j)] < fitted.constrained[(4, j)]));
+        assert!((first / fitted.draws.len() as f64 - 4.0 / 9.0).abs() < 0.05, "{first}");
+    }
+}
+
 #[test]
 fn one_dimension_and_densities_alone_are_fitted() {
     let narrow = Gaussian::diagonal(vec![300.0], vec![1e-4]).unwrap();
