@@ -79,13 +79,20 @@ def groups(result: Result, resample: bool) -> Groups:
     return Groups(found, attributes, dims, coords)
 
 
+def _chains(result: Result) -> int:
+    """Number of chains of the draws, which stand chain after chain; draws of q are one. Resampling leaves draws of equal weight as they are."""
+    ends = result._fitted.handover[0] if result.family == "chains" and result._fitted.handover else ()
+    return len(ends) if len(ends) and len(result.draws) % len(ends) == 0 else 1
+
+
 def to_arviz(result: Result, *, resample: bool = True) -> Any:
     """The groups as an ``InferenceData`` of ArviZ 0.x or a ``DataTree`` of 1.x, the verdict among the attributes."""
     import arviz
 
     found, attributes, dims, coords = groups(result, resample)
+    chains = _chains(result)
     data: dict[str, Any] = {
-        group: {name: values[np.newaxis] if group in _DRAWN else values for name, values in variables.items()}
+        group: {name: values.reshape(chains, -1, *values.shape[1:]) if group in _DRAWN else values for name, values in variables.items()}
         for group, variables in found.items()
     }
     if int(arviz.__version__.split(".")[0]) >= 1:

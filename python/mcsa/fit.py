@@ -225,7 +225,7 @@ def fit(
         share: Effective share of the draws at which climbing ends.
         checkpoint: File in which the state is kept. A call finds it there and continues with the same bits.
         start_from: Result of an earlier fit with the same coordinates: of the same model with more data, or of a similar one. The fit
-            begins at its q if 1,000 draws of it are good for this target, which saves evaluations. All checks of the verdict are run.
+            begins at its q if 1,000 draws of it are good for this target, which saves the climb. All checks of the verdict are run.
         progress: Whether a line shows the progress.
 
     Returns:

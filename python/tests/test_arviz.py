@@ -177,3 +177,20 @@ def test_draws_of_q_keep_their_weights(schools):
     stats = data["sample_stats"] if "sample_stats" in data else data.sample_stats
     assert np.array_equal(np.asarray(stats["log_q"])[0], schools.log_q)
     assert np.array_equal(np.asarray(stats["log_weight"])[0], schools.log_weights)
+
+
+def test_draws_of_chains_stand_chain_by_chain():
+    version()
+    effects = np.array([2.8, 0.8, -0.3, 0.7, -0.1, 0.1, 1.8, 1.2])
+
+    def log_density(p):  # a centred hierarchy, which no q follows
+        tau = p["tau"][:, None]
+        off = (p["theta"] - p["mu"][:, None]) / tau
+        return -0.5 * (off**2 + (effects - p["theta"]) ** 2).sum(axis=1) - 8 * np.log(p["tau"]) - 0.5 * p["mu"] ** 2 - p["tau"] ** 2 / 2
+
+    parameters = {"mu": mcsa.real(), "tau": mcsa.positive(), "theta": mcsa.real(8)}
+    fitted = mcsa.fit(log_density, parameters=parameters, seed=1)
+    assert fitted.family == "chains"
+    theta = np.asarray(fitted.to_arviz()["posterior"]["theta"])
+    assert theta.shape == (8, 500, 8)
+    assert np.array_equal(theta.reshape(4000, 8), fitted.parameters()["theta"])

@@ -151,6 +151,17 @@ def test_the_command_line_fits_a_program(library, tmp_path, capsys):
     names = header.split(",")
     assert names[:3] == ["mu", "tau", "eta[0]"] and "repeated[7]" in names and "log_lik[0]" not in names and len(rows) == 1000
     assert mcsa.load(tmp_path / "fit.npz").ok
+    # Without ArviZ the option is an error before anything is run; with it there is a file with the posterior and the generated quantities.
+    try:
+        import arviz
+    except ImportError:
+        with pytest.raises(SystemExit) as absent:
+            main(["fit", program, str(data), "--arviz", str(tmp_path / "fit.nc")])
+        assert absent.value.code == 2 and "pip install arviz" in capsys.readouterr().err
+    else:
+        assert main(["fit", program, str(data), "--draws", "1000", "--arviz", str(tmp_path / "fit.nc")]) == 0
+        found = arviz.from_netcdf(str(tmp_path / "fit.nc"))
+        assert "eta" in found["posterior"] and "repeated" in found["posterior_predictive"]
     # A budget that does not suffice is a no; a wrong program and a folder that is not there are errors.
     assert main(["fit", program, str(data), "--evaluations", "500"]) == 3
     assert main(["fit", str(tmp_path / "none.stan")]) == 1
