@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// hence for its marginal p (Andrieu, Doucet & Holenstein 2010, Sec. 4; Neal 2001 for annealed paths). The proposal of a step is ignored.
 ///
 /// Two noises that lead to one z have different weights. So `log q` of a chain is drawn with its z and kept; computed again from
-/// another noise, it would leave another distribution invariant. If the pushforward knows its backward law, a chain at a point given
+/// another noise, it would leave another distribution invariant. If the pushforward has a backward law, a chain at a point given
 /// from outside draws its noise from it; otherwise that chain has weight zero and moves to the first proposal of positive weight,
 /// so that a cycle with another kernel is not invariant. [`refreshed`](Self::refreshed) draws the noise of every chain anew in each
 /// step, which lets a chain with a lucky noise move again.
