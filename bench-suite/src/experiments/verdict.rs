@@ -301,7 +301,7 @@ fn objections(all: &[Tally<'_>], results: &Results) -> FigureFile {
         }
     }
     let caption = format!(
-        "Share of the runs in which a witness objects; several may object to one fit.{}",
+        "Share of the runs in which a check fails; several may object to one fit.{}",
         status(results)
     );
     FigureFile::new("witnesses", Figure::new(vec![panel]).wide(150.0).shaped(0.5).captioned(caption))

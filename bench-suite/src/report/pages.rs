@@ -213,6 +213,11 @@ fn index(folder: &Path, parts: &[Part]) -> String {
         lead.push_str(&format!("<dl class=\"holds\">\n{said}</dl>\n"));
     }
     lead.push_str(&format!("<p>{}</p>\n", on_claims(&all)));
+    if !parts.is_empty() && !folder.join("theory.html").is_file() {
+        lead.push_str(
+            "<p class=\"note\"><code>cargo xtask theory</code> adds the page of what the papers state about bias, variance and rates.</p>\n",
+        );
+    }
     let groups: Vec<_> =
         papers().map(|(key, _, headlines)| ((*key).to_owned(), headline_rows(headlines))).collect();
     let headlines = match groups.is_empty() {

@@ -43,7 +43,7 @@ pub struct FitModel {
     /// The seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// File to write; by default the standard output.
+    /// File to write, in a folder that is created if it is not there; by default the standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// File for the checkpoint, written every 20 s and when the fit is interrupted: with the same arguments the fit then
@@ -213,6 +213,10 @@ impl FitModel {
         struct Length {
             steps: u64,
         }
+        let Length { steps } = typed("--set", &parts[""])?;
+        if steps == 0 {
+            return Err(Error::invalid("steps is 0, expected at least 1").within("--set"));
+        }
         Ok(Fit {
             target: typed("model", &parts["model"])?,
             family: typed::<FamilyConfig>("family", &parts["family"])?,
@@ -220,7 +224,7 @@ impl FitModel {
             schedule: None,
             method: typed("method", &parts["method"])?,
             optimizer: typed::<OptimizerConfig>("optimizer", &parts["optimizer"])?,
-            steps: typed::<Length>("--set", &parts[""])?.steps,
+            steps,
             trace: Trace { points: 50, spacing: Spacing::Even },
             metrics: if is_path { Metrics::Bound { draws: 1000 } } else { Metrics::Target },
             auxiliary: 0,
