@@ -93,7 +93,7 @@ impl FitState {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::posterior::{FitResult, Options, Stage};
+    use crate::posterior::{FitResult, Options, Stage, tails};
     use mcsa_core::{Seed, from_fn};
     use mcsa_models::Gaussian;
 
@@ -187,7 +187,11 @@ pub(super) mod tests {
                 let target = Target::with_gradient(&model);
                 fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
                 // Without checks the evaluations are those of the tails alone: the draws were counted before.
-                assert!(is_begun || target.evaluations().total() < 100, "{:?}", target.evaluations());
+                assert!(
+                    is_begun || target.evaluations().total() < tails::cost(2),
+                    "{:?}",
+                    target.evaluations()
+                );
                 let after = fitting.finish(&target).expect("an end");
                 assert_eq!(after.params == before.params, is_dropped, "{width}: {:?}", after.shape);
                 assert_eq!(after.draws.points == before.draws.points, is_dropped, "{width}");

@@ -38,6 +38,8 @@ const SHARE: f64 = 0.25;
 const WITHIN: usize = 10;
 /// Coordinates of the draws of the first rung from which on there are no more, whatever has a finite density: they are held in memory.
 const MOST: usize = 1_000_000;
+/// Most coordinates of the draws of any rung: half a GiB, which matters from 1,300 dimensions on.
+const HELD: usize = 1 << 26;
 /// Most rungs.
 const RUNGS: usize = 200;
 /// Standard deviation of the first Gaussian.
@@ -114,11 +116,11 @@ pub(crate) fn tempered<P: LogDensity>(
     Ok(Tempered { gaussian, log_evidence, exponent })
 }
 
-/// Number of draws of a rung. The square of the dimension counts if the budget has [`AFFORDED`] such rungs.
+/// Number of draws of a rung. The square of the dimension counts if the budget has [`AFFORDED`] such rungs, and memory has a limit, [`HELD`].
 fn draws_of_rung(dim: usize, evaluations: u64) -> usize {
     let square = DRAWS.1 * dim * dim;
     let square = if AFFORDED * square as u64 <= evaluations { square } else { 0 };
-    square.max(DRAWS.0 * dim).max(DRAWS.2)
+    square.max(DRAWS.0 * dim).max(DRAWS.2).min(HELD / dim)
 }
 
 /// Number of draws with a finite log density.
@@ -210,6 +212,8 @@ mod tests {
         assert_eq!([1, 20, 40].map(|dim| draws_of_rung(dim, 500_000)), [400, 800, 3_200]);
         // Not in a thousand dimensions, where it would be two million, and not with few evaluations.
         assert_eq!([draws_of_rung(1_000, 500_000), draws_of_rung(40, 50_000)], [40_000, 1_600]);
+        // Nor 40 per dimension in thousands of dimensions, whose draws would not be held in memory.
+        assert_eq!([1_295, 2_519].map(|dim| draws_of_rung(dim, 500_000)), [51_800, 26_641]);
     }
 
     #[test]
