@@ -285,11 +285,15 @@ mod tests {
     }
 
     /// A Student t with two degrees of freedom along the first of thirty parameters falls like `r^-2.92` between 5 and 20. An axis that is off by
-    /// 0.1 has two standard deviations of a normal across it at 20, which add 1.4; an axis like any other leads there, too.
+    /// 0.1 has two standard deviations of a normal across it at 20, which add 1.4; an axis like any other leads there, too. Also where
+    /// the coordinates are not quite white, of precisions 0.6 and 3 in place of 1: a whole step across the latter leads down.
     #[test]
     fn steps_across_the_axis_lead_to_the_ridge_of_a_tail() {
-        let density =
-            from_fn(30, |z| -1.5 * (0.5 * z[0] * z[0]).ln_1p() - 0.5 * numeric::dot(&z[1..], &z[1..]));
+        let precision = |i: usize| if i.is_multiple_of(3) { 3.0 } else { 0.6 };
+        let density = from_fn(30, move |z| {
+            let others: f64 = (1..30).map(|i| precision(i) * z[i] * z[i]).sum();
+            -1.5 * (0.5 * z[0] * z[0]).ln_1p() - 0.5 * others
+        });
         let map = AffineMap::new(vec![0.0; 30], Mat::identity(30, 30)).expect("a map");
         let axis: Vec<f64> =
             (0..30).map(|i| [0.1_f64.cos(), 0.1_f64.sin()].get(i).copied().unwrap_or(0.0)).collect();
