@@ -84,9 +84,9 @@ impl FitResult {
     /// let target = Bounded::new(Parameters::new().positive("sigma"), Scale)?;
     /// let fitted = mcsa::fit(&target, &Options::seeded(1))?;
     /// let data = fitted.predict(4_000, 1, |theta, stream| theta[0] * stream.normal())?;
-    /// let [square, sigma] = [&data, &fitted.predict(4_000, 1, |theta, _| theta[0])?]
-    ///     .map(|x| x.iter().map(|x| x * x).sum::<f64>() / 4_000.0);
-    /// assert!((square / sigma - 1.0).abs() < 0.15);
+    /// let square = data.iter().map(|x| x * x).sum::<f64>() / 4_000.0;
+    /// let sigma = &fitted.parameters[0];
+    /// assert!((square / (sigma.mean.powi(2) + sigma.sd.powi(2)) - 1.0).abs() < 0.15);
     /// # Ok::<(), Error>(())
     /// ```
     ///
