@@ -2,6 +2,7 @@
 
 use faer::reborrow::{Reborrow, ReborrowMut};
 use faer::{MatMut, MatRef};
+use mcsa_core::numeric::vectorised;
 use mcsa_core::{
     Columns, ColumnsMut, Error, Family, Reparameterised, Stream, all_finite, borrow, each_column, same_length,
 };
@@ -158,11 +159,16 @@ impl<L: Law> Family for LocationScale<Diagonal, L> {
             Some(student) => student.total_falls(z.rb(), log_q, |_, u| u),
         }
         log_q.iter_mut().for_each(|log_q| *log_q = log_normalizer - 0.5 * *log_q);
-        for j in 0..z.ncols() {
-            for ((z, location), scale) in z.column_mut(j).iter_mut().zip(location).zip(&*scales) {
-                *z = location + scale * *z;
-            }
-        }
+        vectorised(
+            #[inline(always)]
+            || {
+                for j in 0..z.ncols() {
+                    for ((z, location), scale) in z.column_mut(j).iter_mut().zip(location).zip(&*scales) {
+                        *z = location + scale * *z;
+                    }
+                }
+            },
+        );
     }
 
     fn add_scores(

@@ -77,20 +77,20 @@ impl Backend {
 /// );
 /// assert_eq!(y, [2.5; 20]);
 /// ```
-pub fn vectorised(op: impl FnMut()) {
+pub fn vectorised<T>(op: impl FnMut() -> T) -> T {
     struct Op<F>(F);
 
-    impl<F: FnMut()> WithSimd for Op<F> {
-        type Output = ();
+    impl<T, F: FnMut() -> T> WithSimd for Op<F> {
+        type Output = T;
 
-        // `call_once` of a closure that changes what it borrows is a function of its own, which is not inlined.
+        // `call_once` of a closure that borrows is a function of its own, which is not inlined.
         #[inline(always)]
-        fn with_simd<S: Simd>(mut self, _: S) {
-            (self.0)();
+        fn with_simd<S: Simd>(mut self, _: S) -> T {
+            (self.0)()
         }
     }
 
-    Arch::new().dispatch(Op(op));
+    Arch::new().dispatch(Op(op))
 }
 
 /// Declares a trait of computations that are generic over registers with the trait `$register`, and their start with the instructions of a

@@ -1,5 +1,6 @@
 //! Ascent rules: stochastic gradient ascent, momentum, adaptive step lengths, and distance over gradients.
 
+use mcsa_core::numeric::vectorised;
 use mcsa_core::{Error, Optimizer, all_finite, bits, positive, same_length};
 use serde::{Deserialize, Serialize};
 
@@ -38,12 +39,12 @@ fn assert_lengths(stored: usize, params: &[f64], direction: &[f64]) {
 }
 
 /// A rule with a rate and further constants, each with its domain and its default, and a state of one number or two per parameter.
-/// The last argument is the step: from the constants, the rate of the step, the state, the params and the direction.
+/// The last argument is the step: with the constants, the rate of the step, the state, the params and the direction.
 macro_rules! rule {
     (
         $(#[$doc:meta])* $Rule:ident { $($constant:ident: $domain:ident = $default:literal),+ }
         $(#[$state_doc:meta])* $State:ident { $length:ident: $what:literal $check:ident $(, $other:ident: $other_what:literal $other_check:ident)? }
-        in $module:ident by $step:expr
+        in $module:ident by |$settings:ident, $rate:ident, $at:ident, $params:ident, $direction:ident| $step:block
     ) => {
         mod $module {
             use super::*;
@@ -128,12 +129,14 @@ macro_rules! rule {
                         .map_err(|error| error.within(stringify!($Rule)))
                 }
 
-                fn ascend(&self, state: &mut $State, params: &mut [f64], direction: &[f64]) {
-                    assert_lengths(state.$length.len(), params, direction);
-                    state.steps += 1;
-                    let rate = self.0.rate.at(state.steps);
-                    let step: fn(&Settings, f64, &mut $State, &mut [f64], &[f64]) = $step;
-                    step(&self.0, rate, state, params, direction);
+                fn ascend(&self, $at: &mut $State, $params: &mut [f64], $direction: &[f64]) {
+                    assert_lengths($at.$length.len(), $params, $direction);
+                    $at.steps += 1;
+                    let ($settings, $rate) = (&self.0, self.0.rate.at($at.steps));
+                    vectorised(
+                        #[inline(always)]
+                        || $step,
+                    );
                 }
             }
         }

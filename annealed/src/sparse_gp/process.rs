@@ -1,10 +1,10 @@
 //! Sparse Gaussian process: its parameters, its kernel, and the quantities that are computed once at one theta.
 
 use faer::MatRef;
+use mcsa_core::numeric::vectorised;
 use mcsa_core::{
     Error, Named, all_finite, at_least_one, borrow, checksum, finite_matrix, numeric, same_length,
 };
-use pulp::Arch;
 
 use super::average::{Likelihood, Prepared};
 use mcsa_models::student_errors::{MOST, freedom};
@@ -322,17 +322,20 @@ const LANES: usize = 8;
 impl Kernel<'_> {
     /// `out_i <- k(x, z_i)` from the features of `x` divided by the lengths.
     pub(super) fn values_into(self, x: impl Fn(usize) -> f64, out: &mut [f64]) {
-        Arch::new().dispatch(|| {
-            out.fill(0.0);
-            for (k, points) in self.scaled.chunks_exact(out.len()).enumerate() {
-                let x = x(k);
-                for (out, z) in out.iter_mut().zip(points) {
-                    let apart = z - x;
-                    *out += apart * apart;
+        vectorised(
+            #[inline(always)]
+            || {
+                out.fill(0.0);
+                for (k, points) in self.scaled.chunks_exact(out.len()).enumerate() {
+                    let x = x(k);
+                    for (out, z) in out.iter_mut().zip(points) {
+                        let apart = z - x;
+                        *out += apart * apart;
+                    }
                 }
-            }
-            out.iter_mut().for_each(|out| *out = self.log_amplitude - 0.5 * *out);
-        });
+                out.iter_mut().for_each(|out| *out = self.log_amplitude - 0.5 * *out);
+            },
+        );
         numeric::exp(out);
     }
 
@@ -346,31 +349,35 @@ impl Kernel<'_> {
         slopes: &mut KernelSlopes<'_>,
     ) {
         slopes.log_amplitude += numeric::sum(weighted);
-        let columns = self.scaled.chunks_exact(weighted.len());
-        let bars = slopes.points.chunks_exact_mut(weighted.len());
-        Arch::new().dispatch(|| {
-            for (k, (points, bars)) in columns.zip(bars).enumerate() {
-                let (x, rate) = (x(k), times * self.rates[k]);
-                // Sums in eight parts, which do not wait for each other.
-                let mut squares = [0.0; LANES];
-                let (z, z_rest) = points.as_chunks::<LANES>();
-                let (w, w_rest) = weighted.as_chunks::<LANES>();
-                let (bars, bars_rest) = bars.as_chunks_mut::<LANES>();
-                for ((z, w), bar) in z.iter().zip(w).zip(bars) {
-                    for i in 0..LANES {
-                        let pull = w[i] * (z[i] - x);
-                        squares[i] += pull * (z[i] - x);
-                        bar[i] -= rate * pull;
+        vectorised(
+            #[inline(always)]
+            || {
+                let columns = self.scaled.chunks_exact(weighted.len());
+                let bars = slopes.points.chunks_exact_mut(weighted.len());
+                for (k, (points, bars)) in columns.zip(bars).enumerate() {
+                    let (x, rate) = (x(k), times * self.rates[k]);
+                    // Sums in eight parts, which do not wait for each other.
+                    let mut squares = [0.0; LANES];
+                    let (z, z_rest) = points.as_chunks::<LANES>();
+                    let (w, w_rest) = weighted.as_chunks::<LANES>();
+                    let (bars, bars_rest) = bars.as_chunks_mut::<LANES>();
+                    for ((z, w), bar) in z.iter().zip(w).zip(bars) {
+                        for i in 0..LANES {
+                            let pull = w[i] * (z[i] - x);
+                            squares[i] += pull * (z[i] - x);
+                            bar[i] -= rate * pull;
+                        }
                     }
+                    for (((z, w), bar), square) in z_rest.iter().zip(w_rest).zip(bars_rest).zip(&mut squares)
+                    {
+                        let pull = w * (z - x);
+                        *square += pull * (z - x);
+                        *bar -= rate * pull;
+                    }
+                    slopes.log_lengths[k] += squares.iter().sum::<f64>();
                 }
-                for (((z, w), bar), square) in z_rest.iter().zip(w_rest).zip(bars_rest).zip(&mut squares) {
-                    let pull = w * (z - x);
-                    *square += pull * (z - x);
-                    *bar -= rate * pull;
-                }
-                slopes.log_lengths[k] += squares.iter().sum::<f64>();
-            }
-        });
+            },
+        );
     }
 }
 

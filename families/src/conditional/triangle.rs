@@ -21,13 +21,16 @@ impl Unit<'_> {
     /// Calls `step(number j of y, numbers below j, column j)` for each column, from the last to the first if `back`.
     fn each(self, back: bool, y: &mut [f64], step: impl Fn(&mut f64, &mut [f64], &[f64])) {
         let dim = if self.0.is_empty() { 0 } else { y.len() };
-        numeric::vectorised(|| {
-            for k in 0..dim {
-                let j = if back { dim - 1 - k } else { k };
-                let (head, below) = y[j..].split_at_mut(1);
-                step(&mut head[0], below, &self.0[column(dim, j)]);
-            }
-        });
+        numeric::vectorised(
+            #[inline(always)]
+            || {
+                for k in 0..dim {
+                    let j = if back { dim - 1 - k } else { k };
+                    let (head, below) = y[j..].split_at_mut(1);
+                    step(&mut head[0], below, &self.0[column(dim, j)]);
+                }
+            },
+        );
     }
 
     /// `y <- L y`.

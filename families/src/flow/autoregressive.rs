@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use mcsa_core::numeric::vectorised;
 use mcsa_core::{Error, Stream, borrow, numeric};
 use mcsa_numeric::linear::staircase::Staircase;
-use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 use super::layer::{At, Bijection, Block, Direction, Sweep};
@@ -371,15 +371,17 @@ impl Made {
             let (d_x, d_y) = (&mut before[from..], &mut after[..height * columns]);
             if self.is_hidden(layer) {
                 let rows = Self::rows(stairs, &treads);
-                let values = tape[to..to + height * columns].chunks_exact(height);
-                let pairs = d_y.chunks_exact_mut(height).zip(values);
-                Arch::new().dispatch(|| {
-                    for (d, h) in pairs {
-                        for (d, h) in d[rows.clone()].iter_mut().zip(&h[rows.clone()]) {
-                            *d *= 1.0 - h * h;
+                let values = &tape[to..to + height * columns];
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        for (d, h) in d_y.chunks_exact_mut(height).zip(values.chunks_exact(height)) {
+                            for (d, h) in d[rows.clone()].iter_mut().zip(&h[rows.clone()]) {
+                                *d *= 1.0 - h * h;
+                            }
                         }
-                    }
-                });
+                    },
+                );
             }
             let (weights, _) = self.split(layer, params);
             let own = &mut gradient[self.params[layer]..self.params[layer + 1]];

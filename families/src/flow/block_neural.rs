@@ -1,8 +1,8 @@
 //! Block neural autoregressive layers of a flow (B-NAF): block triangular matrices with positive diagonal blocks.
 
+use mcsa_core::numeric::vectorised;
 use mcsa_core::{Error, Stream, borrow, numeric};
 use mcsa_numeric::linear::staircase::Staircase;
-use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 use super::layer::{At, Bijection, Block, Direction, Sweep};
@@ -527,33 +527,36 @@ impl Blocks {
         let (width, columns) = (treads.len() * inputs, d_value.len() / rows);
         let (d_weights, d_rest) = gradient.split_at_mut(self.stairs.num_weights());
         let (d_ws, d_biases) = d_rest.split_at_mut(rows);
-        Arch::new().dispatch(|| {
-            for (tread, row) in
-                treads.iter().flat_map(|tread| tread.rows.clone().map(move |row| (tread, row)))
-            {
-                let (own, stored) = (tread.width - inputs, self.stairs.row(tread, row));
-                let (w, d_w) = (&weights.raw[stored.clone()], &mut d_weights[stored]);
-                let ((w, own_w), (d_w, d_own)) = (w.split_at(own), d_w.split_at_mut(own));
-                for j in 0..columns {
-                    let (c, s) = (d_value[j * rows + row], d_slope[j * rows + row]);
-                    let along = c * trace.product[j * rows + row] + s;
-                    let (out, shrink) = (weights.factor[row] * c, along * weights.inverse_square[row]);
-                    let here = j * width..j * width + tread.width;
-                    let (x, own_x) = x[here.clone()].split_at(own);
-                    let (d_x, d_own_x) = d_x[here].split_at_mut(own);
-                    add_earlier(out, shrink, [x, w], [d_w, d_x]);
-                    let shares = &trace.shares[(j * rows + row) * inputs..][..inputs];
-                    let d_before = &mut d_before[j * width + own..j * width + tread.width];
-                    for (u, share) in shares.iter().enumerate() {
-                        d_own[u] += own_w[u] * (out * own_x[u] - shrink * own_w[u]) + s * share;
-                        d_own_x[u] += out * own_w[u];
-                        d_before[u] += s * share;
+        vectorised(
+            #[inline(always)]
+            || {
+                for (tread, row) in
+                    treads.iter().flat_map(|tread| tread.rows.clone().map(move |row| (tread, row)))
+                {
+                    let (own, stored) = (tread.width - inputs, self.stairs.row(tread, row));
+                    let (w, d_w) = (&weights.raw[stored.clone()], &mut d_weights[stored]);
+                    let ((w, own_w), (d_w, d_own)) = (w.split_at(own), d_w.split_at_mut(own));
+                    for j in 0..columns {
+                        let (c, s) = (d_value[j * rows + row], d_slope[j * rows + row]);
+                        let along = c * trace.product[j * rows + row] + s;
+                        let (out, shrink) = (weights.factor[row] * c, along * weights.inverse_square[row]);
+                        let here = j * width..j * width + tread.width;
+                        let (x, own_x) = x[here.clone()].split_at(own);
+                        let (d_x, d_own_x) = d_x[here].split_at_mut(own);
+                        add_earlier(out, shrink, [x, w], [d_w, d_x]);
+                        let shares = &trace.shares[(j * rows + row) * inputs..][..inputs];
+                        let d_before = &mut d_before[j * width + own..j * width + tread.width];
+                        for (u, share) in shares.iter().enumerate() {
+                            d_own[u] += own_w[u] * (out * own_x[u] - shrink * own_w[u]) + s * share;
+                            d_own_x[u] += out * own_w[u];
+                            d_before[u] += s * share;
+                        }
+                        d_ws[row] += along;
+                        d_biases[row] += c;
                     }
-                    d_ws[row] += along;
-                    d_biases[row] += c;
                 }
-            }
-        });
+            },
+        );
     }
 }
 

@@ -1,9 +1,9 @@
 //! Layers that are linear in the point: location and scale of each coordinate (ActNorm), and LU factors.
 
 use faer::Mat;
+use mcsa_core::numeric::vectorised;
 use mcsa_core::{Error, Stream, borrow};
 use mcsa_numeric::linear::{packed, standard};
-use pulp::Arch;
 
 use super::layer::{At, Bijection, Block, Direction, Sweep};
 use crate::{FullRank, Link};
@@ -134,56 +134,68 @@ impl<'a> Strips<'a> {
 
     /// `x <- T x` of each point.
     fn multiply(self, points: &mut [f64]) {
-        Arch::new().dispatch(|| {
-            for x in points.chunks_exact_mut(self.diagonal.len()) {
-                for k in (0..x.len()).rev() {
-                    let (head, below) = x.split_at_mut(k + 1);
-                    below.iter_mut().zip(self.strip(k)).for_each(|(x, t)| *x += t * head[k]);
-                    head[k] *= self.diagonal[k];
+        vectorised(
+            #[inline(always)]
+            || {
+                for x in points.chunks_exact_mut(self.diagonal.len()) {
+                    for k in (0..x.len()).rev() {
+                        let (head, below) = x.split_at_mut(k + 1);
+                        below.iter_mut().zip(self.strip(k)).for_each(|(x, t)| *x += t * head[k]);
+                        head[k] *= self.diagonal[k];
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// `x <- T^-1 x` of each point.
     fn solve(self, points: &mut [f64]) {
-        Arch::new().dispatch(|| {
-            for x in points.chunks_exact_mut(self.diagonal.len()) {
-                for k in 0..x.len() {
-                    let (head, below) = x.split_at_mut(k + 1);
-                    head[k] /= self.diagonal[k];
-                    below.iter_mut().zip(self.strip(k)).for_each(|(x, t)| *x -= t * head[k]);
+        vectorised(
+            #[inline(always)]
+            || {
+                for x in points.chunks_exact_mut(self.diagonal.len()) {
+                    for k in 0..x.len() {
+                        let (head, below) = x.split_at_mut(k + 1);
+                        head[k] /= self.diagonal[k];
+                        below.iter_mut().zip(self.strip(k)).for_each(|(x, t)| *x -= t * head[k]);
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// `x <- T^T x` of each point.
     fn multiply_transposed(self, points: &mut [f64]) {
-        Arch::new().dispatch(|| {
-            for x in points.chunks_exact_mut(self.diagonal.len()) {
-                for k in 0..x.len() {
-                    let (head, below) = x.split_at_mut(k + 1);
-                    head[k] = below
-                        .iter()
-                        .zip(self.strip(k))
-                        .fold(head[k] * self.diagonal[k], |sum, (x, t)| sum + t * x);
+        vectorised(
+            #[inline(always)]
+            || {
+                for x in points.chunks_exact_mut(self.diagonal.len()) {
+                    for k in 0..x.len() {
+                        let (head, below) = x.split_at_mut(k + 1);
+                        head[k] = below
+                            .iter()
+                            .zip(self.strip(k))
+                            .fold(head[k] * self.diagonal[k], |sum, (x, t)| sum + t * x);
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// `x <- T^-T x` of each point.
     fn solve_transposed(self, points: &mut [f64]) {
-        Arch::new().dispatch(|| {
-            for x in points.chunks_exact_mut(self.diagonal.len()) {
-                for k in (0..x.len()).rev() {
-                    let (head, below) = x.split_at_mut(k + 1);
-                    let rest = below.iter().zip(self.strip(k)).fold(head[k], |sum, (x, t)| sum - t * x);
-                    head[k] = rest / self.diagonal[k];
+        vectorised(
+            #[inline(always)]
+            || {
+                for x in points.chunks_exact_mut(self.diagonal.len()) {
+                    for k in (0..x.len()).rev() {
+                        let (head, below) = x.split_at_mut(k + 1);
+                        let rest = below.iter().zip(self.strip(k)).fold(head[k], |sum, (x, t)| sum - t * x);
+                        head[k] = rest / self.diagonal[k];
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 }
 
@@ -305,26 +317,29 @@ impl Bijection for Linear {
         let slopes = &at.prepared[dim..2 * dim];
         let (d_b, d_matrix) = gradient.split_at_mut(dim);
         let (d_lower, d_upper) = d_matrix.split_at_mut(packed::len(dim));
-        Arch::new().dispatch(|| {
-            for (j, &v) in sweep.weights.iter().enumerate() {
-                let at = j * dim..(j + 1) * dim;
-                let (outer, inner) = (&outer[at.clone()], &inner[at.clone()]);
-                let (x, u) = (&tape_x[at.clone()], &tape_v[at]);
-                for k in 0..dim {
-                    d_b[k] += sign * outer[k];
-                    let column = &mut d_lower[packed::start(dim, k)..packed::start(dim, k) + dim - k];
-                    column[0] += (sign * outer[k] * u[k] + v / lower.diagonal[k]) * slopes[k];
-                    let pull = sign * u[k];
-                    column[1..]
-                        .iter_mut()
-                        .zip(&outer[k + 1..])
-                        .for_each(|(entry, outer)| *entry += outer * pull);
-                    let row = &mut d_upper[strip_start(dim, k)..strip_start(dim, k) + dim - 1 - k];
-                    let pull = sign * inner[k];
-                    row.iter_mut().zip(&x[k + 1..]).for_each(|(entry, x)| *entry += x * pull);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (j, &v) in sweep.weights.iter().enumerate() {
+                    let at = j * dim..(j + 1) * dim;
+                    let (outer, inner) = (&outer[at.clone()], &inner[at.clone()]);
+                    let (x, u) = (&tape_x[at.clone()], &tape_v[at]);
+                    for k in 0..dim {
+                        d_b[k] += sign * outer[k];
+                        let column = &mut d_lower[packed::start(dim, k)..packed::start(dim, k) + dim - k];
+                        column[0] += (sign * outer[k] * u[k] + v / lower.diagonal[k]) * slopes[k];
+                        let pull = sign * u[k];
+                        column[1..]
+                            .iter_mut()
+                            .zip(&outer[k + 1..])
+                            .for_each(|(entry, outer)| *entry += outer * pull);
+                        let row = &mut d_upper[strip_start(dim, k)..strip_start(dim, k) + dim - 1 - k];
+                        let pull = sign * inner[k];
+                        row.iter_mut().zip(&x[k + 1..]).for_each(|(entry, x)| *entry += x * pull);
+                    }
                 }
-            }
-        });
+            },
+        );
         if sweep.direction == Direction::Forward {
             d.copy_from_slice(&work[..d.len()]);
             upper.multiply(d);

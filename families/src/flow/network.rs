@@ -1,7 +1,7 @@
 //! Feed-forward neural network of a coupling layer.
 
+use mcsa_core::numeric::vectorised;
 use mcsa_core::{Error, Stream, borrow, numeric};
-use pulp::Arch;
 
 use mcsa_numeric::linear::product::{add_outers, add_product, transpose_into};
 
@@ -132,8 +132,10 @@ impl Network {
                 let d_in = &mut d_h[..inputs * columns];
                 d_in.fill(0.0);
                 add_product(inputs, outputs, weights, d_out, d_in);
-                let pairs = d_in.iter_mut().zip(from);
-                Arch::new().dispatch(|| pairs.for_each(|(d, h)| *d *= 1.0 - h * h));
+                vectorised(
+                    #[inline(always)]
+                    || d_in.iter_mut().zip(from).for_each(|(d, h)| *d *= 1.0 - h * h),
+                );
                 std::mem::swap(&mut d_y, &mut d_h);
                 end -= inputs * columns;
             }
@@ -154,11 +156,14 @@ fn add_points(x: &[f64], sum: &mut [f64]) {
     if sum.is_empty() {
         return;
     }
-    Arch::new().dispatch(|| {
-        for x in x.chunks_exact(sum.len()) {
-            sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
-        }
-    });
+    vectorised(
+        #[inline(always)]
+        || {
+            for x in x.chunks_exact(sum.len()) {
+                sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
+            }
+        },
+    );
 }
 
 #[cfg(test)]

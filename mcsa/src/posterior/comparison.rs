@@ -100,10 +100,10 @@ impl FitResult {
     ) -> Result<Vec<T>, Error> {
         let seed = Seed::new(seed).named("predict");
         let copies = self.draws.copies(count, &mut seed.stream(0, 0))?;
-        let mut simulated = |(j, copy): (usize, &usize)| {
-            simulate(self.constrained.col_as_slice(*copy), &mut seed.stream(1 + j as u64, 0))
+        let simulated = |(j, &copy): (usize, &usize)| {
+            simulate(self.constrained.col_as_slice(copy), &mut seed.stream(1 + j as u64, 0))
         };
-        Ok(copies.iter().enumerate().map(&mut simulated).collect())
+        Ok(copies.iter().enumerate().map(simulated).collect())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod evidence;
 
+use mcsa_core::numeric::vectorised;
 use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, all_finite, same_length};
 
 use crate::support::{HALF_LOG_TAU, decided, exponential, log_normal};
@@ -42,6 +43,16 @@ struct Sums {
     y: [f64; LANES],
     off_a: [f64; LANES],
     off_b: [f64; LANES],
+}
+
+/// The next numbers; an unused lane is at the mean, and adds nothing.
+#[inline(always)]
+fn lanes(numbers: &[f64], mean: f64) -> [f64; LANES] {
+    numbers.first_chunk().copied().unwrap_or_else(|| {
+        let mut lanes = [mean; LANES];
+        lanes[..numbers.len()].copy_from_slice(numbers);
+        lanes
+    })
 }
 
 fn fold(lanes: [f64; LANES]) -> f64 {
@@ -87,10 +98,7 @@ impl Radon {
         for (k, block) in self.counties.blocks.iter().enumerate() {
             let from = k * LANES;
             let width = LANES.min(self.num_counties - from);
-            // An unused lane is at the means, and adds nothing.
-            let (mut a_lanes, mut b_lanes) = ([mu_a; LANES], [mu_b; LANES]);
-            a_lanes[..width].copy_from_slice(&a[from..from + width]);
-            b_lanes[..width].copy_from_slice(&b[from..from + width]);
+            let (a_lanes, b_lanes) = (lanes(&a[from..], mu_a), lanes(&b[from..], mu_b));
             let (mut slope_a, mut slope_b) = ([0.0; LANES], [0.0; LANES]);
             for lane in 0..LANES {
                 let (a, b) = (a_lanes[lane], b_lanes[lane]);
@@ -140,7 +148,10 @@ impl LogDensity for Radon {
     fn log_density(&self, z: &[f64], _: &mut [f64]) -> f64 {
         assert_eq!(z.len(), self.dim(), "a point of the target's dimension");
         let (sigma, weight) = scales(z);
-        let sums = pulp::Arch::new().dispatch(|| self.sums::<false>(z, weight, &mut []));
+        let sums = vectorised(
+            #[inline(always)]
+            || self.sums::<false>(z, weight, &mut []),
+        );
         self.value(z, sigma, weight, &sums)
     }
 
@@ -158,7 +169,10 @@ impl Gradient for Radon {
     fn gradient_into(&self, z: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         assert!(z.len() == self.dim() && gradient.len() == self.dim(), "points of the target's dimension");
         let (sigma, weight) = scales(z);
-        let sums = pulp::Arch::new().dispatch(|| self.sums::<true>(z, weight, gradient));
+        let sums = vectorised(
+            #[inline(always)]
+            || self.sums::<true>(z, weight, gradient),
+        );
         let squares = [fold(sums.a), fold(sums.b), self.counties.residual + fold(sums.y)];
         let counts = [self.num_counties, self.num_counties, self.rows.len()];
         for k in 0..3 {

@@ -30,6 +30,8 @@ use std::sync::OnceLock;
 use faer::traits::ComplexField;
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::vectorised;
+
 pub use rows::{Rows, RowsRef};
 
 /// Number of rows in a panel: two registers of AVX-512, four of AVX2.
@@ -84,11 +86,14 @@ impl Entry for f32 {
 
     fn widened<'a>(packed: &'a [[f32; ROWS]], memory: &'a mut [f64]) -> &'a [[f64; ROWS]] {
         let wide = &mut memory.as_chunks_mut::<ROWS>().0[..packed.len()];
-        Arch::new().dispatch(|| {
-            for (wide, narrow) in wide.as_flattened_mut().iter_mut().zip(packed.as_flattened()) {
-                *wide = f64::from(*narrow);
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                for (wide, narrow) in wide.as_flattened_mut().iter_mut().zip(packed.as_flattened()) {
+                    *wide = f64::from(*narrow);
+                }
+            },
+        );
         wide
     }
 }

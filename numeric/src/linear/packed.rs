@@ -5,8 +5,8 @@
 //! one point does not depend on the others, and no product is fused with a sum: each point gets the bits that it gets alone, on
 //! every machine.
 
+use crate::vectorised;
 use faer::{Mat, MatRef};
-use pulp::Arch;
 
 /// Number of columns that a kernel reads at once.
 pub const PANEL: usize = 4;
@@ -59,17 +59,23 @@ pub struct Solve<'a> {
 
 impl Solve<'_> {
     /// Forward substitution, `x <- L^-1 x`.
-    pub fn run(self) {
-        Arch::new().dispatch(|| self.forward());
+    pub fn run(mut self) {
+        vectorised(
+            #[inline(always)]
+            || self.forward(),
+        );
     }
 
     /// Back substitution, `x <- L^-T x`.
-    pub fn run_transposed(self) {
-        Arch::new().dispatch(|| self.backward());
+    pub fn run_transposed(mut self) {
+        vectorised(
+            #[inline(always)]
+            || self.backward(),
+        );
     }
 
     #[inline(always)]
-    fn forward(self) {
+    fn forward(&mut self) {
         let dim = self.inverse.len();
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
@@ -94,7 +100,7 @@ impl Solve<'_> {
     }
 
     #[inline(always)]
-    fn backward(self) {
+    fn backward(&mut self) {
         let dim = self.inverse.len();
         for k in (0..dim).step_by(PANEL).rev() {
             let end = (k + PANEL).min(dim);
@@ -165,12 +171,15 @@ pub struct MultiplyAdd<'a> {
 
 impl MultiplyAdd<'_> {
     /// Computes it with the instructions of this machine.
-    pub fn run(self) {
-        Arch::new().dispatch(|| self.compute());
+    pub fn run(mut self) {
+        vectorised(
+            #[inline(always)]
+            || self.compute(),
+        );
     }
 
     #[inline(always)]
-    fn compute(self) {
+    fn compute(&mut self) {
         let dim = self.diagonal.len();
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
@@ -207,12 +216,15 @@ pub struct AddOuters<'a> {
 
 impl AddOuters<'_> {
     /// Computes it with the instructions of this machine.
-    pub fn run(self) {
-        Arch::new().dispatch(|| self.compute());
+    pub fn run(mut self) {
+        vectorised(
+            #[inline(always)]
+            || self.compute(),
+        );
     }
 
     #[inline(always)]
-    fn compute(self) {
+    fn compute(&mut self) {
         let dim = self.dim;
         for k in (0..dim).step_by(PANEL) {
             let end = (k + PANEL).min(dim);
@@ -327,7 +339,10 @@ impl Triangle {
 
     /// `y <- L^-T y`, for each right-hand side.
     pub fn whiten_back(&self, ys: &mut [f64]) {
-        Arch::new().dispatch(|| self.backward(ys));
+        vectorised(
+            #[inline(always)]
+            || self.backward(ys),
+        );
     }
 
     /// `y <- L y`.

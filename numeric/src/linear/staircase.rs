@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
+use crate::vectorised;
 
 use super::packed::{PANEL, dots};
 
@@ -63,7 +63,10 @@ impl Staircase {
 
     /// `y_j[r] = biases[r] + W_r . x_j` for the rows of `treads`, and every point `j`.
     pub fn multiply(&self, treads: Range<usize>, weights: &[f64], biases: &[f64], x: &[f64], y: &mut [f64]) {
-        Arch::new().dispatch(|| self.multiply_here(treads, weights, biases, x, y));
+        vectorised(
+            #[inline(always)]
+            || self.multiply_here(treads.clone(), weights, biases, x, y),
+        );
     }
 
     #[inline(always)]
@@ -106,24 +109,27 @@ impl Staircase {
         d_weights: &mut [f64],
         d_biases: &mut [f64],
     ) {
-        Arch::new().dispatch(|| {
-            let (inputs, outputs) = (self.inputs, self.rows());
-            for tread in self.treads[treads].iter().rev() {
-                for row in tread.rows.clone().rev() {
-                    let own = self.row(tread, row);
-                    let (w, d_w) = (&weights[own.clone()], &mut d_weights[own]);
-                    for (j, d_y) in d_y.chunks_exact(outputs).enumerate() {
-                        let here = j * inputs..j * inputs + tread.width;
-                        let (c, x, d_x) = (d_y[row], &x[here.clone()], &mut d_x[here]);
-                        d_biases[row] += c;
-                        for i in 0..tread.width {
-                            d_w[i] += c * x[i];
-                            d_x[i] += c * w[i];
+        vectorised(
+            #[inline(always)]
+            || {
+                let (inputs, outputs) = (self.inputs, self.rows());
+                for tread in self.treads[treads.clone()].iter().rev() {
+                    for row in tread.rows.clone().rev() {
+                        let own = self.row(tread, row);
+                        let (w, d_w) = (&weights[own.clone()], &mut d_weights[own]);
+                        for (j, d_y) in d_y.chunks_exact(outputs).enumerate() {
+                            let here = j * inputs..j * inputs + tread.width;
+                            let (c, x, d_x) = (d_y[row], &x[here.clone()], &mut d_x[here]);
+                            d_biases[row] += c;
+                            for i in 0..tread.width {
+                                d_w[i] += c * x[i];
+                                d_x[i] += c * w[i];
+                            }
                         }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 }
 

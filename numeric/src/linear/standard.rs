@@ -1,8 +1,8 @@
 //! Sums and scores of Gaussian families, bit-identical for every batch: the order of summation depends on the length alone.
 
+use crate::vectorised;
 use crate::{self as numeric, Columns};
 use faer::MatRef;
-use pulp::Arch;
 
 pub use crate::{dot, sum_squares_scaled, sums_squares, sums_squares_scaled};
 
@@ -53,12 +53,15 @@ pub struct AddScores<'a> {
 
 impl AddScores<'_> {
     /// Computes it with the instructions of this machine.
-    pub fn run(self) {
-        Arch::new().dispatch(|| self.compute());
+    pub fn run(mut self) {
+        vectorised(
+            #[inline(always)]
+            || self.compute(),
+        );
     }
 
     #[inline(always)]
-    fn compute(self) {
+    fn compute(&mut self) {
         let n = self.z.nrows();
         let (mean, inverse, slope) = (&self.mean[..n], &self.inverse[..n], &self.slope[..n]);
         let (d_mean, d_rho) = (&mut self.d_mean[..n], &mut self.d_rho[..n]);

@@ -1,7 +1,7 @@
 //! Inverse and determinant of a low-rank plus diagonal matrix by the Woodbury identity.
 
+use crate::vectorised;
 use crate::{self as numeric, borrow};
-use pulp::Arch;
 
 /// Factored `S = diag(sigma)(I + U U^T) diag(sigma)`, with the Cholesky factor of `C = I + U^T U`.
 pub struct Woodbury<'a> {
@@ -38,11 +38,14 @@ impl<'a> Woodbury<'a> {
 
     /// Writes `x = (I + U U^T)^-1 (z - m) / sigma` and `t = U^T x`; returns `(z - m)^T S^-1 (z - m)`.
     pub fn apply(&self, z: &[f64], mean: &[f64], x: &mut [f64], t: &mut [f64]) -> f64 {
-        Arch::new().dispatch(|| {
-            for (((x, z), mean), scale) in x.iter_mut().zip(z).zip(mean).zip(self.scales) {
-                *x = (z - mean) / scale;
-            }
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                for (((x, z), mean), scale) in x.iter_mut().zip(z).zip(mean).zip(self.scales) {
+                    *x = (z - mean) / scale;
+                }
+            },
+        );
         for (k, t) in t.iter_mut().enumerate() {
             *t = numeric::dot(column(self.directions, x.len(), k), x);
         }
@@ -117,13 +120,16 @@ pub struct AddScore<'a> {
 
 impl AddScore<'_> {
     /// Computes it with the instructions of this machine.
-    pub fn run(self) {
-        Arch::new().dispatch(|| self.compute());
+    pub fn run(mut self) {
+        vectorised(
+            #[inline(always)]
+            || self.compute(),
+        );
     }
 
     #[inline(always)]
-    fn compute(self) {
-        let Self { t, weight, .. } = self;
+    fn compute(&mut self) {
+        let (t, weight) = (self.t, self.weight);
         let n = self.y.len();
         let (slope, precision, scales) = (&self.slope[..n], &self.precision[..n], &self.woodbury.scales[..n]);
         let (y, d_mean, d_rho) = (&mut self.y[..n], &mut self.d_mean[..n], &mut self.d_rho[..n]);
