@@ -30,18 +30,21 @@ pub struct PathScore<K = ConditionalSmc> {
     pub lanes: usize,
 }
 
-/// One path, moved by conditional SMC with ancestor sampling and `particles` particles, the retained one included (MSC).
+/// One path, moved by conditional SMC with ancestor sampling, multinomial resampling at every time, and `particles` particles, the
+/// retained one included (MSC, Alg. 4). Systematic resampling has less noise: [`ConditionalSmc::with_particles`].
 pub const fn msc_paths(particles: usize) -> PathScore {
-    PathScore { smc: ConditionalSmc::with_particles(particles), lanes: 1 }
+    let smc =
+        ConditionalSmc { resampling: Resampling::Multinomial, ..ConditionalSmc::with_particles(particles) };
+    PathScore { smc, lanes: 1 }
 }
 
 /// One path, drawn anew in every step by a particle filter with `particles` particles, proposals from the family and
-/// resampling at every time: the baseline of MSC, whose direction is biased (MSC, section 4.3).
+/// multinomial resampling at every time: the baseline of MSC, whose direction is biased (MSC, section 4.3).
 ///
 /// # Errors
 /// If `particles` is 0.
 pub fn smc_paths(particles: usize) -> Result<PathScore<FreshPaths>, Error> {
-    let smc = FreshPaths { smc: Smc::new(particles, Resampling::Systematic, 1.0)? };
+    let smc = FreshPaths { smc: Smc::new(particles, Resampling::Multinomial, 1.0)? };
     Ok(PathScore { smc, lanes: 1 })
 }
 

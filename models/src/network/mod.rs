@@ -9,7 +9,7 @@ use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, borrow, numeric};
 use mcsa_numeric::design::{GROUP, Panels};
 
 use crate::support::{decided, decided_with, rows_and_responses};
-use rectifier::{add_rectified, rectify_back};
+use rectifier::rectify_back;
 
 /// Bayesian neural network regression: one rectified hidden layer, unknown prior and noise precisions. (pMCSA)
 ///
@@ -101,25 +101,19 @@ impl NeuralRegression {
         self.output_scale() * (hidden + second[self.hidden]) - self.y[i]
     }
 
-    /// Writes the residuals `f - y`, on whole panels with 0 in padding rows; `units` holds the pre-activations of one group, or of
-    /// all.
+    /// Writes the residuals `f - y`, on whole panels with 0 in padding rows; `units` receives the pre-activations, or is empty.
     fn errors_into(&self, z: &[f64], units: &mut [f64], errors: &mut [f64], packed: &mut [f64]) {
         let (stride, d, scale) =
             (self.inputs.view().padded_rows(), self.inputs.columns(), self.output_scale());
-        let keeps_all = units.len() == stride * self.hidden;
         let (first, second) = self.layers(&z[2..]);
         errors.fill(scale * second[self.hidden]);
-        let mut begin = 0;
-        while begin < self.hidden {
-            let group = (self.hidden - begin).min(GROUP);
-            let place = if keeps_all { begin * stride } else { 0 };
-            let units = &mut units[place..place + group * stride];
-            let rows = (begin..begin + group).map(|h| &first[h * d..(h + 1) * d]);
-            self.inputs.view().multiply(rows, units, packed);
-            for (unit, &weight) in units.chunks_exact(stride.max(1)).zip(&second[begin..begin + group]) {
-                add_rectified(scale * weight, unit, errors);
-            }
-            begin += group;
+        for begin in (0..self.hidden).step_by(GROUP) {
+            let end = self.hidden.min(begin + GROUP);
+            let rows = (begin..end).map(|h| &first[h * d..(h + 1) * d]);
+            let mut factors = [0.0; GROUP];
+            factors.iter_mut().zip(&second[begin..end]).for_each(|(factor, weight)| *factor = scale * weight);
+            let units = units.get_mut(begin * stride..end * stride).unwrap_or_default();
+            self.inputs.view().add_rectified(rows, &factors[..end - begin], errors, units, packed);
         }
         for (error, y) in errors.iter_mut().zip(&self.y) {
             *error -= y;
@@ -134,8 +128,8 @@ impl LogDensity for NeuralRegression {
     }
 
     fn work_len(&self, _: usize) -> usize {
-        let (stride, d) = (self.inputs.view().padded_rows(), self.inputs.columns());
-        stride * (self.hidden.max(GROUP) + 1) + self.inputs.view().multiply_work_len() + GROUP * d
+        let inputs = self.inputs.view();
+        inputs.padded_rows() * (self.hidden + 1) + inputs.multiply_work_len()
     }
 
     fn log_density(&self, z: &[f64], mut work: &mut [f64]) -> f64 {
@@ -143,8 +137,7 @@ impl LogDensity for NeuralRegression {
         let stride = self.inputs.view().padded_rows();
         let packed = borrow(&mut work, self.inputs.view().multiply_work_len());
         let errors = borrow(&mut work, stride);
-        let units = borrow(&mut work, stride * GROUP.min(self.hidden));
-        self.errors_into(z, units, errors, packed);
+        self.errors_into(z, &mut [], errors, packed);
         decided(self.prior(z) + normals(z[1], self.y.len(), numeric::dot(errors, errors)).0, z)
     }
 

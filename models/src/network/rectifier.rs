@@ -1,6 +1,5 @@
-//! Rectifier `h = max(a, 0)` over a column of pre-activations: forward pass (added to the output) and backward pass.
+//! Backward pass of the rectifier `h = max(a, 0)` over a column of pre-activations.
 
-use mcsa_numeric::vectorised;
 use pulp::{Arch, Simd, WithSimd};
 
 use mcsa_numeric::design::ROWS;
@@ -34,19 +33,6 @@ impl WithSimd for Back<'_> {
     }
 }
 
-/// Forward pass: `out += weight max(a, 0)`.
-pub(super) fn add_rectified(weight: f64, a: &[f64], out: &mut [f64]) {
-    assert_eq!(a.len(), out.len(), "a column of outputs");
-    vectorised(
-        #[inline(always)]
-        || {
-            for (out, &a) in out.iter_mut().zip(a) {
-                *out = weight.mul_add(if a > 0.0 { a } else { 0.0 }, *out);
-            }
-        },
-    );
-}
-
 /// Backward pass: `a <- weight error [a > 0]`, on whole panels; returns `sum max(a, 0) error`.
 pub(super) fn rectify_back(weight: f64, a: &mut [f64], error: &[f64]) -> f64 {
     assert_eq!(a.len(), error.len(), "a column of errors");
@@ -62,9 +48,6 @@ mod tests {
     fn every_backend_rectifies() {
         let a: Vec<f64> = (0..48).map(|i| f64::from(i % 7) - 3.0).collect();
         let error: Vec<f64> = (0..48).map(|i| f64::from(i % 5) - 1.5).collect();
-        let mut out = error.clone();
-        add_rectified(2.0, &a, &mut out);
-        assert!((0..48).all(|i| out[i] == error[i] + 2.0 * a[i].max(0.0)));
         let expected: f64 = a.iter().zip(&error).map(|(a, error)| a.max(0.0) * error).sum();
         assert!((rectify_back(2.0, &mut a.clone(), &error) - expected).abs() < 1e-12);
         let mut back = a.clone();

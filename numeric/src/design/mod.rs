@@ -192,8 +192,34 @@ impl<'a> View<'a> {
         out: &mut [f64],
         work: &mut [f64],
     ) {
+        assert_eq!(out.len(), weights.len() * self.padded_rows(), "one group of columns");
+        self.product(weights, out, None, work);
+    }
+
+    /// `sum <- sum + f_0 max(X w_0, 0) + .. + f_C-1 max(X w_C-1, 0)`, with a factor for each of at most [`GROUP`] columns. `out` is as in
+    /// [`multiply`](View::multiply), or empty.
+    pub fn add_rectified<'w>(
+        self,
+        weights: impl ExactSizeIterator<Item = &'w [f64]>,
+        factors: &[f64],
+        sum: &mut [f64],
+        out: &mut [f64],
+        work: &mut [f64],
+    ) {
+        assert_eq!((factors.len(), sum.len()), (weights.len(), self.padded_rows()), "a factor per column");
+        assert!(out.is_empty() || out.len() == weights.len() * self.padded_rows(), "one group of columns");
+        self.product(weights, out, Some((factors, sum.as_chunks_mut().0)), work);
+    }
+
+    fn product<'w>(
+        self,
+        weights: impl ExactSizeIterator<Item = &'w [f64]>,
+        out: &mut [f64],
+        rectified: Option<(&[f64], &mut [[f64; ROWS]])>,
+        work: &mut [f64],
+    ) {
         let columns = weights.len();
-        assert!(columns <= GROUP && out.len() == columns * self.padded_rows(), "one group of columns");
+        assert!(columns <= GROUP, "one group of columns");
         let packed = work[..self.multiply_work_len()].as_chunks_mut::<GROUP>().0;
         for (c, weights) in weights.enumerate() {
             assert_eq!(weights.len(), self.columns(), "a weight per column of the matrix");
@@ -204,7 +230,7 @@ impl<'a> View<'a> {
         if self.columns() == 0 {
             return out.fill(0.0);
         }
-        Arch::new().dispatch(Product { x: self, weights: packed, columns, out });
+        Arch::new().dispatch(Product { x: self, weights: packed, columns, out, rectified });
     }
 
     /// `out <- X^T S` for at most [`GROUP`] columns; entries of `slopes` in padding rows have no effect if they are finite.
@@ -243,8 +269,10 @@ struct Product<'a> {
     /// `d x GROUP`, the weights of one feature next to each other.
     weights: &'a [[f64; GROUP]],
     columns: usize,
-    /// `padded_rows x columns`.
+    /// `padded_rows x columns`, or empty.
     out: &'a mut [f64],
+    /// A factor per column, and the sum of the rectified columns.
+    rectified: Option<(&'a [f64], &'a mut [[f64; ROWS]])>,
 }
 
 impl WithSimd for Product<'_> {
@@ -269,19 +297,39 @@ impl WithSimd for Product<'_> {
 impl Product<'_> {
     #[inline(always)]
     fn block<S: Simd, const C: usize>(&mut self, simd: S, first: usize) -> usize {
+        match S::F64_LANES {
+            8 => self.tiles::<S, C, 2>(simd, first),
+            4 => self.tiles::<S, C, 4>(simd, first),
+            2 => self.tiles::<S, C, 8>(simd, first),
+            _ => self.tiles::<S, C, 16>(simd, first),
+        }
+        C
+    }
+
+    /// Products of each panel with `C` columns, held in `R` registers each.
+    #[inline(always)]
+    fn tiles<S: Simd, const C: usize, const R: usize>(&mut self, simd: S, first: usize) {
         let stride = self.x.padded_rows();
         let mut columns = self.out.chunks_exact_mut(stride).skip(first);
         let mut outs: [&mut [[f64; ROWS]]; C] =
             std::array::from_fn(|_| columns.next().map_or(&mut [][..], |c| c.as_chunks_mut().0));
         for (p, panel) in self.x.panels().enumerate() {
-            match S::F64_LANES {
-                8 => tile::<S, C, 2>(simd, panel, self.weights, first, &mut outs, p),
-                4 => tile::<S, C, 4>(simd, panel, self.weights, first, &mut outs, p),
-                2 => tile::<S, C, 8>(simd, panel, self.weights, first, &mut outs, p),
-                _ => tile::<S, C, 16>(simd, panel, self.weights, first, &mut outs, p),
+            let tile: [[S::f64s; R]; C] = tile(simd, panel, self.weights, first);
+            for (out, column) in outs.iter_mut().zip(tile) {
+                if let Some(out) = out.get_mut(p) {
+                    S::as_mut_simd_f64s(out).0.copy_from_slice(&column);
+                }
+            }
+            if let Some((factors, sum)) = &mut self.rectified {
+                let sum = S::as_mut_simd_f64s(&mut sum[p]).0;
+                for (column, &factor) in tile.iter().zip(&factors[first..]) {
+                    let factor = simd.splat_f64s(factor);
+                    for (sum, &x) in sum.iter_mut().zip(column) {
+                        *sum = simd.mul_add_e_f64s(factor, simd.max_f64s(x, simd.splat_f64s(0.0)), *sum);
+                    }
+                }
             }
         }
-        C
     }
 }
 
@@ -292,9 +340,7 @@ fn tile<S: Simd, const C: usize, const R: usize>(
     panel: &[[f64; ROWS]],
     weights: &[[f64; GROUP]],
     first: usize,
-    outs: &mut [&mut [[f64; ROWS]]; C],
-    p: usize,
-) {
+) -> [[S::f64s; R]; C] {
     let mut sums = [[simd.splat_f64s(0.0); R]; C];
     for (x, weights) in panel.iter().zip(weights) {
         let x: &[S::f64s] = S::as_simd_f64s(x).0;
@@ -306,9 +352,7 @@ fn tile<S: Simd, const C: usize, const R: usize>(
             }
         }
     }
-    for (out, sum) in outs.iter_mut().zip(sums) {
-        S::as_mut_simd_f64s(&mut out[p]).0.copy_from_slice(&sum);
-    }
+    sums
 }
 
 /// Transposed product `G = X^T S` for one group of columns, in blocks of features and columns.
@@ -420,7 +464,7 @@ mod tests {
         for columns in 1..=GROUP {
             let mut out = vec![f64::NAN; columns * rows];
             on_every_backend!(
-                Product { x: x.view(), weights: &weights, columns, out: &mut out },
+                Product { x: x.view(), weights: &weights, columns, out: &mut out, rectified: None },
                 for (at, out) in out.iter_mut().enumerate() {
                     let (c, i) = (at / rows, at % rows);
                     let sum: f64 =
@@ -437,6 +481,40 @@ mod tests {
                     let sum: f64 = (0..37).map(|i| x.by_row().row(i)[k] * slopes[c * rows + i]).sum();
                     let found = std::mem::replace(out, f64::NAN);
                     assert!((found - sum).abs() < 1e-13, "feature {k}, column {c}");
+                }
+            );
+        }
+    }
+
+    /// In the order of the columns, whether the products are written or not.
+    #[test]
+    fn every_backend_adds_rectified_columns() {
+        let x = matrix(37, 7);
+        let rows = x.view().padded_rows();
+        let weights: Vec<[f64; GROUP]> =
+            (0..7).map(|k| std::array::from_fn(|c| ((c + 2 * k) % 5) as f64 / 7.0 - 0.3)).collect();
+        let factors: [f64; GROUP] = std::array::from_fn(|c| c as f64 - 4.5);
+        for (columns, is_written) in (1..=GROUP).flat_map(|columns| [(columns, true), (columns, false)]) {
+            let (mut sum, mut out) =
+                (vec![0.5; rows], vec![f64::NAN; columns * rows * usize::from(is_written)]);
+            on_every_backend!(
+                Product {
+                    x: x.view(),
+                    weights: &weights,
+                    columns,
+                    out: &mut out,
+                    rectified: Some((&factors, sum.as_chunks_mut().0)),
+                },
+                for (i, sum) in sum.iter_mut().enumerate() {
+                    let product = |c: usize| -> f64 {
+                        (0..7).map(|k| if i < 37 { x.by_row().row(i)[k] * weights[k][c] } else { 0.0 }).sum()
+                    };
+                    let expected: f64 = (0..columns).map(|c| factors[c] * product(c).max(0.0)).sum();
+                    assert!(
+                        (std::mem::replace(sum, 0.5) - 0.5 - expected).abs() < 1e-13,
+                        "row {i} of {columns}"
+                    );
+                    assert!(!is_written || (out[i] - product(0)).abs() < 1e-14, "row {i}");
                 }
             );
         }
