@@ -455,12 +455,16 @@ mod tests {
         Panels::from_fn(n, d, |i, k| ((i * 7 + k * 3) % 11) as f64 / 3.0 - 1.5)
     }
 
+    /// Of seven features.
+    fn weights() -> Vec<[f64; GROUP]> {
+        (0..7).map(|k| std::array::from_fn(|c| ((c + 2 * k) % 5) as f64 / 7.0 - 0.3)).collect()
+    }
+
     #[test]
     fn every_backend_multiplies_and_pulls_back() {
         let x = matrix(37, 7);
         let rows = x.view().padded_rows();
-        let weights: Vec<[f64; GROUP]> =
-            (0..7).map(|k| std::array::from_fn(|c| ((c + 2 * k) % 5) as f64 / 7.0 - 0.3)).collect();
+        let weights = weights();
         for columns in 1..=GROUP {
             let mut out = vec![f64::NAN; columns * rows];
             on_every_backend!(
@@ -491,8 +495,7 @@ mod tests {
     fn every_backend_adds_rectified_columns() {
         let x = matrix(37, 7);
         let rows = x.view().padded_rows();
-        let weights: Vec<[f64; GROUP]> =
-            (0..7).map(|k| std::array::from_fn(|c| ((c + 2 * k) % 5) as f64 / 7.0 - 0.3)).collect();
+        let weights = weights();
         let factors: [f64; GROUP] = std::array::from_fn(|c| c as f64 - 4.5);
         for (columns, is_written) in (1..=GROUP).flat_map(|columns| [(columns, true), (columns, false)]) {
             let (mut sum, mut out) =

@@ -113,6 +113,15 @@ fn allocations<K: PathKernel>(climb: PathScore<K>) -> u64 {
     count.count_total
 }
 
+/// Both methods as printed (MSC, Alg. 4); the kernel alone has less noise.
+#[test]
+fn the_methods_of_the_paper_resample_by_independent_draws() {
+    assert_eq!(msc_paths(5).smc.resampling, Resampling::Multinomial);
+    let baseline = smc_paths(5).expect("some");
+    assert!(format!("{baseline:?}").contains("Multinomial"), "{baseline:?}");
+    assert_eq!(ConditionalSmc::with_particles(5).resampling, Resampling::Systematic);
+}
+
 /// A warm step allocates nothing, with every lineage rule; nor does a filter.
 #[test]
 fn paths_are_moved_without_allocating() {
