@@ -181,9 +181,12 @@ impl Catalogue {
         }
     }
 
-    /// SHA-256 of the file of a data set.
+    /// SHA-256 of the file of a data set; of the file behind archived results if there are some: the check of a table compares its values
+    /// with those of that file, and an import writes them in another layout.
     pub fn digest(&self, name: &str) -> Result<String, DataError> {
-        Ok(self.table(self.entry(name)?)?.0.sha256)
+        let entry = self.entry(name)?;
+        let read = self.table(entry)?.0.sha256;
+        Ok(entry.archived.clone().unwrap_or(read))
     }
 
     pub(super) fn place(&self, entry: &Entry) -> Option<PathBuf> {
@@ -272,5 +275,26 @@ mod tests {
             assert_eq!(archive.archived_digest(name), None);
         }
         assert_eq!(plain.archived_digest("energy"), None);
+    }
+
+    /// An import in another layout has the digest of the file behind archived results. Counterexample: without such results it has its own.
+    #[test]
+    fn an_import_has_the_digest_of_the_archive() {
+        let folder = std::env::temp_dir().join(format!("mcsa-data-digest-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("small.csv"), "a,y\n1.0,2\n3,4.50\n").unwrap();
+        let head =
+            "name = \"small\"\nkind = \"regression\"\nrows = 2\ncolumns = [\"a\", \"y\"]\ntarget = \"y\"\n";
+        let rest = "source = \"\"\ncitation = \"\"\nterms = \"\"\n";
+        let mut entry: Entry =
+            toml::from_str(&format!("{head}{rest}archived = \"that of the archive\"\n")).unwrap();
+        let of = |entry: &Entry| {
+            let entries = vec![entry.clone()];
+            Catalogue { entries, ..Catalogue::new(Some(folder.clone())) }.digest("small").unwrap()
+        };
+        assert_eq!(of(&entry), "that of the archive");
+        entry.archived = None;
+        assert_eq!(of(&entry).len(), 64);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

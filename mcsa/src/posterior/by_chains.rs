@@ -69,11 +69,12 @@ impl Attempt {
 
 /// Fewest draws of chains, which their diagnostics need.
 const FEWEST_DRAWS: usize = 2_000;
-/// Share of the budget that chains may use with a gradient, the greater share without one or once their draws count, and the fewest gradients
-/// with which they begin.
+/// Share of the budget that chains may use with a gradient, the greater share without one or once their draws count, the fewest gradients with
+/// which they begin, and those that often lead them to draws: within the greater share, they may make so many.
 const SHARE: f64 = 0.4;
 const GREATER_SHARE: f64 = 0.8;
 const LEAST: u64 = 20_000;
+const ENOUGH: u64 = 100_000;
 /// Trials for a start with a finite density.
 const TRIALS: usize = 100;
 /// Steps of a chain that begins at a place which the others do not visit, and most such chains.
@@ -118,8 +119,10 @@ impl FitState {
             true => (1, SHARE, 0.5),
             false => (1 + target.dim() as u64, GREATER_SHARE, GREATER_SHARE),
         };
-        let most = (share * self.budget() as f64).min(of_left * self.left() as f64);
-        (each, most as u64)
+        let left = self.left() as f64;
+        let most = (share * self.budget() as f64).min(of_left * left);
+        let enough = ((ENOUGH * each) as f64).min(GREATER_SHARE * left);
+        (each, most.max(enough) as u64)
     }
 
     /// Work with gradients of the target, or differences of its log density where there is no gradient to trust.

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use mcsa::models::{Banana, EightSchools, Funnel};
+use mcsa::models::{Banana, EightSchools, Funnel, Gaussian};
 use mcsa::posterior::{FitResult, FitState, Options, Stage, Target};
 
 /// The path of a file that is not there, in a folder of its own.
@@ -63,8 +63,10 @@ fn interruptions_after_every_piece_change_no_bit() {
 
 #[test]
 fn a_fit_that_begins_at_another_is_resumed() {
-    let model = Banana::new(2.0, 0.5).unwrap();
-    let earlier = without_a_break(&Target::with_gradient(&model), &options());
+    // With draws enough q is the answer, which chains are not.
+    let model = Gaussian::standard(2);
+    let earlier = Options { draws: 1_000, ..options() };
+    let earlier = without_a_break(&Target::with_gradient(&model), &earlier);
     let warm = options().start_from(&earlier);
     in_pieces("warm", &|| Target::with_gradient(&model), &warm);
     in_pieces("warm alone", &|| Target::density_only(&model), &warm);
@@ -99,10 +101,12 @@ fn a_call_goes_on_from_its_file() {
     fitting.run(&target, &mut |_| ControlFlow::Break(())).unwrap();
     assert_eq!(FitState::read(&path).unwrap().unwrap(), fitting);
     let resumed = mcsa::fit(&model, &options).unwrap();
-    assert_eq!(resumed, without_a_break(&Target::with_gradient(&model), &self::options()));
+    // As texts, in which NaN is NaN.
+    let resumed = format!("{resumed:?}");
+    assert!(resumed == format!("{:?}", without_a_break(&Target::with_gradient(&model), &self::options())));
     let saved = fs::read(&path).unwrap();
     let again = mcsa::fit(&model, &options).unwrap();
-    assert_eq!((again, fs::read(&path).unwrap()), (resumed, saved));
+    assert!(format!("{again:?}") == resumed && fs::read(&path).unwrap() == saved);
     // A run that begins anew does not overwrite it.
     let error = FitState::new(&options).unwrap().run(&target, &mut |_| ControlFlow::Continue(()));
     let said = error.unwrap_err().to_string();

@@ -291,7 +291,7 @@ fn mass_far_from_the_mode_is_found_by_tempering() {
 fn chains_follow_what_mixtures_do_not() {
     let funnel = Funnel::new(10, 3.0).unwrap();
     let fit = |evaluations| mcsa::fit(&funnel, &Options { evaluations, ..Options::seeded(1) }).unwrap();
-    let rich = fit(Some(400_000));
+    let rich = fit(Some(100_000));
     assert!(rich.verdict.is_yes() && has_moments(&rich, 0, 0.0, 3.0), "{rich}");
     assert!(rich.sampled.is_some_and(|mixing| mixing.is_conditional), "{rich}");
     // The evidence of a normalised density.
