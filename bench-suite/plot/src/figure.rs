@@ -29,7 +29,8 @@ pub struct Figure {
     pub aspect: Option<f64>,
     /// True if all panels have one x range; labels are then below the lowest panels only.
     pub shares_x: bool,
-    /// True if all panels have one y range; labels are then left of the first column only.
+    /// True if all panels have one y range; labels are then left of the first column, and of panels with other
+    /// categories than the one to their left.
     pub shares_y: bool,
     /// True if all panels share one legend above them; this is also done if their legends are equal.
     pub shares_legend: bool,

@@ -107,7 +107,10 @@ impl<'a> Page<'a> {
             let (height, most) = (heights[index / columns], width * 36 / 100 / columns as i32);
             let mut frame = Frame::new(panel, scales, &self.setter, height, most);
             frame.shows_x = !figure.shares_x || index + columns >= figure.panels.len();
-            frame.shows_y = !figure.shares_y || index.is_multiple_of(columns);
+            // Names of categories stand for one panel's rows alone, unless the panel to the left has the same.
+            frame.shows_y = !figure.shares_y
+                || index.is_multiple_of(columns)
+                || figure.panels[index - 1].y.names() != panel.y.names();
             frame
         };
         let mut frames: Vec<Frame<'_>> =

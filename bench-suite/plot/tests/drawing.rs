@@ -308,6 +308,23 @@ fn no_text_lies_on_another_or_off_the_page() {
     }
 }
 
+/// Panels with a common y axis show its names once, and again where their categories are others.
+#[test]
+fn other_categories_have_their_own_names() {
+    let shown = |second: [&str; 2]| {
+        let panels = [["one", "two"], second].map(|names| {
+            Panel::new(Axis::linear(""), Axis::categories("", names)).with(Layer::points([(1.0, 0.0)]))
+        });
+        let mut figure = Figure::new(panels.into());
+        (figure.columns, figure.shares_y) = (2, true);
+        let boxes = text_boxes(&figure.draw().unwrap());
+        let count = |name: &str| boxes.iter().filter(|(words, _)| words == name).count();
+        [count("one"), count("two"), count("three")]
+    };
+    assert_eq!(shown(["one", "two"]), [1, 1, 0]);
+    assert_eq!(shown(["one", "three"]), [2, 1, 1]);
+}
+
 #[test]
 fn texts_on_each_other_are_caught() {
     let drawing = draw(Panel::new(Axis::linear("one"), Axis::linear("")).titled("two"));
