@@ -316,6 +316,65 @@ fn subset_surrogates_have_their_derivatives() {
     }
 }
 
+/// Likelihoods of a datum x, y with three coefficients, or with a mean, a log scale and the effects of three groups.
+#[derive(Clone, Copy, PartialEq)]
+enum Likelihood {
+    Probit,
+    Linear,
+    StudentT,
+    Hierarchical,
+}
+
+struct AnyTerms(Likelihood, Mat<f64>, Vec<f64>);
+
+impl GenericTerms for AnyTerms {
+    fn num_data(&self) -> usize {
+        self.2.len()
+    }
+    fn log_prior<R: Real>(&self, w: &[R]) -> R {
+        match self.0 {
+            Likelihood::Hierarchical => {
+                let effects = w[2..].iter().map(|effect| effect.log_normal(w[0], w[1].exp()));
+                w[0].log_normal(0.0, 2.0) + w[1].log_normal(0.0, 1.0) + effects.sum::<R>()
+            }
+            _ => w.iter().map(|w| w.log_normal(0.0, 1.3)).sum(),
+        }
+    }
+    fn log_likelihood<R: Real>(&self, datum: usize, w: &[R]) -> R {
+        let (row, y): (Vec<f64>, f64) = (self.1.row(datum).iter().copied().collect(), self.2[datum]);
+        let t = || R::dot(&row, w);
+        match self.0 {
+            Likelihood::Probit => (((t() * (2.0 * y - 1.0)) * 0.5_f64.sqrt()).erf() * 0.5 + 0.5).ln(),
+            Likelihood::Linear => t().log_normal(y, 0.7),
+            Likelihood::StudentT => ((t() - y).powi(2) / 4.0).ln_1p() * -2.5,
+            Likelihood::Hierarchical => w[2 + datum % 3].log_normal(y, 0.7),
+        }
+    }
+}
+
+/// A subset with learned weights serves any likelihood that is a product over data. Counterexample: the formula of other rows.
+#[test]
+fn subset_surrogates_serve_any_factorised_likelihood() {
+    use Likelihood::{Hierarchical, Linear, Probit, StudentT};
+    for likelihood in [Probit, Linear, StudentT, Hierarchical] {
+        let terms = || AnyTerms(likelihood, matrix(30, 3, 1), labels(30));
+        let dim = if likelihood == Hierarchical { 5 } else { 3 };
+        let target = Bounded::new(Parameters::new().real("w", dim), terms()).unwrap();
+        let surrogate = SubsetSurrogate::random(&target, 8, &mut Seed::new(4).stream(0, 0)).unwrap();
+        let psi: Vec<f64> = surrogate.initial().iter().zip(normals(8, 2)).map(|(a, b)| a + 0.5 * b).collect();
+        let (terms, rows) = (terms(), surrogate.rows());
+        let formula = |shift: usize| {
+            let (terms, rows) = (&terms, &rows);
+            move |psi: &[f64], z: &[f64]| {
+                let one = |(psi, &n): (&f64, &usize)| psi.exp() * terms.log_likelihood((n + shift) % 30, z);
+                terms.log_prior(z) + psi.iter().zip(rows.iter()).map(one).sum::<f64>()
+            }
+        };
+        assert_eq!(check(&surrogate, &psi, &formula(0)), Ok(()));
+        assert!(check(&surrogate, &psi, &formula(1)).is_err());
+    }
+}
+
 #[test]
 fn minibatch_surrogates_have_the_derivatives_of_their_minibatch() {
     let target = regression(30);
