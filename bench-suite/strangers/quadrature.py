@@ -1,4 +1,4 @@
-"""References by quadrature of BUGS examples whose precision has the prior gamma(0.001, 0.001): its far tail misleads long runs of chains.
+"""References by quadrature of BUGS examples with a far tail that misleads long runs of chains: most have the prior gamma(0.001, 0.001) on a precision.
 
     python quadrature.py FOLDER/bugs_examples
 
@@ -12,7 +12,8 @@ independent draws, as many as in other references: of tau from the sum, of beta 
 from its density. Errors are those of such draws for tau and sigma, too: where these would not determine a standard deviation, a parameter is
 judged by quantiles, as with other references.
 
-``dyes`` has normal data in batches; there all but the two precisions is integrated in closed form.
+``dyes`` has normal data in batches; there all but the two precisions is integrated in closed form. ``air`` has errors in an input: each input
+is integrated over a grid of logits, and both coefficients are summed over theirs. Its slope has a far tail of both signs.
 """
 
 from __future__ import annotations
@@ -186,6 +187,42 @@ def dyes(data: dict) -> dict[str, Known]:
     return found | {"sigma_between": summed(tau_b**-0.5, of_b), "sigma_within": summed(tau_w**-0.5, of_w)}
 
 
+def air(data: dict) -> dict[str, Known]:
+    """Sum over the slope ``b``, evenly in asinh(100 b), and the constant ``a``. A logit a + b x is normal before the data."""
+    y, z, n = (np.array(data[key], dtype=float) for key in ("y", "Z", "n"))
+    means, sd = data["alpha"] + data["beta"] * z, data["sigma2"] ** 0.5
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+    logits = np.linspace(-14, 14, 2_801)
+    log_b = np.linspace(-8.5, 8.5, 1_701)
+    b, a = 0.01 * np.sinh(log_b), np.concatenate([np.linspace(-200, -6, 1_941), np.linspace(-6, 6, 601)[1:], np.linspace(6, 200, 1_941)[1:]])
+    log_p = np.log(np.cosh(log_b))[:, None] + np.log(np.gradient(a)) - 0.5 * ((a / 32) ** 2 + (b[:, None] / 32) ** 2)
+    for y_j, n_j, mean in zip(y, n, means):
+        likelihood = np.exp(binomial(y_j, n_j)(logits)[0])
+        for k, slope in enumerate(b):
+            at, scale = a + slope * mean, abs(slope) * sd
+            if scale < 0.6:
+                integral = np.exp(binomial(y_j, n_j)(at[:, None] + scale * nodes)[0]) @ weights
+            else:
+                inside = np.exp(-0.5 * ((logits - at[:, None]) / scale) ** 2) / (scale * np.sqrt(2 * np.pi))
+                integral = inside @ likelihood * (logits[1] - logits[0])
+            log_p[k] += np.log(integral + 1e-300)
+    p = np.exp(log_p - logsumexp(log_p))
+    assert max(p[0].sum(), p[-1].sum(), p[:, 0].sum(), p[:, -1].sum()) < 1e-4, "the grid ends where there is mass"
+    found = {"theta1": summed(a, p.sum(axis=0)), "theta2": summed(b, p.sum(axis=1))}
+    rng = np.random.default_rng(1)
+    rows, columns = np.divmod(rng.choice(p.size, CHAINS * EACH, p=p.ravel()), p.shape[1])
+    for j, (y_j, n_j, mean) in enumerate(zip(y, n, means)):
+        x = np.linspace(mean - 6 * sd, mean + 6 * sd, 4_001)
+        drawn = np.empty(len(rows))
+        for i, (slope, constant) in enumerate(zip(b[rows], a[columns])):
+            log_x = binomial(y_j, n_j)(constant + slope * x)[0] - 0.5 * ((x - mean) / sd) ** 2
+            reached = np.cumsum(np.exp(log_x - log_x.max()))
+            drawn[i] = np.interp(rng.random() * reached[-1], reached, x)
+        found[f"X[{j + 1}]"] = known(drawn.reshape(CHAINS, EACH))
+    return found
+
+
 MODELS: dict[str, tuple[str, Callable[[dict], dict[str, Known]]]] = {
     "seeds-seeds": ("vol1/seeds/seeds", lambda data: seeds(data, 1)),
     "seeds_data-seeds_model": ("vol1/seeds/seeds", lambda data: seeds(data, 1)),  # the same, in posteriordb
@@ -193,6 +230,7 @@ MODELS: dict[str, tuple[str, Callable[[dict], dict[str, Known]]]] = {
     "salm-salm": ("vol1/salm/salm", lambda data: salm(data, True)),
     "salm-salm2": ("vol1/salm/salm", lambda data: salm(data, False)),
     "dyes-dyes": ("vol1/dyes/dyes", dyes),
+    "air-air": ("vol2/air/air", air),
 }
 
 
