@@ -37,7 +37,7 @@ fn metropolis(from: f64, to: f64) -> f64 {
     }
 }
 
-/// Independent Metropolis-Hastings: `K(z, y) = q(y) min(1, w(y) / w(z))` for `y != z` (pMCSA, Alg. 1).
+/// Independent Metropolis-Hastings: `K(z, y) = q(y) min(1, w(y) / w(z))` for `y != z` (pMCSA, Alg. 3).
 pub fn imh(p: &[f64], q: &[f64]) -> Mat<f64> {
     let (w, q) = weights(p, q);
     staying(q.len(), |z, y| q[y] * metropolis(w[z], w[y]))

@@ -6,7 +6,7 @@ use crate::number::{Number, dot, total};
 use crate::square::Square;
 
 impl<T: Number> Instance<T> {
-    /// Independent Metropolis-Hastings: `K(z, y) = q(y) min(1, w(y) / w(z))` for `y != z` (pMCSA, Alg. 1).
+    /// Independent Metropolis-Hastings: `K(z, y) = q(y) min(1, w(y) / w(z))` for `y != z` (pMCSA, Alg. 3).
     ///
     /// From an atom of weight 0, a proposal is accepted if and only if its weight is positive, as in the production kernel.
     pub fn imh(&self) -> Square<T> {
