@@ -194,9 +194,9 @@ def air(data: dict) -> dict[str, Known]:
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     weights = weights / weights.sum()
     logits = np.linspace(-14, 14, 2_801)
-    log_b = np.linspace(-8.5, 8.5, 1_701)
-    b, a = 0.01 * np.sinh(log_b), np.concatenate([np.linspace(-200, -6, 1_941), np.linspace(-6, 6, 601)[1:], np.linspace(6, 200, 1_941)[1:]])
-    log_p = np.log(np.cosh(log_b))[:, None] + np.log(np.gradient(a)) - 0.5 * ((a / 32) ** 2 + (b[:, None] / 32) ** 2)
+    place = np.linspace(-8.5, 8.5, 1_701)
+    b, a = 0.01 * np.sinh(place), np.concatenate([np.linspace(-200, -6, 1_941), np.linspace(-6, 6, 601)[1:], np.linspace(6, 200, 1_941)[1:]])
+    log_p = np.log(np.cosh(place))[:, None] + np.log(np.gradient(a)) - 0.5 * ((a / 32) ** 2 + (b[:, None] / 32) ** 2)
     for y_j, n_j, mean in zip(y, n, means):
         likelihood = np.exp(binomial(y_j, n_j)(logits)[0])
         for k, slope in enumerate(b):

@@ -302,7 +302,8 @@ pub mod cw {
         (1.0 - cis_rejection(w, fresh)).powi(4) * importance_variance
     }
 
-    /// Printed approximation of the variance of the weighted average (CW, eq. 13): `(1 - r)^2 V[f_IS]`. It can be off by any factor, 37 in the example of the errata.
+    /// Printed approximation of the variance of the weighted average (CW, eq. 13): `(1 - r)^2 V[f_IS]`. It can be off by any factor, 37 in
+    /// the example of the errata.
     pub fn weighted_variance_as_printed(rejection: f64, importance_variance: f64) -> f64 {
         (1.0 - rejection).powi(2) * importance_variance
     }

@@ -181,8 +181,8 @@ impl Catalogue {
         }
     }
 
-    /// SHA-256 of the file of a data set; of the file behind archived results if there are some: the check of a table compares its values
-    /// with those of that file, and an import writes them in another layout.
+    /// SHA-256 of the file of a data set; of the file behind archived results if there are some. The check of a table compares sums of its
+    /// columns with those of that file, and an import writes the same values in another layout.
     pub fn digest(&self, name: &str) -> Result<String, DataError> {
         let entry = self.entry(name)?;
         let read = self.table(entry)?.0.sha256;

@@ -63,7 +63,7 @@ fn interruptions_after_every_piece_change_no_bit() {
 
 #[test]
 fn a_fit_that_begins_at_another_is_resumed() {
-    // With draws enough q is the answer, which chains are not.
+    // Of 400 draws q has too few effective ones, so that chains would be the answer, which give no start.
     let model = Gaussian::standard(2);
     let earlier = Options { draws: 1_000, ..options() };
     let earlier = without_a_break(&Target::with_gradient(&model), &earlier);
