@@ -21,7 +21,7 @@ const SETS: [(&str, &str); 3] =
     [("pima", "pima"), ("ionosphere", "ionosphere"), ("heart_cleveland", "heart")];
 const HEART: &str = "heart_cleveland";
 
-pub(super) const CHECKS: [(&str, Check); 19] = [
+pub(super) const CHECKS: [(&str, Check); 20] = [
     ("larger_on_heart", |results| scales(results, HEART, 1.0)),
     ("larger_on_ionosphere", |results| scales(results, "ionosphere", 1.0)),
     ("smaller_on_pima", |results| scales(results, "pima", -1.0)),
@@ -32,6 +32,7 @@ pub(super) const CHECKS: [(&str, Check); 19] = [
     ("higher_in_the_middle", |results| higher(results, FirstState::Level, "log_z", ("median", median))),
     ("higher_on_average", |results| higher(results, FirstState::Level, "log_z", ("mean", mean))),
     ("several_are_clear", several_are_clear),
+    ("several_are_clear_of_filters", several_are_clear_of_filters),
     ("higher_as_published", |results| {
         higher(results, FirstState::Level, "log_z_as_published", ("median", median))
     }),
@@ -252,6 +253,15 @@ const MONTHS: u64 = 2_000;
 /// For each currency of the published data set, or of its stand-in, the log evidence under MSC less that under SMC in each replicate; an
 /// error if a currency is missing or fits are too short.
 fn differences(results: &Results, first: FirstState, name: &str) -> Result<Vec<Vec<f64>>, String> {
+    paired(results, first, |ours, theirs| ours.differences(theirs, name))
+}
+
+/// For each currency a number of each replicate, of MSC and SMC; an error as for [`differences`].
+fn paired(
+    results: &Results,
+    first: FirstState,
+    of: impl Fn(&Series<'_>, &Series<'_>) -> Vec<f64>,
+) -> Result<Vec<Vec<f64>>, String> {
     let all = results.series();
     let is_present = |data: &&str| all.iter().any(|series| series.target().data() == Some(data));
     let data = ["fx_fed_h10_18", "fx_ecb_18"].into_iter().find(is_present);
@@ -263,7 +273,7 @@ fn differences(results: &Results, first: FirstState, name: &str) -> Result<Vec<V
         let is_other =
             |other: &&Series<'_>| other.target() == ours.target() && other.method().kind() == "smc";
         let theirs = all.iter().find(is_other)?;
-        (ours.method().kind() == "msc" && is_here(ours)).then(|| ours.differences(theirs, name))
+        (ours.method().kind() == "msc" && is_here(ours)).then(|| of(ours, theirs))
     };
     let found: Vec<Vec<f64>> = all.iter().filter_map(difference).collect();
     let is_long = |row: Option<&Row>| row.is_some_and(|row| row.step >= MONTHS);
@@ -305,6 +315,33 @@ fn several_are_clear(results: &Results) -> Checked {
         clear(-1.0)
     );
     Ok(Finding::at_least(clear(1.0) as f64, 3.0, what))
+}
+
+/// As published: one fit per currency, judged by the errors of its two filters alone. Each replicate of all currencies is one such figure.
+fn several_are_clear_of_filters(results: &Results) -> Checked {
+    let in_filter_errors = |ours: &Series<'_>, theirs: &Series<'_>| {
+        let errors = ours.last("log_z_error").into_iter().zip(theirs.last("log_z_error"));
+        let found = ours.differences(theirs, "log_z").into_iter().zip(errors);
+        found.map(|(difference, (a, b))| difference / a.hypot(b)).collect()
+    };
+    let found = paired(results, FirstState::Level, in_filter_errors)?;
+    if found.iter().flatten().any(|value| value.is_nan()) {
+        return Err("a fit without a number".to_owned());
+    }
+    let figures = found.iter().map(Vec::len).min().unwrap_or(0);
+    let clear = |sign: f64| -> Vec<f64> {
+        let count = |r: usize| found.iter().filter(|values| sign * values[r] > 3.0).count();
+        (0..figures).map(|r| count(r) as f64).collect()
+    };
+    let (above, below) = (clear(1.0), clear(-1.0));
+    let what = format!(
+        "currencies above zero by three errors of their filters, the median of {figures} figures with one fit per currency, {} to {} of them; \
+         {} are below by as much",
+        least(above.iter().copied()),
+        greatest(above.iter().copied()),
+        median(&below)
+    );
+    Ok(Finding::at_least(median(&above), 3.0, what))
 }
 
 pub(super) fn first_state(_: &Results) -> Vec<FigureFile> {

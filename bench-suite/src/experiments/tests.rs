@@ -135,14 +135,16 @@ fn exchange_rates() {
             let spread = series.bytes().map(u64::from).sum::<u64>() % 5 + replicate % 5;
             let is_msc = task.method().kind() == "msc";
             let value = if is_msc { gain + noise * (spread as f64 - 4.0) } else { 0.0 };
-            vec![("log_z", value), ("log_z_as_published", value)]
+            vec![("log_z", value), ("log_z_as_published", value), ("log_z_error", 0.05)]
         })
     };
-    assert_eq!(verdicts(Default, 1.0, 0.1), [Agree; 6]);
-    assert_eq!(verdicts(Default, -1.0, 0.1), [Disagree; 6]);
-    assert_eq!(verdicts(Quick, 1.0, 0.1), [TooLittle; 6]);
-    assert_eq!(verdicts(Default, f64::NAN, 0.1), [TooLittle; 6]);
+    assert_eq!(verdicts(Default, 1.0, 0.1), [Agree; 7]);
+    assert_eq!(verdicts(Default, -1.0, 0.1), [Disagree; 7]);
+    assert_eq!(verdicts(Quick, 1.0, 0.1), [TooLittle; 7]);
+    assert_eq!(verdicts(Default, f64::NAN, 0.1), [TooLittle; 7]);
     assert_eq!(verdicts(Default, 0.1, 3.0)[0], TooLittle);
+    // Fits that differ by more than their filters err are clear one by one, and not together.
+    assert_eq!(verdicts(Default, 0.1, 3.0)[2..4], [Disagree, Agree]);
     // Values 1 and 3: mean 2, standard error 1.
     assert_eq!(msc::in_errors(&[1.0, 3.0]), 2.0);
 }

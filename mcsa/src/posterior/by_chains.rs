@@ -341,8 +341,9 @@ impl FitState {
         }
         let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
         let modes = modes.filter(|mode| outside.has_mass(mode)).map(|mode| &mode.point);
-        let passed = outside.points(&self.ascents.entries.iter().chain(&search.entries).collect::<Vec<_>>());
-        let begins = modes.chain(passed.into_iter().map(|at| &at.point)).take(PROBES);
+        let entries = self.ascents.entries.iter().chain(&search.entries);
+        let passed = outside.points(&entries.collect::<Vec<_>>(), &self.ascents.seen);
+        let begins = modes.chain(passed.iter().map(|at| &at.point)).take(PROBES);
         for (k, point) in begins.enumerate() {
             let probe = Mat::from_fn(point.len(), 1, |i, _| point[i]);
             let seed = seed.named("probe").child(k as u64);

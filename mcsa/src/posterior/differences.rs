@@ -27,6 +27,11 @@ impl<'a, P: LogDensity + ?Sized> Differences<'a, P> {
         Self::scaled(density, vec![1.0; density.dim()])
     }
 
+    /// Error `h / 2` of a gradient at curvature one and scale one.
+    pub(crate) const fn offset(&self) -> f64 {
+        0.5 * SLOPE
+    }
+
     /// Differences of a density with these scales.
     pub(crate) fn scaled(density: &'a P, mut scales: Vec<f64>) -> Self {
         scales.iter_mut().for_each(|scale| *scale *= SLOPE);

@@ -62,8 +62,8 @@ impl FitState {
         let passed = evidence.passed_points();
         let mut found = evidence.objections(&passed);
         let (offset, _) = evidence.offset();
-        let passed = Mat::from_fn(target.dim(), passed.len(), |i, j| passed[j].0[i]);
-        points = faer::concat![[points, passed]];
+        let at = Mat::from_fn(target.dim(), passed.len(), |i, j| passed[j].0.point[i]);
+        points = faer::concat![[points, at]];
         if target.dim() <= DENSE
             && verified(Check::WiderProposals, wider_proposals::LEAST <= target.gate().left())
         {
@@ -77,6 +77,11 @@ impl FitState {
         let by = self.limit(target);
         found.extend(unverified.into_iter().map(|check| Objection::unverified(check, &by)));
         let is_soft = self.mends == 0 && (draws.shape > RULE.soft || offset > RULE.soft_offset);
+        for (at, _) in passed {
+            if !self.ascents.seen.contains(&at) {
+                self.ascents.seen.push(at);
+            }
+        }
         self.look = Some(Look { found, points, chains, map, is_soft, is_past_mending: false });
         self.drawn.draws = Some(draws);
         Ok(Piece::GoesOn)

@@ -31,7 +31,7 @@ pub struct Mode {
 /// The first begins at the origin. A third of the others begin uniformly in `(-2, 2)^d`, half of these at `a + b - c` once there are several
 /// modes a, b and c, which leads to other orders of exchanged labels; the rest at `N(0, s^2)` with s = 2, 5 or 15
 /// in coordinates in which the approximation at the first mode is standard normal. Without a gradient the first mode is the Gaussian of
-/// tempering, and the others ascend by differences of the log density.
+/// tempering, and the others ascend by differences of the log density; one of six also makes some steps in the coordinates of the target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ModeSearch {
     /// Number of ascents made.
@@ -46,6 +46,9 @@ pub struct ModeSearch {
     /// place, those to a narrow mode within a wide mass at the mode, those in a funnel in its neck.
     #[serde(default)]
     pub(crate) entries: Vec<Passed>,
+    /// Points around which an answer was seen to lack mass.
+    #[serde(default)]
+    pub(super) seen: Vec<Evaluated>,
     /// Where later ascents end before a mode.
     #[serde(default)]
     pub(super) within: Option<Within>,
@@ -126,6 +129,9 @@ const TOLERANCE: f64 = 0.1;
 const FINE: f64 = 0.001;
 /// Distance of two ends, in standard deviations, below which they are one mode.
 const NEAR: f64 = 0.5;
+/// Ascents of which one is a slide as well, from a start in the cube, and its steps.
+const SLIDES: usize = 6;
+const SLIDE: u64 = 20;
 /// Ascents side by side.
 const ROUND: usize = 10;
 /// Largest number of distinct modes.
@@ -279,6 +285,9 @@ impl ModeSearch {
             self.outside += 1;
             return Ok(None);
         };
+        if self.made % SLIDES == SLIDES / 2 {
+            self.entries.extend(slide(target, &start, &first.map()?));
+        }
         self.advance_from_by_density(target, &start)
     }
 
@@ -417,6 +426,27 @@ fn ascent(
     (end, entries)
 }
 
+/// Of the points of an ascent in the coordinates of the target, that with the largest mass of a shell. An ascent in those of the first mode leaves
+/// thin mass on which it begins, unless that lies along this mode.
+fn slide<P: LogDensity + ?Sized>(target: &P, start: &[f64], map: &AffineMap) -> Option<Passed> {
+    let slopes = Differences::new(target);
+    let (mut y, mut work) = (vec![0.0; start.len()], vec![0.0; slopes.work_len(1)]);
+    let mut most: Option<Passed> = None;
+    let objective = |z: &[f64], gradient: &mut [f64]| {
+        let log_p = slopes.gradient_into(z, gradient, &mut work);
+        map.inverse_into(z, &mut y);
+        let log_mass = of_shell(&y, log_p + map.log_volume());
+        if log_mass.is_finite() && most.as_ref().is_none_or(|most| log_mass > most.log_mass) {
+            let at = Evaluated { point: z.to_vec(), log_p };
+            most = Some(Passed { at, log_mass, is_of_shell: true });
+        }
+        log_p
+    };
+    // Where it ends has no bearing.
+    let _ = Lbfgs::with(TOLERANCE, SLIDE, 10).and_then(|lbfgs| lbfgs.maximise(objective, start)).ok()?;
+    most
+}
+
 /// The points of a path, in whitened coordinates y with gradients g, that have the largest mass by each of two guesses: that of a shell about
 /// the centre, which is `log Z` at the typical radius of every Gaussian there, and that of a Gaussian with the curvature on the way from the
 /// point before, which is `log Z` of an isotropic one.
@@ -427,10 +457,6 @@ fn ascent(
 fn entries(path: Vec<(Vec<f64>, f64, Vec<f64>)>, map: &AffineMap) -> Vec<Passed> {
     let Some((first, ..)) = path.first() else { return Vec::new() };
     let dim = first.len() as f64;
-    let of_shell = |k: usize| {
-        let (y, log_p, _) = &path[k];
-        log_p + dim * length(y).ln() + 0.5 * dim * (TAU * E / dim).ln()
-    };
     let of_curvature = |k: usize| {
         let ((before, _, from), (y, log_p, to)) = (&path[k.checked_sub(1)?], &path[k]);
         let (mut product, mut square) = (0.0, 0.0);
@@ -441,7 +467,7 @@ fn entries(path: Vec<(Vec<f64>, f64, Vec<f64>)>, map: &AffineMap) -> Vec<Passed>
         Some(log_p + 0.5 * dim * (TAU * product / square).ln())
     };
     let guess = |k: usize, is_of_shell: bool| match is_of_shell {
-        true => of_shell(k),
+        true => of_shell(&path[k].0, path[k].1),
         false => of_curvature(k).unwrap_or(f64::NAN),
     };
     let found = [true, false].map(|is_of_shell| {
@@ -454,6 +480,12 @@ fn entries(path: Vec<(Vec<f64>, f64, Vec<f64>)>, map: &AffineMap) -> Vec<Passed>
         Some(Passed { at: Evaluated { point, log_p: log_p - map.log_volume() }, log_mass, is_of_shell })
     });
     found.into_iter().flatten().collect()
+}
+
+/// The mass of a shell about the centre, by a point of it in whitened coordinates.
+fn of_shell(y: &[f64], log_p: f64) -> f64 {
+    let dim = y.len() as f64;
+    log_p + dim * length(y).ln() + 0.5 * dim * (TAU * E / dim).ln()
 }
 
 impl Mode {
@@ -559,5 +591,34 @@ mod tests {
         };
         // Counterexample: starts around the first alone.
         assert_eq!((found(4), found(1)), (5, 1));
+    }
+
+    /// Two ridges of width 0.02 cross at the origin: one along the first mode, and one along the sum of the others. Half of the starts in the cube are
+    /// nearer to the second.
+    #[test]
+    fn slides_pass_thin_mass_which_ascents_leave() {
+        let dim = 10;
+        let ridge = |along: f64, z: &[f64]| {
+            let across = z.iter().map(|z| z * z).sum::<f64>() - along * along;
+            -0.5 * (along * along / 16.0 + across / 4e-4)
+        };
+        let of_other = |z: &[f64]| z[1..].iter().sum::<f64>() / 3.0;
+        let target = mcsa_core::from_fn(dim, |z| {
+            mcsa_core::numeric::log_sum_exp(&[ridge(z[0], z), ridge(of_other(z), z) - 3.0])
+        });
+        let sds = |i: usize| if i == 0 { 4.0 } else { 0.02 };
+        let factor = Mat::from_fn(dim, dim, |i, j| if i == j { sds(i) } else { 0.0 });
+        let map = AffineMap::new(vec![0.0; dim], factor).expect("a map");
+        let white = Whitened::new(&target, map.clone()).expect("a map");
+        let is_on_it = |passed: &Passed| of_other(&passed.at.point).abs() > 0.2 && passed.at.log_p > -15.0;
+        let (mut slid, mut passed) = (0, 0);
+        for k in 0..40 {
+            let mut stream = Seed::new(3).stream(0, k);
+            let start: Vec<f64> = (0..dim).map(|_| 4.0 * stream.uniform() - 2.0).collect();
+            slid += usize::from(slide(&target, &start, &map).is_some_and(|passed| is_on_it(&passed)));
+            let (_, entries) = ascent(&Differences::new(&white), &map, &start, FINE, None, false);
+            passed += usize::from(entries.iter().any(is_on_it));
+        }
+        assert!(slid > 2 * passed, "{slid} {passed}");
     }
 }

@@ -71,7 +71,7 @@ pub enum Objection {
         /// Largest log weight at such a point, less the log evidence.
         #[serde(with = "bits::decimal")]
         log_weight: f64,
-        /// Number of such points, of the ten that were looked at.
+        /// Number of such points, of the ten that were looked at and those of earlier looks.
         points: usize,
         /// Number of ascents.
         made: usize,

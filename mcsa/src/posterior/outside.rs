@@ -56,8 +56,9 @@ impl Outside<'_> {
     }
 
     /// Points with mass around them, of the points that ascents passed those with the largest guesses. The mass of a shell is a bound; that by
-    /// the curvature on the way is none.
-    pub(super) fn points<'e>(&self, passed: &[&'e Passed]) -> Vec<&'e Evaluated> {
+    /// the curvature on the way is none. Around points at which an earlier answer was seen to lack mass, the present one may have it at the point
+    /// alone: the places are then those of draws that see what is still lacking.
+    pub(super) fn points(&self, passed: &[&Passed], seen: &[Evaluated]) -> Vec<Evaluated> {
         let mut found: Vec<&Evaluated> = Vec::new();
         for is_of_shell in [true, false] {
             let square = |passed: &Passed| (self.lack)(&passed.at.point, passed.at.log_p);
@@ -75,7 +76,15 @@ impl Outside<'_> {
             }
             found.extend(apart);
         }
-        found.into_iter().filter(|at| self.has_mass_at(&at.point)).collect()
+        let mut found: Vec<Evaluated> =
+            found.into_iter().filter(|at| self.has_mass_at(&at.point)).cloned().collect();
+        for at in seen {
+            let is_known = |other: &Evaluated| self.distance(&at.point, &other.point) <= APART;
+            if !found.iter().any(is_known) {
+                found.extend(self.lacking_at(&at.point));
+            }
+        }
+        found
     }
 
     /// Distance of two points in standard deviations of the answer.
@@ -88,9 +97,24 @@ impl Outside<'_> {
 
     /// True if p has mass around a point, by draws of Gaussians of its curvature; up to some hundred dimensions.
     pub(super) fn has_mass_at(&self, point: &[f64]) -> bool {
+        self.maps_at(point).any(|map| self.sees(&map, &NEAR))
+    }
+
+    /// The draw of these Gaussians that counts most, if p has mass around the point.
+    fn lacking_at(&self, point: &[f64]) -> Option<Evaluated> {
+        let map = self.maps_at(point).find(|map| self.sees(map, &NEAR))?;
+        let most = NEAR.iter().enumerate().flat_map(|(k, s)| {
+            let (z, log_p, moments) = self.drawn(&map, *s, self.seed.named("outside").stream(0, k as u64));
+            let j = (0..FEW).max_by(|a, b| moments[*a].total_cmp(&moments[*b]))?;
+            Some((moments[j], Evaluated { point: z.col_as_slice(j).to_vec(), log_p: log_p[j] }))
+        });
+        most.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, at)| at)
+    }
+
+    /// Coordinates of the Gaussians around a point.
+    fn maps_at(&self, point: &[f64]) -> impl Iterator<Item = AffineMap> {
         let gaussians = if point.len() <= DENSE { self.gaussians(point) } else { Ok(Vec::new()) };
-        let gaussians = gaussians.unwrap_or_default();
-        gaussians.iter().filter_map(|gaussian| gaussian.map().ok()).any(|map| self.sees(&map, &NEAR))
+        gaussians.unwrap_or_default().into_iter().filter_map(|gaussian| gaussian.map().ok())
     }
 
     /// Log density of the target.
@@ -117,7 +141,12 @@ impl Outside<'_> {
     /// ```text
     /// mean of p(z) / N(z; m, s^2 L L') exp(lack(z, log p(z)))
     /// ```
-    fn moment(&self, map: &AffineMap, s: f64, mut stream: Stream) -> f64 {
+    fn moment(&self, map: &AffineMap, s: f64, stream: Stream) -> f64 {
+        numeric::log_sum_exp(&self.drawn(map, s, stream).2) - (FEW as f64).ln()
+    }
+
+    /// Draws of the Gaussian, their log densities, and the log of what each counts.
+    fn drawn(&self, map: &AffineMap, s: f64, mut stream: Stream) -> (Mat<f64>, Vec<f64>, Vec<f64>) {
         let (dim, density) = (self.target.dim(), self.target.density());
         let (mut z, mut work) = (Mat::zeros(dim, FEW), vec![0.0; density.work_len(FEW)]);
         let (mut y, mut log_q, mut log_p) = (vec![0.0; dim], vec![0.0; FEW], vec![0.0; FEW]);
@@ -132,7 +161,8 @@ impl Outside<'_> {
             let found = log_p[j] + map.log_volume() - log_q[j] + (self.lack)(z.col_as_slice(j), log_p[j]);
             if found < f64::INFINITY { found } else { f64::NEG_INFINITY }
         };
-        numeric::log_sum_exp(&(0..FEW).map(moment).collect::<Vec<_>>()) - (FEW as f64).ln()
+        let moments = (0..FEW).map(moment).collect();
+        (z, log_p, moments)
     }
 
     /// Two Gaussians around a point, of its Newton step and curvature `A = -d^2 log p` in white coordinates y, R from the centre: the widths of
@@ -163,6 +193,10 @@ impl Outside<'_> {
             slopes.gradient_into(&y, &mut behind, &mut work);
             y[k] = here;
             (0..dim).for_each(|i| curvature[(i, k)] = (behind[i] - ahead[i]) / (2.0 * AROUND));
+        }
+        if exact.is_none() {
+            // The error of forward differences, in coordinates in which the curvature of thin mass is large.
+            (0..dim).for_each(|i| gradient[i] += differences.offset() * curvature[(i, i)]);
         }
         let square = numeric::dot(&y, &y);
         let variance = |curvature: f64| curvature.abs().recip().min(square);
@@ -318,10 +352,47 @@ mod tests {
                     search.advance_by_density(target.density(), Seed::new(3)).expect("an ascent");
                 }
                 let found = look(&target, 6.0, 1, |outside| {
-                    outside.points(&search.entries.iter().collect::<Vec<_>>()).len()
+                    outside.points(&search.entries.iter().collect::<Vec<_>>(), &[]).len()
                 });
                 assert_eq!(found > 0, is_seen, "{share}: {found}");
             }
         }
+    }
+
+    /// A tenth of the mass is on a thin ridge across the axes of the normal answer, and all around one point of it, from which the second answer has
+    /// draws there. Its curvature of `10^4` across needs the correction of forward differences.
+    #[test]
+    fn mass_around_a_point_that_an_answer_covers_is_seen_again() {
+        let (dim, thin, long) = (4_usize, 0.01_f64, 6.0_f64);
+        let of_ridge = move |z: &[f64]| {
+            let along = z.iter().sum::<f64>() / (dim as f64).sqrt();
+            let across = numeric::dot(z, z) - along * along;
+            let square = along * along / (long * long) + across / (thin * thin);
+            -0.5 * (square + dim as f64 * TAU.ln()) - long.ln() - (dim - 1) as f64 * thin.ln()
+        };
+        let at = vec![3.0; dim];
+        let found = |share: f64, seen: bool| {
+            let density = from_fn(dim, move |z| {
+                numeric::log_sum_exp(&[(1.0_f64 - share).ln() + normal(z, 1.0), f64::ln(share) + of_ridge(z)])
+            });
+            let target = Target::density_only(&density);
+            let lack = |z: &[f64], _: f64| {
+                let beside: Vec<f64> = z.iter().map(|z| z - 3.0).collect();
+                let is_covered = [z, &beside].iter().any(|z| numeric::dot(z, z) < 4.0);
+                if is_covered { f64::NEG_INFINITY } else { numeric::dot(z, z).ln() }
+            };
+            let (map, seed) = (&standard(dim), Seed::new(1));
+            let least = RULE.moment.ln();
+            let outside = Outside { target: &target, gradient: None, map, least, lack: &lack, seed };
+            let log_p = outside.log_density(&at);
+            let at = Evaluated { point: at.clone(), log_p };
+            let entry = Passed { at: at.clone(), log_mass: log_p, is_of_shell: true };
+            let seen = if seen { vec![at] } else { Vec::new() };
+            outside.points(&[&entry], &seen)
+        };
+        let [lacking] = &found(0.1, true)[..] else { panic!("a point of the ridge") };
+        assert!(lacking.point.iter().all(|z| (z - lacking.point[0]).abs() < 0.1), "{:?}", lacking.point);
+        // Counterexamples: a point that was not seen before, and next to no mass.
+        assert_eq!((found(0.1, false).len(), found(1e-6, true).len()), (0, 0));
     }
 }

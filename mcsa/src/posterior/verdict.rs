@@ -7,7 +7,7 @@ use mcsa_diagnostics::{Pareto, simultaneous_quantile};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use super::mode_search::Evaluated;
+use super::mode_search::{Evaluated, Passed};
 use super::outside::Outside;
 use super::rule::RULE;
 use super::witness::{CHAINS, FrozenProposal, functions};
@@ -43,7 +43,7 @@ pub(crate) struct Evidence<'a> {
 
 impl Evidence<'_> {
     /// The objections of all witnesses that compare q with something.
-    pub(crate) fn objections(&self, passed: &[(&[f64], f64)]) -> Vec<Objection> {
+    pub(crate) fn objections(&self, passed: &[(Evaluated, f64)]) -> Vec<Objection> {
         let log_weight = passed.iter().map(|(_, over)| *over).fold(f64::NEG_INFINITY, f64::max);
         let has_passed = !passed.is_empty();
         let passed = Objection::Passed { log_weight, points: passed.len(), made: self.ascents.made };
@@ -92,16 +92,16 @@ impl Evidence<'_> {
     }
 
     /// Points outside q that ascents passed, with mass around them, and their log weights less the log evidence.
-    pub(crate) fn passed_points(&self) -> Vec<(&[f64], f64)> {
+    pub(crate) fn passed_points(&self) -> Vec<(Evaluated, f64)> {
         let log_z = self.draws.log_evidence();
         let mut work = vec![0.0; self.q.family.work_len(1)];
-        let found =
-            self.looks_outside(&|outside| outside.points(&self.ascents.entries.iter().collect::<Vec<_>>()));
-        let over = |entry: &Evaluated| {
-            entry.log_p - self.q.family.log_prob(self.q.params, &entry.point, &mut work) - log_z
+        let entries: Vec<&Passed> = self.ascents.entries.iter().collect();
+        let found = self.looks_outside(&|outside| outside.points(&entries, &self.ascents.seen));
+        let over = |at: Evaluated| {
+            let over = at.log_p - self.q.family.log_prob(self.q.params, &at.point, &mut work) - log_z;
+            (at, over)
         };
-        let points = found.iter().map(|entry| &*entry.point);
-        points.zip(found.iter().copied().map(over)).collect()
+        found.into_iter().map(over).collect()
     }
 
     /// A look at p where its log weight exceeds that of every draw by far.
