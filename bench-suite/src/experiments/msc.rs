@@ -256,7 +256,7 @@ fn differences(results: &Results, first: FirstState, name: &str) -> Result<Vec<V
     paired(results, first, |ours, theirs| ours.differences(theirs, name))
 }
 
-/// For each currency a number of each replicate, of MSC and SMC; an error as for [`differences`].
+/// For each currency numbers of its fits by MSC and by SMC; an error as for [`differences`].
 fn paired(
     results: &Results,
     first: FirstState,
@@ -320,9 +320,13 @@ fn several_are_clear(results: &Results) -> Checked {
 /// As published: one fit per currency, judged by the errors of its two filters alone. Each replicate of all currencies is one such figure.
 fn several_are_clear_of_filters(results: &Results) -> Checked {
     let in_filter_errors = |ours: &Series<'_>, theirs: &Series<'_>| {
-        let errors = ours.last("log_z_error").into_iter().zip(theirs.last("log_z_error"));
-        let found = ours.differences(theirs, "log_z").into_iter().zip(errors);
-        found.map(|(difference, (a, b))| difference / a.hypot(b)).collect()
+        let number = |replicate| {
+            let [log_z, error] = ["log_z", "log_z_error"]
+                .map(|name| Some((ours.end(replicate, name)?, theirs.end(replicate, name)?)));
+            let ((a, b), (of_a, of_b)) = (log_z?, error?);
+            Some((a - b) / f64::hypot(of_a, of_b))
+        };
+        ours.outcomes.iter().filter_map(|outcome| number(outcome.job.replicate)).collect()
     };
     let found = paired(results, FirstState::Level, in_filter_errors)?;
     if found.iter().flatten().any(|value| value.is_nan()) {
