@@ -220,7 +220,7 @@ def fit(
             Ascents then begin at draws of the prior too. With ``parameters`` it must be ``result.as_prior()`` of a fit with the same ones;
             ``log_density`` and ``gradient`` are then of the log likelihood, to which the prior is added.
         evaluations: Largest number of evaluations, draws and verdict included; at least 1, and 100 draws are made in any case. By
-            default a million, or five million without a gradient.
+            default a million, or ten million without a gradient.
         seconds: Largest time, draws and verdict included.
         share: Effective share of the draws at which climbing ends.
         checkpoint: File in which the state is kept. A call finds it there and continues with the same bits.

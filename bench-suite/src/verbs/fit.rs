@@ -58,7 +58,7 @@ pub struct FitModel {
     /// `options.starts=50`, `options.share=0.3`).
     #[arg(long, conflicts_with = "method")]
     auto: bool,
-    /// Largest number of evaluations of the model, draws and verdict included; by default a million, or five million
+    /// Largest number of evaluations of the model, draws and verdict included; by default a million, or ten million
     /// without a gradient.
     #[arg(long, value_name = "EVALUATIONS", requires = "auto")]
     budget: Option<u64>,

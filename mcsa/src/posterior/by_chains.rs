@@ -10,7 +10,7 @@ use super::bridge::bridge;
 use super::differences::Differences;
 use super::metric::median;
 use super::mixing::Mixing;
-use super::mode_search::{Within, distance};
+use super::mode_search::{Passed, Within, distance};
 use super::moments::of_points;
 use super::outside::Outside;
 use super::plot::{Next, Piece};
@@ -312,10 +312,13 @@ impl FitState {
             |z: &[f64], log_p: f64| distance(z) <= farthest && over(z, log_p) <= highest + RULE.outside;
         let Gaussian { mean, covariance } = spread(points);
         let square = |z: &[f64], i: usize| (z[i] - mean[i]).powi(2) / covariance[(i, i)];
+        let log_square = |z: &[f64], axes: &mut dyn Iterator<Item = usize>| {
+            axes.map(|i| square(z, i)).fold(1.0, f64::max).ln()
+        };
         let lack_along = |z: &[f64], log_p: f64, axes: &mut dyn Iterator<Item = usize>| match reach(z, log_p)
         {
             true => f64::NEG_INFINITY,
-            false => axes.map(|i| square(z, i)).fold(1.0, f64::max).ln(),
+            false => log_square(z, axes),
         };
         let lack = |z: &[f64], log_p: f64| lack_along(z, log_p, &mut (0..mean.len()));
         let seed = self.seed();
@@ -341,17 +344,26 @@ impl FitState {
         }
         let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
         let modes = modes.filter(|mode| outside.has_mass(mode)).map(|mode| &mode.point);
-        let entries = self.ascents.entries.iter().chain(&search.entries);
-        let passed = outside.points(&entries.collect::<Vec<_>>(), &self.ascents.seen);
+        let entries: Vec<&Passed> = self.ascents.entries.iter().chain(&search.entries).collect();
+        let passed = outside.points(&entries, &self.ascents.seen);
         let begins = modes.chain(passed.iter().map(|at| &at.point)).take(PROBES);
-        for (k, point) in begins.enumerate() {
+        let goes_on = || !target.gate().is_closed();
+        let returns = |k: usize, point: &[f64], is_back: &dyn Fn(&[f64]) -> bool| -> Result<bool, Error> {
             let probe = Mat::from_fn(point.len(), 1, |i, _| point[i]);
             let seed = seed.named("probe").child(k as u64);
-            let end = self.with_slopes(target, |slopes| {
-                sampler.probe(slopes, probe, PROBE, seed, &|| !target.gate().is_closed())
-            })?;
-            let returns = |z: &[f64]| reach(z, outside.log_density(z));
-            if !end.is_some_and(|end| returns(end.col_as_slice(0))) {
+            let end =
+                self.with_slopes(target, |slopes| sampler.probe(slopes, probe, PROBE, seed, &goes_on))?;
+            Ok(end.is_some_and(|end| is_back(end.col_as_slice(0))))
+        };
+        for (k, point) in begins.enumerate() {
+            if !returns(k, point, &|z| reach(z, outside.log_density(z)))? {
+                return Ok(true);
+            }
+        }
+        let square_of_all = |z: &[f64]| log_square(z, &mut (0..mean.len()));
+        let beyond = outside.beyond(points, &entries, &square_of_all);
+        for (k, (point, is_beyond)) in beyond.iter().enumerate() {
+            if !returns(PROBES + k, point, &|z| !is_beyond(z))? {
                 return Ok(true);
             }
         }

@@ -18,6 +18,8 @@ pub(crate) struct Differences<'a, P: ?Sized> {
 
 /// Distance h of the points of a gradient, in units of the scale.
 const SLOPE: f64 = 1e-4;
+/// Error `h / 2` of a gradient at curvature one and scale one.
+pub(super) const OFFSET: f64 = 0.5 * SLOPE;
 /// Distance k of the gradients of a curvature.
 const BEND: f64 = 1e-3;
 
@@ -25,11 +27,6 @@ impl<'a, P: LogDensity + ?Sized> Differences<'a, P> {
     /// Differences of a density whose scales are one.
     pub(crate) fn new(density: &'a P) -> Self {
         Self::scaled(density, vec![1.0; density.dim()])
-    }
-
-    /// Error `h / 2` of a gradient at curvature one and scale one.
-    pub(crate) const fn offset(&self) -> f64 {
-        0.5 * SLOPE
     }
 
     /// Differences of a density with these scales.

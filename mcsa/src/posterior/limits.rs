@@ -16,7 +16,7 @@ use super::{Chains, FitState, Objection, Shape, Stage, Target, tails, wider_prop
 
 /// Most evaluations of a fit if the options have none, with a gradient and by the log density alone.
 const BUDGET: u64 = 1_000_000;
-const BUDGET_BY_DENSITY: u64 = 5_000_000;
+const BUDGET_BY_DENSITY: u64 = 10_000_000;
 
 impl FitState {
     /// True if a limit has been reached: no evaluations are left, or no time.

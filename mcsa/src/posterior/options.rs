@@ -21,7 +21,7 @@ pub struct Options {
     /// reaches with probability `s` is missed by all of them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
     pub starts: usize,
     /// Largest number of evaluations of the target by the whole fit, draws and verdict included; at least 1, and 100 draws are made in any
-    /// case. `None` is a million, or five million by the log density alone. Starts before the climb begin while less than half of it is
+    /// case. `None` is a million, or ten million by the log density alone. Starts before the climb begin while less than half of it is
     /// spent. Of the rest a verdict takes `draws` evaluations, some 10,000 for chains of another kernel, 3,200 per dimension without a gradient, and up
     /// to 5,000 of stretched copies of q; starts and climbs leave it so many, but at most half of all. Chains that may be the answer take
     /// two fifths of the evaluations at most, or four fifths without a gradient. They begin only if 20,000 gradients are theirs, each of

@@ -6,7 +6,7 @@ use faer::{Mat, Side};
 use mcsa_core::{AffineMap, Error, Gradient, LogDensity, Seed, Stream, Whitened, numeric};
 use mcsa_optim::deterministic::Gaussian;
 
-use super::differences::Differences;
+use super::differences::{Differences, OFFSET};
 use super::mode_search::{Evaluated, Passed};
 use super::shape::DENSE;
 use super::{Mode, Target};
@@ -21,6 +21,8 @@ const AGAIN: u64 = 16;
 const MOST: usize = 5;
 /// Distance of two of them, in standard deviations of the answer, up to which they are one.
 const APART: f64 = 0.5;
+/// Most points to which the heaviest draws lead, one after the other.
+const RISES: usize = 10;
 /// Distance of second differences in coordinates in which the answer is white.
 const AROUND: f64 = 1e-3;
 
@@ -37,6 +39,13 @@ pub(super) struct Outside<'a> {
     pub(super) least: f64,
     pub(super) lack: Lack<'a>,
     pub(super) seed: Seed,
+}
+
+/// What draws of Gaussians around a point see: the log of the moment that the answer lacks, the draw that counts most, and if the moment counts.
+struct Around {
+    log_mass: f64,
+    heaviest: Evaluated,
+    counts: bool,
 }
 
 impl Outside<'_> {
@@ -58,8 +67,8 @@ impl Outside<'_> {
     /// Points with mass around them, of the points that ascents passed those with the largest guesses. The mass of a shell is a bound; that by
     /// the curvature on the way is none. Around points at which an earlier answer was seen to lack mass, the present one may have it at the point
     /// alone: the places are then those of draws that see what is still lacking.
-    pub(super) fn points(&self, passed: &[&Passed], seen: &[Evaluated]) -> Vec<Evaluated> {
-        let mut found: Vec<&Evaluated> = Vec::new();
+    pub(super) fn points<'p>(&self, passed: &[&'p Passed], seen: &[Evaluated]) -> Vec<Evaluated> {
+        let mut around: Vec<(&Evaluated, Around)> = Vec::new();
         for is_of_shell in [true, false] {
             let square = |passed: &Passed| (self.lack)(&passed.at.point, passed.at.log_p);
             let least = if is_of_shell { self.least } else { f64::NEG_INFINITY };
@@ -74,16 +83,61 @@ impl Outside<'_> {
                     apart.push(at);
                 }
             }
-            found.extend(apart);
+            let seen = |at: &'p Evaluated| self.around(&at.point).map(|around| (at, around));
+            around.extend(apart.into_iter().filter_map(seen));
         }
-        let mut found: Vec<Evaluated> =
-            found.into_iter().filter(|at| self.has_mass_at(&at.point)).cloned().collect();
+        let with_mass = around.iter().filter(|(_, around)| around.counts);
+        let mut found: Vec<Evaluated> = with_mass.map(|(at, _)| (*at).clone()).collect();
+        if found.is_empty() {
+            found.extend(self.rise(around.into_iter().map(|(_, around)| around)));
+        }
         for at in seen {
             let is_known = |other: &Evaluated| self.distance(&at.point, &other.point) <= APART;
             if !found.iter().any(is_known) {
-                found.extend(self.lacking_at(&at.point));
+                let lacking = self.around(&at.point).filter(|around| around.counts);
+                found.extend(lacking.map(|around| around.heaviest));
             }
         }
+        found
+    }
+
+    /// Passed points with mass beyond all draws along the line to them, each with the half-space that the draws leave to it: in white coordinates,
+    /// `u'x > max over draws of u'x + 1/2` with `u = y / |y|`, y the point. Far draws in one direction say nothing of the others. `log_square` is
+    /// what a point there counts.
+    pub(super) fn beyond<'p>(
+        &self,
+        draws: &Mat<f64>,
+        passed: &[&'p Passed],
+        log_square: &dyn Fn(&[f64]) -> f64,
+    ) -> Vec<(&'p [f64], impl Fn(&[f64]) -> bool)> {
+        let white = |z: &[f64]| {
+            let mut y = vec![0.0; z.len()];
+            self.map.inverse_into(z, &mut y);
+            y
+        };
+        let drawn = self.map.inverse(draws.as_ref());
+        let is_of_shell = |passed: &&&Passed| passed.is_of_shell && self.target.dim() <= DENSE;
+        let mut shells: Vec<&Passed> = passed.iter().filter(is_of_shell).copied().collect();
+        shells.sort_by(|a, b| b.log_mass.total_cmp(&a.log_mass));
+        let mut found: Vec<(&[f64], _)> = Vec::new();
+        for Passed { at, .. } in shells {
+            if found.len() == MOST {
+                break;
+            }
+            let y = white(&at.point);
+            let length = numeric::dot(&y, &y).sqrt();
+            let along = move |x: &[f64]| numeric::dot(&y, x) / length;
+            let farthest = (0..drawn.ncols()).map(|c| along(drawn.col_as_slice(c)));
+            let ends = farthest.fold(f64::NEG_INFINITY, f64::max) + APART;
+            let is_apart = |other: &(&[f64], _)| self.distance(&at.point, other.0) > 2.0 * APART;
+            if length > ends && found.iter().all(is_apart) {
+                found.push((&at.point, move |z: &[f64]| along(&white(z)) > ends));
+            }
+        }
+        found.retain(|(point, is_beyond)| {
+            let lack = |z: &[f64], _: f64| if is_beyond(z) { log_square(z) } else { f64::NEG_INFINITY };
+            Outside { lack: &lack, ..*self }.has_mass_at(point)
+        });
         found
     }
 
@@ -95,20 +149,44 @@ impl Outside<'_> {
         y[0].iter().zip(&y[1]).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// True if p has mass around a point, by draws of Gaussians of its curvature; up to some hundred dimensions.
+    /// True if p has mass around a point, by draws of Gaussians of its curvature.
     pub(super) fn has_mass_at(&self, point: &[f64]) -> bool {
-        self.maps_at(point).any(|map| self.sees(&map, &NEAR))
+        self.around(point).is_some_and(|around| around.counts)
     }
 
-    /// The draw of these Gaussians that counts most, if p has mass around the point.
-    fn lacking_at(&self, point: &[f64]) -> Option<Evaluated> {
-        let map = self.maps_at(point).find(|map| self.sees(map, &NEAR))?;
-        let most = NEAR.iter().enumerate().flat_map(|(k, s)| {
-            let (z, log_p, moments) = self.drawn(&map, *s, self.seed.named("outside").stream(0, k as u64));
-            let j = (0..FEW).max_by(|a, b| moments[*a].total_cmp(&moments[*b]))?;
-            Some((moments[j], Evaluated { point: z.col_as_slice(j).to_vec(), log_p: log_p[j] }))
-        });
-        most.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, at)| at)
+    /// Where mass counts to which draws lead: the heaviest draw of the Gaussians at a point is the next one, while their mass rises. They lead out of
+    /// the neck of a funnel, in which ascents end.
+    fn rise(&self, from: impl Iterator<Item = Around>) -> Option<Evaluated> {
+        let mut at = from.max_by(|a, b| a.log_mass.total_cmp(&b.log_mass))?;
+        for _ in 0..RISES {
+            let next = self.around(&at.heaviest.point)?;
+            if next.counts {
+                return Some(at.heaviest);
+            }
+            at = (next.log_mass > at.log_mass + 1.0).then_some(next)?;
+        }
+        None
+    }
+
+    /// What draws of the Gaussians around a point see; up to some hundred dimensions.
+    fn around(&self, point: &[f64]) -> Option<Around> {
+        let mut most: Option<Around> = None;
+        let mut counts = false;
+        for map in self.maps_at(point) {
+            for (k, s) in NEAR.iter().enumerate() {
+                let (z, log_p, moments) =
+                    self.drawn(&map, *s, self.seed.named("outside").stream(0, k as u64));
+                let log_mass = numeric::log_sum_exp(&moments) - (FEW as f64).ln();
+                counts = counts || log_mass > self.least && self.sees_again(&map, *s, k as u64);
+                if most.as_ref().is_none_or(|most| log_mass > most.log_mass)
+                    && let Some(j) = (0..FEW).max_by(|a, b| moments[*a].total_cmp(&moments[*b]))
+                {
+                    let heaviest = Evaluated { point: z.col_as_slice(j).to_vec(), log_p: log_p[j] };
+                    most = Some(Around { log_mass, heaviest, counts });
+                }
+            }
+        }
+        most.map(|most| Around { counts, ..most })
     }
 
     /// Coordinates of the Gaussians around a point.
@@ -124,16 +202,17 @@ impl Outside<'_> {
     }
 
     /// True if draws of a Gaussian with the centre m and the factor L of `map`, stretched by one of the scales, see a moment that counts, and more
-    /// draws of it do again. Few draws of uneven weights exceed a limit by chance.
+    /// draws of it do again.
     fn sees(&self, map: &AffineMap, scales: &[f64]) -> bool {
-        scales.iter().enumerate().any(|(k, s)| {
-            let moment =
-                |batch: u64| self.moment(map, *s, self.seed.named("outside").stream(batch, k as u64));
-            moment(0) > self.least && {
-                let again: Vec<f64> = (1..=AGAIN).map(moment).collect();
-                numeric::log_sum_exp(&again) - (AGAIN as f64).ln() > self.least
-            }
-        })
+        let first = |s: f64, k: u64| self.moment(map, s, self.seed.named("outside").stream(0, k));
+        scales.iter().zip(0..).any(|(s, k)| first(*s, k) > self.least && self.sees_again(map, *s, k))
+    }
+
+    /// True if more draws see a moment that counts: few draws of uneven weights exceed a limit by chance.
+    fn sees_again(&self, map: &AffineMap, s: f64, k: u64) -> bool {
+        let moment = |batch: u64| self.moment(map, s, self.seed.named("outside").stream(batch, k));
+        let again: Vec<f64> = (1..=AGAIN).map(moment).collect();
+        numeric::log_sum_exp(&again) - (AGAIN as f64).ln() > self.least
     }
 
     /// Log of the second moment that the answer lacks, by draws of a Gaussian:
@@ -196,7 +275,7 @@ impl Outside<'_> {
         }
         if exact.is_none() {
             // The error of forward differences, in coordinates in which the curvature of thin mass is large.
-            (0..dim).for_each(|i| gradient[i] += differences.offset() * curvature[(i, i)]);
+            (0..dim).for_each(|i| gradient[i] += OFFSET * curvature[(i, i)]);
         }
         let square = numeric::dot(&y, &y);
         let variance = |curvature: f64| curvature.abs().recip().min(square);
@@ -356,6 +435,65 @@ mod tests {
                 });
                 assert_eq!(found > 0, is_seen, "{share}: {found}");
             }
+        }
+    }
+
+    /// Chains have the normal at the origin and a few draws far out along the second axis; a third of the mass is at (12, 0). Counterexamples: draws
+    /// there, too, and next to no mass there.
+    #[test]
+    fn far_draws_in_one_direction_say_nothing_of_another() {
+        let beyond = |share: f64, has_draws_there: bool| {
+            let density = from_fn(2, move |z| {
+                let beside = [z[0] - 12.0, z[1]];
+                numeric::log_sum_exp(&[
+                    (1.0 - share).ln() + normal(z, 1.0),
+                    share.ln() + normal(&beside, 1.0),
+                ])
+            });
+            let mut draws = Mat::zeros(2, 9);
+            draws[(1, 0)] = 30.0;
+            draws[(0, 1)] = if has_draws_there { 12.0 } else { 4.0 };
+            let at = Evaluated { point: vec![12.2, 0.3], log_p: -3.0 };
+            let passed = Passed { at, log_mass: 0.0, is_of_shell: true };
+            let target = Target::density_only(&density);
+            look(&target, 30.0, 1, |outside| -> Vec<[bool; 2]> {
+                let (passed, log_square) = ([&passed], |z: &[f64]| 2.0 * z[0].abs().ln());
+                let found = outside.beyond(&draws, &passed, &log_square);
+                found.iter().map(|(_, is_beyond)| [[12.0, 0.0], [4.2, 0.0]].map(|z| is_beyond(&z))).collect()
+            })
+        };
+        assert_eq!(beyond(0.3, false), [[true, false]]);
+        assert_eq!((beyond(0.3, true).len(), beyond(1e-6, false).len()), (0, 0));
+    }
+
+    /// A third of the mass is a funnel beside the normal answer. Gaussians at a point in its neck, in which ascents end, do not see it; the heaviest
+    /// draws lead out of the neck. Counterexample: next to no mass.
+    #[test]
+    fn heaviest_draws_lead_out_of_the_neck_of_a_funnel() {
+        let dim = 20;
+        let of_funnel = |z: &[f64]| {
+            let (v, x) = (z[0] - 12.0, [&[z[1] - 12.0], &z[2..]].concat());
+            -0.5 * (v * v + numeric::dot(&x, &x) * (-v).exp() + (dim - 1) as f64 * v + dim as f64 * TAU.ln())
+        };
+        let mut neck = vec![0.0087; dim];
+        (neck[0], neck[1]) = (12.0 - 9.5, 12.0087);
+        for (share, leads) in [(0.3, true), (1e-6, false)] {
+            let density = from_fn(dim, move |z| {
+                numeric::log_sum_exp(&[
+                    (1.0_f64 - share).ln() + normal(z, 1.0),
+                    f64::ln(share) + of_funnel(z),
+                ])
+            });
+            let log_p = density.log_density(&neck, &mut []);
+            let passed = Passed {
+                at: Evaluated { point: neck.clone(), log_p },
+                log_mass: f64::INFINITY,
+                is_of_shell: true,
+            };
+            let (has_mass, found) = look(&Target::density_only(&density), 6.0, 1, |outside| {
+                (outside.has_mass_at(&neck), outside.points(&[&passed], &[]).len())
+            });
+            assert_eq!((has_mass, found > 0), (false, leads));
         }
     }
 
