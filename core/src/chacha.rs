@@ -8,7 +8,7 @@ use crate::Address;
 /// Largest number of blocks computed in parallel: the 32-bit numbers in a register of AVX-512.
 const SIDE: usize = 16;
 
-/// Blocks of each lane that are computed together with those of other lanes: 16 draws, enough for a step of a chain in a
+/// Fewest blocks of each lane that are computed together with those of other lanes: 16 draws, enough for a step of a chain in a
 /// dozen dimensions.
 const AHEAD: usize = 2;
 
@@ -28,8 +28,9 @@ type Made = [Row; WORDS];
 pub(crate) struct Generator {
     key: [u32; 8],
     nonce: u64,
-    /// Index of the next block to compute.
+    /// Index of the next block to compute, and of the first one at this address.
     block: u64,
+    begun: u64,
     /// The words computed last, in the order in which they are returned.
     words: [u64; SIDE * WORDS],
     /// Index of the next word to return, and the number of computed words.
@@ -40,12 +41,19 @@ pub(crate) struct Generator {
 impl Generator {
     pub(crate) fn at(key: [u32; 8], address: Address) -> Self {
         let (nonce, block) = (address.nonce, address.first_block);
-        Self { key, nonce, block, words: [0; SIDE * WORDS], next: 0, end: 0 }
+        Self { key, nonce, block, begun: block, words: [0; SIDE * WORDS], next: 0, end: 0 }
     }
 
     pub(crate) fn go_to(&mut self, address: Address) {
-        (self.nonce, self.block) = (address.nonce, address.first_block);
+        (self.nonce, self.block, self.begun) = (address.nonce, address.first_block, address.first_block);
         (self.next, self.end) = (0, 0);
+    }
+
+    /// Blocks that are best computed ahead at the next address, if as many are used there as here: those that do not fill the largest
+    /// register, rounded up to a power of two.
+    fn ahead(&self) -> usize {
+        let used = (self.block - self.begun) as usize - (self.end - self.next) / WORDS;
+        (used.saturating_sub(1) % SIDE + 1).next_power_of_two().max(AHEAD)
     }
 
     #[inline]
@@ -101,37 +109,42 @@ const TOGETHER: usize = SIDE / AHEAD;
 /// Moves each generator to its paired address. Consecutive generators with equal keys compute their first blocks together.
 pub(crate) fn go_to_all<'g>(moves: impl Iterator<Item = (&'g mut Generator, Address)>) {
     let mut waiting: [Option<&mut Generator>; TOGETHER] = [const { None }; TOGETHER];
-    let (mut count, mut key) = (0, [0; 8]);
+    let (mut count, mut key, mut ahead) = (0, [0; 8], AHEAD);
     for (generator, address) in moves {
-        if count == TOGETHER || (count > 0 && key != generator.key) {
-            go_together(&mut waiting[..count]);
-            count = 0;
+        let own = generator.ahead();
+        if count > 0 && ((count + 1) * ahead.max(own) > SIDE || key != generator.key) {
+            go_together(&mut waiting[..count], ahead);
+            (count, ahead) = (0, own);
         }
+        (ahead, key) = (ahead.max(own), generator.key);
         generator.go_to(address);
-        key = generator.key;
         waiting[count] = Some(generator);
         count += 1;
     }
-    go_together(&mut waiting[..count]);
+    go_together(&mut waiting[..count], ahead);
 }
 
-/// Computes the first blocks of the waiting generators, if there are at least two.
-fn go_together(waiting: &mut [Option<&mut Generator>]) {
+/// Computes the first `ahead` blocks of the waiting generators, if there are at least two.
+fn go_together(waiting: &mut [Option<&mut Generator>], ahead: usize) {
     if waiting.len() < 2 {
         return;
     }
     // A few blocks do not fill the registers of AVX-512, which are no faster than two of AVX2.
     let backend = match Backend::best() {
-        Backend::Avx512 if waiting.len() * AHEAD <= SIDE / 2 => Backend::Avx2,
+        Backend::Avx512 if waiting.len() * ahead <= SIDE / 2 => Backend::Avx2,
         best => best,
     };
-    run(backend, Together(waiting));
+    match ahead {
+        2 => run(backend, Together::<2>(waiting)),
+        4 => run(backend, Together::<4>(waiting)),
+        _ => run(backend, Together::<8>(waiting)),
+    }
 }
 
-/// First blocks of generators with one key.
-struct Together<'a, 'g>(&'a mut [Option<&'g mut Generator>]);
+/// First `A` blocks of each of some generators with one key.
+struct Together<'a, 'g, const A: usize>(&'a mut [Option<&'g mut Generator>]);
 
-impl WordKernel for Together<'_, '_> {
+impl<const A: usize> WordKernel for Together<'_, '_, A> {
     type Output = ();
 
     #[inline(always)]
@@ -141,16 +154,16 @@ impl WordKernel for Together<'_, '_> {
         let mut places = [0; SIDE];
         let mut nonces = [0; SIDE];
         for (i, generator) in self.0.iter().flatten().enumerate() {
-            for k in 0..AHEAD {
-                places[i * AHEAD + k] = generator.block + k as u64;
-                nonces[i * AHEAD + k] = generator.nonce;
+            for k in 0..A {
+                places[i * A + k] = generator.block + k as u64;
+                nonces[i * A + k] = generator.nonce;
             }
         }
         let mut made = [[0; SIDE]; WORDS];
-        let count = self.0.len() * AHEAD;
+        let count = self.0.len() * A;
         Rounds { key: &key, places: &places, nonces: &nonces, count, out: &mut made }.run(l);
         for (i, generator) in self.0.iter_mut().flatten().enumerate() {
-            generator.store(&made, i * AHEAD, AHEAD);
+            generator.store(&made, i * A, A);
         }
     }
 }
@@ -338,7 +351,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// For any set of lanes with mixed keys, read up to and beyond the words computed ahead, and moved twice.
+        /// For any set of lanes with mixed keys, each read up to and beyond the words computed ahead, and moved twice.
         #[test]
         fn lanes_together_have_the_bits_of_each_alone(
             keys in proptest::collection::vec((0..3_u32, any::<u64>(), 0..(1_u64 << 36)), 0..40),
@@ -353,7 +366,8 @@ pub(crate) mod tests {
                     .map(|&(_, lane, step)| Address::of(lane.min(u64::MAX - 1), (step + round) % (1 << 36)))
                     .collect();
                 go_to_all(generators.iter_mut().zip(addresses.iter().copied()));
-                for ((generator, &address), &(k, _, _)) in generators.iter_mut().zip(&addresses).zip(&keys) {
+                for ((generator, &address), &(k, lane, _)) in generators.iter_mut().zip(&addresses).zip(&keys) {
+                    let words = words >> (lane % 5);
                     prop_assert_eq!(read(generator, words), reference(key(k / 2), address, words));
                 }
             }
