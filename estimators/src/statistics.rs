@@ -146,17 +146,20 @@ impl RunStatistics {
     ) {
         self.steps += 1;
         let share = 1.0 / self.steps.min(MEMORY) as f64;
-        // In a loop of its own, so that both loops are compiled to vector instructions.
         let square = numeric::dot(direction, direction);
-        for (mean, g) in self.direction.iter_mut().zip(direction) {
-            *mean += share * (g - *mean);
-        }
+        numeric::vectorised(
+            #[inline(always)]
+            || self.direction.iter_mut().zip(direction).for_each(|(mean, g)| *mean += share * (g - *mean)),
+        );
         self.square += share * (square - self.square);
         if let Some(chains) = chains {
             let dim = chains.positions.nrows();
             for (j, age) in self.ages.iter_mut().enumerate() {
                 let (now, then) = (chains.positions.as_ref().column(j), &mut before[j * dim..(j + 1) * dim]);
-                let moved = now.iter().zip(&*then).fold(false, |moved, (now, then)| moved | (now != then));
+                let moved = numeric::vectorised(
+                    #[inline(always)]
+                    || now.iter().zip(&*then).fold(false, |moved, (now, then)| moved | (now != then)),
+                );
                 *age = if moved { 0 } else { *age + 1 };
                 if moved {
                     then.copy_from_slice(now);
