@@ -309,7 +309,9 @@ rule! {
         for ((param, &g), (m, v)) in params.iter_mut().zip(direction).zip(moments) {
             *m = momentum * *m + (1.0 - momentum) * g;
             *v = memory * *v + (1.0 - memory) * g * g;
-            *param += rate * (*m / first_bias) / ((*v / second_bias).sqrt() + settings.epsilon);
+            // After some 350 steps the first bias is exactly 1: the compiler makes a loop of its own for it, without a division.
+            let first = if first_bias == 1.0 { *m } else { *m / first_bias };
+            *param += rate * first / ((*v / second_bias).sqrt() + settings.epsilon);
         }
     }
 }
