@@ -66,7 +66,7 @@ impl Outside<'_> {
 
     /// Points with mass around them, of the points that ascents passed those with the largest guesses. The mass of a shell is a bound; that by
     /// the curvature on the way is none. Around points at which an earlier answer was seen to lack mass, the present one may have it at the point
-    /// alone: the places are then those of draws that see what is still lacking.
+    /// alone: the places are then those of draws that see what is still lacking. If none of the passed points has mass, draws lead on from the best.
     pub(super) fn points<'p>(&self, passed: &[&'p Passed], seen: &[Evaluated]) -> Vec<Evaluated> {
         let mut around: Vec<(&Evaluated, Around)> = Vec::new();
         for is_of_shell in [true, false] {
