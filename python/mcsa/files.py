@@ -21,7 +21,7 @@ from .result import Labels, Result
 __all__ = ["load", "save"]
 
 #: First words of a file; the number is the version of the format.
-_FORMAT = "mcsa result 4"
+_FORMAT = "mcsa result 5"
 #: Members of every file, beside ``text`` and ``sha256``.
 _ARRAYS = ("draws", "values", "log_p", "log_q", "params", "log_evidence", "numbers", "starts", "mean", "covariance")
 #: Beginnings of the names of further members: arrays by names of the user.
@@ -41,6 +41,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         "evaluations": fitted.evaluations,
         "family": fitted.family,
         "shape": fitted.shape,
+        "sampled": fitted.sampled,
         "dims": {name: list(sides) for name, sides in labels.dims.items()},
         "coords": {name: [_plain(value) for value in values] for name, values in labels.coords.items()},
         "below_diagonal": sorted(labels.below_diagonal),
@@ -93,6 +94,7 @@ def load(path: str | os.PathLike[str]) -> Result:
             arrays["params"].tolist(),
             text["shape"],
             (arrays["starts"], arrays["mean"].tolist(), arrays["covariance"]) if text["has_handover"] else None,
+            tuple(text["sampled"]) if text["sampled"] else None,
         )
     except OSError:
         raise

@@ -154,8 +154,14 @@ class Result:
 
     @property
     def sample_size(self) -> float:
-        """Effective sample size of the weighted draws."""
+        """Effective sample size of the weighted draws; of an answer by chains, the least of a parameter."""
         return self._fitted.sample_size
+
+    @property
+    def mixing(self) -> dict[str, float] | None:
+        """Of an answer by chains: their number, effective sample size, R-hat, and divergent steps. None of an answer from q."""
+        names = ("chains", "sample_size", "r_hat", "divergences")
+        return dict(zip(names, self._fitted.sampled, strict=True)) if self._fitted.sampled else None
 
     @property
     def log_evidence(self) -> tuple[float, float]:
@@ -362,9 +368,14 @@ class Result:
     def _lines(self, summary: Summary) -> list[str]:
         """Evidence and draws in words, below a summary."""
         log, error = self.log_evidence
-        evidence = "not estimated" if np.isnan(log) else f"{log:.3f} +- {error:.3f}"
-        weights = "" if self.family == "chains" else f", k-hat {self.k_hat:.2f}"
-        draws = f"{len(self.draws)} draws of {self.family}: effective sample size {self.sample_size:.0f}{weights}"
+        bounds = ", bounds {:.3f} and {:.3f}".format(*self.log_evidence_bounds) if np.isfinite(self.log_evidence_bounds).all() else ""
+        evidence = "not estimated" if np.isnan(log) else f"{log:.3f} +- {error:.3f}{bounds}"
+        found = f"of {self.family}: effective sample size {self.sample_size:.0f}, k-hat {self.k_hat:.2f}"
+        if self._fitted.sampled:
+            chains, size, r_hat, count = self._fitted.sampled
+            divergences = f"{count} divergence{'' if count == 1 else 's'}"
+            found = f"of {chains} chains: effective sample size {size:.0f} or more, R-hat {r_hat:.3f} or less, {divergences}"
+        draws = f"{len(self.draws)} draws {found}; {sum(self._fitted.evaluations)} evaluations"
         is_hidden = np.isnan(summary.sd) & np.isfinite(summary.quantiles).all(axis=1)
         hidden = ["-: it rests on a few draws far out; use the quantiles"] if is_hidden.any() else []
         return [*hidden, f"log evidence {evidence}", draws]

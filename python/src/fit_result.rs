@@ -3,7 +3,9 @@
 use mcsa::core::{Columns, LogDensity, Named, Seed};
 use mcsa::estimators::Draws;
 use mcsa::faer::{Mat, MatRef};
-use mcsa::posterior::{Approximation, Candidate, Evidence, FitResult as Outcome, Objection, Parameter};
+use mcsa::posterior::{
+    Approximation, Candidate, Evidence, FitResult as Outcome, Mixing, Objection, Parameter,
+};
 use numpy::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::exceptions::PyValueError;
@@ -59,10 +61,14 @@ pub(crate) struct FitResult {
     /// Starting points for a sampler, one per row, with mean and covariance of the weighted draws; None if there are none.
     #[pyo3(get)]
     handover: Option<Handover>,
+    /// Of an answer by chains: their number, effective sample size, R-hat, and divergent steps.
+    #[pyo3(get)]
+    sampled: Option<Sampled>,
 }
 
 type Answer = (bool, String, Vec<(String, String)>);
 type Handover = (Py<PyArray2<f64>>, Vec<f64>, Py<PyArray2<f64>>);
+type Sampled = (usize, f64, f64, u64);
 
 /// Arrays of a result in a file.
 type Given<'py> = (
@@ -95,8 +101,10 @@ impl FitResult {
             [*mean, *error, *sd, *low, *middle, *high]
         };
         let of_q = outcome.sampled.is_none().then(|| serde_json::to_string(&outcome.shape)).transpose();
-        let Outcome { shape, params, draws, parameters, evidence, verdict, evaluations, sampled, .. } =
-            outcome;
+        let Outcome {
+            shape, params, draws, parameters, evidence, verdict, evaluations, sampled, chains, ..
+        } = outcome;
+        let count = chains.positions.ncols();
         let objection =
             |found: &Objection| serde_json::to_string(found).map(|numbers| (numbers, found.to_string()));
         let objections = verdict.objections.iter().map(objection).collect::<Result<_, _>>();
@@ -110,6 +118,9 @@ impl FitResult {
             params,
             shape: of_q.map_err(|error| PyValueError::new_err(error.to_string()))?,
             handover,
+            sampled: sampled.map(|Mixing { sample_size, r_hat, divergences, .. }| {
+                (count, sample_size, r_hat, divergences)
+            }),
             ..Self::of_draws(py, draws, target)?
         })
     }
@@ -142,6 +153,7 @@ impl FitResult {
             params: Vec::new(),
             shape: None,
             handover: None,
+            sampled: None,
             weighted,
         })
     }
@@ -184,11 +196,16 @@ impl FitResult {
         params: Vec<f64>,
         shape: Option<String>,
         handover: Option<Handover>,
+        sampled: Option<Sampled>,
     ) -> PyResult<Self> {
         let (draws, values, log_p, log_q) = given;
         let points = draws.as_array();
         let points = Mat::from_fn(points.ncols(), points.nrows(), |i, j| points[[j, i]]);
-        let weighted = Draws::weighted(points, log_p.as_array().to_vec(), log_q.as_array().to_vec());
+        let (log_p, log_q) = (log_p.as_array().to_vec(), log_q.as_array().to_vec());
+        let weighted = match sampled {
+            Some((_, sample_size, ..)) => Draws::of_chains(points, log_p, sample_size),
+            None => Draws::weighted(points, log_p, log_q),
+        };
         let weighted = weighted.map_err(value_error)?;
         let values: Vec<f64> = values.as_array().iter().copied().collect();
         Ok(Self {
@@ -200,6 +217,7 @@ impl FitResult {
             params,
             shape,
             handover,
+            sampled,
             ..Self::of_values(py, weighted, &values, names)?
         })
     }

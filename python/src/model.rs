@@ -6,9 +6,9 @@ use mcsa::core::{Error, Gradient, Seed, Separable};
 use mcsa::faer::{Mat, MatRef};
 use mcsa::models::{
     Banana, Centring, EightSchools, Funnel, Gaussian, GaussianProcessClassification, HierarchicalLogistic,
-    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression, PoissonRegression,
-    ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal, StockVolatility, Student, StudentNoise,
-    StudentRegression,
+    LinearRegression, LocalRobustRegression, LogisticRegression, Mixture, NeuralRegression,
+    PoissonRegression, ProbitRegression, Radon, RobustGaussianProcess, ScalePrior, SkewNormal,
+    StockVolatility, Student, StudentNoise, StudentRegression,
 };
 use mcsa::particles::{FxVolatility, Theta};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
