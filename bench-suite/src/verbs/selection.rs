@@ -117,7 +117,7 @@ impl Selection {
         entries.iter().map(card).collect()
     }
 
-    /// ExperimentSection of archived results: cells are compared with those of the preset `paper`, where there are enough.
+    /// ExperimentSection of archived results: claims and cells are those of the preset `paper`, where it has enough.
     fn archived(
         &self,
         entry: &Entry,
@@ -126,7 +126,7 @@ impl Selection {
     ) -> Result<ExperimentSection, Error> {
         let catalogue = self.catalogue().of_archive();
         let gather = |preset| Results::archived(experiment.clone(), preset, archive, &catalogue);
-        let has_paper = experiment.published.is_some() && experiment.presets.contains_key(&PresetName::Paper);
+        let has_paper = experiment.presets.contains_key(&PresetName::Paper);
         let longer = (has_paper && self.preset != PresetName::Paper).then(|| gather(PresetName::Paper));
         ExperimentSection::new(entry, gather(self.preset)?, longer.transpose()?, Vec::new())
     }
