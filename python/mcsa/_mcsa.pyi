@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 __all__ = [
     "AscentState",
     "Density",
+    "FitError",
     "FitResult",
     "FitState",
     "Loo",
@@ -31,6 +32,9 @@ def calibration_judge(
     data_sets: int,
     limits: tuple[float, float, float],
 ) -> tuple[str, str, float, list[int], list[int]]: ...
+
+class FitError(ValueError):
+    """A fit could not be made, for a reason that is no exception of a callable."""
 
 @final
 class Density:
@@ -194,6 +198,7 @@ class FitResult:
         shape: str | None,
         handover: tuple[_Floats, list[float], _Floats] | None,
         sampled: tuple[int, float, float, int] | None,
+        sample_size: float,
     ) -> FitResult: ...
     @property
     def draws(self) -> _Floats: ...

@@ -86,7 +86,9 @@ def from_pymc(model: Any, *, prior: bool = False) -> dict[str, Any]:
     def transform(z: np.ndarray) -> dict[str, np.ndarray]:
         return {name: found for name, found in expanded_by_name(z).items() if not name.endswith("__")}
 
-    observed = {variable.name: np.asarray(model.rvs_to_values[variable].data) for variable in model.observed_RVs}
+    # Data of `pm.Data` are shared variables, which have a value in place of `data`.
+    constants = {variable.name: model.rvs_to_values[variable] for variable in model.observed_RVs}
+    observed = {name: np.asarray(found.data if hasattr(found, "data") else found.eval()) for name, found in constants.items()}
     terms: list[Any] = []
 
     def log_likelihood(z: np.ndarray) -> dict[str, np.ndarray]:

@@ -8,11 +8,12 @@ from typing import Any, Unpack, cast
 
 import numpy as np
 
-from ._mcsa import calibration_judge, calibration_looks
+from ._mcsa import FitError, calibration_judge, calibration_looks
 from .arguments import numbers, whole
 from .fit import Fit, Options
 from .parameters import Declared, Parameter
 from .plots import pyplot
+from .prior import FittedPrior
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -138,7 +139,8 @@ def _data_set(
     parameters = options.get("parameters")
     truth = _truth(drawn, parameters)
     is_batch = options.get("vectorized", True)
-    height = float(np.asarray(log_density(truth if is_batch else _first(truth), data)).reshape(()))
+    # A function may work in place.
+    height = float(np.asarray(log_density(_copied(truth if is_batch else _first(truth)), data)).reshape(()))
     if not np.isfinite(height):
         raise ValueError(f"the log density at the parameters it was drawn from is {height}: simulator and density disagree")
     slope = None if gradient is None else _given(gradient, data)
@@ -146,7 +148,7 @@ def _data_set(
     fit = Fit(_given(log_density, data), dim, slope, seed=int(rng.integers(2**63)), **cast(Any, options))
     try:
         result = fit.run()
-    except ValueError as error:
+    except FitError as error:
         return [], [], str(error)
     if fit.stage != "done":
         raise KeyboardInterrupt
@@ -154,13 +156,14 @@ def _data_set(
     copies = result._fitted.copies(max(1, min(_DRAWS, int(result.sample_size))), int(rng.integers(2**63)))
     z, heights = result.draws[copies], result.log_p[copies]
     if parameters is not None:
-        # The density of the parameters themselves, which needs no point on the unconstrained scale.
-        heights = heights - Declared(parameters).at(z)[1]
+        # What the function itself gives: the density less the log-Jacobian, or less the prior that takes its place.
+        prior = options.get("prior")
+        heights = heights - (prior.log_density(z) if isinstance(prior, FittedPrior) else Declared(parameters).at(z)[1])
     transform = options.get("transform")
     if isinstance(truth, np.ndarray):
         named = result._by_name_at(truth)
     else:
-        named = truth if transform is None else result._by_name("transform", transform(truth), 1)
+        named = truth if transform is None else result._by_name("transform", transform(_copied(truth)), 1)
     names, draws = result._flat(result._by_name_at(z))
     true = np.append(result._flat(named)[1][0], height)
     values = np.column_stack([draws, heights])
@@ -183,6 +186,10 @@ def _truth(drawn: Any, parameters: Mapping[str, Parameter] | None) -> np.ndarray
         if found[name].shape[1:] != parameter.shape:
             raise ValueError(f"simulate gave {name} the shape {found[name].shape[1:]}; expected {parameter.shape}")
     return found
+
+
+def _copied(point: Any) -> Any:
+    return {name: np.copy(values) for name, values in point.items()} if isinstance(point, Mapping) else np.copy(point)
 
 
 def _first(batch: np.ndarray | dict[str, np.ndarray]) -> Any:

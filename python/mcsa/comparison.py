@@ -143,7 +143,8 @@ def compare(results: Sequence[Result] | Mapping[str, Result]) -> Comparison:
     """Compares models by the evidence of their fits, and by LOO where all of them have the log likelihood of each datum.
 
     The evidences of two models are comparable if each ``log_density`` is a normalised prior times a likelihood of the same data, with all its
-    constants. LOO needs the same data and the constants of their likelihood, but no normalised prior.
+    constants. LOO needs the same data and the constants of their likelihood, but no normalised prior. Data are paired by
+    their names, or by their order where models have other names.
 
     Args:
         results: Results of :func:`mcsa.fit` by name, or a list of them, whose names are then ``"result 0"``, ``"result 1"`` and so on.
@@ -174,7 +175,11 @@ def compare(results: Sequence[Result] | Mapping[str, Result]) -> Comparison:
         if any(not np.array_equal(observed[name], first[name]) for name in shared):
             raise ValueError("the models have other data: `observed` differs")
     are_known = all(result._labels.log_likelihood is not None for result in named.values())
-    loos = [result.loo()._found for result in named.values()] if are_known else None
+    loos = None
+    if are_known:
+        # Data of one name belong together, in whatever order a model has them.
+        order = next(iter(named.values())).loo().names if named else []
+        loos = [result._loo(order)._found for result in named.values()]
     found = _mcsa.compare(list(named), [result._fitted for result in named.values()], loos)
     names = [name for name, _, _ in found]
     by_evidence = np.array([numbers for _, numbers, _ in found]).T

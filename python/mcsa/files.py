@@ -42,6 +42,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         "family": fitted.family,
         "shape": fitted.shape,
         "sampled": fitted.sampled,
+        "sample_size": fitted.sample_size,
         "dims": {name: list(sides) for name, sides in labels.dims.items()},
         "coords": {name: [_plain(value) for value in values] for name, values in labels.coords.items()},
         "below_diagonal": sorted(labels.below_diagonal),
@@ -95,6 +96,7 @@ def load(path: str | os.PathLike[str]) -> Result:
             text["shape"],
             (arrays["starts"], arrays["mean"].tolist(), arrays["covariance"]) if text["has_handover"] else None,
             tuple(text["sampled"]) if text["sampled"] else None,
+            text["sample_size"],
         )
     except OSError:
         raise

@@ -387,7 +387,12 @@ def _stacked(found: Sequence[Any]) -> Any:
         return tuple(_stacked(part) for part in zip(*found, strict=True))
     if isinstance(found[0], Mapping):
         return {name: _stacked([one[name] for one in found]) for name in found[0]}
-    return np.asarray(found, dtype=float)
+    if any(np.ma.is_masked(one) for one in found):
+        raise ValueError("a point gave a masked array; expected a number for every entry")
+    array = np.asarray(found)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"points gave numbers of dtype {array.dtype}; expected real numbers")
+    return array.astype(float, copy=False)
 
 
 class Line:

@@ -117,7 +117,11 @@ def checks(result: Result) -> np.ndarray:
 
 def _range(draws: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Range with all but 0.2 % of the weight, so that a draw far out does not widen the picture."""
+    is_finite = np.isfinite(draws)
+    draws, weights = draws[is_finite], weights[is_finite]
+    if not len(draws):
+        return -0.5, 0.5
     order = np.argsort(draws)
-    cumulated = np.cumsum(weights[order])
+    cumulated = np.cumsum(weights[order]) / max(weights.sum(), np.finfo(float).tiny)
     low, high = draws[order[np.minimum(np.searchsorted(cumulated, [0.001, 0.999]), len(draws) - 1)]]
     return (low, high) if low < high else (low - 0.5, high + 0.5)

@@ -124,18 +124,23 @@ class Result:
 
     @property
     def weights(self) -> np.ndarray:
-        """Importance weights of the draws, smoothed; they sum to 1."""
+        """Importance weights of the draws, smoothed; they sum to 1, or are all 0 where the density vanishes at every draw."""
         return np.exp(self._fitted.log_weights)
 
     @property
     def mean(self) -> np.ndarray:
         """Posterior mean of every coordinate."""
-        return np.asarray(self.weights @ self.draws)
+        return np.asarray(self.weights @ self.draws) if self._has_weight else np.full(self.draws.shape[1], np.nan)
 
     @property
     def sd(self) -> np.ndarray:
         """Posterior standard deviation of every coordinate."""
         return np.asarray(np.sqrt(self.weights @ (self.draws - self.mean) ** 2))
+
+    @property
+    def _has_weight(self) -> bool:
+        """False if every draw has the weight 0."""
+        return bool(np.isfinite(self.log_weights).any())
 
     @property
     def ok(self) -> bool:
@@ -187,14 +192,14 @@ class Result:
     def parameters(self) -> dict[str, np.ndarray]:
         """Draws by name of the parameter, as declared or as ``transform`` gives them. They need their ``weights``."""
         if self._labels.transform is None:
-            return {name: self._fitted.values[:, i] for i, name in enumerate(self._fitted.names)}
+            return {name: self._fitted.values[:, i].copy() for i, name in enumerate(self._fitted.names)}
         return self._by_name_at(self.draws)
 
     def log_likelihood(self) -> dict[str, np.ndarray]:
         """Log likelihood of every datum at every draw; empty if the target does not provide it. Needs the ``weights``."""
         if self._labels.log_likelihood is None:
             return {}
-        found = self._labels.log_likelihood(self.draws)
+        found = self._labels.log_likelihood(self.draws.copy())
         return self._by_name("log_likelihood", found if isinstance(found, dict) else {"y": found}, len(self.draws))
 
     def loo(self) -> Loo:
@@ -202,11 +207,18 @@ class Result:
 
         The data have to be independent given the parameters. Where ``k_hat`` of a datum is above ``limit``, its density rests on few draws.
         """
+        return self._loo([])
+
+    def _loo(self, order: Sequence[str]) -> Loo:
+        """LOO with the data in this order, if these are their names."""
         found = self.log_likelihood()
         if not found:
             raise ValueError("LOO needs the log likelihood of each datum: give `log_likelihood` to the fit")
         names = [self._labels.entry(name, index) for name, values in found.items() for index in np.ndindex(values.shape[1:])]
         flat = np.concatenate([values.reshape(len(values), -1) for values in found.values()], axis=1)
+        if sorted(names) == sorted(order):
+            places = {name: place for place, name in enumerate(names)}
+            names, flat = list(order), flat[:, [places[name] for name in order]]
         return Loo.read(self._fitted.loo(flat), names)
 
     def _by_name(self, what: str, found: Any, count: int) -> dict[str, np.ndarray]:
@@ -240,7 +252,9 @@ class Result:
         >>> counts.shape, bool(abs(counts.mean() - 8 / 3) < 0.15)
         ((4000,), True)
         """
-        return simulate(self._by_name_at(self.resampled(count, seed=seed)), np.random.default_rng(whole("seed", seed)))
+        seed, count = whole("seed", seed), len(self.draws) if count is None else whole("count", count)
+        chosen = self._fitted.copies(count, seed)
+        return simulate({name: values[chosen] for name, values in self.parameters().items()}, np.random.default_rng(seed))
 
     def generated(self, *, seed: int = 1) -> dict[str, np.ndarray]:
         """Generated quantities by name, at the points of ``resampled`` with this seed; empty if the target has none."""
@@ -296,7 +310,8 @@ class Result:
         """Parameters by name at points, one point per row: those of ``transform``, or else the coordinates."""
         if self._labels.transform is None:
             return {name: z[:, i] for i, name in enumerate(self._fitted.names)}
-        return self._by_name("transform", self._labels.transform(z), len(z))
+        # A function may work in place.
+        return self._by_name("transform", self._labels.transform(z.copy()), len(z))
 
     def _flat(self, parameters: dict[str, np.ndarray]) -> tuple[list[str], np.ndarray]:
         """Names of all numbers of parameters, and their values, one point per row."""
@@ -394,6 +409,9 @@ class Result:
 def _summary(names: list[str], values: np.ndarray, weights: np.ndarray, sample_size: float) -> Summary:
     # A draw outside the support has no weight, and perhaps no values.
     values, weights = values[weights > 0], weights[weights > 0]
+    if not len(weights):
+        absent = np.full(len(names), np.nan)
+        return Summary(names, absent, absent.copy(), absent.copy(), np.full((len(names), len(_PROBABILITIES)), np.nan))
     mean = weights @ values
     squares = (values - mean) ** 2
     order = np.argsort(values, axis=0, kind="stable")
@@ -402,6 +420,7 @@ def _summary(names: list[str], values: np.ndarray, weights: np.ndarray, sample_s
     for i in range(values.shape[1]):
         places = np.minimum(np.searchsorted(cumulated[:, i], _PROBABILITIES), len(values) - 1)
         quantiles[i] = values[order[places, i], i]
+    quantiles[np.isnan(values).any(axis=0)] = np.nan
     # Draws of chains depend on each other, which their sample size has and their weights have not.
     dependence = 1.0 / (sample_size * (weights @ weights))
     return Summary(names, mean, np.sqrt(dependence * (weights**2 @ squares)), np.sqrt(weights @ squares), quantiles)

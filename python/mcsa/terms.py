@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _mcsa
-from .arguments import whole
+from .arguments import unmasked, whole
 
 __all__ = ["Terms"]
 
@@ -57,7 +57,7 @@ class Terms:
         @calm
         def of_batch(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             value, slope = log_prior(z[0])
-            return np.asarray(value)[None], np.asarray(slope)[None]
+            return unmasked("log_prior", value)[None], unmasked("log_prior", slope)[None]
 
         names = None if names is None else list(names)
         self._target = _mcsa.Terms(whole("dim", dim, 1), num_data, of_batch, self._log_likelihood, names)

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::fit_result::FitResult;
 use crate::source::Source;
 use crate::terms::Terms;
-use crate::value_error;
+use crate::{is_interrupted, value_error};
 
 /// First words of a file; the number is the version of the format.
 const FORMAT: &str = "mcsa ascent 1";
@@ -140,7 +140,7 @@ impl AscentState {
                 })
                 .map_err(|error| self.source.raised().err().unwrap_or_else(|| value_error(error)))?;
             *state = next;
-            if interrupted || py.check_signals().is_err() {
+            if interrupted || is_interrupted(py)? {
                 return Ok(false);
             }
             if let Some(after) = &after {

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcsa::core::{Columns, Error, ExactDraws, Gradient, LogDensity, Named, Stream, batch_mut, one};
 use mcsa::faer::{Mat, MatMut, MatRef};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
+use numpy::{
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -105,10 +108,15 @@ impl Density {
 fn as_floats<'py>(what: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     static IS_MASKED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    // Subclasses, as masked arrays are, take the long way.
-    if value.is_exact_instance_of::<PyUntypedArray>()
-        && (value.cast::<PyArray1<f64>>().is_ok() || value.cast::<PyArray2<f64>>().is_ok())
-    {
+    static REQUIRE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    // Subclasses, as masked arrays are, take the long way, and so do fields of packed records.
+    let is_plain = |start: *mut f64, strides: &[isize]| {
+        start as usize % size_of::<f64>() == 0
+            && strides.iter().all(|stride| stride % size_of::<f64>() as isize == 0)
+    };
+    let vector = value.cast::<PyArray1<f64>>().is_ok_and(|array| is_plain(array.data(), array.strides()));
+    let matrix = || value.cast::<PyArray2<f64>>().is_ok_and(|array| is_plain(array.data(), array.strides()));
+    if value.is_exact_instance_of::<PyUntypedArray>() && (vector || matrix()) {
         return Ok(value);
     }
     if IS_MASKED.import(value.py(), "numpy.ma", "is_masked")?.call1((&value,))?.is_truthy()? {
@@ -125,7 +133,9 @@ fn as_floats<'py>(what: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, P
             "{what} returned an array of dtype {dtype}; expected real numbers"
         )));
     }
-    asarray.call1((array, "float64"))
+    // Aligned, and in C order.
+    let require = REQUIRE.import(array.py(), "numpy", "require")?;
+    require.call1((array, "float64", ["C", "A"]))
 }
 
 /// A result as a float64 array of the shape that has one `each` for each row.

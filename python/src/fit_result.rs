@@ -197,13 +197,14 @@ impl FitResult {
         shape: Option<String>,
         handover: Option<Handover>,
         sampled: Option<Sampled>,
+        sample_size: f64,
     ) -> PyResult<Self> {
         let (draws, values, log_p, log_q) = given;
         let points = draws.as_array();
         let points = Mat::from_fn(points.ncols(), points.nrows(), |i, j| points[[j, i]]);
         let (log_p, log_q) = (log_p.as_array().to_vec(), log_q.as_array().to_vec());
         let weighted = match sampled {
-            Some((_, sample_size, ..)) => Draws::of_chains(points, log_p, sample_size),
+            Some(_) => Draws::of_chains(points, log_p, sample_size),
             None => Draws::weighted(points, log_p, log_q),
         };
         let weighted = weighted.map_err(value_error)?;

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::fit_result::FitResult;
 use crate::source::Source;
-use crate::value_error;
+use crate::{fit_error, is_interrupted, value_error};
 
 /// State of a fit between its stages; it can be saved, resumed and interrupted.
 #[pyclass(frozen, module = "mcsa._mcsa")]
@@ -81,7 +81,7 @@ impl FitState {
             })
         });
         self.source.raised()?;
-        ran.map_err(value_error)?;
+        ran.map_err(fit_error)?;
         *guard = Some(state);
         end
     }
@@ -97,7 +97,7 @@ impl FitState {
             })
         });
         self.source.raised()?;
-        match fitted.map_err(value_error)? {
+        match fitted.map_err(fit_error)? {
             Some(fitted) => FitResult::of_fit(py, fitted, self.source.target()).map(Some),
             None => Ok(None),
         }
@@ -162,7 +162,7 @@ impl FitState {
     fn seen(&self, state: &State, after: Option<&Py<PyAny>>) -> PyResult<bool> {
         let interrupted = self.source.interrupted();
         Python::attach(|py| {
-            if interrupted || py.check_signals().is_err() {
+            if interrupted || is_interrupted(py)? {
                 return Ok(false);
             }
             after.map_or(Ok(true), |after| after.call1(py, (state.to_string(),)).map(|_| true))

@@ -65,6 +65,18 @@ def test_pymc():
     assert theta.dims == ("chain", "draw", "school")
 
 
+def test_data_of_pymc_may_be_shared():
+    pm = pytest.importorskip("pymc", reason="PyMC is not installed")
+    pytest.importorskip("nutpie", reason="nutpie is not installed")
+    with pm.Model() as model:
+        y = pm.Data("data", EFFECTS)
+        mu = pm.Normal("mu", 0.0, 5.0)
+        pm.Normal("y", mu, 10.0, observed=y)
+    result = mcsa.fit(**mcsa.from_pymc(model), seed=1)
+    assert abs(result.summary()["mu"]["mean"] - np.sum(EFFECTS) / (len(EFFECTS) + 4.0)) < 0.5
+    assert np.array_equal(mcsa.from_pymc(model)["observed"]["y"], EFFECTS)
+
+
 def test_the_prior_of_a_pymc_model():
     pm = pytest.importorskip("pymc", reason="PyMC is not installed")
     pytest.importorskip("nutpie", reason="nutpie is not installed")

@@ -50,6 +50,20 @@ def test_faults_are_named():
         mcsa.calibrate(simulate, density(1.0), checkpoint="fit")
     with pytest.raises(TypeError, match="no option 'walkers'"):
         mcsa.calibrate(simulate, density(1.0), walkers=3)
+    # An exception of a function is no no.
+    with pytest.raises(ValueError, match="matmul|mismatch"):
+        mcsa.calibrate(simulate, density(1.0), lambda z, y: z @ np.ones((3, 3)), data_sets=1)
+
+
+def test_a_density_may_work_in_place():
+    def in_place(z, y):
+        found = density(1.0)(z, y)
+        z[:] = 9.0
+        return found
+
+    options = {"data_sets": 20, "draws": 1000, "starts": 5}
+    first, second = (mcsa.calibrate(simulate, given, **options) for given in (density(1.0), in_place))
+    assert np.array_equal(first.ranks, second.ranks)
 
 
 def test_the_picture():

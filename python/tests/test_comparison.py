@@ -76,6 +76,19 @@ def test_models_are_compared():
     assert mcsa.compare([mean, line]).names == ["result 1", "result 0"]
 
 
+def test_data_of_one_name_belong_together():
+    def fitted_in(order, mean):
+        def log_likelihood(z):
+            terms = {"a": -0.5 * (z[:, :1] - 1.0) ** 2, "b": -0.5 * (z[:, 1:] - mean) ** 2}
+            return {name: terms[name] for name in order}
+
+        return mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=1), 2, log_likelihood=log_likelihood, seed=1)
+
+    first = fitted_in("ab", 3.0)
+    same, turned = (mcsa.compare({"first": first, "other": fitted_in(order, 3.1)}) for order in ("ab", "ba"))
+    assert np.array_equal(same.elpd_difference_error, turned.elpd_difference_error)
+
+
 def test_a_table_of_pandas():
     pytest.importorskip("pandas")
     line = fitted()

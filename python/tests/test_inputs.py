@@ -63,6 +63,22 @@ def test_batches_of_every_layout_serve():
         assert np.array_equal(mcsa.fit(gaussian, 3, layout, seed=1, draws=300).draws, expected)
 
 
+def test_fields_of_packed_records_serve():
+    def packed(values):
+        records = np.zeros(len(values), np.dtype([("id", "i4"), ("before", "f8"), ("log_p", "f8")]))
+        records["log_p"] = values
+        return records["log_p"]
+
+    expected = mcsa.fit(gaussian, 2, seed=1, draws=300).draws
+    assert np.array_equal(mcsa.fit(lambda z: packed(gaussian(z)), 2, seed=1, draws=300).draws, expected)
+
+
+@pytest.mark.parametrize("wrong", [str, lambda found: np.complex128(found + 1j), lambda _: None, lambda found: np.ma.array(found, mask=True)])
+def test_points_that_give_no_number(wrong):
+    with pytest.raises((TypeError, ValueError), match="dtype|masked"):
+        mcsa.fit(lambda z: wrong(-0.5 * (z**2).sum()), 2, vectorized=False, seed=1)
+
+
 def test_a_callable_may_change_its_batch():
     def wasteful(z):
         found = gaussian(z)

@@ -191,7 +191,10 @@ def test_points_out_of_range_lie_outside_the_support():
     with np.errstate(all="ignore"):
         assert log_density(np.array([[0.0, -800.0]]))[0] == -np.inf
         # NaN of the density itself is no matter of range.
-        assert np.isnan(declared.log_density(lambda p: np.full(len(p["mu"]), np.nan))(np.zeros((1, 2)))[0])
+        nowhere = declared.log_density(lambda p: np.full(len(p["mu"]), np.nan))
+        assert np.isnan(nowhere(np.zeros((1, 2)))[0])
+        # Nor is it of a real number that is far from 0, as that of a bounded parameter is.
+        assert np.isnan(nowhere(np.array([[800.0, 0.0]]))[0]) and nowhere(np.array([[0.0, 800.0]]))[0] == -np.inf
 
 
 @pytest.mark.parametrize(
@@ -250,6 +253,24 @@ def test_calibration_of_declared_parameters():
     assert wrong.conclusion == "wrong", wrong
     with pytest.raises(ValueError, match="other parameters than rate, p"):
         mcsa.calibrate(lambda rng: (np.zeros(3), None), log_density, **options)
+
+
+def test_calibration_with_an_earlier_posterior_as_the_prior():
+    first = mcsa.fit(lambda p: -0.5 * p["a"] ** 2 - 0.5 * (p["a"] - 1.0) ** 2, parameters={"a": mcsa.real()}, seed=1)
+    prior = first.as_prior()
+
+    def simulate(rng):
+        a = prior.draw(rng, 1)[0, 0]
+        return {"a": a}, a + rng.normal()
+
+    def log_likelihood(p, y):
+        return -0.5 * (p["a"] - y) ** 2
+
+    options = {"parameters": {"a": mcsa.real()}, "prior": prior, "draws": 1000, "starts": 5, "level": 1e-4, "bias": 1.5, "factor": 5.0}
+    found = mcsa.calibrate(simulate, log_likelihood, data_sets=50, **options)
+    assert found.ok, found
+    wrong = mcsa.calibrate(simulate, lambda p, y: 9.0 * log_likelihood(p, y), data_sets=200, **options)
+    assert wrong.conclusion == "wrong", wrong
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

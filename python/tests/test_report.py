@@ -117,6 +117,44 @@ def test_simulated_data():
     assert result.generated() == {}
 
 
+def test_simulated_data_are_those_of_the_parameters(tmp_path):
+    schools = mcsa.fit(mcsa.models.eight_schools(), seed=1)
+    declared = mcsa.fit(lambda p: -p["a"].sum(axis=1), parameters={"a": mcsa.positive(2)}, seed=1)
+    assert declared.family != "chains", "its weights differ"
+    declared.save(tmp_path / "declared")
+    for result, name in ((schools, "tau"), (declared, "a"), (mcsa.load(tmp_path / "declared"), "a")):
+        drawn = result.predict(lambda p, rng: p[name])  # noqa: B023
+        values = result.parameters()[name]
+        mean, sd = result.weights @ values, np.sqrt(result.weights @ (values - result.weights @ values) ** 2)
+        assert drawn.min() > 0.0 and (np.abs(drawn.mean(axis=0) - mean) < 0.1 * sd).all()
+        assert len(result.predict(lambda p, rng: p[name], count=10)) == 10  # noqa: B023
+
+
+def test_functions_may_work_in_place():
+    def transform(z):
+        z[:, 1] = np.exp(z[:, 1])
+        return {"mu": z[:, 0], "sigma": z[:, 1]}
+
+    result = mcsa.fit(lambda z: -0.5 * (z**2).sum(axis=1), 2, transform=transform, log_likelihood=lambda z: z.__imul__(2.0), seed=1)
+    before = result.draws.copy()
+    assert repr(result) == repr(result) and len(result.loo().pointwise) == 2
+    result.parameters()["mu"] += 100.0
+    assert np.array_equal(result.draws, before) and abs(result.summary()["mu"]["mean"]) < 0.1
+
+
+def test_draws_without_weight_have_no_moments():
+    result = mcsa.ascend(lambda z: np.where(z[:, 0] > 50.0, -z[:, 0], -np.inf), 1, steps=100)
+    assert np.isnan(result.mean).all() and np.isnan(result.sd).all() and np.isnan(result.summary().mean).all()
+    assert "-" in repr(result)
+
+
+def test_values_that_are_no_numbers_have_no_quantiles(pyplot):
+    with np.errstate(invalid="ignore"):
+        result = mcsa.fit(lambda z: -0.5 * z[:, 0] ** 2, 1, transform=lambda z: {"root": np.sqrt(z[:, 0]), "z": z[:, 0]}, seed=1)
+        assert np.isnan(result.summary()["root"]["50%"]) and abs(result.summary()["z"]["50%"]) < 0.1
+        assert "far out" not in repr(result) and len(result.plot()) == 2
+
+
 def test_progress_of_an_ascent_has_the_whole_length(capsys):
     mcsa.ascend(lambda z: -0.5 * (z**2).sum(axis=1), 1, steps=11_000, progress=True)
     words = capsys.readouterr().err
