@@ -103,6 +103,7 @@ class Fit:
         **description: Unpack[Description],
     ) -> None:
         target, self._labels = described(Fit, log_density, dim, gradient, description)
+        self._is_model = isinstance(target, Model)
         self._fitting = FitState(
             target,
             seed=whole("seed", seed),
@@ -126,6 +127,8 @@ class Fit:
         Ctrl-C ends it after the current piece of work. Then the result has the draws of the q reached, unchecked, and its verdict is no;
         ``run`` again goes on. A second Ctrl-C raises ``KeyboardInterrupt``, as the first does before any q was reached.
         """
+        if self._is_model:
+            _check_process()
         line = Line() if progress else None
         try:
             is_done = self._fitting.run(line)
@@ -151,6 +154,7 @@ class Fit:
         """The fit that :meth:`save` wrote, with the options in the file. Another target is an error."""
         self = cls.__new__(cls)
         target, self._labels = described(cls.load, log_density, dim, gradient, description)
+        self._is_model = isinstance(target, Model)
         self._fitting = FitState.load(target, os.fspath(path))
         return self
 
@@ -160,6 +164,21 @@ class Fit:
 
     def __repr__(self) -> str:
         return repr(self._fitting)
+
+
+#: The process that fits models of the library.
+_process: int | None = None
+
+
+def _check_process() -> None:
+    """The threads that fit models of the library do not survive a fork, and a fit would wait for them."""
+    global _process
+    if _process not in (None, os.getpid()):
+        raise RuntimeError(
+            "this process was forked from one that has fitted a model of the library, and lacks its threads: "
+            "use the start method 'spawn' of multiprocessing, or threads"
+        )
+    _process = os.getpid()
 
 
 def fit(

@@ -1,9 +1,9 @@
 """Bad input: a Python exception that says what is wrong, and no abort."""
 
+import math
+import multiprocessing
 import threading
 import time
-
-import math
 
 import mcsa
 import numpy as np
@@ -304,6 +304,18 @@ def test_other_threads_run_during_a_fit_of_a_model():
         count += 1
     # Held back until the end of each piece of work, it would count a few dozen at most.
     assert count > 50
+
+
+def _mean(seed):
+    return float(mcsa.fit(mcsa.models.eight_schools(), seed=seed, draws=500).mean[0])
+
+
+def test_a_forked_process_says_that_it_lacks_threads():
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("no processes are forked here")
+    _mean(2)
+    with multiprocessing.get_context("fork").Pool(1) as pool, pytest.raises(RuntimeError, match="spawn"):
+        pool.apply(_mean, (2,))
 
 
 def test_densities_that_join_points_are_errors():
