@@ -18,6 +18,8 @@ __all__ = ["Declared", "Parameter", "correlation", "interval", "ordered", "posit
 
 #: Magnitude of a coordinate, of a parameter with a border, from which NaN is a matter of range, as for declared parameters in Rust.
 _FAR = 100.0
+#: The same of a real number.
+_HUGE = 1e100
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,8 @@ class Declared:
         self._map = Parameters(sets)
         self._prior = prior
         self.dim = self._map.dim
-        #: Coordinates of parameters that have a border, or depend on others.
-        self._bounded = np.array([self._parameters[name].set != "real" for name, _ in self.coordinates()])
+        #: Magnitude of each coordinate from which NaN is a matter of range; a real number may be far from 0.
+        self._far = np.array([_HUGE if self._parameters[name].set == "real" else _FAR for name, _ in self.coordinates()])
 
     def at(self, z: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Parameters by name, and the log-Jacobian, at one point or at the rows of a batch."""
@@ -124,7 +126,7 @@ class Declared:
 
         def log_density(z: np.ndarray) -> Any:
             values, log_jacobian = self.at(z)
-            return _sum(f(values), self._rest(z, log_jacobian), z[..., self._bounded])
+            return _sum(f(values), self._rest(z, log_jacobian), np.abs(z) > self._far)
 
         return log_density
 
@@ -136,7 +138,7 @@ class Declared:
             found = f(values)
             if not isinstance(found, tuple):
                 return self._pull_back(z, self._joined(found, values))
-            log_p = _sum(found[0], self._rest(z, log_jacobian), z[..., self._bounded])
+            log_p = _sum(found[0], self._rest(z, log_jacobian), np.abs(z) > self._far)
             slopes = self._pull_back(z, self._joined(found[1], values))
             if np.shape(log_p) == log_jacobian.shape:
                 slopes[np.isneginf(log_p)] = 0.0
@@ -181,13 +183,13 @@ class Declared:
         return found
 
 
-def _sum(log_p: Any, log_jacobian: np.ndarray, bounded: np.ndarray) -> Any:
-    """Log density of points; outside the support where NaN is a matter of range, by the coordinates of bounded parameters."""
+def _sum(log_p: Any, log_jacobian: np.ndarray, are_far: np.ndarray) -> Any:
+    """Log density of points; outside the support where NaN is a matter of range, because a coordinate is far out."""
     found = log_p if isinstance(log_p, np.ma.MaskedArray) else np.asarray(log_p)
     # A result of another shape goes on as it is: the check of shapes follows, and a sum might hide it.
     if found.shape != log_jacobian.shape or found.dtype.kind not in "biuf":
         return log_p
     total = found + log_jacobian
     if np.isnan(total).any():
-        total = np.where(np.isnan(total) & (np.abs(bounded) > _FAR).any(axis=-1), -np.inf, total)
+        total = np.where(np.isnan(total) & are_far.any(axis=-1), -np.inf, total)
     return total

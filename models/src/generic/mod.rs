@@ -58,7 +58,7 @@ pub struct Bounded<M> {
     has_jacobian: bool,
 }
 
-/// Magnitude of a coordinate from which NaN is a matter of range.
+/// Magnitude of a coordinate, of a parameter with a border, from which NaN is a matter of range.
 const FAR: f64 = 100.0;
 
 impl<M: GenericDensity> Bounded<M> {
@@ -96,9 +96,15 @@ impl<M> Bounded<M> {
 /// Function of unconstrained coordinates, with memory for the parameters.
 trait Formula {
     fn at<R: Real>(&self, z: &[R], theta: &mut [R]) -> R;
+
+    fn parameters(&self) -> &Parameters;
 }
 
 impl<M: GenericDensity> Formula for Bounded<M> {
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
     fn at<R: Real>(&self, z: &[R], theta: &mut [R]) -> R {
         let log_jacobian = self.constrain_into(z, theta);
         self.density.log_density(theta) + log_jacobian
@@ -108,7 +114,7 @@ impl<M: GenericDensity> Formula for Bounded<M> {
 /// Writes the gradient of a formula with `len` parameters and returns its value: outside the support these are 0 and minus infinity.
 fn gradient_of(formula: &impl Formula, z: &[f64], len: usize, gradient: &mut [f64]) -> f64 {
     let value = tape::gradient_into(z, len, gradient, |z, theta| formula.at(z, theta));
-    let value = outside_if_far(value, z);
+    let value = outside_if_far(value, formula.parameters(), z);
     if value == f64::NEG_INFINITY {
         gradient.fill(0.0);
     }
@@ -128,8 +134,9 @@ fn add_hessian_vector(
     add_difference(|z, slope| _ = gradient_of(formula, z, len, slope), scale, z, v, out, work);
 }
 
-fn outside_if_far(log_p: f64, z: &[f64]) -> f64 {
-    if log_p.is_nan() && z.iter().any(|z| z.abs() > FAR) { decided(log_p, z) } else { log_p }
+/// Where a coordinate is far out, NaN is a matter of range. A real number may be far from 0, up to `1e100`.
+fn outside_if_far(log_p: f64, parameters: &Parameters, z: &[f64]) -> f64 {
+    if log_p.is_nan() && parameters.is_far(z, FAR) { decided(log_p, z) } else { log_p }
 }
 
 impl<M: GenericDensity> LogDensity for Bounded<M> {
@@ -142,7 +149,7 @@ impl<M: GenericDensity> LogDensity for Bounded<M> {
     }
 
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        outside_if_far(self.at(z, &mut work[..self.parameters.len()]), z)
+        outside_if_far(self.at(z, &mut work[..self.parameters.len()]), &self.parameters, z)
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {

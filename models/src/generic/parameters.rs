@@ -49,6 +49,9 @@ enum Set {
     Correlation,
 }
 
+/// Magnitude of a real number from which NaN is a matter of range.
+const HUGE: f64 = 1e100;
+
 impl Parameters {
     /// No parameter yet.
     pub fn new() -> Self {
@@ -182,6 +185,18 @@ impl Parameters {
                 _ => out.vector(name, now.iter().copied()),
             }
         }
+    }
+
+    /// True if a coordinate is beyond this magnitude whose parameter has a border, or depends on others, or one of a real number
+    /// beyond `HUGE`, whose powers leave the range of doubles.
+    pub(super) fn is_far(&self, z: &[f64], most: f64) -> bool {
+        let mut z = z;
+        self.blocks.iter().any(|block| {
+            let (now, rest) = z.split_at(block.dim());
+            z = rest;
+            let most = if block.set == Set::Each(Transform::Real) { HUGE } else { most };
+            now.iter().any(|z| z.abs() > most)
+        })
     }
 
     /// `Ok` if every set exists and the names differ.

@@ -2,7 +2,9 @@
 
 use mcsa_core::{Part, Separable, Subsampled, numeric};
 
-use super::{Bounded, Formula, GenericDensity, Real, add_hessian_vector, gradient_of, outside_if_far};
+use super::{
+    Bounded, Formula, GenericDensity, Parameters, Real, add_hessian_vector, gradient_of, outside_if_far,
+};
 
 /// Log prior and log likelihood of each datum, written once for every type of number.
 ///
@@ -54,6 +56,10 @@ impl<M: GenericTerms> GenericDensity for M {
 struct Prior<'a, M>(&'a Bounded<M>);
 
 impl<M: GenericTerms> Formula for Prior<'_, M> {
+    fn parameters(&self) -> &Parameters {
+        &self.0.parameters
+    }
+
     fn at<R: Real>(&self, z: &[R], theta: &mut [R]) -> R {
         let log_jacobian = self.0.constrain_into(z, theta);
         self.0.density.log_prior(theta) + log_jacobian
@@ -64,6 +70,10 @@ impl<M: GenericTerms> Formula for Prior<'_, M> {
 struct Likelihood<'a, M>(&'a Bounded<M>, &'a [usize]);
 
 impl<M: GenericTerms> Formula for Likelihood<'_, M> {
+    fn parameters(&self) -> &Parameters {
+        &self.0.parameters
+    }
+
     fn at<R: Real>(&self, z: &[R], theta: &mut [R]) -> R {
         self.0.parameters.constrain_into(z, theta);
         self.1.iter().map(|&datum| self.0.density.log_likelihood(datum, theta)).sum()
@@ -76,11 +86,11 @@ impl<M: GenericTerms> Separable for Bounded<M> {
     }
 
     fn log_prior(&self, z: &[f64], work: &mut [f64]) -> f64 {
-        outside_if_far(Prior(self).at(z, &mut work[..self.parameters.len()]), z)
+        outside_if_far(Prior(self).at(z, &mut work[..self.parameters.len()]), &self.parameters, z)
     }
 
     fn log_likelihood_at(&self, rows: &[usize], z: &[f64], work: &mut [f64]) -> f64 {
-        outside_if_far(Likelihood(self, rows).at(z, &mut work[..self.parameters.len()]), z)
+        outside_if_far(Likelihood(self, rows).at(z, &mut work[..self.parameters.len()]), &self.parameters, z)
     }
 }
 

@@ -523,3 +523,27 @@ fn a_likelihood_has_no_jacobian() {
 }
 
 model_suite!(bounded_poisson, poissons(), meter, gradient curvature separable subsampled);
+
+/// A density that is NaN everywhere.
+struct Nowhere;
+
+impl GenericDensity for Nowhere {
+    fn log_density<R: Real>(&self, theta: &[R]) -> R {
+        theta[0] * f64::NAN
+    }
+}
+
+/// NaN is a matter of range where a bounded parameter is far out, and of the density where a real number is far from 0.
+#[test]
+fn a_real_number_may_be_far_from_zero() {
+    let target = Bounded::new(Parameters::new().positive("s").real("m", 1), Nowhere).expect("a target");
+    let at = |z: [f64; 2]| {
+        (target.log_density(&z, &mut [0.0; 4]), target.gradient_into(&z, &mut [0.0; 2], &mut [0.0; 4]))
+    };
+    for z in [[0.0, 0.0], [0.0, 800.0], [-50.0, -1e90]] {
+        assert!(at(z).0.is_nan() && at(z).1.is_nan(), "{z:?}");
+    }
+    for z in [[800.0, 0.0], [-800.0, 800.0], [0.0, 1e110], [0.0, f64::INFINITY]] {
+        assert_eq!(at(z), (f64::NEG_INFINITY, f64::NEG_INFINITY), "{z:?}");
+    }
+}
