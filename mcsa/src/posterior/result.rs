@@ -3,7 +3,7 @@
 use std::fmt;
 
 use faer::Mat;
-use mcsa_core::{AffineMap, Error, counted};
+use mcsa_core::{AffineMap, Error, Seed, counted};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 
@@ -14,6 +14,9 @@ use super::rule::RULE;
 use super::summary::{Evidence, Parameter};
 use super::target::Evaluations;
 use super::{Chains, FitState, Objection, Shape, Target, Verdict, summary};
+
+/// Number of draws at which a sampler starts if no chain was run.
+const DRAWN: usize = 8;
 
 /// Result of a fit: weighted draws, moments, evidence, and the verdict.
 #[derive(Debug, Clone, PartialEq)]
@@ -200,23 +203,24 @@ impl FitState {
 /// use mcsa::prelude::*;
 /// use mcsa::core::Whitened;
 /// use mcsa::Options;
-/// // A bent ridge, and draws too few for a yes.
-/// let target = mcsa::models::Banana::new(2.0, 0.5)?;
-/// let fitted = mcsa::fit(&target, &Options { draws: 100, starts: 10, ..Options::seeded(1) })?;
+/// // A limit that is too small for a yes.
+/// let target = mcsa::models::Student::new(vec![0.0, 5.0], vec![1.0, 3.0], 8.0)?;
+/// let fitted = mcsa::fit(&target, &Options { evaluations: Some(1_000), ..Options::seeded(1) })?;
 /// let start = fitted.sampler_start()?;
-/// assert_eq!(start.objections, fitted.verdict.objections);
-/// // NUTS goes on from the chains of the verdict, in coordinates in which the weighted draws have covariance I.
+/// assert!(!start.objections.is_empty() && start.objections == fitted.verdict.objections);
+/// // NUTS goes on from a few draws, in coordinates in which the weighted draws have covariance I.
 /// let white = Whitened::new(&target, start.map()?)?;
 /// let starts = white.map().inverse(start.starts.as_ref());
-/// let plan = Sampling::new(starts.ncols(), 200).warm_up(100);
+/// let plan = Sampling::new(starts.ncols(), 500).warm_up(200);
 /// let sample = plan.run_from(&Nuts::new(0.5)?, &white, starts, Seed::new(1))?;
 /// let draws = white.map().forward(sample.draws.as_ref());
-/// assert_eq!(draws.ncols(), plan.chains * 200);
+/// assert_eq!(draws.ncols(), 8 * 500);
+/// assert!(sample.r_hat().iter().all(|r_hat| *r_hat < 1.01));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplerStart {
-    /// Starting points, one per column: the last positions of the chains of another kernel, as far as they are finite.
+    /// Starting points, one per column: the last positions of the chains of another kernel, as far as they are finite; draws if there are none.
     pub starts: Mat<f64>,
     /// Mean `m = sum_i W_i z_i` of the weighted draws.
     pub mean: Vec<f64>,
@@ -290,7 +294,8 @@ impl FitResult {
         (mean, sds)
     }
 
-    /// Starting points, metric and objections for a sampler.
+    /// Starting points, metric and objections for a sampler. The points are the ends of the chains of the check or of the answer, or a
+    /// few draws if no chain was run.
     ///
     /// # Errors
     /// If more than two thirds of the draws agree in a coordinate, or are not finite.
@@ -300,7 +305,10 @@ impl FitResult {
         let positions = &self.chains.positions;
         let is_finite = |j: &usize| positions.col_as_slice(*j).iter().all(|z| z.is_finite());
         let finite: Vec<usize> = (0..positions.ncols()).filter(is_finite).collect();
-        let starts = Mat::from_fn(positions.nrows(), finite.len(), |i, j| positions[(i, finite[j])]);
+        let starts = match finite.len() {
+            0 => self.draws.resampled(DRAWN, &mut Seed::new(1).named("sampler").stream(0, 0))?,
+            count => Mat::from_fn(positions.nrows(), count, |i, j| positions[(i, finite[j])]),
+        };
         Ok(SamplerStart { starts, mean, covariance, objections: self.verdict.objections.clone() })
     }
 }
