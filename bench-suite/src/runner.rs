@@ -1,5 +1,6 @@
 //! Parallel execution of jobs.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -88,7 +89,10 @@ impl Runner<'_> {
                 && !is_lost.load(Relaxed)
                 && let Some(job) = jobs.get(next.fetch_add(1, Relaxed))
             {
-                match job.run(&running) {
+                // A panic is a defect of the job, which no other job has to suffer for.
+                let run = catch_unwind(AssertUnwindSafe(|| job.run(&running)));
+                let panicked = |_| Err(Error::invalid(format!("{}: the job panicked", job.task.title())));
+                match run.unwrap_or_else(panicked) {
                     Ok(Ending::Stored) => self.journal.ended(job),
                     Ok(Ending::Interrupted) => break,
                     Err(error) => {

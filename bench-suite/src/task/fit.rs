@@ -404,7 +404,7 @@ impl Schedule {
     fn check(&self) -> Result<(), Error> {
         let place = |error: Error| error.within(format!("fits.schedule {:?}", self.name));
         let parts: f64 = self.stages.iter().map(|stage| stage.part).sum();
-        if (parts - 1.0).abs() > 1e-9 || self.stages.iter().any(|stage| stage.part <= 0.0) {
+        if !((parts - 1.0).abs() <= 1e-9) || self.stages.iter().any(|stage| !(stage.part > 0.0)) {
             return Err(place(Error::invalid("the parts are positive and add up to 1")));
         }
         self.stages.iter().try_for_each(|stage| {
@@ -484,5 +484,14 @@ mod tests {
         assert!(toml::from_str::<Preset>(&replicates(10_000)).is_ok());
         let error = toml::from_str::<Preset>(&replicates(u64::MAX >> 1)).unwrap_err().to_string();
         assert!(error.contains("at most 10000, not 9223372036854775807"), "{error}");
+    }
+
+    #[test]
+    fn parts_of_a_schedule_are_numbers() {
+        let of = |parts: &[f64]| {
+            let stages = parts.iter().map(|&part| Stage { part, defence: 0.1, power: 1.0 }).collect();
+            Schedule { name: "s".into(), stages }.check().is_ok()
+        };
+        assert!(of(&[0.25, 0.75]) && !of(&[0.5, 0.75]) && !of(&[f64::NAN]) && !of(&[0.0, 1.0]));
     }
 }

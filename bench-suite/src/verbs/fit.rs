@@ -165,6 +165,8 @@ impl FitModel {
         let steps = made.load(Relaxed) / fit.method.effort();
         match done {
             Some((rows, ended)) => Ok((rows, ended, lambda.into_inner().unwrap_or_default())),
+            // The work of a warm fit is not counted in its steps.
+            None if fit.start.warm_steps() > 0 => Err(self.interrupted("before its end", interrupt)),
             None => Err(self.interrupted(&format!("at step {steps} of {}", fit.steps), interrupt)),
         }
     }
@@ -240,6 +242,15 @@ impl FitModel {
             ("options", toml::Table::new()),
         ]);
         self.set(&mut parts, "model.* or options.*, with --auto")?;
+        for (key, way) in [
+            ("seed", "`--seed`"),
+            ("checkpoint", "`--checkpoint`"),
+            ("progress", "nothing: progress is shown"),
+        ] {
+            if parts["options"].contains_key(key) {
+                return Err(Error::invalid(format!("--set options.{key}: give {way}")));
+            }
+        }
         let options: Options = typed("options", &parts["options"])?;
         let options = Options {
             seed: self.seed,
@@ -307,12 +318,15 @@ impl FitModel {
             if key.is_empty() {
                 return Err(unknown("a key is expected before the equals sign"));
             }
+            if key == "kind" && ["model", "method"].contains(&part) {
+                return Err(unknown(&format!("the kind is the name of `--{part}`")));
+            }
             let is_part = part.is_empty() && parts.contains_key(key);
             let table = parts.get_mut(part).filter(|_| !is_part);
             let table = table.ok_or_else(|| unknown(&format!("a key is {known}")))?;
             // A bare word is a string.
             let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
-            let value = parsed.and_then(|mut table| table.remove("value"));
+            let value = parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
             let text = setting.split_once('=').map_or("", |(_, value)| value).trim();
             let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
             if value.is_none() && !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit()) {

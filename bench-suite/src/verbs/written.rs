@@ -56,6 +56,11 @@ impl References {
                 distinct.push(case);
             }
         }
+        if let Some(title) =
+            self.only.iter().find(|title| distinct.iter().all(|case| case.title() != **title))
+        {
+            return Err(Exit::Usage(Error::invalid(format!("--only {title:?}: no case has this title"))));
+        }
         let is_made = |case: &Case| self.only.is_empty() || self.only.contains(&case.title());
         let lines = |case: &Case| {
             if !is_made(case) {

@@ -5,7 +5,7 @@ use std::fs;
 use crate::process::{folder, printed, said};
 
 /// Arguments, exit code, and a part of the message. Code 2 is bad usage, code 1 anything else.
-const WRONG: [(&str, i32, &str); 61] = [
+const WRONG: [(&str, i32, &str); 71] = [
     ("figures no-such-figure", 2, "no-such-figure"),
     ("figures --preset huge", 2, "huge"),
     ("figures --jobs 99999999", 2, "1..=1024"),
@@ -49,8 +49,34 @@ const WRONG: [(&str, i32, &str); 61] = [
     (
         "fit --model eight-schools --method pmcsa --set method.chains=9223372036854775807",
         2,
-        "expected at most 13421772",
+        "lanes is 9223372036854775807, expected at most",
     ),
+    (
+        "fit --model banana --method hmc --set method.leapfrog=9223372036854775807",
+        2,
+        "states of a trajectory",
+    ),
+    (
+        "fit --model eight-schools --set family.kind=low-rank --set family.rank=9223372036854775807",
+        2,
+        "rank is",
+    ),
+    (
+        "fit --model synthetic-logistic --method sl-dais --set method.batch=9223372036854775807",
+        2,
+        "rows a batch, the target has 500",
+    ),
+    (
+        "fit --model synthetic-logistic --method sl-dais --set family.steps=9223372036854775807",
+        2,
+        "steps is 9223372036854775807, expected at most",
+    ),
+    ("fit --model neural-regression --set model.hidden=9223372036854775807", 2, "hidden units is"),
+    ("fit --model skew-normal --set model.kind=eight-schools", 2, "the kind is the name of `--model`"),
+    ("fit --model skew-normal --set method.kind=jsa", 2, "the kind is the name of `--method`"),
+    ("fit --auto --model standard-gaussian --set options.seed=5", 2, "options.seed: give `--seed`"),
+    ("fit --auto --model standard-gaussian --set options.checkpoint=c", 2, "give `--checkpoint`"),
+    ("references --only no-such-case --file no-such-folder/r.csv", 2, "no case has this title"),
     (
         "fit --model eight-schools --method snis --set method.samples=9223372036854775807",
         2,
