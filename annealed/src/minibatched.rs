@@ -49,20 +49,21 @@ impl Rows {
         Self { rows: (0..batch).collect(), seen: vec![0; seen_len(batch)] }
     }
 
-    /// Checks that as many rows as a batch can be drawn from `data`.
-    fn check(&self, batch: usize, data: usize) -> Result<(), Error> {
-        same_length("rows of the minibatch", batch, self.rows.len())?;
-        if batch > data {
-            return Err(Error::invalid(format!("{batch} rows a batch, the target has {data}")));
-        }
-        Ok(())
-    }
-
     /// Draws the rows anew, of `data`.
     fn draw(&mut self, stream: &mut Stream, data: usize) {
         self.seen.resize(seen_len(self.rows.len()), 0);
         draw_subset(data, &mut self.rows, &mut self.seen, |count| stream.index(count).unwrap_or(0));
     }
+}
+
+/// `Ok` if as many rows as a batch can be drawn from `data`.
+fn check_batch(batch: usize, data: usize) -> Result<(), Error> {
+    if batch > data {
+        return Err(
+            Error::invalid(format!("{batch} rows a batch, the target has {data}")).within("Minibatched")
+        );
+    }
+    Ok(())
 }
 
 /// Rows, if there are some and all are below the number of data; `what` has these data.
@@ -89,6 +90,7 @@ macro_rules! bound_of_minibatches {
         }
 
         fn check_params(&$this, $model: &$Model, $family: &$Family, params: &[f64]) -> Result<(), Error> {
+            check_batch($this.batch, $model.num_data())?;
             let $rows = &[0][..];
             $this.elbo.check_params(&$on?, $part, params)
         }
@@ -105,8 +107,8 @@ macro_rules! bound_of_minibatches {
             params: &[f64],
             lanes: &mut [Stream],
         ) -> Result<Rows, Error> {
+            check_batch($this.batch, $model.num_data())?;
             let state = Rows::first($this.batch);
-            state.check($this.batch, $model.num_data()).map_err(|error| error.within("Minibatched"))?;
             {
                 let $rows = &state.rows[..];
                 let target = $on.map_err(|error| error.within("Minibatched"))?;
@@ -116,7 +118,8 @@ macro_rules! bound_of_minibatches {
         }
 
         fn check(&$this, $model: &$Model, $family: &$Family, state: &Rows) -> Result<(), Error> {
-            state.check($this.batch, $model.num_data())?;
+            check_batch($this.batch, $model.num_data())?;
+            same_length("rows of the minibatch", $this.batch, state.rows.len())?;
             let $rows = &state.rows[..];
             $this.elbo.check(&$on?, $part, &())
         }

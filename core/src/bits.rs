@@ -86,6 +86,9 @@ pub mod matrix {
     use super::*;
     use faer::Mat;
 
+    /// Longest side of a matrix without entries.
+    const LONGEST: usize = u32::MAX as usize;
+
     #[derive(Serialize, Deserialize)]
     struct Stored {
         rows: usize,
@@ -107,7 +110,9 @@ pub mod matrix {
     /// If the text is malformed, or the number of values is not `rows x columns`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mat<f64>, D::Error> {
         let Stored { rows, columns, values } = Stored::deserialize(deserializer)?;
-        if rows.checked_mul(columns) != Some(values.len()) {
+        // Without entries one side alone could be of any length.
+        let is_plausible = !values.is_empty() || rows <= LONGEST && columns <= LONGEST;
+        if rows.checked_mul(columns) != Some(values.len()) || !is_plausible {
             return Err(D::Error::custom(format!("{} values do not fill {rows} x {columns}", values.len())));
         }
         Ok(Mat::from_fn(rows, columns, |i, j| values[i + j * rows]))

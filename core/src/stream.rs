@@ -26,6 +26,9 @@ enum Source {
 }
 
 impl Stream {
+    /// Memory of a stream in numbers of eight bytes, for checks of sizes.
+    pub const NUMBERS: usize = (size_of::<Generator>() + size_of::<Self>()).div_ceil(8);
+
     pub(crate) fn at(key: [u32; 8], address: Address) -> Self {
         Self(Source::Generator(Box::new(Generator::at(key, address))))
     }

@@ -80,7 +80,7 @@ where
     ) -> Result<AscentState<E::State, O::State>, Error> {
         let refuse = |error: Error| error.within("Ascent");
         self.estimator.check_params(self.target, self.family, &params).map_err(refuse)?;
-        fits_in_memory("lanes", self.estimator.lanes(), 1).map_err(refuse)?;
+        fits_in_memory("lanes", self.estimator.lanes(), Stream::NUMBERS).map_err(refuse)?;
         let mut lanes = self.seed.streams(self.estimator.lanes(), 0);
         let estimator = init(&params, &mut lanes).map_err(refuse)?;
         let optimizer = self.optimizer.init(params.len());

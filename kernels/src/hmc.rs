@@ -2,6 +2,7 @@
 
 use mcsa_core::{
     ChainState, Error, Gradient, Metric, Record, Stream, at_least_one, batch, batch_mut, borrow,
+    fits_in_memory,
 };
 
 use crate::leapfrog::{self, DIVERGENCE, leapfrog_kernel};
@@ -90,7 +91,12 @@ impl Hmc {
 
     /// Number of states of a trajectory of which point and log density are kept.
     fn states(&self) -> usize {
-        if self.selection == Selection::EndPoint { 1 } else { self.steps + 1 }
+        if self.selection == Selection::EndPoint { 1 } else { self.steps.saturating_add(1) }
+    }
+
+    /// `Ok` if the states of a trajectory fit in memory.
+    fn fits(&self, dim: usize, chains: usize) -> Result<(), Error> {
+        fits_in_memory("states of a trajectory", self.states(), (dim + 2) * chains)
     }
 
     fn memory(&self, dim: usize, chains: usize) -> usize {

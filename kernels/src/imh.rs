@@ -125,6 +125,7 @@ impl<P: LogDensity + ?Sized> Kernel<P> for Imh {
             .chains
             .check(target.dim(), chains)
             .and_then(|()| same_length("visited states", visited, state.visited.ncols()))
+            .and_then(|()| same_length("a visited state", target.dim(), state.visited.nrows()))
             .map_err(|error| error.within("Imh"))
     }
 

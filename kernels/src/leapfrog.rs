@@ -298,14 +298,16 @@ macro_rules! leapfrog_kernel {
             fn init(&self, target: &P, positions: faer::Mat<f64>) -> Result<Self::State, mcsa_core::Error> {
                 let $kernel = self;
                 let fits = $mover.leapfrog().mass().check(target.dim());
-                fits.and_then(|()| $crate::GradientEnsemble::new(target, positions))
+                fits.and_then(|()| $mover.fits(target.dim(), positions.ncols()))
+                    .and_then(|()| $crate::GradientEnsemble::new(target, positions))
                     .map_err(|error| error.within(stringify!($name)))
             }
 
             fn check(&self, target: &P, chains: usize, state: &Self::State) -> Result<(), mcsa_core::Error> {
                 let $kernel = self;
                 let fits = $mover.leapfrog().mass().check(target.dim());
-                fits.and_then(|()| state.check(target.dim(), chains))
+                fits.and_then(|()| $mover.fits(target.dim(), chains))
+                    .and_then(|()| state.check(target.dim(), chains))
                     .map_err(|error| error.within(stringify!($name)))
             }
 

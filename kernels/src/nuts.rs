@@ -1,6 +1,6 @@
 //! No-U-turn kernel (NUTS).
 
-use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, borrow, numeric};
+use mcsa_core::{ChainState, Error, Gradient, Metric, Record, Stream, borrow, fits_in_memory, numeric};
 
 use crate::leapfrog::{self, leapfrog_kernel};
 use crate::{GradientEnsemble, Leapfrog, Mass};
@@ -83,6 +83,11 @@ impl Nuts {
     /// The integrator.
     pub fn leapfrog(&self) -> &Leapfrog {
         &self.leapfrog
+    }
+
+    /// `Ok` if the vectors of all doublings fit in memory.
+    fn fits(&self, dim: usize, _: usize) -> Result<(), Error> {
+        fits_in_memory("doublings", self.max_depth, 5 * dim)
     }
 
     fn memory(&self, dim: usize, chains: usize) -> usize {

@@ -157,7 +157,7 @@ impl Sampling {
 
     fn check(&self, dim: usize) -> Result<(), Error> {
         at_least_one("chains", self.chains)?;
-        fits_in_memory("chains", self.chains, dim)?;
+        fits_in_memory("chains", self.chains, dim.saturating_add(Stream::NUMBERS))?;
         fits_in_memory("draws", self.draws.saturating_mul(self.chains), dim + 1)
     }
 
@@ -218,8 +218,9 @@ impl<K> Sample<K> {
     /// Variance of every coordinate.
     pub fn variance(&self) -> Vec<f64> {
         let (mean, n) = (self.mean(), self.draws.ncols() as f64);
+        // NaN of no draws, as the mean is.
         let square = |i: usize| self.draws.row(i).iter().map(|z| (z - mean[i]).powi(2)).sum::<f64>();
-        (0..mean.len()).map(|i| square(i) / (n - 1.0)).collect()
+        (0..mean.len()).map(|i| square(i) / (n - 1.0).max(0.0)).collect()
     }
 
     /// Monte Carlo standard error of the mean of every coordinate.

@@ -148,6 +148,7 @@ fn impossible_batches_are_errors() {
     assert!(start(N).is_ok());
     assert!(start(0).unwrap_err().to_string().contains("at least one row"));
     assert!(start(N + 1).unwrap_err().to_string().contains("41 rows a batch, the target has 40"));
+    assert!(start(usize::MAX).unwrap_err().to_string().contains("the target has 40"));
 }
 
 /// A state of another number of rows, or of more than the data have, is an error.
@@ -162,7 +163,7 @@ fn rows_of_another_batch_are_errors() {
     let fewer =
         LogisticRegression::new(Mat::from_fn(N - 1, 2, |_, _| 1.0).as_ref(), &[1.0; N - 1], 1.5).unwrap();
     let error = of(N).check(&fewer, &family, &state).unwrap_err().to_string();
-    assert_eq!(error, "40 rows a batch, the target has 39");
+    assert_eq!(error, "Minibatched: 40 rows a batch, the target has 39");
 }
 
 /// Health has the step sizes of an annealed path; a family that is no path has none to report.

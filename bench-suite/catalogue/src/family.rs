@@ -6,7 +6,9 @@ use faer::Mat;
 use mcsa_annealed::Surrogate;
 use mcsa_annealed::dais::{Annealed, Shape, Slope};
 use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
-use mcsa_core::{Counted, Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Separable, Stream};
+use mcsa_core::{
+    Counted, Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Separable, Stream, fits_in_memory,
+};
 use mcsa_families::{
     Affine, Bnaf, Coupling, CouplingMap, Drawn, Fixed, Flow, FullRank, Gauss, GaussianFamily, Layer, Link,
     LowRank, Mask, MeanField, MultivariateT, Spline,
@@ -124,8 +126,26 @@ impl FamilyConfig {
         matches!(self, Self::MeanField { .. } | Self::FullRank | Self::LowRank { .. })
     }
 
+    /// An error for a size whose parameters or paths do not fit in memory.
+    fn check_size(&self, dim: usize) -> Result<(), Error> {
+        match *self {
+            Self::LowRank { rank } => fits_in_memory("rank", rank, dim),
+            Self::AffineFlow { couplings, width, .. } | Self::SplineFlow { couplings, width, .. } => {
+                fits_in_memory("width", width, dim)
+                    .and_then(|()| fits_in_memory("couplings", couplings, width.saturating_mul(SPLINE * dim)))
+            }
+            Self::BlockNeural { networks, depth, width } => {
+                let layer = width.saturating_mul(width).saturating_mul(dim * dim);
+                fits_in_memory("depth", depth, layer)
+                    .and_then(|()| fits_in_memory("networks", networks, depth.saturating_mul(layer)))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The family in `dim` dimensions.
     pub fn build(&self, dim: usize) -> Result<BuiltFamily, Error> {
+        self.check_size(dim)?;
         let diagonal = |d: &[f64]| Mat::from_fn(d.len(), d.len(), |i, j| if i == j { d[i] } else { 0.0 });
         match *self {
             Self::MeanField { link } => {
@@ -171,6 +191,7 @@ impl FamilyConfig {
         seed: Seed,
     ) -> Result<Pushed<'a>, Error> {
         let dim = rows.model.dim();
+        self.check_size(dim)?;
         let (mean, deviations, mut stream) = (vec![place.0; dim], vec![place.1; dim], seed.stream(0, 0));
         let (family, params): (Arc<dyn Pushforward + 'a>, _) = match *self {
             Self::Annealed(ref annealed) => return annealed.build(rows, place, seed),
@@ -216,6 +237,9 @@ fn flow(
         move |mean: &[f64], deviations: &[f64], stream: &mut Stream| flow.start_at(mean, deviations, stream);
     Ok(BuiltFamily { family, pushforward, start: Box::new(start) })
 }
+
+/// Most parameters of a unit of a spline for a coordinate.
+const SPLINE: usize = 32;
 
 /// Annealed paths with their settings: DAIS, NS-DAIS or SL-DAIS by the surrogate (see [`Annealed`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -361,6 +385,7 @@ impl AnnealedConfig {
             return Err(Error::invalid("curved is for targets whose base is fitted first").within("annealed"));
         }
         let LogisticRows { model, train, prior_scale, .. } = rows;
+        fits_in_memory("steps", self.steps, 4 * model.dim())?;
         let mut stream = seed.stream(0, 0);
         let make = match self.surrogate {
             Ansatz::Posterior => return self.with(PosteriorSurrogate(model), model.num_data(), &[], place),

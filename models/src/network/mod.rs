@@ -5,7 +5,7 @@ mod rectifier;
 use std::f64::consts::PI;
 
 use faer::MatRef;
-use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, borrow, numeric};
+use mcsa_core::{Error, Gradient, LogDensity, Named, Separable, borrow, fits_in_memory, numeric};
 use mcsa_numeric::design::{GROUP, Panels};
 
 use crate::support::{decided, decided_with, rows_and_responses};
@@ -69,6 +69,7 @@ impl NeuralRegression {
         if hidden == 0 {
             return Err(refuse(Error::parameter("hidden units", 0.0, "at least 1")));
         }
+        fits_in_memory("hidden units", hidden, x.ncols() + 2).map_err(refuse)?;
         let scale = (x.ncols() as f64 + 1.0).sqrt().recip();
         let entry = |i: usize, k: usize| if k < x.ncols() { scale * x[(i, k)] } else { scale };
         let inputs = Panels::from_fn(x.nrows(), x.ncols() + 1, entry);

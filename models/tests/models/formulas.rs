@@ -114,6 +114,9 @@ fn bad_data_are_refused_with_their_place() {
             format!("PoissonRegression: count is {shown}, expected 0, 1, 2, ..")
         );
     }
+    let network = |hidden| NeuralRegression::new(x.as_ref(), &[1.0, 0.0], hidden).unwrap_err().to_string();
+    assert_eq!(network(0), "NeuralRegression: hidden units is 0, expected at least 1");
+    assert!(network(usize::MAX).contains("expected at most"));
     let x = mat![[0.0], [f64::NAN]];
     let error = HierarchicalLogistic::new(x.as_ref(), &[0.0, 1.0], ScalePrior::HalfNormal).unwrap_err();
     assert_eq!(error.to_string(), "HierarchicalLogistic: features[1] is NaN, expected a finite number");
