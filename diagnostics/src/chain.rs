@@ -16,7 +16,7 @@ use crate::values::{is_constant, length, moments};
 /// 2021). Unlike that paper, chains are not split here: pass half chains for the split form. `tau` is at least `1 / log10(m n)`, so
 /// that anticorrelated chains give no arbitrarily large ESS.
 ///
-/// NaN unless the chains have one length of at least 4, all values are finite, and not all are equal. If one chain among several
+/// NaN unless the chains have one length of at least 4, all values are finite, and their variance is a positive number. If one chain among several
 /// never moved, its distance from the others enters `V`.
 ///
 /// ```
@@ -123,7 +123,7 @@ impl Spread {
         let within = each.iter().map(|(_, variance)| variance).sum::<f64>() / chains.len() as f64;
         let between = if chains.len() > 1 { moments(&means).1 } else { 0.0 };
         let overall = within * (n as f64 - 1.0) / n as f64 + between;
-        overall.is_finite().then_some(Self { means, within, overall })
+        (overall > 0.0 && overall.is_finite()).then_some(Self { means, within, overall })
     }
 }
 
@@ -231,6 +231,9 @@ mod tests {
     fn chains_of_two_lengths_are_refused() {
         assert!(effective_sample_size(&[&[1.0, 2.0, 3.0, 5.0][..], &[1.0, 2.0]]).is_nan());
         assert!(effective_sample_size::<[f64; 4]>(&[]).is_nan());
+        // A variance that leaves the range of doubles; counterexample: one that does not.
+        let small = |scale: f64| effective_sample_size(&[[1.0, -2.0, 1.5, 0.5, -1.0].map(|x| scale * x)]);
+        assert!(small(1e-170).is_nan() && small(1e-150) > 1.0);
         assert!(long_run_variance(&[1.0, 2.0], 0).is_nan());
     }
 }

@@ -105,7 +105,7 @@ impl GeneralisedPareto {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pareto {
-    /// k-hat; `-inf` if the weights of the tail are equal, up to rounding; NaN if there are fewer than 25 weights, one is NaN or `+inf`, or
+    /// k-hat; `-inf` if the weights of the tail are equal, up to rounding; NaN if there are fewer than 21 weights, one is NaN or `+inf`, or
     /// fewer than 5 exceed the weights below the tail.
     pub shape: f64,
     /// Standard error of the shape before the prior is applied, which shrinks k-hat towards 1/2 and reduces its variance; 0 where k-hat is

@@ -98,7 +98,8 @@ impl RankBand {
         let (mut first, mut inside, mut before) = (0, vec![1.0], 0.0);
         for ((&low, &high), k) in self.low.iter().zip(&self.high).zip(1..) {
             let now = law(border(k));
-            let share = (now - before) / (1.0 - before);
+            // Where all of the law lies before, no rank is left.
+            let share = if before < 1.0 { (now - before) / (1.0 - before) } else { 0.0 };
             let reached = |to: usize| {
                 let from = (first..=to).zip(&inside);
                 from.map(|(from, chance)| chance * chances.of(self.count - from, to - from, share)).sum()
@@ -172,6 +173,8 @@ mod tests {
                 .map(|(b, f)| band.power(b, f));
         assert!(small < 0.1 && bias > 0.9 && wide > 0.5 && narrow > 0.5, "{small} {bias} {wide} {narrow}");
         assert!((bias - other).abs() < 1e-9, "{bias} {other}");
+        // All ranks below the first border, by rounding, too.
+        assert_eq!([(9.0, 1.0), (-9.0, 1.0), (0.0, 10.0)].map(|(b, f)| band.power(b, f) > 0.999), [true; 3]);
     }
 
     /// Ranks at the quantiles of an answer that is 0.5 too high and twice too wide.

@@ -28,10 +28,14 @@ pub(crate) fn length<C: AsRef<[f64]>>(chains: &[C]) -> Option<usize> {
 }
 
 /// Empirical quantile at `level`, interpolated between order statistics as in Hyndman & Fan (1996), type 7; NaN if there are
-/// no values.
+/// no values, or one is NaN.
 pub fn quantile(values: &mut [f64], level: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
+    // NaN of either sign are at the ends.
+    if values[0].is_nan() || values[last].is_nan() {
+        return f64::NAN;
+    }
     let place = level.clamp(0.0, 1.0) * last as f64;
     let (low, share) = (place.floor() as usize, place.fract());
     let (below, above) = (values[low], values[(low + 1).min(last)]);
@@ -52,5 +56,9 @@ mod tests {
         assert_eq!(quantile(&mut [7.0], 0.3), 7.0);
         assert_eq!(quantile(&mut [1.0, f64::INFINITY, f64::INFINITY], 0.75), f64::INFINITY);
         assert!(quantile(&mut [], 0.5).is_nan());
+        assert!(
+            quantile(&mut [1.0, -f64::NAN, 2.0], 0.5).is_nan()
+                && quantile(&mut [f64::NAN, 1.0, 2.0], 0.2).is_nan()
+        );
     }
 }

@@ -185,7 +185,7 @@ where
             return Err(refuse(Error::invalid("a leave-one-out baseline is biased by mirrored draws")));
         }
         if self.mirrored {
-            check_mirror(family, params, self.samples, "samples").map_err(refuse)?;
+            check_mirror(family, params, &self.guard, self.samples, "samples").map_err(refuse)?;
         }
         Ok(())
     }

@@ -154,7 +154,7 @@ pub const fn single<K>(kernel: K) -> ChainScore<K> {
     ChainScore::new(kernel, 1, Average::Chains)
 }
 
-impl<K, G> ChainScore<K, G> {
+impl<K, G: Guard> ChainScore<K, G> {
     /// Checks the configuration with target, family and lambda, before chains are made.
     fn check_config<P, F>(&self, target: &P, family: &F, params: &[f64]) -> Result<(), Error>
     where
@@ -168,7 +168,7 @@ impl<K, G> ChainScore<K, G> {
             .map_err(refuse)?;
         family.check(params)?;
         if self.mirrored {
-            check_mirror(family, params, self.lanes, "chains").map_err(refuse)?;
+            check_mirror(family, params, &self.guard, self.lanes, "chains").map_err(refuse)?;
         }
         Ok(())
     }
@@ -431,13 +431,17 @@ impl<F: Family + ?Sized> Proposal for Proposals<'_, F> {
     }
 }
 
-/// Returns an error if the number of draws is odd or the family has no mirror symmetry.
+/// Returns an error if the number of draws is odd, the family has no mirror symmetry, or a guard draws some of the points.
 pub(crate) fn check_mirror<F: Family + ?Sized>(
     family: &F,
     params: &[f64],
+    guard: &impl Guard,
     count: usize,
     what: &'static str,
 ) -> Result<(), Error> {
+    if guard.config() != ().config() {
+        return Err(Error::invalid("mirrored draws have no guard, which would part the pairs"));
+    }
     if !count.is_multiple_of(2) {
         return Err(Error::parameter(what, count as f64, "even, for mirrored pairs"));
     }

@@ -212,7 +212,7 @@ impl WindowAdaptation {
     pub fn new(steps: u64, target: f64) -> Result<Self, Error> {
         if !(target > 0.0 && target < 1.0) {
             let expected = "between 0 and 1, both excluded";
-            return Err(Error::parameter("target", target, expected).within("DualAveraging"));
+            return Err(Error::parameter("target", target, expected).within("WindowAdaptation"));
         }
         Ok(Self { steps, target, learns_mass: true })
     }

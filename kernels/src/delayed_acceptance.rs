@@ -175,8 +175,12 @@ where
             let broken = log_p[k].is_nan() || log_p[k] == f64::INFINITY;
             info.non_finite += u64::from(broken);
             let surrogate_ratio = log_s[j] - state.inner.chains().log_p[j];
-            let log_alpha =
-                if broken { f64::NAN } else { log_p[k] - state.chains.log_p[j] + surrogate_ratio };
+            // From a point without a finite density any point with one is accepted, whatever the surrogate.
+            let log_alpha = match (log_p[k].is_finite(), state.chains.log_p[j].is_finite()) {
+                _ if broken => f64::NAN,
+                (true, false) => f64::INFINITY,
+                _ => log_p[k] - state.chains.log_p[j] + surrogate_ratio,
+            };
             info.second += if log_alpha.is_nan() { 0.0 } else { log_alpha.min(0.0).exp() };
             if lane.accept(log_alpha) {
                 state.chains.place(j, points.column(k), log_p[k]);

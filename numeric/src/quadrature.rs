@@ -147,7 +147,10 @@ pub fn refine(
     loop {
         step *= 0.5;
         let now = rule(step);
-        let change = now.iter().zip(&last).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        // The difference of equal infinities would be NaN, and a maximum would drop a NaN.
+        let changes = now.iter().zip(&last).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() });
+        let larger = |most: f64, change| if most.is_nan() || change <= most { most } else { change };
+        let change = changes.fold(0.0, larger);
         if settled(&now, change) || step <= finest {
             return (now, change);
         }
@@ -216,6 +219,12 @@ mod tests {
         }
         let found = log_integral(&[axis(Map::SinhSinh)], 1e-12, |z| -(z[0] * z[0]).ln_1p());
         assert!((found.value - PI.ln()).abs() < 1e-11, "{found:?}");
+        // A value that is NaN has no error of zero, and two equal infinities have.
+        let found = log_integral(&[axis(Map::Sinh)], 1e-12, |z| if z[0] > 0.0 { f64::NAN } else { 0.0 });
+        assert!(found.error.is_nan() || found.error == f64::INFINITY, "{found:?}");
+        let (_, change) = refine(1.0, 0.5, |_| vec![f64::NEG_INFINITY, 2.0], |_, change| change == 0.0);
+        assert_eq!(change, 0.0);
+        assert!(refine(1.0, 0.5, |_| vec![f64::NAN, 2.0], |_, _| false).1.is_nan());
     }
 
     /// A density with kinks at -1 and 2: the rule without knots is a long way off, and so is its error estimate.

@@ -314,5 +314,6 @@ on_backends! {
 /// `ln(e^a + e^b)`; NaN if a number is NaN.
 pub fn log_add_exp(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+    // The difference of equal infinities would be NaN.
+    if low.is_infinite() { high } else { high + (low - high).exp().ln_1p() }
 }

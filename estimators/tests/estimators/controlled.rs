@@ -3,7 +3,7 @@
 use faer::{Mat, MatMut, MatRef};
 use mcsa_core::{Error, Estimator, Family, Parametric, Seed, Stream, enumerate};
 use mcsa_estimators::{ChainScore, Controllable, Controlled, ScoreWeights, Weighting, msc_rb, pmcsa, snis};
-use mcsa_families::{Atoms, MeanField};
+use mcsa_families::{Atoms, Defence, MeanField, Tail};
 use mcsa_models::Gaussian;
 use mcsa_testing::Finite;
 
@@ -205,6 +205,10 @@ fn impossible_settings_are_refused() {
         .init(&target, &family, &params, &mut lanes[..3])
         .map(drop);
     assert_eq!(told(odd), "ChainScore: chains is 3, expected even, for mirrored pairs");
+    let guarded =
+        ChainScore { mirrored: true, ..pmcsa(4) }.guarded(Defence::new(0.1, Tail::cauchy(1)).unwrap());
+    let refused = guarded.init(&target, &family, &params, &mut lanes).map(drop);
+    assert_eq!(told(refused), "ChainScore: mirrored draws have no guard, which would part the pairs");
     let evidence = ScoreWeights { mirrored: true, ..ScoreWeights::new(4, Weighting::Evidence) };
     let refused = evidence.init(&target, &family, &params, &mut lanes);
     assert_eq!(told(refused), "ScoreWeights: a leave-one-out baseline is biased by mirrored draws");

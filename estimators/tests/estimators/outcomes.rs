@@ -263,6 +263,8 @@ fn sizes_beyond_memory_are_refused() {
         let ascent = ascent(&target, &family, estimator, Adam::new(0.1).unwrap());
         ascent.start(vec![0.0; 16]).err().expect("refused").to_string()
     }
+    // Streams of lanes are longer than points.
+    assert!(refusal(pmcsa(2_000_000)).contains("lanes is 2000000, expected at most"));
     for huge in [1 << 28, usize::MAX / 2, usize::MAX] {
         let hmc = || Hmc::new(0.1, 4).unwrap();
         let repeated = mcsa_kernels::Repeat { kernel: hmc(), times: huge };

@@ -225,14 +225,14 @@ fn chains_never_enter_where_there_is_no_density() {
     }
 }
 
-/// A chain outside the support enters it, and one at a NaN too, unless the kernel follows a gradient or compares densities there.
+/// A chain outside the support enters it, and one at a NaN too, unless the kernel follows a gradient.
 #[test]
 fn a_chain_without_a_density_comes_in() {
     fn check<K: Kernel<P>, P: LogDensity>(name: &str, kernel: &K, (target, beyond): (&P, f64)) {
         let mut run = Run::new(kernel, target, mat![[0.6], [0.0]]);
         assert!(!run.state.chains().log_p[0].is_finite());
         run.steps(0..50);
-        let needs_density = matches!(name, "Mala" | "Hmc" | "Nuts" | "DelayedAcceptance");
+        let needs_density = matches!(name, "Mala" | "Hmc" | "Nuts");
         let comes_in = !(beyond.is_nan() && needs_density);
         assert_eq!(run.state.chains().log_p[0].is_finite(), comes_in, "{name}");
         assert_eq!(run.total("divergences"), 0.0, "{name}");
@@ -315,6 +315,11 @@ fn impossible_step_sizes_and_lengths_are_refused() {
     assert!(refused(Hmc::new(-0.1, 1)).starts_with("Hmc: step_size is -0.1"));
     let leapfrog = Leapfrog::new(0.1, Mass::unit()).unwrap();
     assert!([0, 31].iter().all(|&depth| Nuts::with(leapfrog.clone(), depth).is_err()));
+    // The states of a trajectory are kept, unless its end alone is a candidate.
+    for (selection, fits) in [(Selection::Multinomial, false), (Selection::EndPoint, true)] {
+        let long = Hmc::with(leapfrog.clone(), usize::MAX, selection).unwrap();
+        assert_eq!(long.init(&banana(), start(1)).is_ok(), fits, "{selection:?}");
+    }
 }
 
 /// Text of a configuration names its settings.

@@ -3,7 +3,7 @@
 use faer::Mat;
 use mcsa_core::{ChainState, FamilyProposal, Kernel, LogDensity, Parametric, Record, Seed, from_fn};
 use mcsa_families::MeanField;
-use mcsa_kernels::{Acceptance, Cis, Cycle, Imh, Mixture, Repeat, WasteRecycling};
+use mcsa_kernels::{Acceptance, Cis, Cycle, DelayedAcceptance, Imh, Mixture, Repeat, Rwm, WasteRecycling};
 use mcsa_models::Gaussian;
 
 use crate::laws::Run;
@@ -45,6 +45,23 @@ fn recycled_chains_are_those_of_the_kernel_inside() {
         assert_eq!(inside.totals, outside.totals);
         let error = recycled.init(&target, Mat::zeros(DIM + 1, 1)).map(drop).unwrap_err().to_string();
         assert_eq!(error, "WasteRecycling: Imh: a starting point has length 3, expected 2");
+    }
+}
+
+/// A chain leaves a point without a finite density, whatever the surrogate is there.
+#[test]
+fn delayed_acceptance_leaves_a_point_without_a_density() {
+    for here in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for surrogate in [0.0, f64::NEG_INFINITY] {
+            let on_half =
+                |beyond: f64| from_fn(DIM, move |z| if z[0] < 0.0 { beyond } else { -z[0] - z[1] * z[1] });
+            let (target, surrogate) = (on_half(here), on_half(surrogate));
+            let kernel = DelayedAcceptance { inner: Rwm::new(0.5).unwrap(), surrogate };
+            let mut run = Run::new(&kernel, &target, Mat::from_fn(DIM, CHAINS, |_, _| -0.1));
+            run.steps(1..200);
+            let end = run.state.chains();
+            assert!((0..CHAINS).all(|j| end.positions[(0, j)] >= 0.0 && end.log_p[j].is_finite()), "{here}");
+        }
     }
 }
 

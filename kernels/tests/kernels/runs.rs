@@ -178,6 +178,7 @@ fn impossible_runs_are_refused_by_name() {
     assert!(run(Sampling::new(1, 5), mat![[f64::NAN], [0.0]]).contains("a starting point"));
     assert!(run(Sampling::new(1, usize::MAX), Mat::zeros(2, 1)).contains("draws"));
     assert!(
-        run(Sampling::new(1, 5).acceptance(1.5), Mat::zeros(2, 1)).contains("DualAveraging: target is 1.5")
+        run(Sampling::new(1, 5).acceptance(1.5), Mat::zeros(2, 1))
+            .contains("WindowAdaptation: target is 1.5")
     );
 }

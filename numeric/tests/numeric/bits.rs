@@ -359,6 +359,7 @@ fn log_sum_exp_agrees_with_its_terms() {
     let add = numeric::log_add_exp;
     assert!((add(900.0, 900.0 + 3.0_f64.ln()) - 900.0 - 4.0_f64.ln()).abs() < 1e-12);
     assert_eq!((add(-inf, -inf), add(-inf, 2.0), add(2.0, -inf)), (-inf, 2.0, 2.0));
+    assert_eq!((add(inf, inf), add(inf, 2.0), add(-inf, inf)), (inf, inf, inf));
     assert!([add(nan, 0.0), add(0.0, nan), add(nan, -inf), add(-inf, nan)].iter().all(|sum| sum.is_nan()));
 }
 

@@ -136,7 +136,9 @@ impl ExpectationPropagation {
                 let new = here.without(*site).matched(*y);
                 let (tau, nu) = (new.tau - site.tau, new.nu - site.nu);
                 q.multiply(Site { tau, nu }, here);
-                moved = moved.max(tau.abs()).max(nu.abs());
+                // A maximum would drop a NaN.
+                let is_finite = tau.is_finite() && nu.is_finite();
+                moved = if is_finite { moved.max(tau.abs()).max(nu.abs()) } else { f64::INFINITY };
                 *site = new;
             }
             if !moved.is_finite() {

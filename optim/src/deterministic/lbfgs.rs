@@ -8,7 +8,7 @@ use argmin::core::{
 };
 use argmin::solver::quasinewton::LBFGS;
 use faer::{Mat, Side};
-use mcsa_core::{Error, Gradient, all_finite, at_least_one, positive, same_length};
+use mcsa_core::{Error, Gradient, all_finite, at_least_one, fits_in_memory, positive, same_length};
 use serde::{Deserialize, Serialize};
 
 /// Limited-memory BFGS (Liu & Nocedal 1989) for maximisation, by argmin with a line search of this crate.
@@ -358,6 +358,9 @@ pub(super) fn norm(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
+/// Numbers of a step and a change of the gradient in the memory, without those of the vectors themselves, which are made one by one.
+const PAIR: usize = 16;
+
 impl TryFrom<Settings> for Lbfgs {
     type Error = Error;
 
@@ -367,7 +370,9 @@ impl TryFrom<Settings> for Lbfgs {
         if settings.iterations == 0 {
             return Err(within(Error::parameter("iterations", 0.0, "at least 1")));
         }
-        at_least_one("memory", settings.memory).map_err(within)?;
+        at_least_one("memory", settings.memory)
+            .and_then(|()| fits_in_memory("memory", settings.memory, PAIR))
+            .map_err(within)?;
         Ok(Self(settings))
     }
 }

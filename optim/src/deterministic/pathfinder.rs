@@ -101,6 +101,7 @@ impl Pathfinder {
         at_least_one("draws", self.draws).map_err(within)?;
         at_least_one("memory", self.memory).map_err(within)?;
         let dim = target.dim();
+        fits_in_memory("draws", self.draws, dim.max(1)).map_err(within)?;
         mcsa_core::same_length("start", dim, start.len()).map_err(within)?;
         let mut path: Vec<Iterate> = Vec::new();
         let mut work = vec![0.0; target.work_len(self.draws)];

@@ -158,4 +158,7 @@ fn bad_input_is_refused_with_its_place() {
     assert!(refuse(x.as_ref(), &[1.0, -1.0], 1).contains("label is -1"));
     assert!(refuse(x.as_ref(), &[1.0], 1).contains("labels"));
     assert!(refuse(x.as_ref(), &[1.0, 0.0], 0).contains("sweeps"));
+    // Squares of features that leave the range of doubles are no agreement of two sweeps.
+    assert!(refuse(mat![[1e155], [1.0]].as_ref(), &[1.0, 0.0], 9).contains("scale the features"));
+    assert!(propagated(mat![[1e150], [1.0]].as_ref(), &[1.0, 0.0], 1.0).gaussian.mean[0].is_finite());
 }
