@@ -24,7 +24,7 @@ use crate::terms::Terms;
 use crate::{is_interrupted, value_error};
 
 /// First words of a file; the number is the version of the format.
-const FORMAT: &str = "mcsa ascent 1";
+const FORMAT: &str = "mcsa ascent 2";
 /// Steps between two looks at signals.
 const STRETCH: u64 = 1_000;
 
@@ -67,6 +67,9 @@ struct State {
     /// The plan in words, to be compared.
     plan: String,
     start: Vec<f64>,
+    /// Log densities at the mean of the start and a standard deviation from it, which distinguish the target from others.
+    #[serde(with = "mcsa::core::bits::vector")]
+    heights: Vec<f64>,
     step: u64,
     /// The fit as JSON; none before the first step.
     fit: Option<String>,
@@ -113,7 +116,12 @@ impl AscentState {
             start = along.map_err(value_error)?;
         }
         let params = start.clone();
-        let begun = State { plan, start, step: 0, fit: None, params, density: 0, gradient: 0, ended: None };
+        let beside: Vec<f64> = mean.iter().zip(&scale).map(|(mean, scale)| mean + scale).collect();
+        let mut work = vec![0.0; source.target().work_len(1)];
+        let heights = [&mean, &beside].map(|z| source.target().log_density(z, &mut work)).to_vec();
+        source.raised()?;
+        let begun =
+            State { plan, start, heights, step: 0, fit: None, params, density: 0, gradient: 0, ended: None };
         let state = match path {
             Some(path) => read(path, begun)?,
             None => begun,
@@ -213,8 +221,18 @@ fn read(path: PathBuf, begun: State) -> PyResult<State> {
     let file = StateFile::new(path, FORMAT);
     match file.read::<State>().map_err(value_error)? {
         None => Ok(begun),
-        Some(saved) if saved.plan == begun.plan && saved.start == begun.start => Ok(saved),
-        Some(_) => Err(value_error(file.refuse("it holds an ascent with other settings"))),
+        Some(saved) if saved.plan != begun.plan || saved.start != begun.start => {
+            Err(value_error(file.refuse("it holds an ascent with other settings")))
+        }
+        Some(saved) => {
+            // Sums may differ in the last bits on another machine.
+            let is_near =
+                |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a - b).abs() <= 1e-6 * (1.0 + a.abs());
+            match saved.heights.len() == 2 && saved.heights.iter().zip(&begun.heights).all(is_near) {
+                true => Ok(saved),
+                false => Err(value_error(file.refuse("it belongs to another target or to other data"))),
+            }
+        }
     }
 }
 

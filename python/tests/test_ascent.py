@@ -179,3 +179,15 @@ def test_methods_that_need_a_gradient():
     for parts in ({"method": "elbo"}, {"method": "hmc"}, {"kernel": "nuts"}):
         with pytest.raises(ValueError, match="needs a gradient"):
             mcsa.ascend(gaussian, 2, **parts, steps=10)
+
+
+@pytest.mark.parametrize("steps", [200, 400])
+def test_a_checkpoint_of_another_target_is_an_error(steps, tmp_path):
+    def normal(scale):
+        return {"log_density": lambda z: -0.5 * ((z / scale) ** 2).sum(axis=1), "dim": 2, "gradient": lambda z: -z / scale**2}
+
+    options = {"method": "elbo", "checkpoint": str(tmp_path / "fit"), "seed": 1}
+    mcsa.ascend(**normal(1.0), **options, steps=200)
+    mcsa.ascend(**normal(1.0 + 1e-9), **options, steps=200)
+    with pytest.raises(ValueError, match="another target"):
+        mcsa.ascend(**normal(2.0), **options, steps=steps)
