@@ -13,7 +13,8 @@ from its density. Errors are those of such draws for tau and sigma, too: where t
 judged by quantiles, as with other references.
 
 ``dyes`` has normal data in batches; there all but the two precisions is integrated in closed form. ``air`` has errors in an input: each input
-is integrated over a grid of logits, and both coefficients are summed over theirs. Its slope has a far tail of both signs.
+is integrated over a grid of logits, and both coefficients are summed over theirs. Its slope has a far tail of both signs. ``dugongs`` is a curve
+that may be a line, whose coefficients are then as large as their prior lets them.
 """
 
 from __future__ import annotations
@@ -223,6 +224,38 @@ def air(data: dict) -> dict[str, Known]:
     return found
 
 
+def dugongs(data: dict) -> dict[str, Known]:
+    """A growth curve ``alpha - beta lambda^x``, a line where lambda is near 1: sums over lambda and the precision, both coefficients integrated out."""
+    x, y, rng = np.array(data["x"]), np.array(data["Y"]), np.random.default_rng(1)
+    logit, log_tau = np.linspace(-12, 20, 1_281), np.linspace(1, 7, 400)
+    z, tau = (part.ravel() for part in np.meshgrid(logit, np.exp(log_tau), indexing="ij"))
+    lambdas, below = 0.5 + 0.5 * expit(z), 0.5 * expit(-z)
+    curves = np.exp(np.log1p(-0.5 * expit(-logit))[:, None] * x)
+    # Sums of squares and products of the columns 1 and -lambda^x, and with the responses.
+    moments = np.array([len(y) * np.ones(len(logit)), -curves.sum(axis=1), (curves**2).sum(axis=1)])
+    with_y = np.array([np.full(len(logit), y.sum()), -curves @ y])
+    aa, ab, bb = (tau * np.repeat(part, len(log_tau)) for part in moments)
+    aa, bb = aa + 1e-6, bb + 1e-6
+    ay, by = (tau * np.repeat(part, len(log_tau)) for part in with_y)
+    det = aa * bb - ab**2
+    alpha, beta = (bb * ay - ab * by) / det, (aa * by - ab * ay) / det
+    log_p = 0.5 * len(y) * np.log(tau) - 0.5 * tau * (y @ y) + 0.5 * (ay * alpha + by * beta) - 0.5 * np.log(det)
+    log_p += 1e-4 * np.log(tau) - 1e-4 * tau + np.log(0.5) - np.logaddexp(0, -z) - np.logaddexp(0, z)
+    weights = np.exp(log_p - logsumexp(log_p))
+    found = {"lambda": summed(lambdas, weights), "tau": summed(tau, weights), "sigma": summed(tau**-0.5, weights)}
+    found["U3"] = summed(np.log(lambdas / below), weights)
+    rows = rng.choice(len(weights), CHAINS * EACH, p=weights)
+    for name, mean, variance in (("alpha", alpha, bb / det), ("beta", beta, aa / det)):
+        centre = weights @ mean
+        off = mean - centre
+        square = weights @ (variance + off**2)
+        fourth = weights @ (3 * variance**2 + 6 * variance * off**2 + off**4)
+        drawn = known((mean + np.sqrt(variance) * rng.normal(size=len(mean)))[rows].reshape(CHAINS, EACH))
+        sd_error = np.sqrt((fourth / square**2 - 1) / (4 * len(rows)))
+        found[name] = Known(float(centre), float(np.sqrt(square)), drawn.quantiles, len(rows) ** -0.5, float(sd_error))
+    return found
+
+
 MODELS: dict[str, tuple[str, Callable[[dict], dict[str, Known]]]] = {
     "seeds-seeds": ("vol1/seeds/seeds", lambda data: seeds(data, 1)),
     "seeds_data-seeds_model": ("vol1/seeds/seeds", lambda data: seeds(data, 1)),  # the same, in posteriordb
@@ -231,6 +264,8 @@ MODELS: dict[str, tuple[str, Callable[[dict], dict[str, Known]]]] = {
     "salm-salm2": ("vol1/salm/salm", lambda data: salm(data, False)),
     "dyes-dyes": ("vol1/dyes/dyes", dyes),
     "air-air": ("vol2/air/air", air),
+    "dugongs-dugongs": ("vol2/dugongs/dugongs", dugongs),
+    "dugongs_data-dugongs_model": ("vol2/dugongs/dugongs", dugongs),  # the same, in posteriordb
 }
 
 

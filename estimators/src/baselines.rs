@@ -50,7 +50,7 @@ pub struct ScoreWeights<G = ()> {
     /// Weighting of the draws.
     pub weighting: Weighting,
     /// If true, the second half of the draws is the mirror image of the first; needs an even number of draws and a symmetric family. Not
-    /// with [`Weighting::Evidence`], whose baseline needs independent draws.
+    /// with [`Weighting::Evidence`], whose baseline needs independent draws, and not with a guard.
     #[serde(default)]
     pub mirrored: bool,
     /// Guard of the proposal `q_lambda`, such as a defensive mixture.

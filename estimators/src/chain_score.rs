@@ -43,7 +43,7 @@ pub struct ChainScore<K, G = ()> {
     pub average: Average,
     /// If true, every second chain receives the mirror images of the proposals of the chain before it. The distribution of
     /// each chain is unchanged; errors of a pair that are odd about the centre of `q_lambda` cancel. Needs an even number of chains and
-    /// a symmetric family.
+    /// a symmetric family, and no guard.
     #[serde(default)]
     pub mirrored: bool,
     /// Guard of the proposal `q_lambda`, such as a defensive mixture.

@@ -132,7 +132,7 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
     let note = "An answer is right if every mean of a reported parameter is within 0.3 standard deviations of the reference and every \
                 standard deviation within a factor 1.3. It is open if there is no reference. nutpie's word is yes if every R-hat is below \
                 1.01 and no step diverged. Planted copies have a second mode, 12 standard deviations away. \
-                Rows of rules 8 and 7 are of earlier rules.";
+                Rows of rule 7 are of posteriors on which later rules were not run.";
     let columns = "Posterior | d | Half | Method | Verdict and answer | Error of a mean, sd | Factor of an sd | Gradients | Densities | \
                    Seconds";
     vec![
