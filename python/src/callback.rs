@@ -111,7 +111,7 @@ fn as_floats<'py>(what: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     static REQUIRE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     // Subclasses, as masked arrays are, take the long way, and so do fields of packed records.
     let is_plain = |start: *mut f64, strides: &[isize]| {
-        start as usize % size_of::<f64>() == 0
+        (start as usize).is_multiple_of(size_of::<f64>())
             && strides.iter().all(|stride| stride % size_of::<f64>() as isize == 0)
     };
     let vector = value.cast::<PyArray1<f64>>().is_ok_and(|array| is_plain(array.data(), array.strides()));
