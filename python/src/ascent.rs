@@ -58,6 +58,8 @@ pub(crate) struct AscentState {
     built: BuiltFamily,
     /// The family, if it is Gaussian.
     gaussian: Option<Box<dyn GaussianFamily>>,
+    /// Mean of the start, and a point beside it.
+    places: [Vec<f64>; 2],
     state: Mutex<State>,
 }
 
@@ -67,7 +69,8 @@ struct State {
     /// The plan in words, to be compared.
     plan: String,
     start: Vec<f64>,
-    /// Log densities at the mean of the start and a standard deviation from it, which distinguish the target from others.
+    /// Log densities at the mean of the start and a standard deviation from it, which distinguish the target from others; empty
+    /// before the first run.
     #[serde(with = "mcsa::core::bits::vector")]
     heights: Vec<f64>,
     step: u64,
@@ -117,9 +120,11 @@ impl AscentState {
         }
         let params = start.clone();
         let beside: Vec<f64> = mean.iter().zip(&scale).map(|(mean, scale)| mean + scale).collect();
-        let mut work = vec![0.0; source.target().work_len(1)];
-        let heights = [&mean, &beside].map(|z| source.target().log_density(z, &mut work)).to_vec();
-        source.raised()?;
+        let places = [mean, beside];
+        let heights = match &path {
+            Some(path) if path.exists() => heights(&source, &places)?,
+            _ => Vec::new(),
+        };
         let begun =
             State { plan, start, heights, step: 0, fit: None, params, density: 0, gradient: 0, ended: None };
         let state = match path {
@@ -127,7 +132,7 @@ impl AscentState {
             None => begun,
         };
         let gaussian = parts.family.gaussian(dim);
-        Ok(Self { source, plan: parts, built, gaussian, state: Mutex::new(state) })
+        Ok(Self { source, plan: parts, built, gaussian, places, state: Mutex::new(state) })
     }
 
     /// Runs to a number of steps in all; `after`, if given, is called with a line of text after each stretch. False if Ctrl-C ended it.
@@ -136,6 +141,9 @@ impl AscentState {
     #[pyo3(signature = (steps, after=None))]
     fn run(&self, py: Python<'_>, steps: u64, after: Option<Py<PyAny>>) -> PyResult<bool> {
         let mut state = self.lock()?;
+        if state.heights.is_empty() {
+            state.heights = py.detach(|| heights(&self.source, &self.places))?;
+        }
         while state.step < steps && state.ended.is_none() {
             let to = steps.min((state.step / STRETCH + 1) * STRETCH);
             let (next, interrupted) = py
@@ -228,12 +236,20 @@ fn read(path: PathBuf, begun: State) -> PyResult<State> {
             // Sums may differ in the last bits on another machine.
             let is_near =
                 |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a - b).abs() <= 1e-6 * (1.0 + a.abs());
-            match saved.heights.len() == 2 && saved.heights.iter().zip(&begun.heights).all(is_near) {
+            match saved.heights.iter().zip(&begun.heights).all(is_near) {
                 true => Ok(saved),
                 false => Err(value_error(file.refuse("it belongs to another target or to other data"))),
             }
         }
     }
+}
+
+/// Log densities at these points.
+fn heights(source: &Source, places: &[Vec<f64>; 2]) -> PyResult<Vec<f64>> {
+    let mut work = vec![0.0; source.target().work_len(1)];
+    let found = places.each_ref().map(|z| source.target().log_density(z, &mut work));
+    source.raised()?;
+    Ok(found.to_vec())
 }
 
 impl AscentState {
