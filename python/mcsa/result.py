@@ -299,8 +299,7 @@ class Result:
             return Summary([self._labels.of(name) for name in self._fitted.names], table[:, 0], table[:, 1], table[:, 2], table[:, 3:])
         names, values = self._flat(self.parameters())
         if self._fitted.numbers is not None and np.isnan(self._fitted.numbers).all():
-            absent = np.full(len(names), np.nan)
-            return Summary(names, absent, absent, absent, np.full((len(names), len(_PROBABILITIES)), np.nan))
+            return _absent(names)
         found = _summary(names, values, self.weights, self.sample_size)
         mean, sd = np.array(self._fitted.shown(values)).T
         found.mean[~mean], found.error[~mean], found.sd[~sd] = np.nan, np.nan, np.nan
@@ -406,12 +405,17 @@ class Result:
         return summary._repr_html_() + "<br>".join(map(escape, lines))
 
 
+def _absent(names: list[str]) -> Summary:
+    """A summary without numbers."""
+    mean, error, sd = np.full((3, len(names)), np.nan)
+    return Summary(names, mean, error, sd, np.full((len(names), len(_PROBABILITIES)), np.nan))
+
+
 def _summary(names: list[str], values: np.ndarray, weights: np.ndarray, sample_size: float) -> Summary:
     # A draw outside the support has no weight, and perhaps no values.
     values, weights = values[weights > 0], weights[weights > 0]
     if not len(weights):
-        absent = np.full(len(names), np.nan)
-        return Summary(names, absent, absent.copy(), absent.copy(), np.full((len(names), len(_PROBABILITIES)), np.nan))
+        return _absent(names)
     mean = weights @ values
     squares = (values - mean) ** 2
     order = np.argsort(values, axis=0, kind="stable")

@@ -358,7 +358,7 @@ pub(super) fn norm(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
-/// Numbers of a step and a change of the gradient in the memory, without those of the vectors themselves, which are made one by one.
+/// Numbers that each pair of the memory reserves at once; the vectors themselves are made one by one.
 const PAIR: usize = 16;
 
 impl TryFrom<Settings> for Lbfgs {
