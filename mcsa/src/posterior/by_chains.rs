@@ -12,7 +12,7 @@ use super::metric::median;
 use super::mixing::Mixing;
 use super::mode_search::{Passed, Within, distance};
 use super::moments::of_points;
-use super::outside::Outside;
+use super::outside::{Beyond, Outside};
 use super::plot::{Next, Piece};
 use super::rule::RULE;
 use super::sampler::{CHAINS, FAR, Sampler};
@@ -362,8 +362,8 @@ impl FitState {
         }
         let square_of_all = |z: &[f64]| log_square(z, &mut (0..mean.len()));
         let beyond = outside.beyond(points, &entries, &square_of_all);
-        for (k, (point, is_beyond)) in beyond.iter().enumerate() {
-            if !returns(PROBES + k, point, &|z| !is_beyond(z))? {
+        for (k, Beyond { point, holds }) in beyond.iter().enumerate() {
+            if !returns(PROBES + k, point, &|z| !holds(z))? {
                 return Ok(true);
             }
         }

@@ -48,6 +48,12 @@ struct Around {
     counts: bool,
 }
 
+/// A passed point with mass beyond all draws, and the half-space around it that they leave.
+pub(super) struct Beyond<'p, H> {
+    pub(super) point: &'p [f64],
+    pub(super) holds: H,
+}
+
 impl Outside<'_> {
     /// True if p has mass around a mode: by Laplace's approximation, or by draws of Gaussians at the mode, which also see tails and mass that
     /// is much wider than the curvature at the top.
@@ -109,7 +115,7 @@ impl Outside<'_> {
         draws: &Mat<f64>,
         passed: &[&'p Passed],
         log_square: &dyn Fn(&[f64]) -> f64,
-    ) -> Vec<(&'p [f64], impl Fn(&[f64]) -> bool)> {
+    ) -> Vec<Beyond<'p, impl Fn(&[f64]) -> bool>> {
         let white = |z: &[f64]| {
             let mut y = vec![0.0; z.len()];
             self.map.inverse_into(z, &mut y);
@@ -119,7 +125,7 @@ impl Outside<'_> {
         let is_of_shell = |passed: &&&Passed| passed.is_of_shell && self.target.dim() <= DENSE;
         let mut shells: Vec<&Passed> = passed.iter().filter(is_of_shell).copied().collect();
         shells.sort_by(|a, b| b.log_mass.total_cmp(&a.log_mass));
-        let mut found: Vec<(&[f64], _)> = Vec::new();
+        let mut found: Vec<Beyond<'p, _>> = Vec::new();
         for Passed { at, .. } in shells {
             if found.len() == MOST {
                 break;
@@ -129,13 +135,13 @@ impl Outside<'_> {
             let along = move |x: &[f64]| numeric::dot(&y, x) / length;
             let farthest = (0..drawn.ncols()).map(|c| along(drawn.col_as_slice(c)));
             let ends = farthest.fold(f64::NEG_INFINITY, f64::max) + APART;
-            let is_apart = |other: &(&[f64], _)| self.distance(&at.point, other.0) > 2.0 * APART;
+            let is_apart = |other: &Beyond<'p, _>| self.distance(&at.point, other.point) > 2.0 * APART;
             if length > ends && found.iter().all(is_apart) {
-                found.push((&at.point, move |z: &[f64]| along(&white(z)) > ends));
+                found.push(Beyond { point: &at.point, holds: move |z: &[f64]| along(&white(z)) > ends });
             }
         }
-        found.retain(|(point, is_beyond)| {
-            let lack = |z: &[f64], _: f64| if is_beyond(z) { log_square(z) } else { f64::NEG_INFINITY };
+        found.retain(|Beyond { point, holds }| {
+            let lack = |z: &[f64], _: f64| if holds(z) { log_square(z) } else { f64::NEG_INFINITY };
             Outside { lack: &lack, ..*self }.has_mass_at(point)
         });
         found
@@ -459,7 +465,7 @@ mod tests {
             look(&target, 30.0, 1, |outside| -> Vec<[bool; 2]> {
                 let (passed, log_square) = ([&passed], |z: &[f64]| 2.0 * z[0].abs().ln());
                 let found = outside.beyond(&draws, &passed, &log_square);
-                found.iter().map(|(_, is_beyond)| [[12.0, 0.0], [4.2, 0.0]].map(|z| is_beyond(&z))).collect()
+                found.iter().map(|beyond| [[12.0, 0.0], [4.2, 0.0]].map(|z| (beyond.holds)(&z))).collect()
             })
         };
         assert_eq!(beyond(0.3, false), [[true, false]]);
