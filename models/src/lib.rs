@@ -49,8 +49,9 @@ pub mod support;
 mod transform;
 
 pub use binary::{
-    BinaryRegression, Count, Factor, HierarchicalLogistic, Link, Logistic, LogisticRegression,
-    PoissonRegression, Probit, ProbitRegression, ScalePrior, log_odds_from_draws, log_odds_from_moments,
+    BinaryRegression, Count, Factor, HierarchicalLogistic, HierarchicalWeights, Link, Logistic,
+    LogisticRegression, NormalWeights, PoissonRegression, Probit, ProbitRegression, ScalePrior,
+    WeightsPosterior, WeightsPrior, log_odds_from_draws, log_odds_from_moments,
 };
 pub use closed_form::{Banana, Funnel, SkewNormal, Student};
 pub use derived::{Tempered, WeightedRows};

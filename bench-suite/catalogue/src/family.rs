@@ -5,7 +5,9 @@ use std::sync::Arc;
 use faer::Mat;
 use mcsa_annealed::Surrogate;
 use mcsa_annealed::dais::{Annealed, Shape, Slope};
-use mcsa_annealed::surrogate::{LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate};
+use mcsa_annealed::surrogate::{
+    LogisticSurrogate, MinibatchSurrogate, NeuralSurrogate, PosteriorSurrogate, SubsetSurrogate,
+};
 use mcsa_core::{
     Counted, Error, Family, LogDensity, Pushforward, Reparameterised, Seed, Separable, Stream, fits_in_memory,
 };
@@ -13,11 +15,12 @@ use mcsa_families::{
     Affine, Bnaf, Coupling, CouplingMap, Drawn, Fixed, Flow, FullRank, Gauss, GaussianFamily, Layer, Link,
     LowRank, Mask, MeanField, MultivariateT, Spline,
 };
+use mcsa_models::{Factor, WeightsPrior};
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
 use super::processes::SemiConfig;
-use super::regression::LogisticRows;
+use super::regression::LabelledRows;
 use crate::is_default;
 
 /// A variational family by name, with its settings.
@@ -184,9 +187,9 @@ impl FamilyConfig {
 
     /// The family as a pushforward for this regression, at means and standard deviations that all coordinates share. `seed` draws
     /// the points of a surrogate, and hidden weights.
-    pub fn pushed<'a>(
+    pub fn pushed<'a, W: WeightsPrior, L: Factor>(
         &self,
-        rows: &'a LogisticRows,
+        rows: &'a LabelledRows<W, L>,
         place: (f64, f64),
         seed: Seed,
     ) -> Result<Pushed<'a>, Error> {
@@ -277,7 +280,7 @@ pub enum Ansatz {
     Posterior,
     /// The posterior of a minibatch, drawn once per path (NS-DAIS).
     Minibatch,
-    /// Random rows with learned weights.
+    /// Random rows with learned weights: of any regression of labels.
     Rand,
     /// Random covariates with two learned weights each.
     RandPm,
@@ -379,21 +382,38 @@ impl AnnealedConfig {
     }
 
     /// The paths for this regression, whose base begins at a mean and standard deviation that all coordinates share.
-    fn build<'a>(&self, rows: &'a LogisticRows, place: (f64, f64), seed: Seed) -> Result<Pushed<'a>, Error> {
+    fn build<'a, W: WeightsPrior, L: Factor>(
+        &self,
+        rows: &'a LabelledRows<W, L>,
+        place: (f64, f64),
+        seed: Seed,
+    ) -> Result<Pushed<'a>, Error> {
         self.check()?;
         if self.curved {
             return Err(Error::invalid("curved is for targets whose base is fitted first").within("annealed"));
         }
-        let LogisticRows { model, train, prior_scale, .. } = rows;
+        let LabelledRows { model, train, prior_scale, .. } = rows;
         fits_in_memory("steps", self.steps, 4 * model.dim())?;
         let mut stream = seed.stream(0, 0);
+        let scale = prior_scale.ok_or_else(|| {
+            let name = <&str>::from(self.surrogate);
+            let known = "posterior, minibatch and rand are for any regression";
+            Error::invalid(format!(
+                "surrogate {name:?} is for logistic regressions with a normal prior; {known}"
+            ))
+        });
         let make = match self.surrogate {
             Ansatz::Posterior => return self.with(PosteriorSurrogate(model), model.num_data(), &[], place),
             Ansatz::Minibatch => {
                 return self.with(MinibatchSurrogate::new(model, self.points)?, self.points, &[], place);
             }
+            Ansatz::Rand if prior_scale.is_none() => {
+                let surrogate = SubsetSurrogate::random(model, self.points, &mut stream)?;
+                let psi = surrogate.initial();
+                return self.with(surrogate, self.points, &psi, place);
+            }
             Ansatz::Nn => {
-                let surrogate = NeuralSurrogate::new(model.dim(), *prior_scale)?;
+                let surrogate = NeuralSurrogate::new(model.dim(), scale?)?;
                 let psi = surrogate.initial(&mut stream);
                 return self.with(surrogate, 0, &psi, place);
             }
@@ -405,7 +425,7 @@ impl AnnealedConfig {
             Ansatz::KmInitPm => LogisticSurrogate::km_init_pm,
             Ansatz::KmFixPm => LogisticSurrogate::km_fix_pm,
         };
-        let surrogate = make(train.x.as_ref(), &train.y, self.points, *prior_scale, &mut stream)?;
+        let surrogate = make(train.x.as_ref(), &train.y, self.points, scale?, &mut stream)?;
         // Two weights of a point that start equal would draw the first paths to even odds.
         let surrogate = surrogate.with_class_rate(train.y.iter().sum::<f64>() / train.rows() as f64)?;
         let (psi, points) = (surrogate.initial(), surrogate.num_points());

@@ -28,7 +28,7 @@ pub use method::{AnyEstimator, Entrant, KernelConfig, Method, Moment, Views};
 pub use optimizer::{OptimizerConfig, OptimizerState};
 pub use problem::{Evaluator, Measures, Posterior, Problem, Reference, Vector};
 pub use processes::{LocalConfig, SemiConfig, SparseConfig, SparseRows};
-pub use regression::{LogisticRows, correlated_gaussian, of_labels};
+pub use regression::{LabelledRows, LogisticRows, correlated_gaussian, of_labels};
 pub use start::Start;
 pub use target::Target;
 

@@ -8,30 +8,41 @@ use mcsa_data::{Catalogue, DataError, Dataset, Scaling, Split, Standardised};
 use mcsa_diagnostics::quantile;
 use mcsa_estimators::Draws;
 use mcsa_models::{
-    Gaussian, GaussianProcessClassification, Link, LogisticRegression, Mixture, NeuralRegression,
-    RobustGaussianProcess, accuracy, log_odds_from_moments, log_predictive_density,
-    normal_log_predictive_density, root_mean_squared_error,
+    Gaussian, GaussianProcessClassification, HierarchicalLogistic, HierarchicalWeights, Link, Logistic,
+    LogisticRegression, Mixture, NeuralRegression, NormalWeights, Probit, ProbitRegression,
+    RobustGaussianProcess, ScalePrior, WeightsPosterior, WeightsPrior, accuracy, log_odds_from_moments,
+    log_predictive_density, normal_log_predictive_density, root_mean_squared_error,
 };
 
-use super::{Measures, Posterior, Problem, Target};
+use super::{Measures, Problem, Target};
 use crate::published_rules::{kernel, label_odds, predictive_variance};
 
-/// Logistic regression with its rows, an intercept among the columns.
-pub struct LogisticRows {
+/// Regression of labels with its rows, an intercept among the columns.
+pub struct LabelledRows<W, L> {
     /// The model on the training rows.
-    pub model: LogisticRegression,
+    pub model: WeightsPosterior<W, L>,
     /// The training rows.
     pub train: Dataset,
     /// The held-out rows.
     pub test: Dataset,
-    /// Standard deviation of each coefficient under the prior.
-    pub prior_scale: f64,
+    /// Standard deviation of each coefficient under the prior of a logistic regression; `None` for others, for which some surrogates are
+    /// not made.
+    pub prior_scale: Option<f64>,
 }
+
+/// Logistic regression with a normal prior, and its rows.
+pub type LogisticRows = LabelledRows<NormalWeights, Logistic>;
 
 impl Target {
     /// Returns true if the target is a logistic regression with a normal prior.
     pub fn is_logistic(&self) -> bool {
         matches!(self, Self::Logistic { .. } | Self::SyntheticLogistic { .. } | Self::SubsetLogistic { .. })
+    }
+
+    /// Returns true if the target is a regression of labels with held-out rows.
+    pub fn has_labels(&self) -> bool {
+        let others = matches!(self, Self::HierarchicalLogistic { .. } | Self::Probit { complete: false, .. });
+        self.is_logistic() || others
     }
 
     /// Logistic regression with a normal prior, and its rows.
@@ -48,7 +59,35 @@ impl Target {
             _ => return Err(self.is_no("logistic regression with a normal prior")),
         };
         let model = LogisticRegression::new(train.x.as_ref(), &train.y, prior_scale)?;
-        Ok(LogisticRows { model, train, test, prior_scale })
+        Ok(LogisticRows { model, train, test, prior_scale: Some(prior_scale) })
+    }
+
+    /// Hierarchical logistic regression, and its rows.
+    pub fn hierarchical_rows(
+        &self,
+        catalogue: &Catalogue,
+        seed: Seed,
+    ) -> Result<LabelledRows<HierarchicalWeights, Logistic>, Error> {
+        let Self::HierarchicalLogistic { data, standardised } = self else {
+            return Err(self.is_no("hierarchical logistic regression"));
+        };
+        let rows = halves(catalogue, data, *standardised, seed)?;
+        let model = HierarchicalLogistic::new(rows[0].x.as_ref(), &rows[0].y, ScalePrior::HalfNormal)?;
+        let [train, test] = rows.map(|rows| rows.with_ones(rows.inputs()));
+        Ok(LabelledRows { model, train, test, prior_scale: None })
+    }
+
+    /// Probit regression with held-out rows, and all rows.
+    pub fn probit_halves(
+        &self,
+        catalogue: &Catalogue,
+        seed: Seed,
+    ) -> Result<LabelledRows<NormalWeights, Probit>, Error> {
+        let (train, Some(test)) = self.probit_rows(catalogue, seed)? else {
+            return Err(self.is_no("probit regression with held-out rows"));
+        };
+        let model = ProbitRegression::new(train.x.as_ref(), &train.y, 1.0)?;
+        Ok(LabelledRows { model, train, test, prior_scale: None })
     }
 
     /// Training rows and held-out rows of a probit regression; `None` in place of the latter if it is complete.
@@ -99,19 +138,20 @@ pub(super) fn halves(
 const DRAWS: usize = 128;
 
 impl Problem {
-    /// Accuracy and mean log predictive density of labels, on the training and the test rows, and k-hat of the weights `p / q`, for a
-    /// model whose regression weights begin at coordinate `first`.
-    pub(super) fn labels<L: Link>(
-        model: impl Posterior + 'static,
-        [train, test]: [Dataset; 2],
-        first: usize,
-    ) -> Self {
+    /// Accuracy and mean log predictive density of labels, on the training and the test rows, and k-hat of the weights `p / q`.
+    pub(super) fn labels<W: WeightsPrior + 'static, L: Link>(rows: LabelledRows<W, L>) -> Self {
+        let LabelledRows { model, train, test, .. } = rows;
         let model = Arc::new(model);
         Self::new(model.clone(), move |family, params, stream| {
             let (mean, variances) = (family.mean(params), family.variances(params)?);
             let odds = |data: &Dataset| {
                 let mut odds = vec![0.0; data.rows()];
-                log_odds_from_moments::<L>(data.x.as_ref(), &mean[first..], &variances[first..], &mut odds);
+                log_odds_from_moments::<L>(
+                    data.x.as_ref(),
+                    &mean[W::FIRST..],
+                    &variances[W::FIRST..],
+                    &mut odds,
+                );
                 odds
             };
             let mut measures = of_labels(&odds(&test), &test, &odds(&train), &train);

@@ -6,7 +6,10 @@ use mcsa_core::{
 };
 use mcsa_estimators::{Ascent, Draws, FlowElbo};
 use mcsa_families::{Drawn, FullRank, Link, MeanField, WithTheta};
-use mcsa_models::{LocalRobustRegression, Logistic, accuracy, log_odds_from_draws, log_predictive_density};
+use mcsa_models::{
+    self as models, LocalRobustRegression, WeightsPrior, accuracy, log_odds_from_draws,
+    log_predictive_density,
+};
 use mcsa_optim::{Adam, Schedule};
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +17,7 @@ use super::path::mean_and_error;
 use super::running::{Iterate, JobRun, Log, StageEnd, StageSpan};
 use super::{JobEnd, Running, Tally, terms};
 use crate::catalog::{
-    AnnealedConfig, Ansatz, FamilyConfig, LogisticRows, Method, OptimizerConfig, Pushed, SparseRows, Target,
+    AnnealedConfig, Ansatz, FamilyConfig, LabelledRows, Method, OptimizerConfig, Pushed, SparseRows, Target,
     full_rank_at,
 };
 use crate::store::{Ended, Row};
@@ -31,14 +34,32 @@ impl Fit {
         job: &Job,
         running: &Running<'_>,
     ) -> Result<Option<JobEnd>, Error> {
-        let rows = self.target.logistic_rows(running.catalogue, job.seed)?;
+        let (catalogue, seed) = (running.catalogue, job.seed);
+        match self.target {
+            Target::HierarchicalLogistic { .. } => {
+                self.run_labels(&self.target.hierarchical_rows(catalogue, seed)?, draws, job, running)
+            }
+            Target::Probit { .. } => {
+                self.run_labels(&self.target.probit_halves(catalogue, seed)?, draws, job, running)
+            }
+            _ => self.run_labels(&self.target.logistic_rows(catalogue, seed)?, draws, job, running),
+        }
+    }
+
+    fn run_labels<W: WeightsPrior, L: models::Link>(
+        &self,
+        rows: &LabelledRows<W, L>,
+        draws: usize,
+        job: &Job,
+        running: &Running<'_>,
+    ) -> Result<Option<JobEnd>, Error> {
         let place = self.start.place().unwrap_or((0.0, 1.0));
         let Pushed { family, params, terms: others } =
-            self.family.pushed(&rows, place, job.seed.named("surrogate"))?;
+            self.family.pushed(rows, place, job.seed.named("surrogate"))?;
         let (model, family) = (Counted::new(&rows.model), &*family);
         let counts = || terms(&model, others());
         let lane = || job.seed.named("measure").stream(0, self.steps);
-        let measure = |params: &[f64]| measured(&rows, family, params, lane(), draws);
+        let measure = |params: &[f64]| measured(rows, family, params, lane(), draws);
         let run = JobRun::resume(job, running, Records::default(), &counts)?;
         let whole = (self, 0);
         match self.method {
@@ -55,18 +76,18 @@ impl Fit {
 }
 
 /// Bound on all training rows, and predictions of the held-out rows.
-fn measured(
-    rows: &LogisticRows,
+fn measured<W: WeightsPrior, L: models::Link>(
+    rows: &LabelledRows<W, L>,
     family: &dyn Pushforward,
     params: &[f64],
     lane: Stream,
     draws: usize,
 ) -> Result<Vec<(&'static str, f64)>, Error> {
-    let LogisticRows { model, train, test, .. } = rows;
+    let LabelledRows { model, train, test, .. } = rows;
     let draws = Draws::pushed(model, family, params, lane, draws)?;
     let mut odds = vec![0.0; test.rows()];
-    let points = draws.points.get(.., ..PREDICTING.min(draws.len()));
-    log_odds_from_draws::<Logistic>(test.x.as_ref(), points, &mut odds);
+    let points = draws.points.get(W::FIRST.., ..PREDICTING.min(draws.len()));
+    log_odds_from_draws::<L>(test.x.as_ref(), points, &mut odds);
     let rate = train.y.iter().sum::<f64>() / train.rows() as f64;
     let mut values = of_draws(&draws, family, params);
     values.extend([

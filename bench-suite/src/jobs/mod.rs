@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use mcsa_core::{Counted, Counts, Error, Separable};
-use mcsa_models::LogisticRegression;
 
 use crate::store::{Ended, Row};
 use crate::task::{Job, Task, of_each};
@@ -76,7 +75,7 @@ fn totals(target: Counts, families: &[Counts]) -> Tally {
 }
 
 /// Likelihood terms of single data: those of evaluations on all data among them, and `others`.
-fn terms(model: &Counted<&LogisticRegression>, others: u64) -> Tally {
+fn terms(model: &Counted<impl Separable>, others: u64) -> Tally {
     let (counts, rows) = (model.counts(), model.num_data() as u64);
     let all = counts.terms + rows * (counts.log_density + counts.gradient + counts.hessian_vector);
     Tally::from([("terms".to_owned(), all + others)])

@@ -265,7 +265,7 @@ impl Fit {
         faultless([
             (draws < 2, "metrics of the bound: at least 2 draws".to_owned()),
             (
-                !self.target.is_logistic() && !has_first_part,
+                !self.target.has_labels() && !has_first_part,
                 format!("target {target} has no rows for metrics of the bound"),
             ),
             (!is_fitted, format!("family {family} has no bound of target {target}")),

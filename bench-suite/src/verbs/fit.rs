@@ -387,7 +387,7 @@ fn defaults(what: &str, name: &str, all: &[Listed]) -> Result<toml::Table, Error
 const SL_DAIS: Listed = (
     "sl-dais",
     "batch = 100; family.steps = 4, family.surrogate = \"rand\", family.points = 100",
-    "annealed paths on minibatches, of logistic regressions (SL-DAIS)",
+    "annealed paths on minibatches, of logistic, hierarchical-logistic and probit, on columns of one scale (SL-DAIS)",
 );
 
 /// Its family: paths that random rows with learned weights guide.
