@@ -217,6 +217,12 @@ forward! {
         fn add_scores(
             params: &[f64], z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64], work: &mut [f64]
         ) [Score: z.ncols()];
+        fn log_probs_again(
+            params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]
+        ) [LogProb: z.ncols()];
+        fn add_scores_again(
+            params: &[f64], z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64], work: &mut [f64]
+        ) [Score: z.ncols()];
         fn reflect(params: &[f64], z: &mut [f64]) -> bool;
     }
     Reparameterised {

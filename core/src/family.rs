@@ -79,6 +79,26 @@ pub trait Family: Parametric {
         work: &mut [f64],
     );
 
+    /// As [`log_probs`](Self::log_probs), bit-identical, in the memory of an earlier [`sample_into`](Self::sample_into) with the same
+    /// params, where only `log_probs_again` and `add_scores_again` were called since.
+    ///
+    /// Override both if draws, densities and scores share what depends on the params alone.
+    fn log_probs_again(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
+        self.log_probs(params, z, log_q, work);
+    }
+
+    /// As [`add_scores`](Self::add_scores), in the memory of [`log_probs_again`](Self::log_probs_again).
+    fn add_scores_again(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        self.add_scores(params, z, weights, gradient, work);
+    }
+
     /// Replaces `z` by its antithetic point `2 m - z`, its mirror image in the centre `m` of `q_lambda`, and returns true.
     ///
     /// The mirror image has the same density as `z`; that of a draw is again a draw from `q_lambda`. A family without this symmetry

@@ -131,6 +131,7 @@ pub struct FamilyProposal<'a, F: ?Sized> {
     family: &'a F,
     params: &'a [f64],
     work: &'a mut [f64],
+    has_drawn: bool,
 }
 
 impl<'a, F: Family + ?Sized> FamilyProposal<'a, F> {
@@ -144,12 +145,13 @@ impl<'a, F: Family + ?Sized> FamilyProposal<'a, F> {
         if work.len() < needed {
             same_length("work", needed, work.len())?;
         }
-        Ok(Self { family, params, work })
+        Ok(Self { family, params, work, has_drawn: false })
     }
 
     /// Weighted sum of scores, `gradient += sum_j weights[j] * d/dlambda log q_lambda(z_j)`, as [`Family::add_scores`].
     pub fn add_scores(&mut self, z: MatRef<'_, f64>, weights: &[f64], gradient: &mut [f64]) {
-        self.family.add_scores(self.params, z, weights, gradient, self.work);
+        let of_family = if self.has_drawn { F::add_scores_again } else { F::add_scores };
+        of_family(self.family, self.params, z, weights, gradient, self.work);
     }
 
     /// Replaces `z` by its mirror image in the centre of `q_lambda`, as [`Family::reflect`].
@@ -164,10 +166,12 @@ impl<F: Family + ?Sized> Proposal for FamilyProposal<'_, F> {
     }
 
     fn log_probs(&mut self, z: MatRef<'_, f64>, log_q: &mut [f64]) {
-        self.family.log_probs(self.params, z, log_q, self.work);
+        let of_family = if self.has_drawn { F::log_probs_again } else { F::log_probs };
+        of_family(self.family, self.params, z, log_q, self.work);
     }
 
     fn sample_into(&mut self, lanes: &mut [Stream], z: MatMut<'_, f64>, log_q: &mut [f64]) {
         self.family.sample_into(self.params, lanes, z, log_q, self.work);
+        self.has_drawn = true;
     }
 }

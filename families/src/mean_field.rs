@@ -90,7 +90,7 @@ impl sealed::Shape for Diagonal {
     }
 
     fn work_len(dim: usize, _: usize) -> usize {
-        2 * dim
+        3 * dim + 1
     }
 
     fn check(link: Link, _: usize, rho: &[f64]) -> Result<(), Error> {
@@ -116,24 +116,32 @@ impl sealed::Shape for Diagonal {
 }
 
 impl<L: Law> LocationScale<Diagonal, L> {
-    /// Writes the scales, and returns the log density at the location; `logs` is scratch memory.
-    fn log_normalizer(&self, law: Radial, rho: &[f64], scales: &mut [f64], logs: &mut [f64]) -> f64 {
+    /// Writes what depends on the params alone to the start of the memory: the scales, and the log density at the location.
+    fn prepare(&self, law: Radial, rho: &[f64], work: &mut [f64]) {
+        let (scales, rest) = work.split_at_mut(self.dim);
+        let (log_normalizer, logs) = rest.split_at_mut(1);
         self.link.scales_into(rho, scales);
         let peak = match law.0 {
             None => law.log_peak(self.dim),
             Some(student) => self.dim as f64 * student.log_peak(1),
         };
-        peak - standard::sum_of_logs(scales, logs)
+        log_normalizer[0] = peak - standard::sum_of_logs(scales, &mut logs[..self.dim]);
     }
 }
 
 impl<L: Law> Family for LocationScale<Diagonal, L> {
-    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
-        let (location, rho, law) = self.parts(params);
+    fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
+        let (_, rho, law) = self.parts(params);
+        self.prepare(law, rho, work);
+        self.log_probs_again(params, z, log_q, work);
+    }
+
+    fn log_probs_again(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], mut work: &mut [f64]) {
+        let (location, _, law) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
-        let inverse = borrow(&mut work, self.dim);
-        let log_normalizer = self.log_normalizer(law, rho, inverse, borrow(&mut work, self.dim));
-        inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
+        let scales = borrow(&mut work, self.dim);
+        let (log_normalizer, inverse) = (borrow(&mut work, 1)[0], borrow(&mut work, self.dim));
+        inverse.iter_mut().zip(&*scales).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
         match law.0 {
             None => standard::sums_squares_scaled(z, location, inverse, log_q),
             Some(student) => student.total_falls(z, log_q, |i, z| (z - location[i]) * inverse[i]),
@@ -147,12 +155,12 @@ impl<L: Law> Family for LocationScale<Diagonal, L> {
         lanes: &mut [Stream],
         mut z: MatMut<'_, f64>,
         log_q: &mut [f64],
-        mut work: &mut [f64],
+        work: &mut [f64],
     ) {
         let (location, rho, law) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, log_q.len()), "a density per column");
-        let scales = borrow(&mut work, self.dim);
-        let log_normalizer = self.log_normalizer(law, rho, scales, borrow(&mut work, self.dim));
+        self.prepare(law, rho, work);
+        let (scales, log_normalizer) = (&work[..self.dim], work[self.dim]);
         each_column(lanes, z.rb_mut(), |lane, _, z| <Diagonal as sealed::Shape>::draw(law, lane, z));
         match law.0 {
             None => standard::sums_squares(z.rb(), log_q),
@@ -163,7 +171,7 @@ impl<L: Law> Family for LocationScale<Diagonal, L> {
             #[inline(always)]
             || {
                 for j in 0..z.ncols() {
-                    for ((z, location), scale) in z.column_mut(j).iter_mut().zip(location).zip(&*scales) {
+                    for ((z, location), scale) in z.column_mut(j).iter_mut().zip(location).zip(scales) {
                         *z = location + scale * *z;
                     }
                 }
@@ -177,15 +185,28 @@ impl<L: Law> Family for LocationScale<Diagonal, L> {
         z: MatRef<'_, f64>,
         weights: &[f64],
         gradient: &mut [f64],
+        work: &mut [f64],
+    ) {
+        let (_, rho, _) = self.parts(params);
+        self.link.scales_into(rho, &mut work[..self.dim]);
+        self.add_scores_again(params, z, weights, gradient, work);
+    }
+
+    fn add_scores_again(
+        &self,
+        params: &[f64],
+        z: MatRef<'_, f64>,
+        weights: &[f64],
+        gradient: &mut [f64],
         mut work: &mut [f64],
     ) {
         let (location, rho, law) = self.parts(params);
         assert_eq!((z.nrows(), z.ncols()), (self.dim, weights.len()), "a weight per column");
         assert_eq!(gradient.len(), params.len(), "a gradient per param");
+        let (scales, _) = (borrow(&mut work, self.dim), borrow(&mut work, 1));
         let (inverse, slope) = (borrow(&mut work, self.dim), borrow(&mut work, self.dim));
-        self.link.scales_into(rho, inverse);
-        self.link.log_derivatives_into(rho, inverse, slope);
-        inverse.iter_mut().for_each(|scale| *scale = 1.0 / *scale);
+        self.link.log_derivatives_into(rho, scales, slope);
+        inverse.iter_mut().zip(&*scales).for_each(|(inverse, scale)| *inverse = 1.0 / scale);
         let (d_mean, rest) = gradient.split_at_mut(self.dim);
         let (d_rho, d_dof) = rest.split_at_mut(self.dim);
         let Some(student) = law.0 else {

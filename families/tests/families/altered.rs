@@ -204,7 +204,8 @@ impl<F: Parametric> Parametric for Altered<F> {
         self.family.num_params()
     }
     fn work_len(&self, columns: usize) -> usize {
-        self.family.work_len(columns).saturating_sub(usize::from(self.by == Short))
+        let needed = self.family.work_len(columns);
+        if self.by == Short { needed / 2 } else { needed }
     }
     fn check(&self, params: &[f64]) -> Result<(), Error> {
         match self.by {

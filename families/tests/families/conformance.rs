@@ -1,7 +1,7 @@
 //! Conformance of every family but flows, and what is special to one of them.
 
 use faer::{Mat, mat};
-use mcsa_core::{Family, Parametric};
+use mcsa_core::{Family, FamilyProposal, Parametric, Proposal, Seed};
 use mcsa_families::{
     Atoms, Dof, Fixed, FullRank, Learned, Link, LowRank, MeanField, Mixture, MultivariateT, StudentT,
 };
@@ -139,7 +139,7 @@ fn a_covariance_is_not_taken_for_a_factor() {
 fn far_out_a_t_is_finite_and_its_scores_vanish() {
     let q = StudentT::learned(1, 1.0).unwrap();
     let params = q.at(&[0.0], &[1.0], 3.0).unwrap();
-    let (mut work, mut score) = ([0.0; 2], [0.0; 3]);
+    let (mut work, mut score) = (vec![0.0; q.work_len(1)], [0.0; 3]);
     let at_the_end = q.at(&[-f64::MAX], &[1e-3], 3.0).unwrap();
     assert_eq!(q.log_prob(&at_the_end, &[f64::MAX], &mut work), f64::NEG_INFINITY);
     for z in [1e100, -1e200, 1e300] {
@@ -216,4 +216,29 @@ fn atoms_keep_the_laws() {
             family::draws_follow_the_density(&case).unwrap();
         }
     }
+}
+
+/// In the memory of draws, densities and scores have the bits of those that start anew.
+#[test]
+fn what_draws_leave_is_used_again() {
+    fn check<F: Family>(case: &Case<F>) {
+        let (q, params, dim) = (&case.family, &case.params, case.family.dim());
+        let mut proposal_work = vec![f64::NAN; q.work_len(4)];
+        let mut proposal = FamilyProposal::new(q, params, 4, &mut proposal_work).unwrap();
+        let mut z = Mat::zeros(dim, 4);
+        proposal.sample_into(&mut [Seed::new(1).stream(0, 0)], z.as_mut(), &mut [0.0; 4]);
+        let (weights, mut work) = ([0.5, -1.0, 2.0, 0.1], vec![f64::NAN; q.work_len(4)]);
+        // Twice, since neither may spoil the memory for the other.
+        for _ in 0..2 {
+            let (mut log_q, mut score) = ([[0.0; 4]; 2], [(); 2].map(|()| vec![0.0; params.len()]));
+            proposal.add_scores(z.as_ref(), &weights, &mut score[0]);
+            proposal.log_probs(z.as_ref(), &mut log_q[0]);
+            q.add_scores(params, z.as_ref(), &weights, &mut score[1], &mut work);
+            q.log_probs(params, z.as_ref(), &mut log_q[1], &mut work);
+            assert_eq!((log_q[0], &score[0]), (log_q[1], &score[1]));
+        }
+    }
+    mean_field().iter().for_each(check);
+    fixed_t().iter().for_each(check);
+    learned_t().iter().for_each(check);
 }

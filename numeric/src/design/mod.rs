@@ -313,6 +313,15 @@ impl Product<'_> {
         let mut columns = self.out.chunks_exact_mut(stride).skip(first);
         let mut outs: [&mut [[f64; ROWS]]; C] =
             std::array::from_fn(|_| columns.next().map_or(&mut [][..], |c| c.as_chunks_mut().0));
+        let Some((factors, sum)) = &mut self.rectified else {
+            for (p, panel) in self.x.panels().enumerate() {
+                let tile: [[S::f64s; R]; C] = tile(simd, panel, self.weights, first);
+                for (out, column) in outs.iter_mut().zip(tile) {
+                    S::as_mut_simd_f64s(&mut out[p]).0.copy_from_slice(&column);
+                }
+            }
+            return;
+        };
         for (p, panel) in self.x.panels().enumerate() {
             let tile: [[S::f64s; R]; C] = tile(simd, panel, self.weights, first);
             for (out, column) in outs.iter_mut().zip(&tile) {
@@ -320,13 +329,11 @@ impl Product<'_> {
                     S::as_mut_simd_f64s(out).0.copy_from_slice(column);
                 }
             }
-            if let Some((factors, sum)) = &mut self.rectified {
-                let sum = S::as_mut_simd_f64s(&mut sum[p]).0;
-                for (column, &factor) in tile.iter().zip(&factors[first..first + C]) {
-                    let factor = simd.splat_f64s(factor);
-                    for (sum, &x) in sum.iter_mut().zip(column) {
-                        *sum = simd.mul_add_e_f64s(factor, simd.max_f64s(x, simd.splat_f64s(0.0)), *sum);
-                    }
+            let sum = S::as_mut_simd_f64s(&mut sum[p]).0;
+            for (column, &factor) in tile.iter().zip(&factors[first..first + C]) {
+                let factor = simd.splat_f64s(factor);
+                for (sum, &x) in sum.iter_mut().zip(column) {
+                    *sum = simd.mul_add_e_f64s(factor, simd.max_f64s(x, simd.splat_f64s(0.0)), *sum);
                 }
             }
         }
