@@ -1,4 +1,4 @@
-"""References by quadrature of BUGS examples with a far tail that misleads long runs of chains: most have the prior gamma(0.001, 0.001) on a precision.
+"""References by quadrature of BUGS examples. Most have a far tail that misleads long runs of chains: that of the prior gamma(0.001, 0.001) on a precision.
 
     python quadrature.py FOLDER/bugs_examples
 
@@ -14,7 +14,8 @@ judged by quantiles, as with other references.
 
 ``dyes`` has normal data in batches; there all but the two precisions is integrated in closed form. ``air`` has errors in an input: each input
 is integrated over a grid of logits, and both coefficients are summed over theirs. Its slope has a far tail of both signs. ``dugongs`` is a curve
-that may be a line, whose coefficients are then as large as their prior lets them.
+that may be a line, whose coefficients are then as large as their prior lets them. ``lsat`` has a thousand abilities and
+six other parameters, ``cervix2`` seven parameters: these are drawn about the mode, with weights.
 """
 
 from __future__ import annotations
@@ -82,10 +83,45 @@ def draw_effects(likelihood: Likelihood, eta: np.ndarray, sigma: np.ndarray, cop
     return found
 
 
-def with_effects(x: np.ndarray, likelihood: Likelihood, spread: np.ndarray, names: list[str], label: Callable[[int, int], str], copies: int = 1) -> dict[str, Known]:
-    """References of a regression with effects; ``spread`` has the prior standard deviations of the coefficients."""
+def spread_at(log_p: Callable[[np.ndarray], np.ndarray], mode: np.ndarray) -> np.ndarray:
+    """Cholesky factor of the covariance of the curvature at a mode, by differences, a little wider."""
+    step = 1e-3 * np.eye(len(mode))
+    signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+    at = {(a, c): np.array([log_p(mode + a * s + c * step) for s in step]) for a, c in signs}
+    return np.linalg.cholesky(1.2 * np.linalg.inv(-sum(a * c * at[a, c] for a, c in signs) / 4e-6))
+
+
+def gamma_prior(log_tau: np.ndarray) -> np.ndarray:
+    """Log density of ``log tau`` where ``tau ~ Gamma(0.001, 0.001)``."""
+    return 0.001 * log_tau - 0.001 * np.exp(log_tau)
+
+
+def drawn_about_mode(log_p: Callable[[np.ndarray], np.ndarray], dim: int, freedom: int = FREEDOM) -> np.ndarray:
+    """Draws of a density that is nearly normal, from weighted ones of a Student t about its mode."""
     rng = np.random.default_rng(1)
-    log_tau = np.linspace(np.log(0.2), np.log(3e4), GRID)
+    mode = minimize(lambda z: -log_p(z[None])[0], np.zeros(dim), method="BFGS").x
+    white = rng.normal(size=(CHAINS * EACH, dim)) / np.sqrt(rng.chisquare(freedom, (CHAINS * EACH, 1)) / freedom)
+    z = mode + white @ spread_at(log_p, mode).T
+    log_w = np.concatenate([log_p(part) for part in np.array_split(z, 100)])
+    share = np.exp(log_w + (freedom + dim) / 2 * np.log1p((white**2).sum(axis=1) / freedom) - log_w.max())
+    share /= share.sum()
+    assert 1 / (share**2).sum() > len(z) / 4, "the weights are uneven"
+    return z[rng.choice(len(z), len(z), p=share)]
+
+
+def with_effects(
+    x: np.ndarray,
+    likelihood: Likelihood,
+    spread: np.ndarray,
+    names: list[str],
+    label: Callable[[int, int], str],
+    copies: int = 1,
+    prior: Callable[[np.ndarray], np.ndarray] = gamma_prior,
+    largest: float = 3e4,
+) -> dict[str, Known]:
+    """References of a regression with effects; ``spread`` has the prior standard deviations of the coefficients, ``prior`` is that of log tau, up to ``largest``."""
+    rng = np.random.default_rng(1)
+    log_tau = np.linspace(np.log(0.2), np.log(largest), GRID)
     dim = x.shape[1]
     log_z, betas = [], []
     start = np.zeros(dim)
@@ -95,11 +131,7 @@ def with_effects(x: np.ndarray, likelihood: Likelihood, spread: np.ndarray, name
             return marginal(likelihood, beta @ x.T, sigma, copies) - 0.5 * ((beta / spread) ** 2).sum(axis=-1)
 
         start = minimize(lambda beta: -log_p(beta[None])[0], start, method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-7, "maxiter": 4000}).x
-        step = 1e-3 * np.eye(dim)
-        signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
-        at = {(a, c): log_p(np.array([[start + a * s + c * t for t in step] for s in step])) for a, c in signs}
-        hessian = sum(a * c * at[a, c] for a, c in signs) / 4e-6
-        root = np.linalg.cholesky(1.2 * np.linalg.inv(-hessian))
+        root = spread_at(log_p, start)
         white = rng.normal(size=(DRAWS // 2, dim))
         white = np.concatenate([white, -white]) / np.sqrt(rng.chisquare(FREEDOM, (DRAWS, 1)) / FREEDOM)
         beta = start + white @ root.T
@@ -112,7 +144,7 @@ def with_effects(x: np.ndarray, likelihood: Likelihood, spread: np.ndarray, name
         betas.append(beta[rng.choice(DRAWS, CHAINS * EACH // 40, p=share)])
     fine = np.linspace(log_tau[0], log_tau[-1], FINE)
     tau = np.exp(fine)
-    log_p_tau = CubicSpline(log_tau, log_z)(fine) + 0.001 * fine - 0.001 * tau
+    log_p_tau = CubicSpline(log_tau, log_z)(fine) + prior(fine)
     share = np.exp(log_p_tau - logsumexp(log_p_tau))
     assert max(share[0], share[-1]) < 1e-3 * share.max(), "the grid ends where there is mass"
     found = {"tau": summed(tau, share), "sigma": summed(tau**-0.5, share)}
@@ -167,6 +199,17 @@ def salm(data: dict, is_centred: bool) -> dict[str, Known]:
     found["gamma"] = Known(by * gamma.mean, by * gamma.sd, tuple(by * q for q in gamma.quantiles), gamma.mean_error, gamma.sd_error)
     if not is_centred:
         found.pop("alpha_star")
+    return found
+
+
+def years(data: dict) -> dict[str, Known]:
+    """Counts of years on a cubic, ``sigma ~ U(0, 5)``; the bounds of the coefficients are far from their mass."""
+    year = np.array(data["year"])
+    x = np.stack([year**k for k in range(4)], axis=1)
+    names, spread = ["alpha", "beta1", "beta2", "beta3"], np.full(4, np.inf)
+    counts = poisson(np.array(data["C"], dtype=float))
+    found = with_effects(x, counts, spread, names, lambda i, _: f"eps[{i + 1}]", prior=lambda log_tau: -0.5 * log_tau, largest=1e9)
+    found.pop("tau")
     return found
 
 
@@ -256,6 +299,64 @@ def dugongs(data: dict) -> dict[str, Known]:
     return found
 
 
+def lsat(data: dict) -> dict[str, Known]:
+    """Answers of students to items: abilities are integrated out for each pattern of answers, the six others are weighted draws about the mode."""
+    answers, counts = np.array(data["response"], dtype=float), np.diff(data["culm"], prepend=0)
+    rng, items = np.random.default_rng(1), answers.shape[1]
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights = weights / weights.sum()
+
+    def log_answers(alpha: np.ndarray, beta: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """``(points, patterns, nodes)``."""
+        eta = beta[:, None, None] * theta - alpha[:, :, None]
+        return np.einsum("rk,pkn->prn", answers, eta) - np.logaddexp(0, eta).sum(axis=1)[:, None]
+
+    def log_p(z: np.ndarray) -> np.ndarray:
+        alpha, beta = z[:, :items], np.exp(z[:, items])
+        prior = z[:, items] - 0.5e-4 * ((alpha**2).sum(axis=1) + beta**2)
+        return prior + logsumexp(log_answers(alpha, beta, nodes), axis=2, b=weights) @ counts
+
+    z = drawn_about_mode(log_p, items + 1)
+    alpha, beta = z[:, :items], np.exp(z[:, items])
+    grid = np.linspace(-6, 6, 401)
+    theta = np.empty((len(z), len(answers)))
+    for some in np.array_split(np.arange(len(z)), 400):
+        log_theta = log_answers(alpha[some], beta[some], grid) - 0.5 * grid**2
+        reached = np.cumsum(np.exp(log_theta - log_theta.max(axis=2, keepdims=True)), axis=2)
+        theta[some] = grid[(reached < rng.random((len(some), len(answers), 1)) * reached[..., -1:]).sum(axis=2)]
+    theta += rng.uniform(-0.5, 0.5, theta.shape) * (grid[1] - grid[0])
+    by_pattern = [known(column.reshape(CHAINS, EACH)) for column in theta.T]
+    columns = {f"alpha[{k + 1}]": alpha[:, k] for k in range(items)} | {"beta": beta}
+    found = {name: known(values.reshape(CHAINS, EACH)) for name, values in columns.items()}
+    return found | {f"theta[{i + 1}]": by_pattern[r] for i, r in enumerate(np.arange(len(counts)).repeat(counts))}
+
+
+def cervix(data: dict) -> dict[str, Known]:
+    """Cases and controls with an input that is measured with errors: the data are counts, the parameters weighted draws about the mode."""
+    complete, n_complete = np.unique(np.stack([data["xc"], data["dc"], data["wc"]]), axis=1, return_counts=True)
+    di, n_di = np.unique(data["di"], return_counts=True)
+    pairs, n_pairs = np.unique(np.stack([data["di"], data["wi"]]), axis=1, return_counts=True)
+
+    def bernoulli(value: int, p: np.ndarray) -> np.ndarray:
+        return np.log(p if value else 1 - p)
+
+    def log_p(z: np.ndarray) -> np.ndarray:
+        inside, constant, slope = expit(z[:, :5]), z[:, 5], z[:, 6]
+        phi, q, risk = inside[:, :4].reshape(-1, 2, 2), inside[:, 4], [expit(constant), expit(constant + slope)]
+        total = np.log(inside * (1 - inside)).sum(axis=1) - 0.5 * (constant**2 + slope**2) / 320**2
+        for (x, d, w), count in zip(complete.T, n_complete):
+            total = total + count * (bernoulli(x, q) + bernoulli(d, risk[x]) + bernoulli(w, phi[:, x, d]))
+        for d, count in zip(di, n_di):
+            total = total + count * bernoulli(d, risk[1] * q + risk[0] * (1 - q))
+        for (d, w), count in zip(pairs.T, n_pairs):
+            total = total + count * bernoulli(w, phi[:, 0, d] * (1 - q) + phi[:, 1, d] * q)
+        return total
+
+    z = drawn_about_mode(log_p, 7, freedom=3)
+    names = ["phi[1,1]", "phi[1,2]", "phi[2,1]", "phi[2,2]", "q", "beta0C", "beta"]
+    return {name: known(column.reshape(CHAINS, EACH)) for name, column in zip(names, [*expit(z[:, :5]).T, *z[:, 5:].T])}
+
+
 MODELS: dict[str, tuple[str, Callable[[dict], dict[str, Known]]]] = {
     "seeds-seeds": ("vol1/seeds/seeds", lambda data: seeds(data, 1)),
     "seeds_data-seeds_model": ("vol1/seeds/seeds", lambda data: seeds(data, 1)),  # the same, in posteriordb
@@ -265,25 +366,31 @@ MODELS: dict[str, tuple[str, Callable[[dict], dict[str, Known]]]] = {
     "dyes-dyes": ("vol1/dyes/dyes", dyes),
     "air-air": ("vol2/air/air", air),
     "dugongs-dugongs": ("vol2/dugongs/dugongs", dugongs),
+    "cervix-cervix2": ("vol2/cervix/cervix2", cervix),
+    "lsat-lsat": ("vol1/lsat/lsat", lsat),
+    "lsat_data-lsat_model": ("vol1/lsat/lsat", lsat),  # the same, in posteriordb
     "dugongs_data-dugongs_model": ("vol2/dugongs/dugongs", dugongs),  # the same, in posteriordb
 }
 
 
+def store(name: str, found: dict[str, Known]) -> None:
+    """Replaces the reference of a posterior in ``references.csv``."""
+    path = FOLDER / "references.csv"
+    with path.open(newline="") as file:
+        rows = [row for row in csv.reader(file) if row[0] != name]
+    numbers = lambda k: [*(f"{x:.6g}" for x in (k.mean, k.sd, *k.quantiles)), f"{k.mean_error:.2g}", f"{k.sd_error:.2g}"]  # noqa: E731
+    rows += [[name, parameter, *numbers(found[parameter])] for parameter in thinned(list(found))]
+    assert rows[0] == HEADS
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    print(f"{name}: {len(found)} parameters", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     folder, only = Path(sys.argv[1]), sys.argv[2:]
-    path = FOLDER / "references.csv"
     for name, (place, reference) in MODELS.items():
-        if only and name not in only:
-            continue
-        found = reference(json.loads((folder / f"{place}.data.json").read_text()))
-        with path.open(newline="") as file:
-            rows = [row for row in csv.reader(file) if row[0] != name]
-        numbers = lambda k: [*(f"{x:.6g}" for x in (k.mean, k.sd, *k.quantiles)), f"{k.mean_error:.2g}", f"{k.sd_error:.2g}"]  # noqa: E731
-        rows += [[name, parameter, *numbers(found[parameter])] for parameter in thinned(list(found))]
-        assert rows[0] == HEADS
-        with path.open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
-        print(f"{name}: {len(found)} parameters", file=sys.stderr, flush=True)
+        if not only or name in only:
+            store(name, reference(json.loads((folder / f"{place}.data.json").read_text())))
 
 
 if __name__ == "__main__":
