@@ -131,6 +131,7 @@ pub struct FamilyProposal<'a, F: ?Sized> {
     family: &'a F,
     params: &'a [f64],
     work: &'a mut [f64],
+    /// True once there was a draw: the memory then holds what depends on the params alone.
     has_drawn: bool,
 }
 
