@@ -117,7 +117,7 @@ class Ascent:
         """Runs to ``steps`` steps in all and returns the result.
 
         Ctrl-C ends it early, with a warning and the result so far; ``run`` again goes on with the same bits. After an exception of a
-        callable, ``run`` goes on from at most 1000 steps before it.
+        callable, ``run`` goes on from at most 1000 steps before it, and so does the checkpoint.
         """
         steps = whole("steps", steps, 1)
         line = Line() if progress else None
@@ -130,9 +130,12 @@ class Ascent:
             is_done = True
             while is_done and self.step < steps and self._state.ended is None:
                 # A checkpoint is due every 10,000 steps.
-                is_done = self._state.run(min(steps, self.step + 10_000), line and shown)
-                if self._checkpoint is not None:
-                    self.save(self._checkpoint)
+                try:
+                    is_done = self._state.run(min(steps, self.step + 10_000), line and shown)
+                finally:
+                    # After an exception, too.
+                    if self._checkpoint is not None and self.step > 0:
+                        self.save(self._checkpoint)
         finally:
             if line is not None:
                 line.close()

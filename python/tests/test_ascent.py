@@ -191,3 +191,22 @@ def test_a_checkpoint_of_another_target_is_an_error(steps, tmp_path):
     mcsa.ascend(**normal(1.0 + 1e-9), **options, steps=200)
     with pytest.raises(ValueError, match="another target"):
         mcsa.ascend(**normal(2.0), **options, steps=steps)
+
+
+def test_an_exception_leaves_the_checkpoint_of_the_steps_before_it(tmp_path):
+    calls = 0
+
+    def fails_late(z):
+        nonlocal calls
+        calls += 1
+        if calls > 2_500:
+            raise OSError("the density is gone")
+        return gaussian(z)
+
+    options = {"checkpoint": str(tmp_path / "fit"), "seed": 1}
+    with pytest.raises(OSError, match="is gone"):
+        mcsa.ascend(fails_late, 2, steps=5_000, **options)
+    again = mcsa.Ascent(gaussian, 2, **options)
+    assert again.step == 2_000
+    plain = mcsa.ascend(gaussian, 2, steps=3_000, seed=1)
+    assert np.array_equal(again.run(3_000).draws, plain.draws)
