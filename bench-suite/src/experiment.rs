@@ -7,10 +7,14 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Drawn;
+use crate::ignored::ignored;
 use crate::metric::metric;
 use crate::tables::Written;
 pub use crate::task::Preset;
 use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section, Task, Variances};
+
+/// Sections that define jobs.
+const SECTIONS: [&str; 6] = ["fits", "variances", "scatter", "judgements", "rungs", "benchmarks"];
 
 /// Contents of a file `papers/<paper>/<figure>.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`,
 /// `[scatter]`, `[judgements]`, `[rungs]` or `[benchmarks]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
@@ -118,6 +122,19 @@ impl Experiment {
             toml::from_str(text).map_err(|error| place(Error::invalid(error.to_string())))?;
         experiment.check().map_err(|error| place(at_line(error, text)))?;
         Ok(experiment)
+    }
+
+    /// The first key beside a `kind` in the sections of jobs that has no effect, if there is one in this text of the experiment.
+    pub fn ignored(&self, text: &str) -> Option<String> {
+        let whole: toml::Table = toml::from_str(text).ok()?;
+        SECTIONS.iter().find_map(|section| {
+            let is_read = |inner: toml::Value| {
+                let mut whole = whole.clone();
+                whole.insert((*section).to_owned(), inner);
+                Self::deserialize(toml::Value::Table(whole)).is_ok()
+            };
+            ignored(whole.get(*section)?, &is_read).map(|key| format!("{section}.{key}"))
+        })
     }
 
     /// Returns true if `name` is the experiment's name or one of its alternative names.

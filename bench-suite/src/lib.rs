@@ -27,6 +27,7 @@ pub mod experiment;
 pub(crate) mod experiments;
 pub mod figures;
 pub mod grid;
+mod ignored;
 pub mod instance;
 pub mod interrupt;
 pub mod interval;

@@ -107,6 +107,7 @@ mod tests {
             let experiment = entry.experiment().unwrap();
             assert_eq!(format!("papers/{}.toml", experiment.id), entry.file);
             assert!(experiment.is_exhibit() || experiment.presets.len() == 3, "{}", experiment.id);
+            assert_eq!(experiment.ignored(&entry.text), None, "{}", experiment.id);
             let all = std::iter::once(experiment.id).chain(experiment.also);
             all.for_each(|name| assert!(names.insert(name.clone()), "{name} is called so twice"));
         }

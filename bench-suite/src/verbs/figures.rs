@@ -30,7 +30,7 @@ pub struct Figures {
     #[command(flatten)]
     selection: Selection,
     /// Number of jobs run in parallel; by default one per processor. Results do not depend on it.
-    #[arg(long, value_parser = threads())]
+    #[arg(long, value_parser = threads(), conflicts_with = "archive")]
     jobs: Option<usize>,
     /// Run all jobs, including those with results.
     #[arg(long, conflicts_with = "archive")]
@@ -44,10 +44,10 @@ pub struct Figures {
     shard: Option<Shard>,
     /// Run only jobs whose title, `experiment, target by method, replicate 0`, or settings in JSON contain this text; of several
     /// texts, all.
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["shard", "no_run"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["shard", "no_run", "archive"])]
     only: Vec<String>,
     /// Run only the first N replicates of each task: runs with larger N add to them.
-    #[arg(long, value_name = "N", conflicts_with_all = ["shard", "no_run"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["shard", "no_run", "archive"], value_parser = clap::value_parser!(u64).range(1..))]
     replicates: Option<u64>,
     /// Add the results to the archive of the repository, `bench-suite/results/`, from which `--archive` draws.
     #[arg(long, conflicts_with_all = ["archive", "shard", "status"])]
@@ -59,7 +59,7 @@ pub struct Figures {
     #[arg(long, conflicts_with_all = ["force", "no_run"])]
     status: bool,
     /// Only list the experiments, with the number of jobs in each preset.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["status", "keep", "force", "no_run", "only", "replicates"])]
     list: bool,
 }
 
@@ -126,7 +126,12 @@ impl Figures {
         let (store, catalogue, preset) =
             (self.selection.store(), self.selection.catalogue(), self.selection.preset);
         let mut missing: Vec<(&Entry, Experiment, Vec<Job>)> = Vec::new();
-        for (entry, experiment, plan) in self.chosen(entries)? {
+        let chosen = self.chosen(entries)?;
+        if !self.only.is_empty() && chosen.iter().all(|(_, _, plan)| plan.jobs.is_empty()) {
+            let texts = self.only.join(" and ");
+            return Err(Exit::Usage(Error::invalid(format!("--only: no job contains {texts}"))));
+        }
+        for (entry, experiment, plan) in chosen {
             let all = plan.jobs.len();
             let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
             plan.absent.iter().for_each(|(name, reason)| reasons.entry(reason).or_default().push(name));

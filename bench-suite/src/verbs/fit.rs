@@ -14,12 +14,16 @@ use serde::de::DeserializeOwned;
 
 use super::{CHECKPOINT, Exit, check_outputs, remove_checkpoint, report};
 use crate::catalog::{FamilyConfig, Method, OptimizerConfig, Posterior, Start, Target};
+use crate::ignored::ignored;
 use crate::interrupt::{Interrupt, command_line, tell};
 use crate::jobs::{Due, Place, Running, SINGLE};
 use crate::runner;
 use crate::store::{Ended, Row, Store, write_whole};
 use crate::task::{Fit, Job, Metrics, Spacing, Task, Trace};
 use mcsa_data::{Catalogue, DataError, did_you_mean};
+
+/// Shape of the tail of the weights from which on paths are poor.
+const POOR: f64 = 1.0;
 
 /// Fit one model by one method and write the result as JSON.
 ///
@@ -36,7 +40,7 @@ pub struct FitModel {
     /// Name of the method.
     #[arg(long, value_name = "NAME", default_value = "pmcsa")]
     method: String,
-    /// A setting in TOML syntax: `model.data=heart`, `method.chains=20`, `optimizer.kind=sgd`, `optimizer.rate=0.1`,
+    /// A setting in TOML syntax: `model.data=sonar`, `method.chains=20`, `optimizer.kind=sgd`, `optimizer.rate=0.1`,
     /// `family.kind=full-rank`, `start.kind=jittered`, `steps=2000`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
@@ -87,10 +91,7 @@ impl FitModel {
     /// cannot be written.
     pub fn run(&self, interrupt: &Interrupt, out: &mut impl Write) -> Result<(), Exit> {
         if self.list_models || self.list_methods {
-            let rows = if self.list_models { Target::ALL.as_slice() } else { Method::ALL.as_slice() };
-            let also = if self.list_models { [].as_slice() } else { &[SL_DAIS] };
-            let rows = rows.iter().filter(|(name, ..)| !Method::ELSEWHERE.contains(name)).chain(also);
-            for (name, settings, what) in rows {
+            for (name, settings, what) in if self.list_models { Target::ALL.to_vec() } else { methods() } {
                 writeln!(out, "{name:22} {what}")?;
                 if !settings.is_empty() {
                     writeln!(out, "{:22} {settings}", "")?;
@@ -111,6 +112,12 @@ impl FitModel {
         let catalogue = Catalogue::found(self.data.clone());
         let (rows, ended, lambda) = self.climb(&fit, &catalogue, interrupt)?;
         interrupt.release();
+        let shape = rows.last().and_then(|row| row.values.get("k_hat").copied());
+        if let (Metrics::Bound { .. }, Some(shape)) = (fit.metrics, shape.filter(|shape| !(*shape < POOR))) {
+            let ways =
+                "inputs of one scale (model.standardised=true), more steps=, or a smaller family.longest";
+            tell(&format!("k-hat is {shape:.2}: the paths do not carry the posterior; try {ways}"));
+        }
         let posterior = fit.target.build(&catalogue, Seed::new(self.seed))?.posterior;
         let parameters = report::parameters(&fit, Seed::new(self.seed), &*posterior, &lambda);
         let text = report::of_fit(&fit, self.seed, &rows, &ended, &parameters);
@@ -162,7 +169,8 @@ impl FitModel {
         };
         // A failure after the first step is a result, so an error here means that the settings are invalid.
         let done = job.rows(&running).map_err(Exit::Usage)?;
-        let steps = made.load(Relaxed) / fit.method.effort();
+        let share = made.load(Relaxed) as f64 / job.task.work().max(1) as f64;
+        let steps = (share * fit.steps as f64) as u64;
         match done {
             Some((rows, ended)) => Ok((rows, ended, lambda.into_inner().unwrap_or_default())),
             // The work of a warm fit is not counted in its steps.
@@ -185,6 +193,20 @@ impl FitModel {
     fn fit(&self) -> Result<Fit, Error> {
         let name = self.model.as_deref().unwrap_or_default();
         let is_path = self.method == SL_DAIS.0;
+        let of_ascents = |setting: &&String| {
+            ["optimizer", "family", "start", "steps"].iter().any(|part| setting.trim().starts_with(part))
+        };
+        if Method::ELSEWHERE.contains(&self.method.as_str()) {
+            let reason = format!("method {} is for experiments in a file, not for a single fit", self.method);
+            return Err(Error::invalid(format!("{reason}; `sl-dais` has minibatches")));
+        }
+        if self.method == "ep"
+            && let Some(setting) = self.settings.iter().find(of_ascents)
+        {
+            let reason =
+                "expectation propagation has no steps, optimizer, family or start: it has method.sweeps";
+            return Err(Error::invalid(format!("--set {setting}: {reason}")));
+        }
         let (method, family, start) = match is_path {
             true => (
                 toml::toml! { kind = "minibatched" samples = 1 batch = 100 },
@@ -192,7 +214,7 @@ impl FitModel {
                 toml::toml! { kind = "placed" mean = 0.0 scale = 0.1 },
             ),
             false => (
-                defaults("method", &self.method, &Method::ALL)?,
+                defaults("method", &self.method, &methods())?,
                 toml::toml! { kind = "mean-field" },
                 toml::toml! { kind = "standard" },
             ),
@@ -227,7 +249,7 @@ impl FitModel {
             method: typed("method", &parts["method"])?,
             optimizer: typed::<OptimizerConfig>("optimizer", &parts["optimizer"])?,
             steps,
-            trace: Trace { points: 50, spacing: Spacing::Even },
+            trace: Trace { points: if is_path { 1 } else { 50 }, spacing: Spacing::Even },
             metrics: if is_path { Metrics::Bound { draws: 1000 } } else { Metrics::Target },
             auxiliary: 0,
             averaged: 0,
@@ -249,6 +271,14 @@ impl FitModel {
         ] {
             if parts["options"].contains_key(key) {
                 return Err(Error::invalid(format!("--set options.{key}: give {way}")));
+            }
+        }
+        for (key, is_given, way) in [
+            ("evaluations", self.budget.is_some(), "--budget"),
+            ("seconds", self.seconds.is_some(), "--seconds"),
+        ] {
+            if is_given && parts["options"].contains_key(key) {
+                return Err(Error::invalid(format!("--set options.{key}: {way} is given, too")));
             }
         }
         let options: Options = typed("options", &parts["options"])?;
@@ -310,7 +340,17 @@ impl FitModel {
     }
 
     /// Enters the values of `--set` in their parts; `known` names the keys that there are.
+    ///
+    /// Another kind has none of the default settings.
     fn set(&self, parts: &mut BTreeMap<&str, toml::Table>, known: &str) -> Result<(), Error> {
+        for setting in &self.settings {
+            let (key, kind) = setting.split_once('=').unwrap_or_default();
+            let table = key.trim().strip_suffix(".kind").and_then(|part| parts.get_mut(part));
+            let is_other = |table: &&mut toml::Table| {
+                table.get("kind").and_then(toml::Value::as_str) != Some(kind.trim())
+            };
+            table.filter(is_other).into_iter().for_each(toml::Table::clear);
+        }
         for setting in &self.settings {
             let unknown = |reason: &str| Error::invalid(format!("--set {setting}: {reason}"));
             let (key, value) = setting.split_once('=').ok_or_else(|| unknown("KEY=VALUE is expected"))?;
@@ -344,6 +384,13 @@ impl FitModel {
 /// A part of the settings as its type; an error names the key.
 fn typed<T: DeserializeOwned>(part: &str, table: &toml::Table) -> Result<T, Error> {
     let read = |table: toml::Table| T::deserialize(toml::Value::Table(table));
+    let is_read = |settings: toml::Value| T::deserialize(settings).is_ok();
+    if is_read(table.clone().into())
+        && let Some(key) = ignored(&table.clone().into(), &is_read)
+    {
+        let kind = table.get("kind").and_then(toml::Value::as_str).unwrap_or_default();
+        return Err(Error::invalid(format!("{kind} has no such setting")).within(format!("{part}.{key}")));
+    }
     read(table.clone()).map_err(|error| {
         // The message of the error names no key: find the key for which another value would be accepted.
         let others = || [toml::Value::Integer(1), toml::Value::Float(0.5), toml::Value::String("x".into())];
@@ -371,6 +418,12 @@ fn digest(model: &Target, catalogue: &Catalogue) -> Result<Option<String>, Exit>
 }
 
 type Listed = (&'static str, &'static str, &'static str);
+
+/// Methods of a single fit.
+fn methods() -> Vec<Listed> {
+    let here = |(name, ..): &&Listed| !Method::ELSEWHERE.contains(name);
+    Method::ALL.iter().filter(here).chain([&SL_DAIS]).copied().collect()
+}
 
 /// Default settings of a name in a listing.
 fn defaults(what: &str, name: &str, all: &[Listed]) -> Result<toml::Table, Error> {

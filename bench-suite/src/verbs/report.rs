@@ -155,6 +155,9 @@ pub(super) fn of_posterior(
 
 pub(super) fn stages(fitting: &FitState) -> String {
     let of = &fitting.ascents;
+    if of.made == 0 {
+        return "start: no ascent was made\n".to_owned();
+    }
     let mut text = format!(
         "start: {}, {} did not converge, {}",
         counted(of.made, "ascent"),

@@ -53,6 +53,14 @@ impl Selection {
         for file in files {
             let entry = Entry::read(Path::new(file)).map_err(Exit::Usage)?;
             let experiment = entry.experiment()?;
+            if self.archive {
+                let reason = "the archive is of the experiments of the repository: leave out --archive";
+                return Err(Exit::Usage(Error::invalid(reason).within(file)));
+            }
+            if let Some(key) = experiment.ignored(&entry.text) {
+                let reason = format!("{key}: its kind has no such setting");
+                return Err(Exit::Usage(Error::invalid(reason).within(file)));
+            }
             experiment.preset(self.preset).map_err(|error| Exit::Usage(error.within(file)))?;
             if !names.insert(experiment.id.clone()) {
                 let reason = format!("{:?} is the name of another given file", experiment.id);

@@ -44,7 +44,6 @@ pub struct References {
 impl References {
     /// Runs the verb.
     pub fn run(&self, out: &mut impl Write) -> Result<(), Exit> {
-        check_outputs(&[("--file", Some(&self.file))])?;
         let catalogue = Catalogue::found(None);
         let mut all = cases(&Experiment::parse("scoreboard-trial.toml", TRIAL)?)?;
         for entry in &REGISTRY {
@@ -61,6 +60,7 @@ impl References {
         {
             return Err(Exit::Usage(Error::invalid(format!("--only {title:?}: no case has this title"))));
         }
+        check_outputs(&[("--file", Some(&self.file))])?;
         let is_made = |case: &Case| self.only.is_empty() || self.only.contains(&case.title());
         let lines = |case: &Case| {
             if !is_made(case) {
@@ -183,12 +183,12 @@ impl Anchors {
         let listed: Cases =
             toml::from_str(&text::read(&self.cases)?).map_err(|error| place(error.to_string()))?;
         let catalogue = Catalogue::found(self.data.clone());
-        check_folder(&self.out)?;
         if let Some(title) =
             self.only.iter().find(|title| listed.case.iter().all(|it| it.value.title() != **title))
         {
             return Err(place(format!("no case is called {title:?}")).into());
         }
+        check_folder(&self.out)?;
         for (number, Placed { value: case, .. }) in listed.case.into_iter().enumerate() {
             if !self.only.is_empty() && !self.only.contains(&case.title()) {
                 continue;

@@ -62,7 +62,8 @@ fn every_listed_pair_ends_in_a_result_or_a_clear_error() {
         if is_slow(model, method) {
             interrupt.ask();
         }
-        let pair = ["--model", model, "--method", method, "--set", "steps=2"];
+        let length = if *method == "ep" { "method.sweeps=2" } else { "steps=2" };
+        let pair = ["--model", model, "--method", method, "--set", length];
         match fit_until(&interrupt, &[&pair, small(model)].concat()) {
             Ok(report) => {
                 let parameters = report["parameters"].as_array().expect("a list");

@@ -5,7 +5,7 @@ use std::fs;
 use crate::process::{folder, printed, said};
 
 /// Arguments, exit code, and a part of the message. Code 2 is bad usage, code 1 anything else.
-const WRONG: [(&str, i32, &str); 71] = [
+const WRONG: [(&str, i32, &str); 77] = [
     ("figures no-such-figure", 2, "no-such-figure"),
     ("figures --preset huge", 2, "huge"),
     ("figures --jobs 99999999", 2, "1..=1024"),
@@ -40,7 +40,7 @@ const WRONG: [(&str, i32, &str); 71] = [
     ("fit --model wishart-gaussian --set model.dim=0", 2, "dim is 0, expected at least 1"),
     ("fit --model funnel --set model.dim=0", 2, "dim is 0, expected at least 1"),
     ("fit --model modes --set model.dim=0", 2, "dim is 0, expected at least 1"),
-    ("fit --model fx-volatility --method smc", 2, "paths"),
+    ("fit --model fx-volatility --method smc", 2, "not for a single fit"),
     ("fit --model probit --set model.data=pimma", 2, "did you mean \"pima\""),
     ("fit --model robust-gp --set model.data=pima", 2, "pima"),
     ("fit --model robust-gp --set model.data=gas --data no-such-folder", 1, "gas"),
@@ -74,6 +74,16 @@ const WRONG: [(&str, i32, &str); 71] = [
     ("fit --model neural-regression --set model.hidden=9223372036854775807", 2, "hidden units is"),
     ("fit --model skew-normal --set model.kind=eight-schools", 2, "the kind is the name of `--model`"),
     ("fit --model skew-normal --set method.kind=jsa", 2, "the kind is the name of `--method`"),
+    ("fit --model logistic --set start.mean=3", 2, "start.mean: standard has no such setting"),
+    ("fit --model skew-normal --set model.foo=7", 2, "model.foo: skew-normal has no such setting"),
+    ("fit --model probit --method ep --set steps=77", 2, "it has method.sweeps"),
+    ("fit --model logistic --method sl-dias", 2, "did you mean \"sl-dais\"?"),
+    ("fit --model logistic --method minibatched", 2, "`sl-dais` has minibatches"),
+    (
+        "fit --auto --model skew-normal --budget 1000 --set options.evaluations=50",
+        2,
+        "--budget is given, too",
+    ),
     ("fit --auto --model standard-gaussian --set options.seed=5", 2, "options.seed: give `--seed`"),
     ("fit --auto --model standard-gaussian --set options.checkpoint=c", 2, "give `--checkpoint`"),
     ("references --only no-such-case --file no-such-folder/r.csv", 2, "no case has this title"),

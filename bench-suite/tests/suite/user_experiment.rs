@@ -57,9 +57,10 @@ fn the_example_runs_and_its_claims_are_checked() {
 }
 
 /// Replaced text of the example, its replacement, in which @ is the text, and parts of the message.
-const MALFORMED: [(&str, &str, &str); 39] = [
+const MALFORMED: [(&str, &str, &str); 40] = [
     ("points =", "pionts =", "line 20 | pionts"),
     ("chains = 10", "chain = 10", "unknown field `chain`"),
+    ("kind = \"standard\"", "@, mean = 3.0", "fits.start.mean"),
     ("[preset.quick]", "@\nfewer = { 'jsa on pima' = 1 }", "preset.quick.fewer | jsa on pima"),
     ("[[fits.target]]", "[fits.start-of]\njsa = { kind = 'standard' }\n@", "fits.start-of.jsa"),
     ("[preset.quick]", "[[figure]]\nname = 'f'\nmetric = 'kll'\n@", "[[figure]] \"f\" | kll"),
