@@ -114,8 +114,7 @@ impl FitModel {
         interrupt.release();
         let shape = rows.last().and_then(|row| row.values.get("k_hat").copied());
         if let (Metrics::Bound { .. }, Some(shape)) = (fit.metrics, shape.filter(|shape| !(*shape < POOR))) {
-            let ways =
-                "inputs of one scale (model.standardised=true), more steps=, or a smaller family.longest";
+            let ways = "inputs of one scale (model.standardised=true, or other data), more steps, or a smaller family.longest";
             tell(&format!("k-hat is {shape:.2}: the paths do not carry the posterior; try {ways}"));
         }
         let posterior = fit.target.build(&catalogue, Seed::new(self.seed))?.posterior;
@@ -347,7 +346,8 @@ impl FitModel {
             let (key, kind) = setting.split_once('=').unwrap_or_default();
             let table = key.trim().strip_suffix(".kind").and_then(|part| parts.get_mut(part));
             let is_other = |table: &&mut toml::Table| {
-                table.get("kind").and_then(toml::Value::as_str) != Some(kind.trim())
+                let kind = kind.trim().trim_matches(['"', '\'']);
+                table.get("kind").and_then(toml::Value::as_str) != Some(kind)
             };
             table.filter(is_other).into_iter().for_each(toml::Table::clear);
         }
