@@ -27,7 +27,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from posteriordb import unzipped
+from posteriordb import data_of
 from quadrature import CHAINS, EACH, store, summed
 from stranger import Known, known
 
@@ -102,7 +102,7 @@ class Linear:
         return float(log_p), lower, white
 
     def grid(self) -> list[np.ndarray]:
-        """Logarithms of scales around the mode: along each axis up to where the density has fallen by FALL, as far again at the sides."""
+        """Logarithms of scales around the mode: along each axis a fifth farther than to where the log density has fallen by FALL, and not beyond LARGEST."""
         begin = np.full(len(self.scales), np.log(self.y.std() / 2))
         found = minimize(lambda log_s: -self.given(log_s)[0], begin, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-5})
         mode, top = found.x, -found.fun
@@ -210,9 +210,8 @@ def main() -> None:
     for name, (place, model) in (POSTERIORDB | BUGS).items():
         if only and name not in only:
             continue
-        is_database = name in POSTERIORDB
-        text = unzipped(posteriordb / f"posterior_database/data/data/{place}.json.zip") if is_database else (bugs / f"{place}.data.json").read_text()
-        store(name, model(json.loads(text)).reference())
+        data = data_of(posteriordb, place) if name in POSTERIORDB else json.loads((bugs / f"{place}.data.json").read_text())
+        store(name, model(data).reference())
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def strangers(folder: Path, built: Path) -> Iterator[Stranger]:
         draws = base / f"reference_posteriors/draws/draws/{posterior['reference_posterior_name']}.json.zip"
 
         def arguments(program: Path = program, data: Path = data) -> dict[str, Any]:
-            return compiled(program, built, unzipped(data))
+            return compiled(program, built, _unzipped(data))
 
         def reference(name: str = path.stem, draws: Path = draws) -> dict[str, Known]:
             return _published(draws) if draws.exists() else stored(name)
@@ -37,11 +37,16 @@ def strangers(folder: Path, built: Path) -> Iterator[Stranger]:
         yield Stranger(path.stem, "posteriordb", arguments, reference)
 
 
-def unzipped(path: Path) -> str:
+def data_of(folder: Path, name: str) -> dict[str, Any]:
+    """The data of this name."""
+    return json.loads(_unzipped(folder / f"posterior_database/data/data/{name}.json.zip"))
+
+
+def _unzipped(path: Path) -> str:
     with zipfile.ZipFile(path) as archive:
         return archive.read(archive.namelist()[0]).decode()
 
 
 def _published(path: Path) -> dict[str, Known]:
-    chains = json.load(io.StringIO(unzipped(path)))
+    chains = json.load(io.StringIO(_unzipped(path)))
     return {name: known(np.array([chain[name] for chain in chains], dtype=float)) for name in chains[0]}

@@ -9,7 +9,6 @@ regression with effects, by the sums of ``quadrature.py``.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,15 +18,14 @@ from scipy.special import logsumexp
 from scipy.stats import beta, halfnorm, norm
 
 import everyday
-from posteriordb import unzipped
+from posteriordb import data_of
 from quadrature import CHAINS, EACH, store, summed, years
 from stranger import Known, known
 
-Axis = np.ndarray
 AT_ONCE = 2_000
 
 
-def weights_of(log_p: Callable[..., np.ndarray], axes: list[Axis]) -> tuple[list[np.ndarray], np.ndarray]:
+def weights_of(log_p: Callable[..., np.ndarray], axes: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
     """Coordinates of the points of a grid with mass, and their weights. An axis may begin at half a step from 0, a bound of its parameter."""
     points = [part.ravel() for part in np.meshgrid(*axes, indexing="ij")]
     found = np.concatenate([log_p(*(part[i : i + AT_ONCE] for part in points)) for i in range(0, len(points[0]), AT_ONCE)])
@@ -41,7 +39,7 @@ def weights_of(log_p: Callable[..., np.ndarray], axes: list[Axis]) -> tuple[list
     return [part[has_mass] for part in points], weights[has_mass] / weights[has_mass].sum()
 
 
-def mixture(y: np.ndarray, share: str, axes: list[Axis], log_prior: Callable[..., np.ndarray]) -> dict[str, Known]:
+def mixture(y: np.ndarray, share: str, axes: list[np.ndarray], log_prior: Callable[..., np.ndarray]) -> dict[str, Known]:
     """Axes: the share of the first component, both means, and a standard deviation if it is not 1."""
 
     def log_p(w: np.ndarray, low: np.ndarray, high: np.ndarray, sigma: np.ndarray | float = 1.0) -> np.ndarray:
@@ -55,24 +53,19 @@ def mixture(y: np.ndarray, share: str, axes: list[Axis], log_prior: Callable[...
     return found | {"sigma": summed(s, weights) for s in sigma}
 
 
-def observed(make: Callable[[np.random.Generator], object], name: str) -> np.ndarray:
+def observed(name: str) -> np.ndarray:
     """Data of an everyday model."""
     place = list(everyday.MODELS).index(name)
-    built = make(np.random.default_rng(20_000 + place))
+    built = everyday.MODELS[name](np.random.default_rng(20_000 + place))
     return np.stack([built.rvs_to_values[variable].data for variable in built.observed_RVs])
 
 
-def data_of(folder: Path, name: str) -> dict:
-    return json.loads(unzipped(folder / f"posterior_database/data/data/{name}.json.zip"))
-
-
 def of_everyday(_: Path) -> dict[str, Known]:
-    (y,) = observed(everyday.normal_mixture, "normal-mixture")
+    (y,) = observed("normal-mixture")
     axes = [np.linspace(0.15, 0.85, 71), np.linspace(-3, 0.5, 71), np.linspace(0.5, 3.5, 71), np.linspace(0.6, 1.8, 49)]
-    scale = 3.0
 
     def log_prior(w: np.ndarray, low: np.ndarray, high: np.ndarray, sigma: np.ndarray) -> np.ndarray:
-        return beta.logpdf(w, 2, 2) + norm.logpdf(low, 0, scale) + norm.logpdf(high, 0, scale) + halfnorm.logpdf(sigma, 0, 2)
+        return beta.logpdf(w, 2, 2) + norm.logpdf(low, 0, 3) + norm.logpdf(high, 0, 3) + halfnorm.logpdf(sigma, 0, 2)
 
     return mixture(y, "w", axes, log_prior)
 
@@ -85,7 +78,7 @@ def of_posteriordb(folder: Path) -> dict[str, Known]:
 
 def errors_in_inputs(_: Path) -> dict[str, Known]:
     """Given slope, noise and spread, each pair (x, y) is normal around (centre, a + b centre)."""
-    x, y = observed(everyday.errors_in_inputs, "errors-in-inputs")
+    x, y = observed("errors-in-inputs")
     noise, prior = 0.25, 4.0
 
     def given(b: np.ndarray, sigma: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -77,7 +77,7 @@ impl Target {
         Ok(LabelledRows { model, train, test, prior_scale: None })
     }
 
-    /// Probit regression with held-out rows, and all rows.
+    /// Probit regression of nine tenths of the rows, with these and the held-out ones.
     pub fn probit_halves(
         &self,
         catalogue: &Catalogue,
