@@ -8,7 +8,7 @@ use crate::claims::{Check, Checked, Finding};
 use crate::published::rows;
 use crate::results::Results;
 use crate::store::Number;
-use crate::tables::{Table, distinct, or_dash};
+use crate::tables::{Table, distinct, in_groups, or_dash};
 
 const ROWS: &str = include_str!("../../strangers/rows.csv");
 
@@ -22,6 +22,7 @@ struct Run {
     /// 1 if settings may be chosen on the posterior.
     trial: u8,
     method: String,
+    seed: u64,
     /// `yes` or `no` by the diagnostics of the method, `crash`, or `over` the limit of time.
     outcome: String,
     /// 1 if every mean is within 0.3 standard deviations and every standard deviation within a factor 1.3; absent without a reference.
@@ -55,7 +56,29 @@ fn stored() -> Result<Vec<Run>, String> {
     rows("strangers/rows.csv", ROWS).map_err(|error| error.to_string())
 }
 
-pub(super) const CHECKS: [(&str, Check); 3] = [
+/// The runs of seed 1, which every posterior has.
+fn of_one_seed() -> Result<Vec<Run>, String> {
+    Ok(stored()?.into_iter().filter(|run| run.seed == 1).collect())
+}
+
+/// The runs of the call on each posterior that was run with several seeds.
+fn of_several_seeds(runs: &[Run]) -> Vec<(&str, Vec<&Run>)> {
+    let ours = runs.iter().filter(|run| run.method == OURS && !run.is_planted());
+    let mut groups = in_groups(ours.map(|run| (run.posterior.as_str(), run)));
+    groups.retain(|(_, group)| group.len() > 1);
+    groups
+}
+
+/// Number of seeds of the claim on the word of the verdict.
+const SEEDS: usize = 10;
+
+/// True if the outcomes of some runs differ.
+fn differ(group: &[&Run]) -> bool {
+    group.iter().any(|run| run.outcome != group[0].outcome)
+}
+
+pub(super) const CHECKS: [(&str, Check); 4] = [
+    ("same_word", |_| same_word(&stored()?)),
     ("no_answer_on_few", |_| {
         let is_bad = |run: &Run| run.kind() != "yes, right";
         share_is_at_most(0.1, |_| true, is_bad, "no, or wrong, of posteriors with a reference")
@@ -69,7 +92,7 @@ pub(super) const CHECKS: [(&str, Check); 3] = [
             "wrong, of answers with a yes and a reference",
         )
     }),
-    ("yes_where_clean", |_| yes_where_clean(&stored()?)),
+    ("yes_where_clean", |_| yes_where_clean(&of_one_seed()?)),
 ];
 
 /// What the findings rest on.
@@ -77,11 +100,25 @@ const EVIDENCE: &str = "one run of each, stored";
 
 /// The claim on the share of bad runs among those of the call, with a gradient, that have a reference and count. Planted copies do not.
 fn share_is_at_most(limit: f64, counts: fn(&Run) -> bool, is_bad: fn(&Run) -> bool, what: &str) -> Checked {
-    let all = stored()?;
+    let all = of_one_seed()?;
     let is_ours = |run: &&Run| run.method == OURS && !run.is_planted();
     let judged = || all.iter().filter(is_ours).filter(|run| run.right.is_some() && counts(run));
     let found = at_most(judged().filter(|run| is_bad(run)).count(), judged().count(), limit, what)?;
     Ok(Finding { evidence: EVIDENCE.into(), ..found })
+}
+
+/// The claim that the word of the verdict hardly depends on the seed.
+fn same_word(runs: &[Run]) -> Checked {
+    let mut all = of_several_seeds(runs);
+    all.retain(|(_, group)| group.len() >= SEEDS);
+    let several = all.iter().filter(|(_, group)| differ(group)).count();
+    let found = at_most(
+        several,
+        all.len(),
+        0.05,
+        "get yes with some seeds and no with others, of posteriors with ten",
+    )?;
+    Ok(Finding { evidence: "ten runs of each, stored".into(), ..found })
 }
 
 /// The claim that the call says yes on every posterior on which nutpie's diagnostics are clean.
@@ -104,20 +141,25 @@ const OURS: &str = "mcsa";
 
 /// Sums by source and method; then by half, and every run.
 pub(super) fn tables(_: &Results) -> Vec<Table> {
-    let runs = stored().unwrap_or_default();
+    let all = stored().unwrap_or_default();
+    let runs: Vec<&Run> = all.iter().filter(|run| run.seed == 1).collect();
     let half = |run: &Run| if run.trial == 1 { "trial" } else { "judge" };
     const KINDS: &str =
         "yes, right | yes, wrong | yes, open | no, right | no, wrong | no, open | crash | over";
     // Sources in the order of the file, the call before the other methods.
     let methods = distinct(runs.iter().map(|run| run.method.clone()));
     let place = |run: &Run| methods.iter().position(|method| *method == run.method);
-    let mut ordered: Vec<&Run> = runs.iter().collect();
+    let mut ordered = runs.clone();
     ordered.sort_by_key(|run| (run.source.clone(), run.method != OURS, place(run)));
+    let kinds = |group: &[&Run]| {
+        let here: Vec<String> = group.iter().map(|run| run.kind()).collect();
+        let count = move |kind: &str| here.iter().filter(|found| *found == kind).count().to_string();
+        KINDS.split(" | ").map(count).collect::<Vec<_>>()
+    };
     let sums = |key: &dyn Fn(&Run) -> Vec<String>| -> Vec<Vec<String>> {
         let sum = |group: Vec<String>| {
-            let here: Vec<String> = runs.iter().filter(|run| key(run) == group).map(Run::kind).collect();
-            let count = |kind: &str| here.iter().filter(|found| *found == kind).count().to_string();
-            group.into_iter().chain(KINDS.split(" | ").map(count)).collect()
+            let here: Vec<&Run> = runs.iter().copied().filter(|run| key(run) == group).collect();
+            group.into_iter().chain(kinds(&here)).collect()
         };
         distinct(ordered.iter().map(|run| key(run))).into_iter().map(sum).collect()
     };
@@ -129,6 +171,9 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
         let costs = [number(&run.gradients, 0), number(&run.densities, 0), number(&run.seconds, 1)];
         words.into_iter().chain(errors).chain(costs).collect()
     });
+    let several = of_several_seeds(&all);
+    let differing = several.iter().filter(|(_, group)| differ(group));
+    let differing = differing.map(|(name, group)| [vec![(*name).into()], kinds(group)].concat()).collect();
     let note = "An answer is right if every mean of a reported parameter is within 0.3 standard deviations of the reference and every \
                 standard deviation within a factor 1.3. It is open if there is no reference. nutpie's word is yes if every R-hat is below \
                 1.01 and no step diverged. Planted copies have a second mode, 12 standard deviations away. \
@@ -151,6 +196,20 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
             "Settings may be chosen on the half \"trial\" alone.",
         ),
         Table::new(
+            "seeds",
+            "Several seeds",
+            &format!("Source | Posteriors | One word for all seeds | {KINDS}"),
+            seeds(&several, &kinds),
+            "Runs of `mcsa` with other seeds than the first, and with it.",
+        ),
+        Table::new(
+            "differing",
+            "Posteriors whose word depends on the seed",
+            &format!("Posterior | {KINDS}"),
+            differing,
+            "Numbers of seeds.",
+        ),
+        Table::new(
             "runs",
             "Every run",
             columns,
@@ -160,10 +219,59 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
     ]
 }
 
+/// For each source with several seeds: its posteriors, those with one word, and what its runs gave.
+fn seeds(several: &[(&str, Vec<&Run>)], kinds: &dyn Fn(&[&Run]) -> Vec<String>) -> Vec<Vec<String>> {
+    let by_source = in_groups(several.iter().map(|(_, group)| (group[0].source.as_str(), group)));
+    let row = |(source, groups): (&str, Vec<&Vec<&Run>>)| {
+        let same = groups.iter().filter(|group| !differ(group)).count();
+        let runs: Vec<&Run> = groups.iter().flat_map(|group| group.iter().copied()).collect();
+        let head = vec![source.to_owned(), groups.len().to_string(), same.to_string()];
+        head.into_iter().chain(kinds(&runs)).collect()
+    };
+    by_source.into_iter().map(row).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::claims::Verdict;
+
+    /// The table in the README is that of the stored rows.
+    #[test]
+    fn the_readme_has_the_stored_numbers() {
+        let readme = include_str!("../../../README.md");
+        let runs = of_one_seed().unwrap();
+        for (line, source) in [
+            ("37 everyday PyMC models", "everyday"),
+            ("137 Stan programs of posteriordb", "posteriordb"),
+            ("67 examples of BUGS in Stan, most of them hierarchies", "bugs_examples"),
+        ] {
+            let is_of =
+                |run: &&Run| run.source == source && [OURS, "mcsa rule 7"].contains(&run.method.as_str());
+            let here: Vec<&Run> = runs.iter().filter(is_of).collect();
+            let [right, wrong, open] = ["yes, right", "yes, wrong", "yes, open"]
+                .map(|kind| here.iter().filter(|run| run.kind() == kind).count());
+            let rest = here.len() - right - wrong - open;
+            let row = format!("| {line} | {right} | {wrong} | {open} | {rest} |");
+            assert!(line.starts_with(&here.len().to_string()) && readme.contains(&row), "{row}");
+        }
+    }
+
+    #[test]
+    fn words_of_one_posterior_are_compared_over_seeds() {
+        let head = ROWS.lines().next().unwrap();
+        let found = |words: [&str; 10]| {
+            let row = |(k, word): (usize, &&str)| {
+                format!("posteriordb,a,3,1,mcsa,{},{word},1,0.1,1.1,x,,10,0,2.5,,chains,", k + 1)
+            };
+            let lines: Vec<String> = words.iter().enumerate().map(row).collect();
+            same_word(&rows("rows.csv", &format!("{head}\n{}", lines.join("\n"))).unwrap())
+        };
+        let mut words = ["yes"; 10];
+        assert_eq!(found(words).unwrap().number, 0.0);
+        words[7] = "no";
+        assert_eq!(found(words).unwrap().number, 1.0);
+    }
 
     #[test]
     fn stored_rows_are_read() {

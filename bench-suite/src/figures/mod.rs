@@ -306,8 +306,14 @@ mod tests {
                 };
                 let mut results = Results::with_vectors(entry.experiment().unwrap(), PresetName::Quick, rows);
                 check(entry, &results);
-                results.outcomes.clear();
-                check(entry, &results);
+                // Nothing of an exhibit rests on results, and absent results have no value.
+                if results.outcomes.is_empty() {
+                    break;
+                }
+                if value.is_none() {
+                    results.outcomes.clear();
+                    check(entry, &results);
+                }
             }
         }
     }

@@ -139,7 +139,7 @@ mod tests {
 
     fn end(target: &str, method: &str) -> (Row, Ended) {
         let (target, method) = (toml::from_str(target).unwrap(), toml::from_str(method).unwrap());
-        let task = Task::Chains(Chains { target, method, draws: 1_000 });
+        let task = Task::Chains(Chains { target, method, draws: 500 });
         let job = Job {
             experiment: "chains".into(),
             seeded_as: None,
@@ -173,8 +173,8 @@ mod tests {
         ones.iter().zip(&rows.test.y).map(of).sum::<f64>() / rows.test.rows() as f64
     }
 
-    /// Chains of HMCECS predict as the posterior does, those on a narrower prior do not. Over twelve seeds the density has a standard
-    /// deviation of 0.0006: the border is eight of them.
+    /// Chains of HMCECS predict as the posterior does, those on a narrower prior do not. Over twelve seeds and twice as many draws the
+    /// density had a standard deviation of 0.0006: the border is six of those that follow.
     #[test]
     fn draws_predict_as_their_target_does() {
         let (few, exact) = (end(TARGET, "kind = 'nuts-cs'\npoints = 6\nchains = 4"), exact());
@@ -191,7 +191,7 @@ mod tests {
         }
         // A trajectory has at least one leapfrog step; a gradient of HMCECS has three terms for each row.
         assert!(
-            value(&all, "terms") > 4.0 * 1_500.0 * 30.0 * 3.0 && value(&few, "terms") < value(&all, "terms")
+            value(&all, "terms") > 4.0 * 750.0 * 30.0 * 3.0 && value(&few, "terms") < value(&all, "terms")
         );
     }
 }
