@@ -260,8 +260,10 @@ impl FitState {
         // part of the posterior is too narrow for them.
         let agree = mixing.r_hat <= RULE.near_r_hat && !is_partial;
         if agree {
-            // Where q would have begun has no bearing on chains.
-            let before = self.objections.iter().filter(|found| !matches!(found, Objection::Tempering { .. }));
+            // Where q would have begun, and a climb that a limit ended, have no bearing on chains.
+            let is_of_q =
+                |found: &&Objection| matches!(found, Objection::Tempering { .. } | Objection::Budget);
+            let before = self.objections.iter().filter(|found| !is_of_q(found));
             found = before.cloned().chain(found).collect();
         }
         match agree && !mixing.diverges() {
@@ -427,6 +429,31 @@ mod tests {
             let starts = fitting.spread_starts(target.density()).expect("starts");
             let near = (0..CHAINS).filter(|&j| starts.col(j).norm_max() < 0.1).count();
             assert_eq!(near, if is_far { CHAINS / 2 } else { 0 });
+        }
+    }
+
+    /// A climb that a limit ended is no objection to chains; a gradient that was not compared is.
+    #[test]
+    fn chains_pass_whatever_ended_the_climb() {
+        let model = Gaussian::standard(2);
+        let target = Target::with_gradient(&model);
+        for (before, remains) in
+            [(Objection::Budget, false), (Objection::unverified(Check::Gradient, &Objection::Budget), true)]
+        {
+            let (mut fitting, _) = fitted();
+            fitting.objections = vec![before.clone()];
+            fitting.begin_chains(&target);
+            while fitting.stage == Stage::Chains {
+                let attempt = fitting.attempt.as_ref().expect("chains");
+                match attempt.next(10, false) {
+                    Next::Sample => fitting.sample(&target),
+                    Next::AscendBeside => fitting.ascend_beside(&target),
+                    _ => fitting.judge_chains(&target),
+                }
+                .expect("a piece of work");
+            }
+            assert!(fitting.by_chains().is_some());
+            assert_eq!(fitting.objections, if remains { vec![before] } else { Vec::new() });
         }
     }
 

@@ -43,7 +43,8 @@ pub(crate) fn cost(dim: usize) -> u64 {
 /// directions the density is taken to fall alike in a cone, and has to fall faster by `r^(d - 1)`.
 ///
 /// A tail with an integral is no objection if it begins so low that `r^3 p(r) / p(0)` is below 1e-6: a Cauchy prior of a parameter that
-/// the data determine, up to values at which they say nothing more.
+/// the data determine, up to values at which they say nothing more. Neither is one that lies 709 d nats below the centre at all radii: an exponential
+/// that is cut off at a large number.
 ///
 /// A heavy tail across the axes is seen along its ridge, between 5 and 40 standard deviations: from the axis of the weighted draws that lie
 /// far out, and from random directions, steps lead to ridges.
@@ -97,7 +98,10 @@ pub(crate) fn tail_objection(
         let volume = if axis.is_some() { 0.0 } else { dim as f64 - 1.0 };
         let (fall, square) = (fall - volume, square + volume * RADII[0].ln());
         let is_faint = fall > RULE.integrable && square - at(0.0) < RULE.faint.ln();
-        if fall.is_finite() && fall <= RULE.no_variance && !is_faint {
+        // No volume that a number can hold makes up for such a depth.
+        let depth = dim as f64 * f64::MAX.ln();
+        let mut is_deep = || RADII.iter().all(|&radius| at(0.0) - at(radius) > depth);
+        if fall.is_finite() && fall <= RULE.no_variance && !is_faint && !is_deep() {
             let name = axis.map_or_else(
                 || "random directions (less the volume, which grows like r^(d - 1))".to_owned(),
                 |i| target.name(i),
@@ -240,6 +244,14 @@ mod tests {
         }
         let rises = objection(|r| 0.1 * r.ln_1p()).expect("an objection").to_string();
         assert_eq!(rises, "the density does not fall along z[0]: the posterior is improper");
+    }
+
+    /// `z - exp(z)` with an exponential that is cut off at `e^30`. Counterexample: cut off at `e^3`, where the tail has e^-20 of the height.
+    #[test]
+    fn a_cut_off_exponential_is_no_objection() {
+        let of = |most: f64| objection(move |r| -r.min(most).exp());
+        assert_eq!(of(30.0), None);
+        assert!(matches!(of(3.0), Some(Objection::Tail { fall: 0.0, .. })), "{:?}", of(3.0));
     }
 
     /// Data determine z up to 30, beyond which the likelihood is flat: `e^-450` of the mass is in the tail of the prior.
