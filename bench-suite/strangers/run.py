@@ -149,7 +149,7 @@ def main() -> None:
     seen = set()
     if given.rows.exists():
         with given.rows.open(newline="") as file:
-            seen = {(row["posterior"], row["method"], row["seed"]) for row in csv.DictReader(file)}
+            seen = {(row["source"], row["posterior"], row["method"], row["seed"]) for row in csv.DictReader(file)}
     else:
         given.rows.write_text(",".join(COLUMNS) + "\n")
     wanted = [
@@ -157,7 +157,7 @@ def main() -> None:
         for seed in range(1, given.seeds + 1)
         for one in strangers(given)
         for method in given.methods
-        if (one.name, method, str(seed)) not in seen
+        if (one.source, one.name, method, str(seed)) not in seen
     ]
     for place, (one, method, seed) in enumerate(wanted):
         row = {"source": one.source, "posterior": one.name, "trial": int(one.is_trial), "method": method, "seed": seed}

@@ -62,9 +62,9 @@ fn of_one_seed() -> Result<Vec<Run>, String> {
 }
 
 /// The runs of the call on each posterior that was run with several seeds.
-fn of_several_seeds(runs: &[Run]) -> Vec<(&str, Vec<&Run>)> {
+fn of_several_seeds(runs: &[Run]) -> Vec<([&str; 2], Vec<&Run>)> {
     let ours = runs.iter().filter(|run| run.method == OURS && !run.is_planted());
-    let mut groups = in_groups(ours.map(|run| (run.posterior.as_str(), run)));
+    let mut groups = in_groups(ours.map(|run| ([run.source.as_str(), run.posterior.as_str()], run)));
     groups.retain(|(_, group)| group.len() > 1);
     groups
 }
@@ -173,7 +173,8 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
     });
     let several = of_several_seeds(&all);
     let differing = several.iter().filter(|(_, group)| differ(group));
-    let differing = differing.map(|(name, group)| [vec![(*name).into()], kinds(group)].concat()).collect();
+    let differing =
+        differing.map(|(names, group)| [names.map(str::to_owned).to_vec(), kinds(group)].concat()).collect();
     let note = "An answer is right if every mean of a reported parameter is within 0.3 standard deviations of the reference and every \
                 standard deviation within a factor 1.3. It is open if there is no reference. nutpie's word is yes if every R-hat is below \
                 1.01 and no step diverged. Planted copies have a second mode, 12 standard deviations away. \
@@ -205,7 +206,7 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
         Table::new(
             "differing",
             "Posteriors whose word depends on the seed",
-            &format!("Posterior | {KINDS}"),
+            &format!("Source | Posterior | {KINDS}"),
             differing,
             "Numbers of seeds.",
         ),
@@ -220,8 +221,8 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
 }
 
 /// For each source with several seeds: its posteriors, those with one word, and what its runs gave.
-fn seeds(several: &[(&str, Vec<&Run>)], kinds: &dyn Fn(&[&Run]) -> Vec<String>) -> Vec<Vec<String>> {
-    let by_source = in_groups(several.iter().map(|(_, group)| (group[0].source.as_str(), group)));
+fn seeds(several: &[([&str; 2], Vec<&Run>)], kinds: &dyn Fn(&[&Run]) -> Vec<String>) -> Vec<Vec<String>> {
+    let by_source = in_groups(several.iter().map(|([source, _], group)| (*source, group)));
     let row = |(source, groups): (&str, Vec<&Vec<&Run>>)| {
         let same = groups.iter().filter(|group| !differ(group)).count();
         let runs: Vec<&Run> = groups.iter().flat_map(|group| group.iter().copied()).collect();
