@@ -135,16 +135,18 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, default=FOLDER / "rows.csv")
     parser.add_argument("--moments", type=Path, metavar="FOLDER", help="where the moments of runs are kept (moments in the folder of programs)")
     parser.add_argument("--judge", action="store_true", help="judge the rows whose reference came after the run, and end")
-    parser.add_argument("--job", nargs=3, metavar=("NAME", "METHOD", "SEED"), help=argparse.SUPPRESS)
+    parser.add_argument("--job", nargs=4, metavar=("SOURCE", "NAME", "METHOD", "SEED"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.moments = given.moments or given.build / "moments"
     if given.judge:
         judge(given)
         return
     if given.job:
-        name, method, seed = given.job
+        source, name, method, seed = given.job
         given.only, given.shard = [name], "1/1"
-        print("\n" + json.dumps(job(strangers(given)[0], method, int(seed), given.moments), default=float))
+        # Two sources may have a posterior of one name.
+        stranger = next(one for one in strangers(given) if one.source == source)
+        print("\n" + json.dumps(job(stranger, method, int(seed), given.moments), default=float))
         return
     seen = set()
     if given.rows.exists():
@@ -161,7 +163,7 @@ def main() -> None:
     ]
     for place, (one, method, seed) in enumerate(wanted):
         row = {"source": one.source, "posterior": one.name, "trial": int(one.is_trial), "method": method, "seed": seed}
-        command = [sys.executable, __file__, *sys.argv[1:], "--job", one.name, method, str(seed)]
+        command = [sys.executable, __file__, *sys.argv[1:], "--job", one.source, one.name, method, str(seed)]
         # Processor time, since a shared machine would stretch the other kind.
         limited = partial(resource.setrlimit, resource.RLIMIT_CPU, (given.limit, given.limit + 5))
         done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limited, env=os.environ | {"OMP_NUM_THREADS": "1"})
