@@ -18,7 +18,7 @@ use super::side_by_side::Shared;
 /// Chains on their way to draws of equal weight.
 ///
 /// ```text
-/// scales        each chain tunes a step size of its own; after each round a scale per parameter is learnt
+/// scales        each chain tunes a step size of its own; after each round a scale per parameter is learnt; some rounds more while chains arrive
 /// dense         chains whose R-hat in a round is small, or that have no drivers, learn a dense metric, in up to 400 dimensions
 /// conditional   where a part of the posterior is too narrow for one metric, some parameters, the drivers, set location and scale of the others
 /// frozen        coordinates and step sizes stay: the chains are exact for p, and their draws count
@@ -96,8 +96,10 @@ const ROUNDS: [usize; 10] = [10, 10, 10, 15, 15, 20, 20, 30, 40, 60];
 const LEAST_AGREED: usize = 30;
 /// Largest R-hat of a round of chains that agree.
 const AGREED: f64 = 1.1;
-/// Largest dimension of a dense metric.
+/// Largest dimension of a dense metric, and largest R-hat after which wider chains tune their steps: of so many parameters some are a little
+/// above the other limit.
 const WIDEST: usize = 400;
+const NEARLY: f64 = 1.2;
 /// Lengths of the round that learns a dense metric, with at least three draws per dimension, and of the last.
 const DENSE_ROUND: usize = 60;
 const TUNE: usize = 50;
@@ -112,8 +114,14 @@ const DEPTH: usize = 10;
 /// Rounds in which a chain may come from far away with small steps, and the step size, as a share of the middle chain's, of one that hardly moves.
 const EARLY: usize = 5;
 const HARDLY: f64 = 0.1;
-/// Fall of the log density from the highest chain, per dimension, of one that has not arrived.
+/// Fall of the log density from the highest chain, per dimension, of one that has not arrived: for p to have mass there, it would be wider
+/// by `e^30` along every axis.
+const FALL: f64 = 30.0;
+/// Fall of the log density from that of a mode, per dimension, of a start that is far away.
 pub(super) const FAR: f64 = 100.0;
+/// Most rounds with scales that follow while a chain arrives late, and the rise of its log density, per dimension.
+const MORE: usize = 4;
+const RISE: f64 = 5.0;
 /// Step size in the first round.
 const FIRST_STEP: f64 = 0.2;
 /// Most times that draws which count are given up for better coordinates.
@@ -243,7 +251,7 @@ impl Sampler {
     fn move_stuck(&mut self, walks: &[Walk]) {
         let last = |walk: &Walk| walk.block.log_p.last().copied().unwrap_or(f64::NEG_INFINITY);
         let moving = walks.iter().filter(|walk| walk.has_moved);
-        let far = moving.map(last).fold(f64::NEG_INFINITY, f64::max) - FAR * self.positions.nrows() as f64;
+        let far = moving.map(last).fold(f64::NEG_INFINITY, f64::max) - FALL * self.positions.nrows() as f64;
         let mut arrived: Vec<usize> =
             (0..walks.len()).filter(|&j| walks[j].has_moved && last(&walks[j]) >= far).collect();
         arrived.sort_by(|&a, &b| self.steps[a].total_cmp(&self.steps[b]));
@@ -328,13 +336,20 @@ impl Sampler {
                     half(&block.slopes).as_ref(),
                     chains,
                 );
+                let is_late = self.is_late(&block);
                 self.last = Some(block);
                 match self.agreement <= AGREED && length >= LEAST_AGREED {
                     true if dim <= WIDEST => Phase::Dense(0),
                     true => Phase::Tune,
                     false if self.round < ROUNDS.len() => Phase::Scales,
+                    false if self.round < ROUNDS.len() + MORE && is_late => Phase::Scales,
                     false => {
-                        self.condition(target, 0, if dim <= WIDEST { Phase::Dense(0) } else { Phase::Ended })
+                        let otherwise = match () {
+                            () if dim <= WIDEST => Phase::Dense(0),
+                            () if self.agreement <= NEARLY => Phase::Tune,
+                            () => Phase::Ended,
+                        };
+                        self.condition(target, 0, otherwise)
                     }
                 }
             }
@@ -368,6 +383,17 @@ impl Sampler {
             sorted.sort_unstable_by(f64::total_cmp);
             self.steps.fill(sorted[chains / 2]);
         }
+    }
+
+    /// True if a chain came from far below in a round, or was put at the place of another after it: R-hat is that of the way.
+    fn is_late(&self, block: &Block) -> bool {
+        let (dim, chains) = self.positions.shape();
+        let length = block.log_p.len() / chains;
+        (0..chains).any(|j| {
+            let (first, last) = (j * length, (j + 1) * length - 1);
+            let rise = block.log_p[last] - block.log_p[first];
+            rise > RISE * dim as f64 || self.positions.col(j) != block.points.col(last)
+        })
     }
 
     /// Conditional coordinates from the last draws, and the phase that follows: `otherwise` if they cannot be fitted and there are none yet.
@@ -566,7 +592,8 @@ mod tests {
             (&funnel, &[Phase::Scales, Phase::Conditional(0), Phase::Conditional(1)]),
         ];
         for (target, phases) in cases {
-            let mut sampler = Sampler::new(points.subcols(0, CHAINS).to_owned(), target);
+            let ends = Mat::from_fn(4, CHAINS, |i, j| points[(i, (j + 1) * length - 1)]);
+            let mut sampler = Sampler::new(ends, target);
             sampler.round = ROUNDS.len() - 1;
             for phase in phases {
                 sampler.learn(target, block(target));
@@ -574,6 +601,67 @@ mod tests {
                 assert!(sampler.agreement > AGREED);
                 assert_eq!(sampler.phase, *phase);
             }
+        }
+    }
+
+    /// A round more follows while a chain arrives, or was put elsewhere, a few times; the way down is no arrival.
+    #[test]
+    fn chains_that_arrive_late_have_further_rounds_with_scales() {
+        let gaussian = Gaussian::standard(4);
+        let mut stream = Seed::new(3).stream(0, 0);
+        let length = ROUNDS[ROUNDS.len() - 1];
+        let mut points = Mat::from_fn(4, CHAINS * length, |_, _| stream.normal());
+        (0..length).for_each(|c| points[(0, c)] += 3.0);
+        let ends = Mat::from_fn(4, CHAINS, |i, j| points[(i, (j + 1) * length - 1)]);
+        let moved = Mat::from_fn(4, CHAINS, |i, j| ends[(i, if j == 5 { 2 } else { j })]);
+        for (rise, positions, before, is_late) in [
+            (RISE * 4.0 + 1.0, &ends, 0, true),
+            (RISE * 4.0 - 1.0, &ends, 0, false),
+            (-100.0, &ends, 0, false),
+            (0.0, &moved, 0, true),
+            (0.0, &moved, MORE, false),
+        ] {
+            let mut sampler = Sampler::new(positions.clone(), &gaussian);
+            sampler.round = ROUNDS.len() + before;
+            sampler.learn(
+                &gaussian,
+                Block {
+                    slopes: gradients(&gaussian, &points),
+                    white: points.clone(),
+                    points: points.clone(),
+                    log_p: (0..CHAINS * length)
+                        .map(|c| {
+                            if c / length == 3 {
+                                rise * (c % length) as f64 / (length - 1) as f64
+                            } else {
+                                0.0
+                            }
+                        })
+                        .collect(),
+                    divergences: 0,
+                },
+            );
+            assert_eq!(sampler.phase == Phase::Scales, is_late, "{rise} {before}");
+        }
+    }
+
+    /// In more than 400 dimensions there is no dense metric: chains go on if they nearly agree.
+    #[test]
+    fn wide_chains_that_nearly_agree_tune_their_steps() {
+        let dim = WIDEST + 1;
+        let gaussian = Gaussian::standard(dim);
+        let length = ROUNDS[ROUNDS.len() - 1];
+        for (apart, phase) in [(2.0, Phase::Tune), (5.0, Phase::Ended)] {
+            let mut stream = Seed::new(3).stream(0, 0);
+            let mut points = Mat::from_fn(dim, CHAINS * length, |_, _| stream.normal());
+            (0..length).for_each(|c| points[(0, c)] += apart);
+            let ends = Mat::from_fn(dim, CHAINS, |i, j| points[(i, (j + 1) * length - 1)]);
+            let mut sampler = Sampler::new(ends, &gaussian);
+            sampler.round = ROUNDS.len();
+            let (slopes, log_p) = (gradients(&gaussian, &points), vec![0.0; CHAINS * length]);
+            sampler.learn(&gaussian, Block { slopes, white: points.clone(), points, log_p, divergences: 0 });
+            assert!(sampler.agreement > AGREED);
+            assert_eq!(sampler.phase, phase, "R-hat {}", sampler.agreement);
         }
     }
 
