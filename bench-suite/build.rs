@@ -1,4 +1,4 @@
-//! Build script: sets the fingerprint of the code and the version of the compiler, which every result records.
+//! Build script: sets the fingerprints of the code and the version of the compiler, which every result records.
 
 #[path = "fingerprint.rs"]
 mod fingerprint;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, io};
 
-use fingerprint::Fingerprint;
+use fingerprint::{CALL, Fingerprint};
 
 /// Settings of the build that can change results, besides profiles.
 const SETTINGS: [&str; 6] = [
@@ -44,7 +44,8 @@ fn main() -> io::Result<()> {
     }
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=fingerprint.rs");
-    println!("cargo:rustc-env=MCSA_CODE={}", found.code());
+    println!("cargo:rustc-env=MCSA_CODE={}", found.code(&[]));
+    println!("cargo:rustc-env=MCSA_CODE_BELOW={}", found.code(&CALL));
     println!("cargo:rustc-env=MCSA_RUSTC={}", answer("--version"));
     Ok(())
 }

@@ -8,11 +8,14 @@ use std::{fs, io};
 use toml::Table;
 
 /// Parts of this crate that compute rows.
-const ROWS: [&str; 7] =
+pub(crate) const ROWS: [&str; 7] =
     ["references", "src/grid.rs", "src/jobs", "src/metric.rs", "src/store/row.rs", "src/task", "src/text.rs"];
 
 /// Crates that compute no row.
 const ASIDE: [&str; 1] = ["mcsa-plot"];
+
+/// The call with its verdict and the jobs that run it, on which the other jobs do not depend: beginnings of names.
+pub(crate) const CALL: [&str; 2] = ["mcsa/", "bench-suite/src/jobs/cases/"];
 
 /// Files that quote results, and examples that are documentation.
 const QUOTES: [&str; 2] = ["mcsa/src/book.rs", "mcsa/src/posterior/measured.rs"];
@@ -52,7 +55,7 @@ impl Fingerprint {
                     Some(path) => open.push(path.to_owned()),
                     None => drop(external.insert(name.clone())),
                 }
-                found.add(&format!("{place} uses {name}"), &format!("{own} {used}"));
+                found.add(&format!("{place}/ uses {name}"), &format!("{own} {used}"));
             }
             if place != folder {
                 found.sources(root, &root.join(&place).join("src"))?;
@@ -72,9 +75,10 @@ impl Fingerprint {
         self.parts.push((name.to_owned(), content.to_owned()));
     }
 
-    /// 64-bit FNV-1a hash (Fowler, Noll & Vo) of all parts, as 16 hexadecimal digits.
-    pub(crate) fn code(&self) -> String {
+    /// 64-bit FNV-1a hash (Fowler, Noll & Vo) of all parts but those whose names begin with one of `aside`, as 16 hexadecimal digits.
+    pub(crate) fn code(&self, aside: &[&str]) -> String {
         let mut parts = self.parts.clone();
+        parts.retain(|(name, _)| !aside.iter().any(|beginning| name.starts_with(beginning)));
         parts.sort();
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         let bytes = parts

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::experiment::Experiment;
 use crate::plan::plan;
-use crate::store::{CODE, Head, LONGEST, Outcome, Reason, Row, Store, lines, read_lines, write_whole};
+use crate::store::{Head, LONGEST, Outcome, Reason, Row, Store, code_of, lines, read_lines, write_whole};
 use crate::task::Job;
 use mcsa_data::Catalogue;
 
@@ -95,14 +95,14 @@ impl Archive {
     ) -> Result<Added, Error> {
         let (mut all, others) = (self.read(&experiment.id)?, store.others(&experiment.id));
         let found = |job: &Job| {
-            let codes = [CODE].into_iter().chain(others.of(job));
-            codes.filter_map(|code| kept(store, code, job)).next()
+            let codes = [code_of(job)].into_iter().chain(others.of(job));
+            codes.filter_map(|code| Some((code_of(job) == code, kept(store, code, job)?))).next()
         };
         let mut added = Added::default();
-        for kept in jobs.par_iter().filter_map(found).collect::<Vec<_>>() {
+        for (is_ours, kept) in jobs.par_iter().filter_map(found).collect::<Vec<_>>() {
             match all.get(&kept.0.id) {
                 None => added.new += 1,
-                Some((known, _)) if known.code != kept.0.code && kept.0.code == CODE => added.renewed += 1,
+                Some((known, _)) if known.code != kept.0.code && is_ours => added.renewed += 1,
                 Some(_) => continue,
             }
             all.insert(kept.0.id.clone(), kept);

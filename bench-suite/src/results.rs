@@ -183,7 +183,7 @@ impl Results {
         preset: PresetName,
         rows: impl Fn(&Task, u64, u64) -> (Vec<(&'static str, f64)>, Vec<(Vector, Vec<f64>)>),
     ) -> Self {
-        use crate::store::{CODE, Ended};
+        use crate::store::{Ended, code_of};
         let jobs = plan(&experiment, preset, &Catalogue::new(None)).unwrap().jobs;
         let outcome = |job: Job| {
             let row = |step| {
@@ -191,7 +191,7 @@ impl Results {
                 Row { vectors: vectors.into_iter().collect(), ..Row::new(step, values) }
             };
             let rows = job.task.recorded().into_iter().map(row).collect();
-            let (unit, code) = (String::new(), CODE.to_owned());
+            let (unit, code) = (String::new(), code_of(&job).to_owned());
             Outcome { job, rows, ended: Ended::default(), unit, code, date: None }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();

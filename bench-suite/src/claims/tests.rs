@@ -10,7 +10,7 @@ use crate::metric::metric;
 use crate::registry::{Entry, REGISTRY};
 use crate::results::Results;
 use crate::selector::Settings;
-use crate::store::{CODE, Ended, Outcome, Row};
+use crate::store::{Ended, Outcome, Row, code_of};
 use crate::tables::in_groups;
 use crate::task::{Job, Task};
 
@@ -116,7 +116,7 @@ impl<'c> Scene<'c> {
                     (self.experiment.id.clone(), self.experiment.seed().child(replicate));
                 let job =
                     Job { experiment, seeded_as: None, task: task.clone(), data: None, replicate, seed };
-                let (ended, code) = (Ended::default(), CODE.to_owned());
+                let (ended, code) = (Ended::default(), code_of(&job).to_owned());
                 results.outcomes.push(Outcome { job, rows, ended, unit: String::new(), code, date: None });
             }
         }

@@ -14,7 +14,7 @@ use crate::published::Cell;
 use crate::registry::Entry;
 use crate::results::{Results, Series};
 use crate::runner::span;
-use crate::store::{CODE, Outcome};
+use crate::store::Outcome;
 use crate::tables::{Table, in_groups, standard};
 use mcsa_core::{Error, counted};
 use mcsa_plot::Drawing;
@@ -187,17 +187,17 @@ impl ExperimentSection {
 
     /// Note on the origin of archived results; `None` if they are not archived.
     fn origins(&self) -> Option<String> {
-        let mut codes = BTreeMap::<&str, (usize, &str, &str)>::new();
+        let mut codes = BTreeMap::<(&str, bool), (usize, &str, &str)>::new();
         for outcome in &self.results.outcomes {
             let Some(date) = outcome.date.as_deref() else { continue };
-            let known = codes.entry(&outcome.code).or_insert((0, date, date));
+            let known = codes.entry((&outcome.code, outcome.is_stale())).or_insert((0, date, date));
             *known = (known.0 + 1, known.1.min(date), known.2.max(date));
         }
-        let words = codes.iter().map(|(code, (count, first, last))| {
+        let words = codes.iter().map(|((code, is_stale), (count, first, last))| {
             let days = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
             format!(
                 "{count} {} <code>{}</code>, {}",
-                if *code == CODE { "of this version" } else { "of the older version" },
+                if *is_stale { "of the older version" } else { "of this version" },
                 escape(code),
                 escape(&days),
             )

@@ -27,14 +27,20 @@ pub(crate) use format::{Head, Reason, lines, read_lines};
 pub use row::{Ended, Outcome, Row};
 pub(crate) use row::{Number, numbers};
 
-/// Fingerprint of this program's code, which its results carry; see `build.rs`.
+/// Fingerprint of this program's code, which results of its verdict carry; see `build.rs`.
 pub const CODE: &str = env!("MCSA_CODE");
+
+/// Fingerprint that a result of this program carries: that of a job without the call does not depend on the code of the call.
+pub fn code_of(job: &Job) -> &'static str {
+    if job.task.has_call() { CODE } else { env!("MCSA_CODE_BELOW") }
+}
 
 /// A folder of results.
 #[derive(Debug, Clone)]
 pub struct Store {
     folder: PathBuf,
-    code: String,
+    /// Fingerprint of other code.
+    other: Option<String>,
     /// Vector units by which jobs were computed before, by job id: those of their checkpoints.
     units: Arc<Mutex<HashMap<String, String>>>,
 }
@@ -42,6 +48,8 @@ pub struct Store {
 /// Results of code other than the store's.
 #[derive(Debug, Clone, Default)]
 pub struct Others {
+    /// Fingerprint of the store, if its code is other than this program's.
+    own: Option<String>,
     /// By job id: fingerprints, each with the time of its file.
     codes: HashMap<String, Vec<(String, Option<SystemTime>)>>,
 }
@@ -49,12 +57,16 @@ pub struct Others {
 impl Store {
     /// Store of results of this code in `folder`, which is created by the first write.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self::of_code(folder, CODE)
+        Self { folder: folder.into(), other: None, units: Arc::default() }
     }
 
     /// Store of results of code with another fingerprint.
     pub fn of_code(folder: impl Into<PathBuf>, code: &str) -> Self {
-        Self { folder: folder.into(), code: code.to_owned(), units: Arc::default() }
+        Self { other: Some(code.to_owned()), ..Self::new(folder) }
+    }
+
+    fn code<'a>(&'a self, job: &Job) -> &'a str {
+        self.other.as_deref().unwrap_or_else(|| code_of(job))
     }
 
     /// Folder of an experiment.
@@ -64,7 +76,7 @@ impl Store {
 
     /// File of a job's result.
     pub fn result_path(&self, job: &Job) -> PathBuf {
-        self.path_by(&self.code, job)
+        self.path_by(self.code(job), job)
     }
 
     /// File of a job's result by code with a given fingerprint.
@@ -74,7 +86,7 @@ impl Store {
 
     /// File of a job's checkpoint.
     pub fn checkpoint_path(&self, job: &Job) -> PathBuf {
-        self.path(job, &self.code, "checkpoint")
+        self.path(job, self.code(job), "checkpoint")
     }
 
     fn path(&self, job: &Job, code: &str, ending: &str) -> PathBuf {
@@ -102,7 +114,7 @@ impl Store {
         let path = self.result_path(job);
         let place = |error: Error| error.within(format!("{}: the result is lost", job.title()));
         rows.iter().try_for_each(Row::check).map_err(place)?;
-        let text = format::result(&self.code, &self.units_of(job), job, rows, ended);
+        let text = format::result(self.code(job), &self.units_of(job), job, rows, ended);
         let text = text.map_err(|error| place(failed(&path, "write", &error)))?;
         write_whole(&path, text.as_bytes()).map_err(place)?;
         // A checkpoint that cannot be removed only costs space: the result is found first.
@@ -112,7 +124,7 @@ impl Store {
 
     /// Result by this code, if there is one.
     pub fn fresh(&self, job: &Job) -> Result<Option<Outcome>, Error> {
-        self.by_code(&self.code, job)
+        self.by_code(self.code(job), job)
     }
 
     /// Result by code with a given fingerprint, if there is one.
@@ -125,15 +137,13 @@ impl Store {
 
     /// Results by other code in the folder of an experiment, by file name.
     pub fn others(&self, experiment: &str) -> Others {
-        let mut others = Others::default();
+        let mut others = Others { own: self.other.clone(), ..Others::default() };
         for entry in fs::read_dir(self.folder(experiment)).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some(stem) = name.strip_suffix(".jsonl") else { continue };
             let Some((id, code)) = stem.split_once('.') else { continue };
-            if code != self.code {
-                let time = entry.metadata().and_then(|data| data.modified()).ok();
-                others.codes.entry(id.to_owned()).or_default().push((code.to_owned(), time));
-            }
+            let time = entry.metadata().and_then(|data| data.modified()).ok();
+            others.codes.entry(id.to_owned()).or_default().push((code.to_owned(), time));
         }
         others.codes.values_mut().for_each(|codes| codes.sort_by(|a, b| (b.1, &b.0).cmp(&(a.1, &a.0))));
         others
@@ -146,7 +156,7 @@ impl Store {
         let path = self.result_path(job);
         let aside = set_aside(&path)?;
         if let Ok(Some(bytes)) = read(&aside)
-            && format::read_result(&bytes, &self.code, job).is_ok()
+            && format::read_result(&bytes, self.code(job), job).is_ok()
         {
             fs::rename(&aside, &path).map_err(|error| failed(&aside, "rename", &error))?;
         }
@@ -160,7 +170,7 @@ impl Store {
         job: &Job,
         state: &T,
     ) -> Result<(), Error> {
-        format::write_checkpoint(path, &self.code, &self.units_of(job), job, state)
+        format::write_checkpoint(path, self.code(job), &self.units_of(job), job, state)
     }
 
     /// Checkpoint of a job in a file of any name, if there is one.
@@ -169,7 +179,7 @@ impl Store {
         path: &Path,
         job: &Job,
     ) -> Result<Option<T>, Error> {
-        let found = format::read_checkpoint(path, &self.code, job)?;
+        let found = format::read_checkpoint(path, self.code(job), job)?;
         Ok(found.map(|(state, unit)| {
             self.units.lock().unwrap_or_else(PoisonError::into_inner).insert(job.id(), unit);
             state
@@ -201,14 +211,15 @@ impl Others {
     /// Fingerprints of code with a result of a job, newest first.
     pub fn of(&self, job: &Job) -> impl Iterator<Item = &str> {
         let codes = self.codes.get(&job.id()).into_iter().flatten();
-        codes.map(|(code, _)| code.as_str())
+        let own = self.own.as_deref().unwrap_or_else(|| code_of(job));
+        codes.map(|(code, _)| code.as_str()).filter(move |code| *code != own)
     }
 }
 
 impl Outcome {
     /// Returns true if it was computed by code other than this program's.
     pub fn is_stale(&self) -> bool {
-        self.code != CODE
+        self.code != code_of(&self.job)
     }
 }
 

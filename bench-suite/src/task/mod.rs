@@ -78,6 +78,11 @@ impl Task {
         of_each!(self, task => &task.method)
     }
 
+    /// True if the result depends on the call with its verdict.
+    pub(crate) fn has_call(&self) -> bool {
+        matches!(self, Self::Judgement(_) | Self::Rung(_) | Self::Benchmark(_))
+    }
+
     /// The fit, if the task is one.
     pub fn fit(&self) -> Option<&Fit> {
         match self {

@@ -9,7 +9,7 @@ use mcsa_bench_suite::experiment::PresetName;
 use mcsa_bench_suite::registry::REGISTRY;
 use mcsa_bench_suite::report::ExperimentSection;
 use mcsa_bench_suite::results::Results;
-use mcsa_bench_suite::store::{CODE, Ended, Row, Store};
+use mcsa_bench_suite::store::{Ended, Row, Store, code_of};
 use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
 
@@ -72,7 +72,7 @@ fn results_of_other_code_are_marked_until_they_are_renewed() {
     assert_eq!((add().renewed, add().renewed), (jobs.len(), 0));
     let fresh = archived(&archive);
     // Counterexample of the mark: results of this code.
-    assert!(!fresh.has_stale() && fresh.outcomes.iter().all(|of| of.code == CODE));
+    assert!(!fresh.has_stale() && fresh.outcomes.iter().all(|of| of.code == code_of(&of.job)));
     assert_eq!(fresh.outcomes[0].rows[0].values["kl"], 1e3);
 }
 

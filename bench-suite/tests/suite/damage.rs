@@ -10,7 +10,7 @@ use mcsa_bench_suite::jobs::{Due, Running};
 use mcsa_bench_suite::plan::plan;
 use mcsa_bench_suite::provenance::{Journal, Provenance, Run};
 use mcsa_bench_suite::results::Results;
-use mcsa_bench_suite::store::{CODE, Ended, Row, Store, write_whole};
+use mcsa_bench_suite::store::{Ended, Row, Store, code_of, write_whole};
 use mcsa_bench_suite::task::Job;
 use mcsa_data::Catalogue;
 
@@ -40,7 +40,7 @@ fn no_damaged_result_is_used() {
     }
     let path = store.result_path(&jobs[0]);
     let whole = fs::read_to_string(&path).expect("a text");
-    assert!(path.file_name().is_some_and(|name| name.to_string_lossy().contains(CODE)));
+    assert!(path.file_name().is_some_and(|name| name.to_string_lossy().contains(code_of(&jobs[0]))));
     let lines: Vec<&str> = whole.lines().collect();
     let joined = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let others = fs::read_to_string(store.result_path(&jobs[1])).expect("a text");
@@ -102,7 +102,7 @@ fn a_bad_file_is_set_aside() {
 fn versions_do_not_mix() {
     let (folder, jobs) = (folder("damage-versions"), jobs());
     let [ours, older, other] =
-        [CODE, "0123456789abcdef", "fedcba9876543210"].map(|code| Store::of_code(&folder, code));
+        [code_of(&jobs[0]), "0123456789abcdef", "fedcba9876543210"].map(|code| Store::of_code(&folder, code));
     older.save(&jobs[0], &rows(1), &Ended::default()).expect("a place");
     for job in &jobs[..2] {
         other.save(job, &rows(2), &Ended::default()).expect("a place");

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use search::Fingerprint;
+use search::{CALL, Fingerprint, ROWS};
 
 const FILES: [(&str, &str); 8] = [
     (
@@ -33,7 +33,7 @@ const FILES: [(&str, &str); 8] = [
 ];
 
 fn code(root: &Path) -> String {
-    Fingerprint::find(root, "suite", "release").expect("it can be read").code()
+    Fingerprint::find(root, "suite", "release").expect("it can be read").code(&[])
 }
 
 /// A small workspace.
@@ -77,6 +77,45 @@ fn code_that_computes_rows_and_packages_below_it_move_the_fingerprint() {
     }
     fs::write(root.join("a/src/b/new.rs"), "fn new() {}\n").expect("a file");
     assert_ne!(code(&root), before);
+}
+
+/// A crate that is left aside, and its use, do not move the fingerprint; all else does.
+#[test]
+fn what_is_aside_does_not_count() {
+    let root = workspace();
+    let code = || Fingerprint::find(&root, "suite", "release").expect("it can be read").code(&["a/"]);
+    let before = code();
+    for (name, moves) in [("a/src/b/c.rs", false), ("a/Cargo.toml", false), ("suite/src/jobs/fit.rs", true)] {
+        let text = fs::read_to_string(root.join(name)).expect("a text");
+        let changed = text
+            .replace("{}", "{ 1; }")
+            .replace("1.0", "2.0")
+            .replace("true }", "true, features = ['std'] }");
+        assert_ne!(text, changed);
+        fs::write(root.join(name), changed).expect("a file");
+        assert_eq!(code() != before, moves, "{name}");
+        fs::write(root.join(name), text).expect("a file");
+    }
+}
+
+/// Only the jobs of the call name its crate, so that the results of the others do not depend on it.
+#[test]
+fn jobs_without_the_call_do_not_use_it() {
+    fn uses(path: &Path) -> Vec<PathBuf> {
+        if path.is_dir() {
+            let inside = fs::read_dir(path).expect("a folder");
+            return inside.flat_map(|entry| uses(&entry.expect("an entry").path())).collect();
+        }
+        let text = fs::read_to_string(path).expect("a text");
+        Vec::from_iter(text.contains("mcsa::").then(|| path.to_owned()))
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found: Vec<PathBuf> = ROWS.iter().flat_map(|part| uses(&folder.join(part))).collect();
+    assert!(!found.is_empty());
+    for path in found {
+        let is_call = CALL.iter().any(|place| path.starts_with(folder.with_file_name("").join(place)));
+        assert!(is_call, "{}", path.display());
+    }
 }
 
 /// The crates on which this program depends, by cargo's own record, are those whose sources count.
