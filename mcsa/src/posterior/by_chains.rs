@@ -75,6 +75,8 @@ const SHARE: f64 = 0.4;
 const GREATER_SHARE: f64 = 0.8;
 const LEAST: u64 = 20_000;
 const ENOUGH: u64 = 100_000;
+/// Share of the evaluations left that draws for the evidence may use, of either of two bridges.
+const BRIDGED: f64 = 0.1;
 /// Trials for a start with a finite density.
 const TRIALS: usize = 100;
 /// Steps of a chain that begins at a place which the others do not visit, and most such chains.
@@ -241,7 +243,8 @@ impl FitState {
                 map.inverse_into(z, &mut y);
                 -0.5 * y.iter().map(|y| y * y).sum::<f64>() - constant
             })?;
-            let rough = bridge(target.density(), &points, &attempt.sampler.log_p(), CHAINS, seed);
+            let (log_p, most) = (attempt.sampler.log_p(), (BRIDGED * self.left() as f64) as usize);
+            let rough = bridge(target.density(), &points, &log_p, CHAINS, most, seed);
             let rough = rough.unwrap_or(Evidence::NONE);
             let (made, of) = (attempt.search.made, self.options.starts);
             if made < of {
