@@ -23,8 +23,8 @@ const ENOUGH: f64 = 0.05;
 /// Z = mean over q of p / (s p + t Z q)  /  mean over chains of q / (s p + t Z q),      s + t = 1 in proportion to effective draws
 /// ```
 /// Either half gives q once, and the mean of the two log evidences is the estimate. Draws of q double while theirs is the larger part of an
-/// error that is not small, to `most` of either. The error is infinite where the iteration does not converge; `None` if a Gaussian has no factor. `points` and `log_p` are those of
-/// the chains, chain after chain.
+/// error that is not small, to `most` of either. The error is infinite where the iteration does not converge; `None` if a Gaussian has no
+/// factor. `points` and `log_p` are those of the chains, chain after chain.
 pub(super) fn bridge(
     target: &dyn LogDensity,
     points: &Mat<f64>,

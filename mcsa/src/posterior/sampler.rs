@@ -623,24 +623,11 @@ mod tests {
         ] {
             let mut sampler = Sampler::new(positions.clone(), &gaussian);
             sampler.round = ROUNDS.len() + before;
-            sampler.learn(
-                &gaussian,
-                Block {
-                    slopes: gradients(&gaussian, &points),
-                    white: points.clone(),
-                    points: points.clone(),
-                    log_p: (0..CHAINS * length)
-                        .map(|c| {
-                            if c / length == 3 {
-                                rise * (c % length) as f64 / (length - 1) as f64
-                            } else {
-                                0.0
-                            }
-                        })
-                        .collect(),
-                    divergences: 0,
-                },
-            );
+            let (slopes, white) = (gradients(&gaussian, &points), points.clone());
+            let mut log_p = vec![0.0; CHAINS * length];
+            log_p[4 * length - 1] = rise;
+            let block = Block { points: points.clone(), white, slopes, log_p, divergences: 0 };
+            sampler.learn(&gaussian, block);
             assert_eq!(sampler.phase == Phase::Scales, is_late, "{rise} {before}");
         }
     }
