@@ -119,7 +119,7 @@ const HARDLY: f64 = 0.1;
 const FALL: f64 = 30.0;
 /// Fall of the log density from that of a mode, per dimension, of a start that is far away.
 pub(super) const FAR: f64 = 100.0;
-/// Most rounds with scales that follow while a chain arrives late, and the rise of its log density, per dimension.
+/// Most rounds with scales that follow while a chain arrives late, and the rise of its log density within a round, per dimension.
 const MORE: usize = 4;
 const RISE: f64 = 5.0;
 /// Step size in the first round.
@@ -629,6 +629,29 @@ mod tests {
             let block = Block { points: points.clone(), white, slopes, log_p, divergences: 0 };
             sampler.learn(&gaussian, block);
             assert_eq!(sampler.phase == Phase::Scales, is_late, "{rise} {before}");
+        }
+    }
+
+    /// A moving chain that ends 40 per dimension below the highest goes on from the place of another; one that ends 20 below stays.
+    #[test]
+    fn a_chain_far_below_the_others_leaves_its_place() {
+        let gaussian = Gaussian::standard(2);
+        for (fall, leaves) in [(40.0, true), (20.0, false)] {
+            let places = Mat::from_fn(2, CHAINS, |_, j| j as f64);
+            let mut sampler = Sampler { round: EARLY, ..Sampler::new(places, &gaussian) };
+            let walk = |j: usize| Walk {
+                block: Block {
+                    points: Mat::zeros(2, 1),
+                    white: Mat::zeros(2, 1),
+                    slopes: Mat::zeros(2, 1),
+                    log_p: vec![if j == 3 { -2.0 * fall } else { 0.0 }],
+                    divergences: 0,
+                },
+                step: FIRST_STEP.ln(),
+                has_moved: true,
+            };
+            sampler.move_stuck(&(0..CHAINS).map(walk).collect::<Vec<_>>());
+            assert_eq!(sampler.positions[(0, 3)] != 3.0, leaves, "{fall}");
         }
     }
 
