@@ -18,7 +18,7 @@ from .terms import Terms
 
 __all__ = ["FAMILIES", "KERNELS", "METHODS", "OPTIMIZERS", "Ascent", "ascend"]
 
-#: Methods with their settings, as ``mcsa-bench fit --list-methods`` names them; ``sl-dais`` is of :class:`mcsa.Terms` alone.
+#: Methods with their settings, as ``mcsa-bench fit --list-methods`` names them; the last two are of :class:`mcsa.Terms` alone.
 METHODS: dict[str, dict[str, float]] = {
     "pmcsa": {"chains": 10},
     "jsa": {"transitions": 10},
@@ -32,6 +32,7 @@ METHODS: dict[str, dict[str, float]] = {
     "chivi-max": {"samples": 10},
     "pmcsa-cv": {"chains": 10},
     "hmc": {"step_size": 0.1, "leapfrog": 16, "transitions": 1},
+    "minibatched": {"samples": 1, "batch": 100},
     "sl-dais": {"points": 100, "batch": 100, "steps": 4, "step_size": 0.01},
 }
 #: Kernels that can move the chains of ``pmcsa``.
@@ -91,10 +92,13 @@ class Ascent:
             rule.setdefault("rate", rate)
         way, shape = _part("method", method, METHODS), _part("family", family, FAMILIES)
         paths = None
-        if way["kind"] == "sl-dais":
+        if way["kind"] in ("minibatched", "sl-dais"):
             if kernel is not None:
-                raise ValueError("sl-dais has no kernel")
-            way, paths = _paths(way, shape, isinstance(log_density, Terms))
+                raise ValueError(f"{way['kind']} has no kernel")
+            if not isinstance(log_density, Terms):
+                raise ValueError(f"{way['kind']} needs a model with terms, mcsa.Terms")
+        if way["kind"] == "sl-dais":
+            way, paths = _paths(way, shape)
         plan = {
             "method": way,
             "paths": paths,
@@ -174,9 +178,9 @@ def ascend(
         gradient: As in :func:`mcsa.fit`; the methods ``elbo``, ``stl``, ``rws``, ``hmc`` and kernels that use gradients need it.
         steps: Number of steps.
         progress: Whether a line shows the progress.
-        method: A name of ``mcsa.ascent.METHODS``, or a dict with the name as ``kind`` and settings. ``sl-dais`` ascends the evidence
-            lower bound on ``batch`` data a step, along paths of some ``steps`` that a subset of ``points`` data guides; the family is
-            their start.
+        method: A name of ``mcsa.ascent.METHODS``, or a dict with the name as ``kind`` and settings. ``minibatched`` ascends the evidence
+            lower bound on ``batch`` data a step, and ``sl-dais`` does so along paths of some ``steps`` that a subset of ``points`` data
+            guides; the family is their start.
         family: A name of ``mcsa.ascent.FAMILIES``, or such a dict: ``{"kind": "low-rank", "rank": 2}``.
         kernel: A name of ``mcsa.ascent.KERNELS``, or such a dict, with the method ``pmcsa``: the kernel that moves its chains.
         optimizer: A name of ``mcsa.ascent.OPTIMIZERS``, or such a dict.
@@ -204,10 +208,8 @@ def _part(what: str, given: Part, known: Mapping[str, Mapping[str, Any]]) -> dic
     return {**known[kind], **settings}
 
 
-def _paths(way: dict[str, Any], family: dict[str, Any], has_terms: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def _paths(way: dict[str, Any], family: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Method and paths of SL-DAIS; the link of a mean field becomes that of the paths."""
-    if not has_terms:
-        raise ValueError("sl-dais needs a model with terms, mcsa.Terms")
     if family["kind"] not in ("mean-field", "full-rank"):
         raise ValueError("sl-dais has the families mean-field and full-rank")
     if family["kind"] == "mean-field":

@@ -272,16 +272,19 @@ impl AscentState {
 
     /// Runs to step `to`. Returns the new state, and true if Ctrl-C ended the run.
     fn stretch(&self, state: &State, to: u64) -> Result<(State, bool), Error> {
-        let (Some(paths), Some(terms)) = (&self.plan.paths, self.source.terms()) else {
+        let Method::Minibatched { samples, batch } = self.plan.method else {
             let counted = Counted::new(self.source.target());
             let (target, family): (&dyn Gradient, _) = (&counted, &*self.built.family);
             return self.advance(state, to, (target, family, self.estimator()?), &|| counted.counts());
         };
-        let Method::Minibatched { samples, batch } = self.plan.method else {
-            return Err(Error::invalid("paths have the method minibatched"));
+        let terms =
+            self.source.terms().ok_or_else(|| Error::invalid("minibatches need a model with terms"))?;
+        let (counted, estimator) = (Counted::new(terms), Minibatched::new(batch, FlowElbo::new(samples)));
+        let Some(paths) = &self.plan.paths else {
+            let family = &*self.built.pushforward;
+            return self.advance(state, to, (&counted, family, estimator), &|| counted.counts());
         };
-        let (family, counted) = (self.plan.along(paths, &self.source)?, Counted::new(terms));
-        let estimator = Minibatched::new(batch, FlowElbo::new(samples));
+        let family = self.plan.along(paths, &self.source)?;
         self.advance(state, to, (&counted, &family, estimator), &|| counted.counts())
     }
 

@@ -30,11 +30,12 @@ def moments():
 
 
 PATHS = {"kind": "sl-dais", "points": 40, "batch": 40}
+BOUND = {"kind": "minibatched", "samples": 4, "batch": 40}
 
 
-@pytest.mark.parametrize("family", ["mean-field", "full-rank"])
-def test_paths_reach_the_posterior(family):
-    result = mcsa.ascend(model(), method=PATHS, family=family, steps=4_000, rate=0.01, seed=1)
+@pytest.mark.parametrize(("method", "family"), [(PATHS, "mean-field"), (PATHS, "full-rank"), (BOUND, "full-rank")])
+def test_minibatches_reach_the_posterior(method, family):
+    result = mcsa.ascend(model(), method=method, family=family, steps=4_000, rate=0.01, seed=1)
     mean, sd = moments()
     assert result.k_hat < 0.5
     assert np.abs((result.mean - mean) / sd).max() < 0.1 and np.abs(result.sd / sd - 1).max() < 0.1
@@ -42,16 +43,25 @@ def test_paths_reach_the_posterior(family):
     wrong = model(log_likelihood=lambda z, rows: (log_likelihood(z, rows)[0], -log_likelihood(z, rows)[1]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        away = mcsa.ascend(wrong, method=PATHS, family=family, steps=1_000, rate=0.01, seed=1)
+        away = mcsa.ascend(wrong, method=method, family=family, steps=1_000, rate=0.01, seed=1)
     assert not away.k_hat < 0.7
 
 
-def test_a_run_in_pieces_has_the_same_draws(tmp_path):
-    whole = mcsa.ascend(model(), method=PATHS, steps=400, seed=2)
-    first = mcsa.Ascent(model(), method=PATHS, seed=2, checkpoint=tmp_path / "state")
+def test_a_step_takes_as_many_terms_as_a_batch():
+    seen = []
+    watched = model(log_likelihood=lambda z, rows: (seen.append(len(rows)), log_likelihood(z, rows))[1])
+    ascent = mcsa.Ascent(watched, method=BOUND, family="low-rank", draws=1)
+    ascent.run(10)
+    assert seen.count(40) == 4 * 10 and set(seen) == {40, 400}
+
+
+@pytest.mark.parametrize("method", [PATHS, BOUND])
+def test_a_run_in_pieces_has_the_same_draws(method, tmp_path):
+    whole = mcsa.ascend(model(), method=method, steps=400, seed=2)
+    first = mcsa.Ascent(model(), method=method, seed=2, checkpoint=tmp_path / "state")
     first.run(150)
     first.save(tmp_path / "state")
-    again = mcsa.ascend(model(), method=PATHS, steps=400, seed=2, checkpoint=tmp_path / "state")
+    again = mcsa.ascend(model(), method=method, steps=400, seed=2, checkpoint=tmp_path / "state")
     assert np.array_equal(whole.draws, again.draws) and np.array_equal(whole.weights, again.weights)
 
 
@@ -72,6 +82,9 @@ def test_any_fit_takes_a_model_of_terms():
         ({"method": PATHS | {"walkers": 3}}, ValueError, "unknown field `walkers`"),
         ({"method": PATHS, "family": "student-t"}, ValueError, "mean-field and full-rank"),
         ({"method": PATHS, "kernel": "hmc"}, ValueError, "no kernel"),
+        ({"method": BOUND, "kernel": "hmc"}, ValueError, "no kernel"),
+        ({"method": BOUND | {"batch": 401}}, ValueError, "401 rows a batch, the target has 400"),
+        ({"method": BOUND | {"points": 3}}, ValueError, "unknown field `points`"),
     ],
 )
 def test_wrong_paths(parts, error, words):
@@ -79,9 +92,10 @@ def test_wrong_paths(parts, error, words):
         mcsa.ascend(model(), steps=10, **parts)
 
 
-def test_paths_need_terms():
-    with pytest.raises(ValueError, match="mcsa.Terms"):
-        mcsa.ascend(lambda z: -0.5 * (z**2).sum(axis=1), 2, method="sl-dais", steps=10)
+def test_minibatches_need_terms():
+    for method in (PATHS, BOUND):
+        with pytest.raises(ValueError, match="mcsa.Terms"):
+            mcsa.ascend(lambda z: -0.5 * (z**2).sum(axis=1), 2, method=method, steps=10)
 
 
 def test_terms_bring_what_a_model_brings():
