@@ -170,10 +170,11 @@ def main() -> None:
         lines = done.stdout.strip().splitlines()
         if done.returncode == 0 and lines:
             row |= json.loads(lines[-1])
-        elif done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        elif done.returncode == -signal.SIGXCPU:
             row |= {"outcome": "over", "seconds": float(given.limit)}
         else:
-            row |= {"outcome": "crash", "reasons": " ".join(done.stderr.strip().splitlines()[-1:])[:300]}
+            words = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+            row |= {"outcome": "crash", "reasons": words[0][:300]}
         with given.rows.open("a", newline="") as file:
             csv.writer(file, lineterminator="\n").writerow([text(row.get(name, "")) for name in COLUMNS])
         print(f"{place + 1}/{len(wanted)} {one.name}, {method}, seed {seed}: {row['outcome']}, right {row.get('right', '?')}", file=sys.stderr, flush=True)
