@@ -16,7 +16,8 @@ use mcsa_models::{EightSchools, HierarchicalLogistic, ProbitRegression, ScalePri
 const DRAWS: f64 = 1_000.0;
 
 /// Milliseconds of NUTS until the smallest effective sample size is reached, with its warm-up; of a fit until its climb begins; until
-/// the draws are as many, without the verdict and its ascents; and of the whole call with 4000 draws and the verdict.
+/// the draws are as many, without the verdict and its ascents, or the whole call where chains are the answer; and of the whole call with
+/// 4000 draws and the verdict.
 type Times = [f64; 4];
 
 fn milliseconds(since: Instant) -> f64 {
@@ -57,7 +58,10 @@ fn fit(target: &dyn Gradient, seed: u64) -> Result<Times, Error> {
     let read: FitState = serde_json::from_str(&text).map_err(|error| Error::invalid(error.to_string()))?;
     let start = Instant::now();
     let _ = read.finish(&counted)?;
-    let draws = climbed.unwrap_or(whole) + milliseconds(start) * DRAWS / fitted.draws.sample_size;
+    let draws = match fitted.sampled {
+        Some(_) => whole,
+        None => climbed.unwrap_or(whole) + milliseconds(start) * DRAWS / fitted.draws.sample_size,
+    };
     Ok([nuts(target, seed)?, starts, draws, whole])
 }
 

@@ -23,9 +23,10 @@ pub struct Options {
     /// Largest number of evaluations of the target by the whole fit, draws and verdict included; at least 1, and 100 draws are made in any
     /// case. `None` is a million, or ten million by the log density alone. Starts before the climb begin while less than half of it is
     /// spent. Of the rest a verdict takes `draws` evaluations, some 10,000 for chains of another kernel, 3,200 per dimension without a gradient, and up
-    /// to 5,000 of stretched copies of q; starts and climbs leave it so many, but at most half of all. Chains that may be the answer take
-    /// two fifths of the evaluations at most, or four fifths without a gradient. They begin only if 20,000 gradients are theirs, each of
-    /// them `d + 1` evaluations where it is by differences. A limit that ends a stage or leaves out a check is an objection.
+    /// to 5,000 of stretched copies of q; starts and climbs leave it so many, but at most half of all. Until their draws count, chains
+    /// that may be the answer take at most two fifths of the evaluations, or 100,000; then at most four fifths. Without a gradient, or with
+    /// a small limit, it is four fifths throughout. They begin only if 20,000 gradients are theirs, each of them `d + 1` evaluations where it
+    /// is by differences. Up to five evaluations that compare a point with itself may lie beyond the limit. A limit that ends a stage or leaves out a check is an objection.
     pub evaluations: Option<u64>,
     /// Largest time in seconds of the whole fit, draws and verdict included, from the call on. It is looked at before every evaluation or
     /// batch of them; beyond it the draws take about a second, or are 100. A limit that ends a stage or leaves out a check is an
