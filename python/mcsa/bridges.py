@@ -105,7 +105,7 @@ def from_pymc(model: Any, *, prior: bool = False) -> dict[str, Any]:
     return {
         "log_density": lambda z: densities(z, joint_data),
         "gradient": lambda z: gradients(z, joint_data),
-        "dim": compiled.n_dim,
+        "dim": int(compiled.n_dim),
         "names": _coordinates(model, compiled, Labels(dims=dims, coords=coords)),
         "transform": transform,
         "dims": {

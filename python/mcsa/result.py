@@ -129,12 +129,12 @@ class Result:
 
     @property
     def mean(self) -> np.ndarray:
-        """Posterior mean of every coordinate."""
+        """Posterior mean of every unconstrained coordinate, as in ``draws``; those of parameters are in :meth:`summary`."""
         return np.asarray(self.weights @ self.draws) if self._has_weight else np.full(self.draws.shape[1], np.nan)
 
     @property
     def sd(self) -> np.ndarray:
-        """Posterior standard deviation of every coordinate."""
+        """Posterior standard deviation of every unconstrained coordinate."""
         return np.asarray(np.sqrt(self.weights @ (self.draws - self.mean) ** 2))
 
     @property
@@ -154,8 +154,8 @@ class Result:
 
     @property
     def k_hat(self) -> float:
-        """Shape of the tail of the weights (Vehtari et al. 2024)."""
-        return self._fitted.k_hat
+        """Shape of the tail of the weights (Vehtari et al. 2024); NaN for an answer by chains, whose weights are equal."""
+        return np.nan if self._fitted.sampled else self._fitted.k_hat
 
     @property
     def sample_size(self) -> float:
