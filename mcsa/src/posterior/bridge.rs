@@ -12,7 +12,8 @@ use super::shape::DENSE;
 const CLOSE: f64 = 1e-8;
 const ITERATIONS: usize = 1_000;
 
-/// Most draws of q for each draw of the chains, and an error that is small enough.
+/// Fewest draws of q, most for each draw of the chains, and an error that is small enough.
+const FEWEST: usize = 100;
 const MOST: usize = 4;
 const ENOUGH: f64 = 0.05;
 
@@ -23,7 +24,7 @@ const ENOUGH: f64 = 0.05;
 /// Z = mean over q of p / (s p + t Z q)  /  mean over chains of q / (s p + t Z q),      s + t = 1 in proportion to effective draws
 /// ```
 /// Either half gives q once, and the mean of the two log evidences is the estimate. Draws of q double while theirs is the larger part of an
-/// error that is not small, to `most` of either. The error is infinite where the iteration does not converge; `None` if a Gaussian has no
+/// error that is not small; they are at most `most` of either, but a hundred at least. The error is infinite where the iteration does not converge; `None` if a Gaussian has no
 /// factor. `points` and `log_p` are those of the chains, chain after chain.
 pub(super) fn bridge(
     target: &dyn LogDensity,
@@ -85,7 +86,7 @@ fn bridge_from(
     let unit = sorted[sorted.len() / 2];
     let (mut of_q, mut stream, mut log_z) = (Vec::new(), seed.stream(0, 0), 0.0_f64);
     loop {
-        let wanted = (2 * of_q.len()).max(chains * half);
+        let wanted = (2 * of_q.len()).max((chains * half).min(most).max(FEWEST));
         of_q.extend((of_q.len()..wanted).map(|_| {
             stream.normals_into(&mut y);
             map.forward_into(&y, &mut z);

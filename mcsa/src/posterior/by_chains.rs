@@ -18,7 +18,7 @@ use super::rule::RULE;
 use super::sampler::{CHAINS, FAR, Sampler};
 use super::shape::DENSE;
 use super::side_by_side::Shared;
-use super::tails::tail_objection;
+use super::tails::{self, tail_objection};
 use super::{Chains, Check, Evidence, FitState, ModeSearch, Objection, Stage, Target};
 
 /// Chains that are tried, and the way back.
@@ -27,6 +27,9 @@ pub(super) struct Attempt {
     pub(super) sampler: Sampler,
     /// Ascents in the coordinates of the chains, whose Gaussian is the first mode.
     search: ModeSearch,
+    /// True if a limit ended these ascents, or they have no coordinates.
+    #[serde(default)]
+    is_cut: bool,
     /// The stage that follows if they are no answer.
     after: Stage,
     /// Evaluations of the fit when they began, the most that they may make to find their coordinates, and the most with draws that count.
@@ -58,10 +61,10 @@ impl Attempt {
     }
 
     /// The piece of work that is next.
-    pub(super) fn next(&self, starts: usize, is_closed: bool) -> Next {
+    pub(super) fn next(&self, starts: usize) -> Next {
         match () {
             () if !self.sampler.is_over() => Next::Sample,
-            () if self.suffices() && self.search.made < starts && !is_closed => Next::AscendBeside,
+            () if self.suffices() && self.search.made < starts && !self.is_cut => Next::AscendBeside,
             () => Next::JudgeChains,
         }
     }
@@ -104,6 +107,7 @@ impl FitState {
         self.attempt = Some(Attempt {
             sampler,
             search: ModeSearch::default(),
+            is_cut: false,
             after: self.stage,
             begun: self.spent.total(),
             most,
@@ -142,14 +146,18 @@ impl FitState {
         }
     }
 
-    /// Evaluations that are kept from the chains, until they end.
-    pub(super) fn kept_from_chains(&self) -> u64 {
-        let Some(attempt) = self.attempt.as_ref().filter(|attempt| !attempt.sampler.is_over()) else {
-            return 0;
-        };
-        let used = self.spent.total() - attempt.begun;
-        let most = if attempt.sampler.has_draws() { attempt.most.1 } else { attempt.most.0 };
-        self.left().saturating_sub(most.saturating_sub(used))
+    /// Evaluations that are kept from the chains until they end, and then from the ascents beside them for the look at the tails.
+    pub(super) fn kept_from_chains(&self, target: &Target<'_>) -> u64 {
+        let Some(attempt) = &self.attempt else { return 0 };
+        match attempt.next(self.options.starts) {
+            Next::Sample => {
+                let used = self.spent.total() - attempt.begun;
+                let most = if attempt.sampler.has_draws() { attempt.most.1 } else { attempt.most.0 };
+                self.left().saturating_sub(most.saturating_sub(used))
+            }
+            Next::AscendBeside => tails::cost(target.dim()),
+            _ => 0,
+        }
     }
 
     /// Points of the cube `(-2, 2)^d` with finite densities, one per chain. Where the density is next to nothing beside that of a mode, as with
@@ -204,20 +212,25 @@ impl FitState {
     /// Ascents in the coordinates of the chains, one or a round of them.
     pub(super) fn ascend_beside(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let (mut attempt, seed) = (self.take_attempt()?, self.seed().named("after"));
-        if attempt.search.modes.is_empty() {
-            attempt.begin_search()?;
+        attempt.is_cut = attempt.search.modes.is_empty() && attempt.begin_search().is_err();
+        if !attempt.is_cut {
+            let before = attempt.search.clone();
+            let advanced = match self.trusted_gradient(target) {
+                Some(gradient) => attempt.search.advance(target.shared(gradient), self.options.starts, seed),
+                None => attempt.search.advance_by_density(target.density(), seed).map(drop),
+            };
+            attempt.is_cut = target.gate().is_closed() || advanced.is_err();
+            if attempt.is_cut {
+                attempt.search = before;
+            }
         }
-        let advanced = match self.trusted_gradient(target) {
-            Some(gradient) => attempt.search.advance(target.shared(gradient), self.options.starts, seed),
-            None => attempt.search.advance_by_density(target.density(), seed).map(drop),
-        };
         self.attempt = Some(attempt);
-        advanced
+        Ok(())
     }
 
     /// The verdict on the chains, and the way back if it is no.
     pub(super) fn judge_chains(&mut self, target: &Target<'_>) -> Result<(), Error> {
-        let (seed, limit) = (self.seed(), self.limit(target));
+        let seed = self.seed();
         let mut attempt = self.take_attempt()?;
         let (mixing, suffices) = (attempt.mixing, attempt.suffices());
         let (after, seen) = (attempt.after, attempt.sampler.latest());
@@ -234,9 +247,9 @@ impl FitState {
         };
         let mut found: Vec<Objection> = mixing.objections(&|i| target.name(i));
         found.extend(tails);
-        let mut evidence = Evidence::NONE;
-        let mut is_partial = false;
-        if suffices {
+        let (mut evidence, mut is_partial, mut check) = (Evidence::NONE, false, Check::Tails);
+        if suffices && !target.gate().is_closed() {
+            check = Check::Modes;
             let constant = map.log_volume();
             let mut y = vec![0.0; target.dim()];
             self.look_from_prior(target, &mut attempt.search, &mut |z| {
@@ -246,18 +259,20 @@ impl FitState {
             let (log_p, most) = (attempt.sampler.log_p(), (BRIDGED * self.left() as f64) as usize);
             let rough = bridge(target.density(), &points, &log_p, CHAINS, most, seed);
             let rough = rough.unwrap_or(Evidence::NONE);
-            let (made, of) = (attempt.search.made, self.options.starts);
-            if made < of {
-                found.push(Objection::Starts { made, of });
-            }
             // An evidence that is too rough to be shown still separates modes with mass from those without.
-            is_partial = self.misses_a_mode(&attempt, target, &map, &points, rough.log)?;
+            is_partial = self.misses_a_mode(&attempt, target, &map, &points, rough.log);
             if rough.error <= RULE.evidence_error {
                 evidence = rough;
             }
         }
+        let (made, of) = (attempt.search.made, self.options.starts);
+        if suffices && made < of {
+            found.push(Objection::Starts { made, of });
+        }
         if target.gate().is_closed() {
-            found.push(Objection::unverified(Check::Tails, &limit));
+            // What a limit cut off speaks neither for the chains nor against them.
+            (is_partial, evidence) = (false, Evidence::NONE);
+            found.push(Objection::unverified(check, &self.limit(target)));
         }
         // Chains that agree are the answer, if not a good one. Mixtures follow where they do not, where a mode was found beside them, and where a
         // part of the posterior is too narrow for them.
@@ -304,7 +319,7 @@ impl FitState {
         map: &AffineMap,
         points: &Mat<f64>,
         log_evidence: f64,
-    ) -> Result<bool, Error> {
+    ) -> bool {
         let distance = |z: &[f64]| distance(map, z);
         let over = |z: &[f64], log_p: f64| log_p + 0.5 * distance(z).powi(2);
         let (mut farthest, mut highest) = (0.0_f64, f64::NEG_INFINITY);
@@ -344,7 +359,7 @@ impl FitState {
                 None => lack(z, log_p),
             };
             if (Outside { lack: &of_drivers, ..outside }).has_mass_around(map) {
-                return Ok(true);
+                return true;
             }
         }
         let modes = self.ascents.modes.iter().chain(search.modes.iter().skip(1));
@@ -353,26 +368,21 @@ impl FitState {
         let passed = outside.points(&entries, &self.ascents.seen);
         let begins = modes.chain(passed.iter().map(|at| &at.point)).take(PROBES);
         let goes_on = || !target.gate().is_closed();
-        let returns = |k: usize, point: &[f64], is_back: &dyn Fn(&[f64]) -> bool| -> Result<bool, Error> {
+        let returns = |k: usize, point: &[f64], is_back: &dyn Fn(&[f64]) -> bool| {
             let probe = Mat::from_fn(point.len(), 1, |i, _| point[i]);
             let seed = seed.named("probe").child(k as u64);
-            let end =
-                self.with_slopes(target, |slopes| sampler.probe(slopes, probe, PROBE, seed, &goes_on))?;
-            Ok(end.is_some_and(|end| is_back(end.col_as_slice(0))))
+            let probed =
+                self.with_slopes(target, |slopes| sampler.probe(slopes, probe, PROBE, seed, &goes_on));
+            matches!(probed, Ok(Some(end)) if is_back(end.col_as_slice(0)))
         };
-        for (k, point) in begins.enumerate() {
-            if !returns(k, point, &|z| reach(z, outside.log_density(z)))? {
-                return Ok(true);
-            }
+        let mut begins = begins.enumerate();
+        if begins.any(|(k, point)| !returns(k, point, &|z| reach(z, outside.log_density(z)))) {
+            return true;
         }
         let square_of_all = |z: &[f64]| log_square(z, &mut (0..mean.len()));
         let beyond = outside.beyond(points, &entries, &square_of_all);
-        for (k, Beyond { point, holds }) in beyond.iter().enumerate() {
-            if !returns(PROBES + k, point, &|z| !holds(z))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let mut beyond = beyond.iter().enumerate();
+        beyond.any(|(k, Beyond { point, holds })| !returns(PROBES + k, point, &|z| !holds(z)))
     }
 
     /// The chains and the evidence, if they are the answer.
@@ -448,7 +458,7 @@ mod tests {
             fitting.begin_chains(&target);
             while fitting.stage == Stage::Chains {
                 let attempt = fitting.attempt.as_ref().expect("chains");
-                match attempt.next(10, false) {
+                match attempt.next(10) {
                     Next::Sample => fitting.sample(&target),
                     Next::AscendBeside => fitting.ascend_beside(&target),
                     _ => fitting.judge_chains(&target),
@@ -457,6 +467,37 @@ mod tests {
             }
             assert!(fitting.by_chains().is_some());
             assert_eq!(fitting.objections, if remains { vec![before] } else { Vec::new() });
+        }
+    }
+
+    /// A limit within the draws of chains, or within the ascents beside them, leaves them as the answer, with what was not checked.
+    #[test]
+    fn a_limit_beside_chains_that_agree_leaves_their_draws() {
+        let model = Gaussian::standard(2);
+        let target = Target::with_gradient(&model);
+        let unverified = |check| Objection::unverified(check, &Objection::Budget);
+        let of_limit = vec![Objection::Starts { made: 0, of: 100 }, unverified(Check::Tails)];
+        for (is_within, spare, expected) in
+            [(true, 0, of_limit.clone()), (false, 0, of_limit), (false, 1_000_000, Vec::new())]
+        {
+            let (mut fitting, _) = fitted();
+            (fitting.options.starts, fitting.options.draws) = (100, 4_000);
+            fitting.begin_chains(&target);
+            let goes_on = |fitting: &FitState| {
+                let sampler = &fitting.attempt.as_ref().expect("chains").sampler;
+                !sampler.is_over() && !(is_within && sampler.points().ncols() == 2_000)
+            };
+            while goes_on(&fitting) {
+                fitting.advance(&target).expect("a round");
+            }
+            fitting.options.evaluations = Some(fitting.spent.total() + spare);
+            while fitting.stage != Stage::Done {
+                fitting.advance(&target).expect("a piece of work");
+            }
+            assert!(fitting.by_chains().is_some());
+            assert_eq!(fitting.objections, expected);
+            let found = fitting.partial_result(&target).expect("a result").expect("an end");
+            assert!(found.sampled.is_some() && found.verdict.is_yes() == expected.is_empty());
         }
     }
 
@@ -471,6 +512,7 @@ mod tests {
             fitting.attempt = Some(Attempt {
                 sampler: Sampler::new(Mat::zeros(2, CHAINS), &model),
                 search: ModeSearch::default(),
+                is_cut: false,
                 after: Stage::Verdict,
                 begun: 0,
                 most: (0, 0),

@@ -80,7 +80,7 @@ impl FitState {
         let draws = if self.climbs.last().is_some_and(drawn) { 0 } else { self.options.draws };
         match self.stage {
             Stage::Start => self.for_verdict(target, draws),
-            Stage::Chains => self.kept_from_chains(),
+            Stage::Chains => self.kept_from_chains(target),
             Stage::Verdict if self.has_more_starts() => self.for_verdict(target, draws),
             _ => 0,
         }

@@ -201,6 +201,8 @@ pub enum Check {
     WiderProposals,
     /// Fall of the density along rays.
     Tails,
+    /// Chains from modes that the chains of the answer do not visit.
+    Modes,
 }
 
 impl fmt::Display for Check {
@@ -210,6 +212,7 @@ impl fmt::Display for Check {
             Self::Chains => "the check by chains of another kernel",
             Self::WiderProposals => "the check by draws that reach farther out",
             Self::Tails => "the check of the tails",
+            Self::Modes => "the check for modes beside the chains",
         })
     }
 }

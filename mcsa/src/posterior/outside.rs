@@ -288,7 +288,9 @@ impl Outside<'_> {
         let symmetric = Mat::from_fn(dim, dim, |i, j| 0.5 * (curvature[(i, j)] + curvature[(j, i)]));
         let mut all =
             vec![Mat::from_fn(dim, dim, |i, j| if i == j { variance(curvature[(i, i)]) } else { 0.0 })];
-        if let Ok(eigen) = symmetric.self_adjoint_eigen(Side::Lower) {
+        if symmetric.is_all_finite()
+            && let Ok(eigen) = symmetric.self_adjoint_eigen(Side::Lower)
+        {
             let (vectors, values) = (eigen.U(), eigen.S().column_vector());
             let scaled = Mat::from_fn(dim, dim, |i, j| vectors[(i, j)] * variance(values[j]));
             all.push(scaled * vectors.transpose());

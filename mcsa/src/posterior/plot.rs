@@ -79,7 +79,7 @@ impl FitState {
             Stage::Start => Next::Temper,
             Stage::Climb => self.next_of_climb(target)?,
             Stage::Chains => match &self.attempt {
-                Some(attempt) => attempt.next(self.options.starts, target.gate().is_closed()),
+                Some(attempt) => attempt.next(self.options.starts),
                 None => return Err(Error::invalid("no chains were begun")),
             },
             Stage::Verdict => self.next_of_verdict(target)?,

@@ -13,7 +13,7 @@ use super::prior::PriorLook;
 use super::rule::RULE;
 use super::summary::{Evidence, Parameter};
 use super::target::Evaluations;
-use super::{Chains, FitState, Objection, Shape, Target, Verdict, summary};
+use super::{Chains, FitState, Objection, Shape, Stage, Target, Verdict, summary};
 
 /// Number of draws at which a sampler starts if no chain was run.
 const DRAWN: usize = 8;
@@ -184,6 +184,9 @@ impl FitState {
     /// If the draws cannot be made, the target has another dimension than the state, or its [check](Target::checked) fails.
     pub fn partial_result(&self, target: &Target<'_>) -> Result<Option<FitResult>, Error> {
         self.check(target)?;
+        if self.stage == Stage::Done {
+            return self.finish(target).map(Some);
+        }
         if self.climbs.first().is_none_or(|climb| climb.rounds.is_empty()) {
             return Ok(None);
         }

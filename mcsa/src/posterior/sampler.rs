@@ -36,13 +36,25 @@ pub(super) struct Sampler {
     /// Largest R-hat of the last round.
     #[serde(with = "bits::scalar")]
     agreement: f64,
-    /// How often draws that count were begun and given up.
+    /// How often better coordinates were looked for in place of more draws that count.
     frozen: usize,
+    /// The draws that were given up last.
+    #[serde(default)]
+    given_up: Option<GivenUp>,
     /// Looks for drivers of the conditional coordinates.
     probes: Vec<Probes>,
     /// Draws of the last round before the frozen ones.
     last: Option<Block>,
     /// Frozen blocks.
+    blocks: Vec<Block>,
+}
+
+/// Draws with their coordinates, given up for better ones: the chains end with them if a limit leaves fewer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct GivenUp {
+    metric: Metric,
+    #[serde(with = "bits::vector")]
+    steps: Vec<f64>,
     blocks: Vec<Block>,
 }
 
@@ -106,6 +118,8 @@ const TUNE: usize = 50;
 /// Lengths of the rounds that learn conditional coordinates, and most draws of which they learn.
 const CONDITIONAL: [usize; 4] = [30, 40, 60, 60];
 const LEARNT: usize = 1_000;
+/// Points whose gradients are evaluated together.
+const TOGETHER: usize = 50;
 /// Acceptance at which the step sizes aim, with one metric and in conditional coordinates.
 const ACCEPTANCE: (f64, f64) = (0.8, 0.9);
 /// Depths of trees, in the first rounds and later.
@@ -129,22 +143,28 @@ const MOST_FROZEN: usize = 3;
 /// Draws of a block, as a share of those that are wanted.
 const BLOCK: usize = 4;
 /// Numbers of blocks at which the diagnostics decide: few, so that the first R-hat below its limit is not waited for. At the first they can
-/// only end the draws.
+/// only end the draws. A limit may end them before.
 const LOOKS: [usize; 5] = [1, 4, 6, 9, 16];
 
 impl Sampler {
     /// Chains that begin at the columns of `starts`.
     pub(super) fn new(starts: Mat<f64>, target: &dyn Gradient) -> Self {
-        let chains = starts.ncols();
-        let slopes = gradients(target, &starts);
+        let metric = Metric::of_gradients(&gradients(target, &starts));
+        let steps = vec![FIRST_STEP.ln(); starts.ncols()];
+        Self::with(starts, metric, steps)
+    }
+
+    /// Chains at these positions, with logarithms of their step sizes.
+    fn with(positions: Mat<f64>, metric: Metric, steps: Vec<f64>) -> Self {
         Self {
-            positions: starts,
-            metric: Metric::of_gradients(&slopes),
-            steps: vec![FIRST_STEP.ln(); chains],
+            positions,
+            metric,
+            steps,
             round: 0,
             phase: Phase::Scales,
             agreement: f64::INFINITY,
             frozen: 0,
+            given_up: None,
             probes: Vec::new(),
             last: None,
             blocks: Vec::new(),
@@ -170,9 +190,14 @@ impl Sampler {
         }
     }
 
-    /// Ends the chains with the draws that they have.
+    /// Ends the chains with the draws that they have, or with those given up if these are more.
     pub(super) fn end(&mut self) {
         self.phase = Phase::Ended;
+        if let Some(GivenUp { metric, steps, blocks }) = self.given_up.take()
+            && blocks.len() > self.blocks.len()
+        {
+            (self.metric, self.steps, self.blocks) = (metric, steps, blocks);
+        }
     }
 
     /// The next round. It ends early, and the chains with it, where `goes_on` becomes false.
@@ -197,7 +222,7 @@ impl Sampler {
         };
         let seed = seed.named("sampler").child(self.round as u64);
         let Some(block) = self.run(target, length, seed, goes_on)? else {
-            self.phase = Phase::Ended;
+            self.end();
             return Ok(());
         };
         self.round += 1;
@@ -221,9 +246,8 @@ impl Sampler {
         let chains = self.positions.ncols();
         let one = |j: usize, gradient: &dyn Gradient| self.chain(gradient, j, length, seed, goes_on);
         let walks = target.each(chains, one).into_iter().collect::<Result<Option<Vec<Walk>>, _>>()?;
-        let Some(walks) = walks else {
-            return Ok(None);
-        };
+        // A limit within the last steps ends no walk.
+        let Some(walks) = walks.filter(|_| goes_on()) else { return Ok(None) };
         let join = |of: fn(&Block) -> &Mat<f64>| {
             Mat::from_fn(self.positions.nrows(), chains * length, |i, c| {
                 of(&walks[c / length].block)[(i, c % length)]
@@ -321,7 +345,7 @@ impl Sampler {
         let (dim, chains) = self.positions.shape();
         let length = block.log_p.len() / chains;
         let r_hats = (0..dim).map(|i| r_hat(&split(&block.points, chains, i)));
-        self.agreement = r_hats.fold(1.0, |a, b| if b <= a { a } else { b });
+        self.agreement = r_hats.fold(1.0, |a, b| if b <= a || a.is_nan() { a } else { b });
         self.phase = match self.phase {
             Phase::Scales => {
                 // The second half of a round; its first half is the way to where it is.
@@ -441,15 +465,19 @@ impl Sampler {
             self.phase = Phase::Ended;
             if self.frozen < MOST_FROZEN {
                 self.frozen += 1;
+                let (metric, steps) = (self.metric.clone(), self.steps.clone());
                 let is_new = !matches!(self.metric, Metric::Conditional(_));
                 self.last = self.blocks.last().cloned();
                 let times = if is_new { 0 } else { CONDITIONAL.len() - 1 };
                 self.phase = self.condition(target, times, Phase::Ended);
+                if self.phase != Phase::Ended {
+                    let blocks = std::mem::take(&mut self.blocks);
+                    self.given_up = Some(GivenUp { metric, steps, blocks });
+                    return;
+                }
             }
             let all = mixing.steps * LOOKS[LOOKS.len() - 1] as u64 / made as u64;
-            if self.phase != Phase::Ended {
-                self.blocks.clear();
-            } else if !is_last && mixing.r_hat <= AGREED && !mixing.diverges_among(all) {
+            if !is_last && mixing.r_hat <= AGREED && !mixing.diverges_among(all) {
                 // The divergent steps may be few enough among more draws.
                 self.phase = Phase::Frozen;
             }
@@ -465,9 +493,8 @@ impl Sampler {
         seed: Seed,
         goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Mat<f64>>, Error> {
-        let steps = self.steps[..1].to_vec();
-        let mut one = Self { positions: start, steps, blocks: Vec::new(), ..self.clone() };
-        one.phase = Phase::Frozen;
+        let one = Self::with(start, self.metric.clone(), self.steps[..1].to_vec());
+        let mut one = Self { round: self.round, phase: Phase::Frozen, ..one };
         Ok(one.run(target, length, seed, goes_on)?.map(|_| one.positions))
     }
 
@@ -520,11 +547,15 @@ impl Sampler {
     }
 }
 
-/// Gradients at the columns of `points`.
+/// Gradients at the columns of `points`, some at a time: differences of the log density take a point per dimension for each.
 fn gradients(target: &dyn Gradient, points: &Mat<f64>) -> Mat<f64> {
     let mut slopes = Mat::zeros(points.nrows(), points.ncols());
-    let mut work = vec![0.0; target.work_len(points.ncols())];
-    target.gradients_into(points.as_ref(), &mut vec![0.0; points.ncols()], slopes.as_mut(), &mut work);
+    let (mut log_p, mut work) = ([0.0; TOGETHER], vec![0.0; target.work_len(TOGETHER)]);
+    for first in (0..points.ncols()).step_by(TOGETHER) {
+        let count = TOGETHER.min(points.ncols() - first);
+        let slopes = slopes.as_mut().subcols_mut(first, count);
+        target.gradients_into(points.subcols(first, count), &mut log_p[..count], slopes, &mut work);
+    }
     slopes
 }
 
@@ -691,6 +722,32 @@ mod tests {
                 let is_with = |j: usize| j != 2 && sampler.positions.col(j) == sampler.positions.col(2);
                 assert_eq!((0..CHAINS).any(is_with), !is_early);
             }
+        }
+    }
+
+    /// Draws that are given up for conditional coordinates come back where a limit leaves fewer in these, with their own coordinates.
+    #[test]
+    fn draws_are_given_up_for_others_alone() {
+        let funnel = Funnel::new(4, 3.0).expect("a funnel");
+        let target = Target::with_gradient(&funnel);
+        let (mut points, mut stream) = (Mat::zeros(4, 1_000), Seed::new(1).stream(0, 0));
+        (0..1_000).for_each(|j| funnel.draw_into(&mut stream, points.col_as_slice_mut(j)));
+        let slopes = gradients(&funnel, &points);
+        let block =
+            Block { white: points.clone(), log_p: vec![0.0; 1_000], divergences: 100, points, slopes };
+        let starts = Mat::from_fn(4, CHAINS, |i, j| block.points[(i, j)]);
+        for made in [0, 1, 2] {
+            let mut sampler =
+                Sampler { blocks: vec![block.clone()], ..Sampler::new(starts.clone(), &funnel) };
+            sampler.phase = Phase::Frozen;
+            let metric = sampler.metric.clone();
+            sampler.look(&funnel);
+            assert_eq!((sampler.phase, sampler.blocks.len()), (Phase::Conditional(0), 0));
+            sampler.blocks = vec![block.clone(); made];
+            sampler.advance(target.shared(&funnel), 4_000, Seed::new(1), &|| false).expect("an end");
+            assert!(sampler.is_over());
+            assert_eq!(sampler.blocks.len(), made.max(1));
+            assert_eq!(sampler.metric == metric, made == 0);
         }
     }
 
