@@ -477,11 +477,14 @@ mod tests {
         let target = Target::with_gradient(&model);
         let unverified = |check| Objection::unverified(check, &Objection::Budget);
         let of_limit = vec![Objection::Starts { made: 0, of: 100 }, unverified(Check::Tails)];
-        for (is_within, spare, expected) in
-            [(true, 0, of_limit.clone()), (false, 0, of_limit), (false, 1_000_000, Vec::new())]
-        {
+        for (is_within, starts, spare, expected) in [
+            (true, 100, 0, of_limit.clone()),
+            (false, 100, 0, of_limit),
+            (false, 0, tails::cost(2) + 150, vec![unverified(Check::Modes)]),
+            (false, 100, 1_000_000, Vec::new()),
+        ] {
             let (mut fitting, _) = fitted();
-            (fitting.options.starts, fitting.options.draws) = (100, 4_000);
+            (fitting.options.starts, fitting.options.draws) = (starts, 4_000);
             fitting.begin_chains(&target);
             let goes_on = |fitting: &FitState| {
                 let sampler = &fitting.attempt.as_ref().expect("chains").sampler;
