@@ -385,16 +385,16 @@ impl FitState {
         beyond.any(|(k, Beyond { point, holds })| !returns(PROBES + k, point, &|z| !holds(z)))
     }
 
-    /// The chains and the evidence, if they are the answer.
-    pub(super) fn by_chains(&self) -> Option<(&Sampler, Evidence)> {
+    /// The chains with their diagnostics and the evidence, if they are the answer.
+    pub(super) fn by_chains(&self) -> Option<(&Sampler, Mixing, Evidence)> {
         let attempt = self.attempt.as_ref()?;
-        attempt.evidence.map(|evidence| (&attempt.sampler, evidence))
+        attempt.mixing.zip(attempt.evidence).map(|(mixing, evidence)| (&attempt.sampler, mixing, evidence))
     }
 }
 
 impl Sampler {
     /// The draws as an answer: of all that were made, as many as were wanted at even distances, chain after chain.
-    pub(super) fn answer(&self, wanted: usize) -> Result<(Draws, Chains), Error> {
+    pub(super) fn answer(&self, mixing: &Mixing, wanted: usize) -> Result<(Draws, Chains), Error> {
         let (points, log_p) = (self.points(), self.log_p());
         let length = points.ncols() / CHAINS;
         let kept = wanted.div_ceil(CHAINS).min(length);
@@ -402,7 +402,6 @@ impl Sampler {
         let thinned = Mat::from_fn(points.nrows(), CHAINS * kept, |i, c| points[(i, place(c))]);
         let log_p = (0..CHAINS * kept).map(|c| log_p[place(c)]).collect();
         let positions = Mat::from_fn(points.nrows(), CHAINS, |i, j| points[(i, (j + 1) * length - 1)]);
-        let mixing = self.mixing();
         let size = mixing.sample_size.min((CHAINS * kept) as f64);
         let chains =
             Chains { positions, r_hat: mixing.r_hat, worst: mixing.slowest, ..Chains::none(points.nrows()) };
@@ -510,6 +509,18 @@ mod tests {
         let (done, _) = fitted();
         let model = Gaussian::standard(2);
         let divergences = vec![Objection::Divergences { steps: 9, of: 1_000 }];
+        let mixing = Mixing {
+            r_hat: 1.0,
+            slowest: 0,
+            sample_size: 900.0,
+            scarcest: 0,
+            stein: 0.5,
+            heaviness: 0.0,
+            heaviest: 0,
+            is_conditional: false,
+            divergences: 9,
+            steps: 1_000,
+        };
         for (is_poor, stands_in) in [(true, true), (false, false)] {
             let mut fitting = done.clone();
             fitting.attempt = Some(Attempt {
@@ -519,7 +530,7 @@ mod tests {
                 after: Stage::Verdict,
                 begun: 0,
                 most: (0, 0),
-                mixing: None,
+                mixing: Some(mixing),
                 evidence: None,
                 unless: Some(divergences.clone()),
             });

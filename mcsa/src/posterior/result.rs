@@ -256,7 +256,7 @@ impl FitResult {
         }
         let evidence = match by_chains {
             _ if objections.iter().any(Objection::is_improper) => Evidence::NONE,
-            Some((_, evidence)) => evidence,
+            Some((.., evidence)) => evidence,
             None => Evidence::of(&draws, &chains.log_weights),
         };
         Ok(Self {
@@ -270,7 +270,7 @@ impl FitResult {
                 has_gradient: state.has_gradient(target),
                 by_chains: by_chains.is_some(),
             },
-            sampled: by_chains.map(|(sampler, _)| sampler.mixing()),
+            sampled: by_chains.map(|(_, mixing, _)| mixing),
             evaluations: state.spent,
             prior: state.prior,
             draws,

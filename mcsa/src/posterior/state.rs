@@ -159,9 +159,9 @@ impl FitState {
     /// # Errors
     /// If a stage is left, or the target has another dimension than the state.
     pub fn finish(&self, target: &Target<'_>) -> Result<FitResult, Error> {
-        if let Some((sampler, _)) = self.by_chains() {
+        if let Some((sampler, mixing, _)) = self.by_chains() {
             self.check(target)?;
-            let (draws, chains) = sampler.answer(self.options.draws)?;
+            let (draws, chains) = sampler.answer(&mixing, self.options.draws)?;
             return FitResult::of(self, target, draws, chains);
         }
         let Some(chains) = self.chains.clone().filter(|_| self.stage == Stage::Done) else {
