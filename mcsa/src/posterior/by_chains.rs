@@ -487,7 +487,7 @@ mod tests {
             fitting.begin_chains(&target);
             let goes_on = |fitting: &FitState| {
                 let sampler = &fitting.attempt.as_ref().expect("chains").sampler;
-                !sampler.is_over() && !(is_within && sampler.points().ncols() == 2_000)
+                !(sampler.is_over() || is_within && sampler.points().ncols() == 2_000)
             };
             while goes_on(&fitting) {
                 fitting.advance(&target).expect("a round");

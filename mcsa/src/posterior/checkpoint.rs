@@ -133,6 +133,11 @@ impl TargetFingerprint {
         })
     }
 
+    /// The log density at the first mode.
+    pub(crate) fn of_mode(&self) -> Option<&Evaluated> {
+        self.known.get(FIRST)
+    }
+
     /// True if the points of `later` begin with these.
     pub(crate) fn begin(&self, later: &Self) -> bool {
         later.known.starts_with(&self.known)

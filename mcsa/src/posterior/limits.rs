@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use faer::{MatMut, MatRef};
-use mcsa_core::{AllCores, Error, ExactDraws, Gradient, LogDensity, Named};
+use mcsa_core::{AllCores, Error, ExactDraws, Gradient, LogDensity, Named, batch};
 use web_time::Instant;
 
 use super::call::now;
 use super::refinement::Refinement;
+use super::rounding::Guard;
 use super::shape::DENSE;
 use super::target::Evaluations;
 use super::{Chains, FitState, Objection, Shape, Stage, Target, tails, wider_proposals};
@@ -138,6 +139,8 @@ pub(crate) struct Gate {
     /// Calls whose time was taken to choose between one core and all, and the nanoseconds of a point in the fastest.
     timed: AtomicU64,
     cost: AtomicU64,
+    /// Look at points that are higher than all known ones.
+    guard: Arc<Guard>,
 }
 
 /// Calls whose time is taken.
@@ -195,6 +198,17 @@ impl Gate {
     pub(crate) fn in_a_second(&self) -> Option<u64> {
         let took = self.took.load(Relaxed);
         (took > 0).then(|| (self.points.load(Relaxed) as f64 * 1e9 / took as f64) as u64)
+    }
+
+    /// The look at points that are higher than all known ones.
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// A gate without limits, whose evaluations are those of no fit.
+    pub(crate) fn uncounted(&self) -> Self {
+        let is_serial = AtomicBool::new(self.is_serial.load(Relaxed));
+        Self { is_serial, guard: Arc::clone(&self.guard), ..Self::default() }
     }
 
     /// Makes all evaluations one after the other.
@@ -287,6 +301,20 @@ impl<T> Gated<T> {
     }
 }
 
+impl<T: LogDensity> Gated<T> {
+    /// Cuts off what rounding decides, among values above all known ones.
+    fn check(&self, z: MatRef<'_, f64>, values: &mut [f64]) {
+        let guard = &self.gate.guard;
+        if guard.is_exceeded(values) {
+            guard.check(z, values, &mut |around, out| {
+                let mut work = vec![0.0; self.inner.work_len(around.ncols())];
+                let evaluate = || self.inner.log_densities(around, out, &mut work);
+                self.gate.pass(&self.gate.densities, around.ncols(), evaluate)
+            });
+        }
+    }
+}
+
 impl<T: LogDensity> LogDensity for Gated<T> {
     fn dim(&self) -> usize {
         self.inner.dim()
@@ -306,6 +334,7 @@ impl<T: LogDensity> LogDensity for Gated<T> {
     fn log_density(&self, z: &[f64], work: &mut [f64]) -> f64 {
         let mut value = f64::NAN;
         self.gate.pass(&self.gate.densities, 1, || value = self.inner.log_density(z, work));
+        self.check(batch(z, z.len(), 1), std::slice::from_mut(&mut value));
         value
     }
 
@@ -317,6 +346,7 @@ impl<T: LogDensity> LogDensity for Gated<T> {
         if !self.gate.pass(&self.gate.densities, z.ncols(), evaluate) {
             out[..z.ncols()].fill(f64::NAN);
         }
+        self.check(z, &mut out[..z.ncols()]);
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
@@ -334,6 +364,7 @@ impl<T: Gradient> Gradient for Gated<T> {
         if !self.gate.pass(&self.gate.gradients, 1, || value = self.inner.gradient_into(z, gradient, work)) {
             gradient.fill(f64::NAN);
         }
+        self.check(batch(z, z.len(), 1), std::slice::from_mut(&mut value));
         value
     }
 
@@ -353,5 +384,6 @@ impl<T: Gradient> Gradient for Gated<T> {
             out[..z.ncols()].fill(f64::NAN);
             gradients.fill(f64::NAN);
         }
+        self.check(z, &mut out[..z.ncols()]);
     }
 }

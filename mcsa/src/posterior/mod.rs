@@ -38,6 +38,7 @@ mod rates;
 mod refinement;
 mod result;
 mod reuse;
+mod rounding;
 mod rule;
 mod sampler;
 mod shape;

@@ -218,18 +218,24 @@ impl ModeSearch {
             let white = Whitened::new(gradient, map.clone()).ok()?;
             Some(ascent(&white, map, start, tolerance, within, within.is_none()))
         };
-        let ends =
-            target.each(count, |k, gradient| climbed(gradient, &start(k, gradient)?, TOLERANCE, within));
+        // Ascents may climb what rounding decides, which is then no place.
+        let guard = target.gate.guard();
+        let ends = guard.paused(|| {
+            target.each(count, |k, gradient| climbed(gradient, &start(k, gradient)?, TOLERANCE, within))
+        });
+        let is_sound = |z: &[f64], log_p: f64| guard.is_sound(target.gradient, z, log_p);
         for found in ends {
             let Some((end, entries)) = found else {
                 self.outside += 1;
                 continue;
             };
-            self.entries.extend(entries);
+            self.entries
+                .extend(entries.into_iter().filter(|Passed { at, .. }| is_sound(&at.point, at.log_p)));
             match end {
                 End::Nowhere => self.unfinished += 1,
                 End::Within => self.modes[0].reached += 1,
                 End::Peak { z, .. } if self.returns_to(&z) => {}
+                End::Peak { z, log_p, .. } if !is_sound(&z, log_p) => self.unfinished += 1,
                 End::Peak { z, .. } => {
                     let laplace =
                         Laplace::by_differences(target.gradient, &z).or_else(|error| {
@@ -312,7 +318,7 @@ impl ModeSearch {
             End::Nowhere => self.unfinished += 1,
             End::Within => self.modes[0].reached += 1,
             End::Peak { z, .. } if self.returns_to(&z) => {}
-            End::Peak { y, z } => {
+            End::Peak { y, z, .. } => {
                 self.discover(Laplace::at(&slopes, &y).map(|Laplace { gaussian, log_evidence }| {
                     let covariance = &factor * &gaussian.covariance * factor.transpose();
                     Laplace { gaussian: Gaussian { mean: z, covariance }, log_evidence }
@@ -385,7 +391,7 @@ fn starting_point<P: LogDensity + ?Sized>(
 /// Where an ascent ends.
 enum End {
     /// At a maximum z, whose whitened coordinates are y.
-    Peak { y: Vec<f64>, z: Vec<f64> },
+    Peak { y: Vec<f64>, z: Vec<f64>, log_p: f64 },
     /// In the middle of the draws.
     Within,
     /// At no maximum, or not yet.
@@ -419,7 +425,7 @@ fn ascent(
         Ok(peak) if peak.outcome == Outcome::Converged => {
             let mut z = vec![0.0; y.len()];
             map.forward_into(&peak.point, &mut z);
-            End::Peak { y: peak.point, z }
+            End::Peak { y: peak.point, z, log_p: peak.value - map.log_volume() }
         }
         _ => End::Nowhere,
     };

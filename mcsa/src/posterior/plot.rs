@@ -2,6 +2,8 @@
 
 use mcsa_core::Error;
 
+use super::mode_search::Evaluated;
+use super::rounding::Known;
 use super::rule::RULE;
 use super::verdict::are_light;
 use super::{FitState, Objection, Shape, Stage, Target};
@@ -203,8 +205,14 @@ impl FitState {
         if !self.objections.iter().any(|objection| matches!(objection, Objection::Random { .. })) {
             self.objections.extend(random);
         }
+        self.watch(target);
         target.gate().open(self.left(), self.held_back(target));
         let done = self.until_done(target);
+        if let Some(known) = &mut self.known
+            && !target.gate().is_closed()
+        {
+            known.top = target.gate().guard().top();
+        }
         self.fall_back_on_chains();
         self.look = None;
         self.is_late |= target.gate().is_late();
@@ -212,6 +220,20 @@ impl FitState {
         self.spent = self.spent.and(before, target.evaluations());
         target.check()?;
         done
+    }
+
+    /// Begins to look at points that are higher than all known ones, once there is a mode.
+    fn watch(&mut self, target: &Target<'_>) {
+        if self.known.is_none()
+            && let (Some(mode), Some(Evaluated { point, log_p })) =
+                (self.ascents.modes.first(), self.landmarks.of_mode())
+            && log_p.is_finite()
+        {
+            let scale = |i: usize| Some(mode.covariance[(i, i)].sqrt()).filter(|scale| scale.is_normal());
+            let scales = (0..point.len()).map(|i| scale(i).unwrap_or(1.0)).collect();
+            self.known = Some(Known { top: *log_p, log_p: *log_p, point: point.clone(), scales });
+        }
+        target.gate().guard().watch(self.known.as_ref());
     }
 
     fn until_done(&mut self, target: &Target<'_>) -> Result<(), Error> {

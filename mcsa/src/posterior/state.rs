@@ -11,6 +11,7 @@ use super::mode_search::{ModeSearch, Starts};
 use super::prior::PriorLook;
 use super::refinement::Refinement;
 use super::result::FitResult;
+use super::rounding::Known;
 use super::target::Evaluations;
 use super::witness::Chains;
 use super::{Objection, Options, Target};
@@ -47,6 +48,8 @@ pub struct FitState {
     /// Evaluations so far.
     pub spent: Evaluations,
     pub(crate) landmarks: TargetFingerprint,
+    /// The highest log density so far.
+    pub(super) known: Option<Known>,
     pub(super) objections: Vec<Objection>,
     pub(crate) starts: Starts,
     pub(super) drawn: CachedDraws,
@@ -116,7 +119,7 @@ impl FitState {
             return Ok(draws);
         }
         if is_counted {
-            return self.draw(*target.density().inner(), self.drawn.count, &|| true);
+            return self.draw(&target.uncounted(), self.drawn.count, &|| true);
         }
         let count = self.affordable_draws(target);
         let goes_on = || !target.gate().is_late();
@@ -170,7 +173,10 @@ impl FitState {
         self.check(target)?;
         let draws = match &self.drawn.draws {
             Some(draws) => draws.clone(),
-            None => self.draw(*target.density().inner(), self.drawn.count, &|| true)?,
+            None => {
+                target.gate().guard().watch(self.known.as_ref());
+                self.draw(&target.uncounted(), self.drawn.count, &|| true)?
+            }
         };
         FitResult::of(self, target, draws, chains)
     }

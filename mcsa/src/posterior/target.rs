@@ -94,6 +94,11 @@ impl<'a> Target<'a> {
         &self.density
     }
 
+    /// The log density, with evaluations that no fit counts.
+    pub(crate) fn uncounted(&self) -> Gated<&'a dyn LogDensity> {
+        Gated::new(*self.density.inner(), &Arc::new(self.gate.uncounted()))
+    }
+
     /// The gradient, with counted evaluations.
     pub fn gradient(&self) -> Option<&Gated<&'a dyn Gradient>> {
         self.gradient.as_ref()

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use faer::MatRef;
+use mcsa::core::numeric::scalar::ln_gamma;
 use mcsa::core::{Gradient, LogDensity};
 use mcsa::models::{Banana, Funnel, Gaussian};
 use mcsa::posterior::{FitResult, FitState, Objection, Options, Shape, Stage, Target};
@@ -302,6 +303,36 @@ fn chains_follow_what_mixtures_do_not() {
     let round =
         mcsa::fit(&Gaussian::standard(3), &Options { evaluations: Some(400_000), ..options() }).unwrap();
     assert!(round.sampled.is_none() && round.verdict.is_yes(), "{round}");
+}
+
+/// Seventy counts of 5 from a negative binomial law with mean 5 and size `k = e^z`. Its gammas cancel: beyond z = 32 rounding leaves errors of
+/// hundreds. The prior of z has standard deviation 2, so that no mass is there. Moments of z are sums over a grid.
+#[test]
+fn rounding_errors_far_out_are_no_mass() {
+    let of_gammas = |gammas: f64, k: f64| -70.0 * (k * (5.0 / k).ln_1p() + 5.0 * (0.2 * k).ln_1p() - gammas);
+    let density = move |z: f64| of_gammas(ln_gamma(z.exp() + 5.0) - ln_gamma(z.exp()), z.exp()) - z * z / 8.0;
+    let exact = |z: f64| {
+        let gammas = (0..5).map(|i| (z.exp() + f64::from(i)).ln()).sum::<f64>();
+        (of_gammas(gammas, z.exp()) - z * z / 8.0).exp()
+    };
+    assert!((60..80).any(|z| density(f64::from(z) / 2.0) > 100.0));
+    let target = from_fn(2, move |z| -0.5 * z[0] * z[0] + density(z[1])).with_gradient(|z, gradient| {
+        let k = z[1].exp();
+        let terms = (0..5).map(|i| (k + f64::from(i)).recip()).sum::<f64>();
+        (gradient[0], gradient[1]) = (-z[0], 70.0 * k * (terms - (5.0 / k).ln_1p()) - z[1] / 4.0);
+    });
+    let sum = |of: &dyn Fn(f64) -> f64| {
+        (0..4_000).map(|i| f64::from(i) / 200.0 - 4.0).map(|z| of(z) * exact(z)).sum::<f64>()
+    };
+    let mass = sum(&|_| 1.0);
+    let mean = sum(&|z| z) / mass;
+    let sd = (sum(&|z| (z - mean).powi(2)) / mass).sqrt();
+    let log_evidence = (mass / 200.0).ln() + 0.5 * std::f64::consts::TAU.ln();
+    for seed in 1..4 {
+        let fitted = mcsa::fit(&target, &Options::seeded(seed)).unwrap();
+        assert!(fitted.verdict.is_yes() && has_moments(&fitted, 1, mean, sd), "{mean} {sd} {fitted}");
+        assert!((fitted.evidence.log - log_evidence).abs() < 0.1, "{log_evidence} {fitted}");
+    }
 }
 
 /// Two bananas side by side: no mixture reaches their narrow ends, chains do, and have the spread right, `(1 + 2 bend^2 width^4)^(1/2)`, within a
