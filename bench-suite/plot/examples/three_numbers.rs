@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .named("nutpie (on pima it did not converge)"),
         );
     let passed = counts("How often right", "wrong answers that passed, of 4,550", &PASSED);
-    let statements = counts("What it found about the papers", "statements, of 113", &STATEMENTS);
+    let statements = counts("Claims of the papers", "statements, of 113", &STATEMENTS);
     let mut figure = Figure::new(vec![times, passed, statements]).shaped(0.7);
     figure.columns = 3;
     std::fs::write(path, figure.wide(260.0).draw()?.png(150.0)?)?;

@@ -24,8 +24,8 @@ const ENOUGH: f64 = 0.05;
 /// Z = mean over q of p / (s p + t Z q)  /  mean over chains of q / (s p + t Z q),      s + t = 1 in proportion to effective draws
 /// ```
 /// Either half gives q once, and the mean of the two log evidences is the estimate. Draws of q double while theirs is the larger part of an
-/// error that is not small; they are at most `most` of either, but a hundred at least. The error is infinite where the iteration does not converge; `None` if a Gaussian has no
-/// factor. `points` and `log_p` are those of the chains, chain after chain.
+/// error that is not small; they are at most `most` of either, but a hundred at least. The error is infinite where the iteration does not
+/// converge; `None` if a Gaussian has no factor. `points` and `log_p` are those of the chains, chain after chain.
 pub(super) fn bridge(
     target: &dyn LogDensity,
     points: &Mat<f64>,
@@ -134,6 +134,9 @@ fn bridge_from(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+
     use mcsa_core::{ExactDraws, from_fn};
     use mcsa_models::Funnel;
 
@@ -165,6 +168,24 @@ mod tests {
         assert!(estimate(1, 0.0).error < 0.05);
         // Counterexample: densities of the chains that are those of another constant.
         assert!(errors(0.2) > 4.0, "{}", errors(0.2));
+    }
+
+    /// Of 400 draws of either half as many draws of q are made where the limit allows, and a hundred where it does not.
+    #[test]
+    fn a_limit_bounds_the_draws_of_q() {
+        for (most, each) in [(usize::MAX, 400), (250, 250), (0, 100)] {
+            let made = AtomicUsize::new(0);
+            let target = from_fn(1, |z| {
+                made.fetch_add(1, Relaxed);
+                -0.5 * z[0] * z[0]
+            });
+            let mut stream = Seed::new(3).stream(0, 0);
+            let points = Mat::from_fn(1, 800, |_, _| stream.normal());
+            let log_p: Vec<f64> = (0..800).map(|c| -0.5 * points[(0, c)].powi(2)).collect();
+            let found = bridge(&target, &points, &log_p, 8, most, Seed::new(1)).expect("a factor");
+            assert_eq!(made.into_inner(), 2 * each, "{most}");
+            assert!((found.log - 0.5 * std::f64::consts::TAU.ln()).abs() < 0.05, "{found:?}");
+        }
     }
 
     /// A Gaussian with the moments of a funnel hardly meets it, and `Z = 1` lies within the error all the same.
