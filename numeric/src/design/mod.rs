@@ -390,11 +390,15 @@ impl WithSimd for Pullback<'_> {
 }
 
 impl Pullback<'_> {
+    /// As many sums at a time as hide the latency of an addition and stay in registers: few columns have many features.
     #[inline(always)]
     fn features<S: Simd, const C: usize>(&mut self, simd: S, column: usize) -> usize {
+        let widest = if S::F64_LANES >= 8 { 16 / C } else { 8 / C };
         let mut k = 0;
         while k < self.x.columns() {
-            k += match self.x.columns() - k {
+            k += match (self.x.columns() - k).min(widest) {
+                16.. => self.block::<S, C, 16>(simd, column, k),
+                8.. => self.block::<S, C, 8>(simd, column, k),
                 4.. => self.block::<S, C, 4>(simd, column, k),
                 2.. => self.block::<S, C, 2>(simd, column, k),
                 _ => self.block::<S, C, 1>(simd, column, k),
