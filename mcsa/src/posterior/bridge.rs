@@ -34,8 +34,16 @@ pub(super) fn bridge(
     most: usize,
     seed: Seed,
 ) -> Option<Evidence> {
-    let one = |of_q| {
-        bridge_from(of_q, target, points, log_p, chains, most, seed.named("bridge").child(of_q as u64))
+    let one = |learnt_from| {
+        bridge_from(
+            learnt_from,
+            target,
+            points,
+            log_p,
+            chains,
+            most,
+            seed.named("bridge").child(learnt_from as u64),
+        )
     };
     let (a, b) = (one(0)?, one(1)?);
     let middle = |a: f64, b: f64| 0.5 * (a + b);
@@ -47,9 +55,9 @@ pub(super) fn bridge(
     })
 }
 
-/// The bridge from the Gaussian of one half of the chains, the first or the second.
+/// The bridge from the Gaussian of the half of the chains with the number `learnt_from`, 0 or 1, to the other half.
 fn bridge_from(
-    of_q: usize,
+    learnt_from: usize,
     target: &dyn LogDensity,
     points: &Mat<f64>,
     log_p: &[f64],
@@ -61,7 +69,7 @@ fn bridge_from(
     let half = length / 2;
     // Draws of a half, chain after chain.
     let place = |c: usize, which: usize| c / half * length + which * (length - half) + c % half;
-    let learnt = Mat::from_fn(dim, chains * half, |i, c| points[(i, place(c, of_q))]);
+    let learnt = Mat::from_fn(dim, chains * half, |i, c| points[(i, place(c, learnt_from))]);
     let mut gaussian = of_points(learnt.as_ref());
     if dim > DENSE || 2 * dim > chains * half {
         let covariance = &gaussian.covariance;
@@ -74,7 +82,7 @@ fn bridge_from(
     let log_q = |y: &[f64]| -0.5 * y.iter().map(|y| y * y).sum::<f64>() - constant;
     let of_chains: Vec<f64> = (0..chains * half)
         .map(|c| {
-            let c = place(c, 1 - of_q);
+            let c = place(c, 1 - learnt_from);
             map.inverse_into(points.col_as_slice(c), &mut y);
             log_p[c] - log_q(&y)
         })

@@ -1,7 +1,7 @@
 //! The answer by chains, where no q of location and scale carries the posterior.
 
 use faer::Mat;
-use mcsa_core::{AffineMap, Error, LogDensity};
+use mcsa_core::{AffineMap, Error, LogDensity, bits};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub(super) struct Attempt {
     /// Evaluations of the fit when they began, the most that they may make to find their coordinates, and the most with draws that count.
     begun: u64,
     most: (u64, u64),
+    /// Evaluations that a step took in the last round, on average.
+    #[serde(with = "bits::scalar", default)]
+    step: f64,
     /// Diagnostics of the draws, at their end.
     mixing: Option<Mixing>,
     /// The evidence, if the chains are the answer.
@@ -72,12 +75,16 @@ impl Attempt {
 
 /// Fewest draws of chains, which their diagnostics need.
 const FEWEST_DRAWS: usize = 2_000;
-/// Share of the budget that chains may use with a gradient, the greater share without one or once their draws count, the fewest gradients with
-/// which they begin, and gradients that they may make of a small budget within the greater share: the funnel in ten dimensions needs 70,000.
+/// Share of the budget that chains may use with a gradient, the greater share without one, the share of what is left once their draws count, the
+/// fewest gradients with which they begin, and gradients that they may make of a small budget within the greater share: the funnel in ten
+/// dimensions needs 70,000.
 const SHARE: f64 = 0.4;
 const GREATER_SHARE: f64 = 0.8;
+const SHARE_OF_DRAWS: f64 = 0.84;
 const LEAST: u64 = 20_000;
 const ENOUGH: u64 = 100_000;
+/// Room for a block of draws that fits, in units of its expected evaluations.
+const ROOM: f64 = 1.2;
 /// Share of the evaluations left that draws for the evidence may use, of either of two bridges.
 const BRIDGED: f64 = 0.1;
 /// Trials for a start with a finite density.
@@ -102,7 +109,7 @@ impl FitState {
             return Piece::GoesOn;
         };
         let (_, most) = self.allowance(target);
-        let most = (most, most.max((GREATER_SHARE * self.left() as f64) as u64));
+        let most = (most, most.max((SHARE_OF_DRAWS * self.left() as f64) as u64));
         let sampler = self.with_slopes(target, |slopes| Sampler::new(starts, slopes.gradient));
         self.attempt = Some(Attempt {
             sampler,
@@ -111,6 +118,7 @@ impl FitState {
             after: self.stage,
             begun: self.spent.total(),
             most,
+            step: 0.0,
             mixing: None,
             evidence: None,
             unless: None,
@@ -150,14 +158,17 @@ impl FitState {
     pub(super) fn kept_from_chains(&self, target: &Target<'_>) -> u64 {
         let Some(attempt) = &self.attempt else { return 0 };
         match attempt.next(self.options.starts) {
-            Next::Sample => {
-                let used = self.spent.total() - attempt.begun;
-                let most = if attempt.sampler.has_draws() { attempt.most.1 } else { attempt.most.0 };
-                self.left().saturating_sub(most.saturating_sub(used))
-            }
+            Next::Sample => self.kept_with(attempt),
             Next::AscendBeside => tails::cost(target.dim()),
             _ => 0,
         }
+    }
+
+    /// As long as the chains go on, what they leave.
+    fn kept_with(&self, attempt: &Attempt) -> u64 {
+        let used = self.spent.total() - attempt.begun;
+        let most = if attempt.sampler.is_frozen() { attempt.most.1 } else { attempt.most.0 };
+        self.left().saturating_sub(most.saturating_sub(used))
     }
 
     /// Points of the cube `(-2, 2)^d` with finite densities, one per chain. Where the density is next to nothing beside that of a mode, as with
@@ -191,12 +202,17 @@ impl FitState {
     pub(super) fn sample(&mut self, target: &Target<'_>) -> Result<(), Error> {
         let (seed, wanted) = (self.seed(), self.options.draws);
         let mut attempt = self.take_attempt()?;
+        let before = target.evaluations().total();
+        let left = target.gate().left().saturating_sub(self.kept_with(&attempt));
+        let fits = (left as f64 / (ROOM * attempt.step * CHAINS as f64)) as usize;
         let round = self.with_slopes(target, |slopes| {
             let goes_on = || !target.gate().is_closed();
-            attempt.sampler.advance(slopes, wanted.max(FEWEST_DRAWS), seed, &goes_on)
+            attempt.sampler.advance(slopes, wanted.max(FEWEST_DRAWS), fits, seed, &goes_on)
         });
-        if round.is_err() {
-            attempt.sampler.end();
+        match round {
+            Ok(0) => {}
+            Ok(steps) => attempt.step = (target.evaluations().total() - before) as f64 / steps as f64,
+            Err(_) => attempt.sampler.end(),
         }
         if attempt.sampler.is_over() && attempt.sampler.has_draws() {
             attempt.mixing = Some(attempt.sampler.mixing());
@@ -258,7 +274,7 @@ impl FitState {
             })?;
             let (log_p, most) = (attempt.sampler.log_p(), (BRIDGED * self.left() as f64) as usize);
             let rough = bridge(target.density(), &points, &log_p, CHAINS, most, seed);
-            let rough = rough.unwrap_or(Evidence::NONE);
+            let rough = rough.filter(|_| !target.gate().is_closed()).unwrap_or(Evidence::NONE);
             // An evidence that is too rough to be shown still separates modes with mass from those without.
             is_partial = self.misses_a_mode(&attempt, target, &map, &points, rough.log);
             if rough.error <= RULE.evidence_error {
@@ -271,7 +287,7 @@ impl FitState {
         }
         if target.gate().is_closed() {
             // What a limit cut off speaks neither for the chains nor against them.
-            (is_partial, evidence) = (false, Evidence::NONE);
+            is_partial = false;
             found.push(Objection::unverified(check, &self.limit(target)));
         }
         // Chains that agree are the answer, if not a good one. Mixtures follow where they do not, where a mode was found beside them, and where a
@@ -456,6 +472,7 @@ mod tests {
             fitting.objections = vec![before.clone()];
             fitting.begin_chains(&target);
             while fitting.stage == Stage::Chains {
+                target.gate().open(fitting.left(), 0);
                 let attempt = fitting.attempt.as_ref().expect("chains");
                 match attempt.next(10) {
                     Next::Sample => fitting.sample(&target),
@@ -476,11 +493,13 @@ mod tests {
         let target = Target::with_gradient(&model);
         let unverified = |check| Objection::unverified(check, &Objection::Budget);
         let of_limit = vec![Objection::Starts { made: 0, of: 100 }, unverified(Check::Tails)];
-        for (is_within, starts, spare, expected) in [
-            (true, 100, 0, of_limit.clone()),
-            (false, 100, 0, of_limit),
-            (false, 0, tails::cost(2) + 150, vec![unverified(Check::Modes)]),
-            (false, 100, 1_000_000, Vec::new()),
+        for (is_within, starts, spare, expected, has_evidence) in [
+            (true, 100, 0, of_limit.clone(), false),
+            (false, 100, 0, of_limit, false),
+            // Within the bridge, and after it: a hundred draws from either half.
+            (false, 0, 420, vec![unverified(Check::Modes)], false),
+            (false, 0, tails::cost(2) + 150, vec![unverified(Check::Modes)], true),
+            (false, 100, 1_000_000, Vec::new(), true),
         ] {
             let (mut fitting, _) = fitted();
             (fitting.options.starts, fitting.options.draws) = (starts, 4_000);
@@ -496,10 +515,37 @@ mod tests {
             while fitting.stage != Stage::Done {
                 fitting.advance(&target).expect("a piece of work");
             }
-            assert!(fitting.by_chains().is_some());
+            let evidence = fitting.by_chains().expect("an answer").2;
+            assert_eq!(evidence.log.is_finite(), has_evidence, "{spare}");
             assert_eq!(fitting.objections, expected);
             let found = fitting.partial_result(&target).expect("a result").expect("an end");
             assert!(found.sampled.is_some() && found.verdict.is_yes() == expected.is_empty());
+        }
+    }
+
+    /// A limit within the draws makes their last block as short as fits; without one a block has a quarter of the draws that are wanted.
+    #[test]
+    fn the_last_draws_before_a_limit_are_as_many_as_fit() {
+        let model = Gaussian::standard(2);
+        let target = Target::with_gradient(&model);
+        let (mut fitting, _) = fitted();
+        fitting.options.draws = 4_000;
+        fitting.begin_chains(&target);
+        let draws = |fitting: &FitState| fitting.attempt.as_ref().expect("chains").sampler.points().ncols();
+        while draws(&fitting) < 1_000 {
+            fitting.advance(&target).expect("a round");
+        }
+        let step = fitting.attempt.as_ref().expect("chains").step;
+        for (blocks, least, most) in [(0.5, 1_250, 1_500), (1.5, 2_250, 2_750), (100.0, 4_000, 4_000)] {
+            let mut fitting = fitting.clone();
+            fitting.options.evaluations = Some(fitting.spent.total() + (blocks * 1_000.0 * step) as u64);
+            if let Some(attempt) = &mut fitting.attempt {
+                attempt.most = (u64::MAX, u64::MAX);
+            }
+            while !fitting.attempt.as_ref().expect("chains").sampler.is_over() {
+                fitting.advance(&target).expect("a round");
+            }
+            assert!((least..=most).contains(&draws(&fitting)), "{blocks} {}", draws(&fitting));
         }
     }
 
@@ -530,6 +576,7 @@ mod tests {
                 after: Stage::Verdict,
                 begun: 0,
                 most: (0, 0),
+                step: 0.0,
                 mixing: Some(mixing),
                 evidence: None,
                 unless: Some(divergences.clone()),

@@ -142,6 +142,8 @@ const FIRST_STEP: f64 = 0.2;
 const MOST_FROZEN: usize = 3;
 /// Draws of a block, as a share of those that are wanted.
 const BLOCK: usize = 4;
+/// Steps of a chain in the shortest block, of what a limit leaves.
+const SHORTEST: usize = 10;
 /// Numbers of blocks at which the diagnostics decide: few, so that the first R-hat below its limit is not waited for. At the first they can
 /// only end the draws. A limit may end them before.
 const LOOKS: [usize; 5] = [1, 4, 6, 9, 16];
@@ -176,6 +178,11 @@ impl Sampler {
         self.phase == Phase::Ended
     }
 
+    /// True if the draws of the next round count.
+    pub(super) fn is_frozen(&self) -> bool {
+        self.phase == Phase::Frozen
+    }
+
     /// True if draws that count were made.
     pub(super) fn has_draws(&self) -> bool {
         !self.blocks.is_empty()
@@ -200,7 +207,8 @@ impl Sampler {
         }
     }
 
-    /// The next round. It ends early, and the chains with it, where `goes_on` becomes false.
+    /// The next round, and the number of its steps, 0 if a limit ended it: where `goes_on` becomes false, the chains end. Draws that count are so
+    /// few that they fit into the budget, with `most` steps of a chain.
     ///
     /// # Errors
     /// If coordinates degenerate.
@@ -208,22 +216,23 @@ impl Sampler {
         &mut self,
         target: Shared<'_>,
         wanted: usize,
+        most: usize,
         seed: Seed,
         goes_on: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         let chains = self.positions.ncols();
         let length = match self.phase {
             Phase::Scales => ROUNDS[self.round.min(ROUNDS.len() - 1)],
             Phase::Dense(_) => DENSE_ROUND.max(3 * self.positions.nrows() / chains),
             Phase::Conditional(times) => CONDITIONAL[times],
             Phase::Tune => TUNE,
-            Phase::Frozen => wanted.div_ceil(BLOCK * chains),
-            Phase::Ended => return Ok(()),
+            Phase::Frozen => wanted.div_ceil(BLOCK * chains).min(most.max(SHORTEST)),
+            Phase::Ended => return Ok(0),
         };
         let seed = seed.named("sampler").child(self.round as u64);
         let Some(block) = self.run(target, length, seed, goes_on)? else {
             self.end();
-            return Ok(());
+            return Ok(0);
         };
         self.round += 1;
         if self.phase == Phase::Frozen {
@@ -232,7 +241,7 @@ impl Sampler {
         } else {
             self.learn(target.gradient, block);
         }
-        Ok(())
+        Ok(length * chains)
     }
 
     /// Steps of all chains, side by side; `None` if a limit ended them.
@@ -744,7 +753,7 @@ mod tests {
             sampler.look(&funnel);
             assert_eq!((sampler.phase, sampler.blocks.len()), (Phase::Conditional(0), 0));
             sampler.blocks = vec![block.clone(); made];
-            sampler.advance(target.shared(&funnel), 4_000, Seed::new(1), &|| false).expect("an end");
+            sampler.advance(target.shared(&funnel), 4_000, 100, Seed::new(1), &|| false).expect("an end");
             assert!(sampler.is_over());
             assert_eq!(sampler.blocks.len(), made.max(1));
             assert_eq!(sampler.metric == metric, made == 0);
