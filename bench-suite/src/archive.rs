@@ -4,8 +4,12 @@
 //! significant digits and seconds three; whole numbers are exact. Results are found by the name of their job, so that runs of
 //! any presets and any number of sittings add up, and a job is never there twice. A file has the lines of the
 //! [`store`](crate::store), compressed by zlib.
+//!
+//! A replicate that is run again by later code, with the same numbers, confirms the other replicates of its task by the same
+//! earlier code: they count as results of the later code. A result of the call confirms none, because a verdict has branches
+//! that another run does not take; neither do times.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,7 +23,7 @@ use serde_json::Value;
 use crate::experiment::Experiment;
 use crate::plan::plan;
 use crate::store::{Head, LONGEST, Outcome, Reason, Row, Store, code_of, lines, read_lines, write_whole};
-use crate::task::Job;
+use crate::task::{Job, Task};
 use mcsa_data::Catalogue;
 
 /// Archived results of an experiment, by the ids of their jobs.
@@ -38,6 +42,8 @@ pub struct Added {
     pub new: usize,
     /// Results that replaced those of other code.
     pub renewed: usize,
+    /// Results of earlier code that are confirmed by those that replaced their like.
+    pub confirmed: usize,
     /// Results that left the archive because no preset has their jobs any more.
     pub dropped: usize,
     /// Results in the archive now.
@@ -46,10 +52,10 @@ pub struct Added {
 
 impl std::fmt::Display for Added {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { new, renewed, dropped, all } = self;
+        let Self { new, renewed, confirmed, dropped, all } = self;
         write!(
             f,
-            "{} added to the archive, {renewed} renewed, {dropped} dropped, {all} there",
+            "{} added to the archive, {renewed} renewed, {confirmed} confirmed, {dropped} dropped, {all} there",
             counted(new, "result")
         )
     }
@@ -86,36 +92,42 @@ impl Archive {
     /// only results of other code, the newest is added unless the job is archived already. Unusable files are left out.
     ///
     /// Results of jobs that no preset has any more are dropped, unless data are absent, without which it is not known.
-    pub fn add(
+    pub fn add<'j>(
         &self,
         experiment: &Experiment,
-        jobs: &[Job],
+        jobs: &'j [Job],
         store: &Store,
         catalogue: &Catalogue,
     ) -> Result<Added, Error> {
         let (mut all, others) = (self.read(&experiment.id)?, store.others(&experiment.id));
-        let found = |job: &Job| {
+        let found = |job: &'j Job| {
             let codes = [code_of(job)].into_iter().chain(others.of(job));
-            codes.filter_map(|code| Some((code_of(job) == code, kept(store, code, job)?))).next()
+            codes.filter_map(|code| Some((job, code_of(job) == code, kept(store, code, job)?))).next()
         };
-        let mut added = Added::default();
-        for (is_ours, kept) in jobs.par_iter().filter_map(found).collect::<Vec<_>>() {
+        let (mut added, mut repeats) = (Added::default(), Vec::new());
+        for (job, is_ours, kept) in jobs.par_iter().filter_map(found).collect::<Vec<_>>() {
             match all.get(&kept.0.id) {
                 None => added.new += 1,
-                Some((known, _)) if known.code != kept.0.code && is_ours => added.renewed += 1,
+                Some((known, rows)) if known.code != kept.0.code && is_ours => {
+                    added.renewed += 1;
+                    let (before, code) = (known.version().to_owned(), kept.0.code.clone());
+                    repeats.push(Repeat { task: &job.task, before, code, agrees: agree(rows, &kept.1) });
+                }
                 Some(_) => continue,
             }
             all.insert(kept.0.id.clone(), kept);
         }
-        let (mut planned, mut is_whole) = (BTreeSet::new(), true);
+        let (mut planned, mut is_whole) = (BTreeMap::new(), true);
         for preset in experiment.presets.keys() {
             let plan = plan(experiment, *preset, catalogue)?;
             is_whole &= plan.absent.is_empty();
-            planned.extend(plan.jobs.iter().map(Job::id));
+            planned.extend(plan.jobs.into_iter().map(|job| (job.id(), job.task)));
         }
+        repeats.retain(|repeat| !repeat.task.has_call());
+        added.confirmed = confirm(&mut all, &planned, &repeats);
         if is_whole {
             let before = all.len();
-            all.retain(|id, _| planned.contains(id));
+            all.retain(|id, _| planned.contains_key(id));
             added.dropped = before - all.len();
         }
         added.all = all.len();
@@ -128,11 +140,55 @@ impl Archive {
     }
 }
 
+/// A replicate of a task that was run again by later code.
+struct Repeat<'a> {
+    task: &'a Task,
+    /// Code of the earlier result, or that which confirmed it.
+    before: String,
+    code: String,
+    agrees: bool,
+}
+
+/// True if rows have the same numbers, times apart, and other numbers than times.
+fn agree(archived: &[Row], again: &[Row]) -> bool {
+    let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { rounded(x, 6).to_bits() };
+    let short = |values: &[f64]| values.iter().map(|x| bits(*x)).collect::<Vec<_>>();
+    let numbers = |row: &Row| {
+        let values = row.values.iter().filter(|(name, _)| **name != "seconds");
+        let values: Vec<_> = values.map(|(name, value)| (*name, short(&[*value]))).collect();
+        (row.step, values, row.vectors.iter().map(|(name, all)| (*name, short(all))).collect::<Vec<_>>())
+    };
+    let is_time = |row: &Row| row.vectors.is_empty() && row.values.keys().all(|name| *name == "seconds");
+    !again.iter().all(is_time) && archived.iter().map(numbers).eq(again.iter().map(numbers))
+}
+
+/// Confirms results whose task was repeated with the same numbers, and takes back what a repeat with other numbers contradicts; the number
+/// of those confirmed.
+fn confirm(all: &mut Kept, tasks: &BTreeMap<String, Task>, repeats: &[Repeat<'_>]) -> usize {
+    let mut count = 0;
+    for (id, (head, _)) in all {
+        let of_task = repeats.iter().filter(|repeat| tasks.get(id) == Some(repeat.task));
+        let bears = |repeat: &&Repeat<'_>| {
+            repeat.code != head.code && [&*repeat.before, &*repeat.code].contains(&head.version())
+        };
+        let of_task: Vec<_> = of_task.filter(bears).collect();
+        let Some(Repeat { code, .. }) = of_task.first() else { continue };
+        if of_task.iter().all(|repeat| repeat.agrees) {
+            head.confirmed = Some(code.clone());
+            count += 1;
+        } else if head.confirmed.as_ref() == Some(code) {
+            head.confirmed = None;
+        }
+    }
+    count
+}
+
 /// Stored result of a job by code with a given fingerprint.
 fn kept(store: &Store, code: &str, job: &Job) -> Option<(Head, Vec<Row>)> {
     let Outcome { rows, ended, unit, .. } = store.by_code(code, job).ok()??;
     let written = fs::metadata(store.path_by(code, job)).and_then(|data| data.modified()).ok()?;
-    let head = Head { id: job.id(), code: code.to_owned(), unit, date: Some(day(written)), job: None, ended };
+    let date = Some(day(written));
+    let head = Head { id: job.id(), code: code.to_owned(), confirmed: None, unit, date, job: None, ended };
     Some((head, rows))
 }
 
@@ -226,7 +282,8 @@ mod tests {
     fn what_is_packed_is_unpacked() {
         let [id, code, unit] = ["aa", "c", "avx2"].map(String::from);
         let ended = Ended { seconds: 2.0 / 3.0, ..Ended::default() };
-        let head = Head { id, code, unit, date: Some("2026-01-31".into()), job: None, ended };
+        let date = Some("2026-01-31".into());
+        let head = Head { id, code, confirmed: None, unit, date, job: None, ended };
         let rows = vec![Row::new(10, [("kl", 1.0 / 3.0), ("seconds", 0.123456)])];
         let bytes = packed(&[("aa".to_owned(), (head, rows))].into()).unwrap();
         let read = unpacked(&bytes).unwrap();

@@ -192,7 +192,7 @@ impl Results {
             };
             let rows = job.task.recorded().into_iter().map(row).collect();
             let (unit, code) = (String::new(), code_of(&job).to_owned());
-            Outcome { job, rows, ended: Ended::default(), unit, code, date: None }
+            Outcome { job, rows, ended: Ended::default(), unit, code, confirmed: None, date: None }
         };
         let outcomes = jobs.into_iter().map(outcome).collect();
         Self { outcomes, ..Self::none(experiment, preset) }

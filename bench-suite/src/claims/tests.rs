@@ -117,7 +117,15 @@ impl<'c> Scene<'c> {
                 let job =
                     Job { experiment, seeded_as: None, task: task.clone(), data: None, replicate, seed };
                 let (ended, code) = (Ended::default(), code_of(&job).to_owned());
-                results.outcomes.push(Outcome { job, rows, ended, unit: String::new(), code, date: None });
+                results.outcomes.push(Outcome {
+                    job,
+                    rows,
+                    ended,
+                    unit: String::new(),
+                    code,
+                    confirmed: None,
+                    date: None,
+                });
             }
         }
         results

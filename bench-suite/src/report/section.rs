@@ -187,20 +187,23 @@ impl ExperimentSection {
 
     /// Note on the origin of archived results; `None` if they are not archived.
     fn origins(&self) -> Option<String> {
-        let mut codes = BTreeMap::<(&str, bool), (usize, &str, &str)>::new();
+        let mut codes = BTreeMap::<(&str, bool, bool), (usize, &str, &str)>::new();
         for outcome in &self.results.outcomes {
             let Some(date) = outcome.date.as_deref() else { continue };
-            let known = codes.entry((&outcome.code, outcome.is_stale())).or_insert((0, date, date));
+            let key = (&*outcome.code, outcome.is_stale(), outcome.confirmed.is_some());
+            let known = codes.entry(key).or_insert((0, date, date));
             *known = (known.0 + 1, known.1.min(date), known.2.max(date));
         }
-        let words = codes.iter().map(|((code, is_stale), (count, first, last))| {
+        let words = codes.iter().map(|((code, is_stale, is_confirmed), (count, first, last))| {
             let days = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
-            format!(
-                "{count} {} <code>{}</code>, {}",
-                if *is_stale { "of the older version" } else { "of this version" },
-                escape(code),
-                escape(&days),
-            )
+            let of = match (is_stale, is_confirmed) {
+                (true, _) => "of the older version",
+                (false, true) => {
+                    "of an older version, which a replicate of each task run again by this one confirms,"
+                }
+                (false, false) => "of this version",
+            };
+            format!("{count} {of} <code>{}</code>, {}", escape(code), escape(&days))
         });
         let words = words.collect::<Vec<_>>().join("; ");
         let all = counted(self.results.outcomes.len(), "result");

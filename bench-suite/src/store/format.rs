@@ -28,6 +28,8 @@ use crate::task::Job;
 pub(crate) struct Head {
     pub(crate) id: String,
     pub(crate) code: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) confirmed: Option<String>,
     /// Vector unit; several, joined by `+`, if a checkpoint went from one machine to another.
     pub(crate) unit: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,9 +40,14 @@ pub(crate) struct Head {
 }
 
 impl Head {
+    /// The last code that computed or confirmed the result.
+    pub(crate) fn version(&self) -> &str {
+        self.confirmed.as_ref().unwrap_or(&self.code)
+    }
+
     pub(crate) fn outcome(self, job: Job, rows: Vec<Row>) -> Outcome {
-        let Self { code, unit, date, ended, .. } = self;
-        Outcome { job, rows, ended, unit, code, date }
+        let Self { code, confirmed, unit, date, ended, .. } = self;
+        Outcome { job, rows, ended, unit, code, confirmed, date }
     }
 }
 
@@ -157,7 +164,15 @@ pub(super) fn result(
     ended: &Ended,
 ) -> Result<String, Reason> {
     let [code, unit] = [code, unit].map(String::from);
-    let head = Head { id: job.id(), code, unit, date: None, job: Some(job.clone()), ended: ended.clone() };
+    let head = Head {
+        id: job.id(),
+        code,
+        confirmed: None,
+        unit,
+        date: None,
+        job: Some(job.clone()),
+        ended: ended.clone(),
+    };
     let mut text = lines(&[(head, rows.to_vec())])?;
     let seal = json!({ "sha256": checksum(text.as_bytes()) });
     push(&mut text, &seal)?;
@@ -276,6 +291,7 @@ mod tests {
         let head = |id: &str| Head {
             id: id.into(),
             code: "c".into(),
+            confirmed: None,
             unit: "avx2".into(),
             date: Some("2026-01-31".into()),
             job: None,

@@ -217,9 +217,9 @@ impl Others {
 }
 
 impl Outcome {
-    /// Returns true if it was computed by code other than this program's.
+    /// Returns true if it was computed by code other than this program's, which has not confirmed it.
     pub fn is_stale(&self) -> bool {
-        self.code != code_of(&self.job)
+        self.confirmed.as_ref().unwrap_or(&self.code) != code_of(&self.job)
     }
 }
 

@@ -112,6 +112,8 @@ pub struct Outcome {
     pub unit: String,
     /// Fingerprint of the code that computed it.
     pub code: String,
+    /// Fingerprint of later code that confirmed it: another replicate of the task, run again, had the same numbers.
+    pub confirmed: Option<String>,
     /// Day on which it was written, `2026-01-31`, if it is from the archive.
     pub date: Option<String>,
 }

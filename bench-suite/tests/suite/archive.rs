@@ -76,6 +76,37 @@ fn results_of_other_code_are_marked_until_they_are_renewed() {
     assert_eq!(fresh.outcomes[0].rows[0].values["kl"], 1e3);
 }
 
+/// A replicate that is run again with the same numbers confirms the others of its task; one with other numbers does not, and takes back
+/// what another confirmed.
+#[test]
+fn a_replicate_run_again_confirms_the_others_of_its_task() {
+    let (folder, jobs, catalogue) = (folder("archive-confirmed"), jobs(), Catalogue::new(None));
+    let (store, other) = (Store::new(&folder), Store::of_code(&folder, "0123456789abcdef"));
+    let archive = Archive::new(folder.join("archive"));
+    let add = || archive.add(&experiment(), &jobs, &store, &catalogue).unwrap();
+    jobs.iter().for_each(|job| save(&other, job, 1.0 / 7.0));
+    add();
+    let of = |replicate: u64| jobs.iter().filter(move |job| job.replicate == replicate);
+    let (tasks, all) = (of(0).count(), jobs.len());
+    assert!(tasks >= 2 && of(1).count() == tasks);
+    // The first task has other numbers.
+    of(0).enumerate().for_each(|(k, job)| save(&store, job, if k == 0 { 2.0 } else { 1.0 / 7.0 }));
+    let (added, found) = (add(), archived(&archive));
+    let first = &of(0).next().unwrap().task;
+    let stale = |found: &Results| found.outcomes.iter().filter(|of| of.is_stale()).count();
+    let others = all - jobs.iter().filter(|job| job.task == *first).count();
+    assert_eq!((added.renewed, added.confirmed), (tasks, others - (tasks - 1)));
+    assert_eq!(stale(&found), all - others - 1);
+    assert!(found.outcomes.iter().all(|of| !of.is_stale() || of.job.task == *first));
+    // The second task is contradicted by its next replicate.
+    save(&store, of(1).nth(1).unwrap(), 3.0);
+    let (added, found) = (add(), archived(&archive));
+    assert_eq!((added.renewed, added.confirmed), (1, 0));
+    let second = &of(0).nth(1).unwrap().task;
+    let of_second = jobs.iter().filter(|job| job.task == *second).count();
+    assert_eq!(stale(&found), all - others - 1 + of_second - 2);
+}
+
 #[test]
 fn a_damaged_archive_is_named() {
     let (folder, jobs, catalogue) = (folder("archive-damage"), jobs(), Catalogue::new(None));
