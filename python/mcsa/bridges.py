@@ -19,11 +19,20 @@ class Functions(TypedDict):
     gradient: Callable[[Any], Any]
 
 
+#: Sizes of batches for which a JAX function is compiled: one point, the chains, the ascents, draws; beyond them multiples of the last.
+_SIZES = (1, 8, 16, 64, 256, 1024, 4096)
+
+
+def _size(count: int) -> int:
+    return next((size for size in _SIZES if count <= size), -(-count // _SIZES[-1]) * _SIZES[-1])
+
+
 def from_jax(function: Callable[[Any], Any]) -> Functions:
     """Log density and gradient from a JAX function of one point: of an array ``(dim,)``, ``mcsa.fit(**mcsa.from_jax(f), dim=3)``, or of
     declared parameters by name, ``mcsa.fit(**mcsa.from_jax(f), parameters={"mu": mcsa.real(), "sigma": mcsa.positive()})``.
 
-    The function is compiled for each size of a batch. Numbers have double precision whatever the setting of JAX.
+    The function is compiled for a few sizes of a batch, to which others are filled up. Numbers have double precision whatever the setting
+    of JAX.
     """
     import jax
 
@@ -31,8 +40,11 @@ def from_jax(function: Callable[[Any], Any]) -> Functions:
         batch = jax.jit(jax.vmap(f))
 
         def call(z: Any) -> Any:
+            count = len(jax.tree.leaves(z)[0])
+            more = _size(count) - count
             with jax.enable_x64(True):
-                return jax.tree.map(np.asarray, batch(z))
+                found = batch(jax.tree.map(lambda rows: np.concatenate([rows, np.repeat(rows[:1], more, axis=0)]), z) if more else z)
+            return jax.tree.map(lambda rows: np.asarray(rows)[:count], found)
 
         return call
 

@@ -21,6 +21,22 @@ def test_jax():
     assert np.allclose(result.draws, by_numpy.draws, atol=1e-6)
 
 
+def test_jax_is_compiled_for_few_sizes():
+    pytest.importorskip("jax", reason="JAX is not installed")
+    traced = []
+
+    def log_density(p):
+        traced.append(p)
+        return -0.5 * (p["a"] ** 2 + (p["b"] ** 2).sum())
+
+    density = mcsa.from_jax(log_density)["log_density"]
+    for count in range(1, 65):
+        p = {"a": np.arange(count), "b": np.ones((count, 2))}
+        assert np.array_equal(density(p), -0.5 * (np.arange(count) ** 2 + 2.0)), count
+    assert len(traced) == 4  # 1, 8, 16, 64
+    assert density({"a": np.arange(5000), "b": np.ones((5000, 2))}).shape == (5000,)
+
+
 def test_torch():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

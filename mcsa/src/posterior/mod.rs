@@ -12,6 +12,8 @@
 //!
 //! Which piece of work follows which is written in one place, `plot.rs`. Ascents with a gradient and chains run [side by side](Target::in_batches).
 
+#[cfg(not(target_family = "wasm"))]
+mod batches;
 mod bridge;
 mod by_chains;
 mod call;
