@@ -292,8 +292,10 @@ impl fmt::Display for Objection {
         match self {
             Self::Gradient { name, given, by_differences } => write!(
                 f,
-                "the gradient is not that of the log density: for {name} it gives {given:.6}, differences give {by_differences:.6}; \
-                 it was not used"
+                "the gradient is not that of the log density: for {name} it gives {}, differences give {}; \
+                 it was not used",
+                brief(*given, 6),
+                brief(*by_differences, 6)
             ),
             Self::Random { first, second } => write!(
                 f,
@@ -315,20 +317,22 @@ impl fmt::Display for Objection {
             }
             Self::Start { log_weight, reached, made } => write!(
                 f,
-                "{reached} of {made} starts found a mode to which the fit gives almost no density: the density there is e^{log_weight:.1} \
-                 times that of the fit"
+                "{reached} of {made} starts found a mode to which the fit gives almost no density: the density there is e^{} \
+                 times that of the fit",
+                brief(*log_weight, 1)
             ),
             Self::Passed { log_weight, points, made } => write!(
                 f,
-                "{made} starts passed {} with mass to which the fit gives almost no density: the density there is up to e^{log_weight:.1} times \
+                "{made} starts passed {} with mass to which the fit gives almost no density: the density there is up to e^{} times \
                  that of the fit",
-                counted(*points, "point")
+                counted(*points, "point"),
+                brief(*log_weight, 1)
             ),
             Self::Mixing { r_hat, .. } if !r_hat.is_finite() => f.write_str(
                 "chains of another kernel found no point of weight: their log densities are not finite",
             ),
             Self::Mixing { name, r_hat } => {
-                write!(f, "chains from different starts disagree in {name}: R-hat {}", brief(*r_hat))
+                write!(f, "chains from different starts disagree in {name}: R-hat {}", brief(*r_hat, 2))
             }
             Self::Moments { name, difference, z, of_variance } => {
                 let (what, unit) =
@@ -337,7 +341,7 @@ impl fmt::Display for Objection {
                 write!(
                     f,
                     "chains of another kernel put the {what} of {name} {sign}{} {unit} from that of the draws, {z:.1} standard errors",
-                    brief(*difference)
+                    brief(*difference, 2)
                 )
             }
             Self::Missed { chains: 0, offset, .. } => write!(
@@ -347,12 +351,12 @@ impl fmt::Display for Objection {
             Self::Missed { log_weight, chains, of, .. } => write!(
                 f,
                 "{chains} of {of} chains of another kernel stay where the fit has too little mass: the density there is some e^{} times that of the fit",
-                brief(*log_weight)
+                brief(*log_weight, 2)
             ),
             Self::WiderProposals { name, ratio } => write!(
                 f,
                 "draws that reach farther out give {name} a variance {} times that of the fit: mass lies beyond its draws",
-                brief(*ratio)
+                brief(*ratio, 2)
             ),
             Self::Tail { name, fall } if *fall <= 0.0 => {
                 write!(f, "the density does not fall along {name}: the posterior is improper")
@@ -402,7 +406,7 @@ impl fmt::Display for Objection {
                 f,
                 "averages of the gradient over the chains miss what holds for every density by {} times the limit: chains stop short of a \
                  part of the posterior",
-                brief(*excess)
+                brief(*excess, 2)
             ),
             Self::Budget => f.write_str("the budget ended before the weights had settled"),
             Self::Time => f.write_str("the time ended before the weights had settled"),
@@ -411,9 +415,9 @@ impl fmt::Display for Objection {
     }
 }
 
-/// A number with two decimals, or with a power of ten if it is large.
-fn brief(x: f64) -> String {
-    if x.abs() < 1e5 { format!("{x:.2}") } else { format!("{x:.1e}") }
+/// A number with some decimals, or with a power of ten if it is large.
+fn brief(x: f64, decimals: usize) -> String {
+    if x.abs() < 1e5 { format!("{x:.decimals$}") } else { format!("{x:.*e}", decimals.max(2) - 1) }
 }
 
 /// The limit of an effective sample size that is below it.
@@ -432,6 +436,12 @@ mod tests {
         assert!(missed(2, 1e50, 9.0).ends_with(
             "2 of 16 chains of another kernel stay where the fit has too little mass: the density there is some e^1.0e50 times that of the fit"
         ));
+        let gradient =
+            |given| Objection::Gradient { name: "p[5]".into(), given, by_differences: -0.25 }.to_string();
+        assert!(gradient(1.5).contains("for p[5] it gives 1.500000, differences give -0.250000;"));
+        assert!(gradient(-8.0741556e99).contains("for p[5] it gives -8.07416e99, differences"));
+        let passed = |log_weight| Objection::Passed { log_weight, points: 3, made: 100 }.to_string();
+        assert!(passed(41.27).contains("e^41.3 times") && passed(1.27e40).contains("e^1.3e40 times"));
         assert!(missed(0, 0.4, 0.31).ends_with("their mean log weight is 0.31 above that of the draws"));
         let mixing = |r_hat| Objection::Mixing { name: "tau".into(), r_hat }.to_string();
         assert!(mixing(1.5).ends_with("in tau: R-hat 1.50"));
