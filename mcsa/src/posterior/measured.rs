@@ -5,9 +5,9 @@ use super::{Rates, Way};
 
 /// Rates of the verdict as measured, with a gradient.
 pub const MEASURED: Rates = Rates {
-    rule: 13,
+    rule: 15,
     way: Way::Gradient,
-    planted: 4550,
+    planted: 4544,
     false_yes: 0,
     at_most: 0.0007,
     hidden: 397,
@@ -18,7 +18,7 @@ pub const MEASURED: Rates = Rates {
 
 /// Rates of the verdict as measured, by the log density alone.
 pub const MEASURED_BY_DENSITY: Rates = Rates {
-    rule: 13,
+    rule: 15,
     way: Way::Density,
     planted: 383,
     false_yes: 0,
@@ -31,13 +31,13 @@ pub const MEASURED_BY_DENSITY: Rates = Rates {
 
 /// Rates of the verdict as measured of answers by chains.
 pub const MEASURED_BY_CHAINS: Rates = Rates {
-    rule: 13,
+    rule: 15,
     way: Way::Chains,
-    planted: 1827,
+    planted: 1833,
     false_yes: 5,
     at_most: 0.0057,
     hidden: 3,
     hidden_yes: 3,
-    right: 1000,
-    false_no: 11,
+    right: 1001,
+    false_no: 12,
 };
