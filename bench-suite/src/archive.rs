@@ -111,7 +111,12 @@ impl Archive {
                 Some((known, rows)) if known.code != kept.0.code && is_ours => {
                     added.renewed += 1;
                     let (before, code) = (known.version().to_owned(), kept.0.code.clone());
-                    repeats.push(Repeat { task: &job.task, before, code, agrees: agree(rows, &kept.1) });
+                    repeats.push(Repeat {
+                        task: &job.task,
+                        before,
+                        code,
+                        agrees: agree((known, rows), (&kept.0, &kept.1)),
+                    });
                 }
                 Some(_) => continue,
             }
@@ -149,8 +154,8 @@ struct Repeat<'a> {
     agrees: bool,
 }
 
-/// True if rows have the same numbers, times apart, and other numbers than times.
-fn agree(archived: &[Row], again: &[Row]) -> bool {
+/// True if results have the same numbers, times apart, and other numbers than times, or the same failure.
+fn agree((head, archived): (&Head, &[Row]), (now, again): (&Head, &[Row])) -> bool {
     let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { rounded(x, 6).to_bits() };
     let short = |values: &[f64]| values.iter().map(|x| bits(*x)).collect::<Vec<_>>();
     let numbers = |row: &Row| {
@@ -159,7 +164,9 @@ fn agree(archived: &[Row], again: &[Row]) -> bool {
         (row.step, values, row.vectors.iter().map(|(name, all)| (*name, short(all))).collect::<Vec<_>>())
     };
     let is_time = |row: &Row| row.vectors.is_empty() && row.values.keys().all(|name| *name == "seconds");
-    !again.iter().all(is_time) && archived.iter().map(numbers).eq(again.iter().map(numbers))
+    let says_something = now.ended.failure.is_some() || !again.iter().all(is_time);
+    let is_same = archived.iter().map(numbers).eq(again.iter().map(numbers));
+    says_something && is_same && head.ended.failure == now.ended.failure
 }
 
 /// Confirms results whose task was repeated with the same numbers, and takes back what a repeat with other numbers contradicts; the number
