@@ -196,14 +196,14 @@ impl ExperimentSection {
         }
         let words = codes.iter().map(|((code, is_stale, is_confirmed), (count, first, last))| {
             let days = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
-            let of = match (is_stale, is_confirmed) {
-                (true, _) => "of the older version",
-                (false, true) => {
-                    "of an older version, which a replicate of each task run again by this one confirms,"
+            let of = if *is_stale || *is_confirmed { "of the older version" } else { "of this version" };
+            let confirmed = match is_stale {
+                false if *is_confirmed => {
+                    ", confirmed by a replicate of each task that was run again by this version"
                 }
-                (false, false) => "of this version",
+                _ => "",
             };
-            format!("{count} {of} <code>{}</code>, {}", escape(code), escape(&days))
+            format!("{count} {of} <code>{}</code>, {}{confirmed}", escape(code), escape(&days))
         });
         let words = words.collect::<Vec<_>>().join("; ");
         let all = counted(self.results.outcomes.len(), "result");
