@@ -98,7 +98,7 @@ pub struct Rule {
 
 /// The rule of this version.
 pub const RULE: Rule = Rule {
-    number: 15,
+    number: 16,
     slow: 0.15,
     slowest: 0.1,
     noise: 0.005,

@@ -19,7 +19,8 @@ use super::side_by_side::Shared;
 ///
 /// ```text
 /// scales        each chain tunes a step size of its own; after each round a scale per parameter is learnt; some rounds more while chains arrive
-/// dense         chains whose R-hat in a round is small, or that have no drivers, learn a dense metric, in up to 400 dimensions
+/// dense         chains whose R-hat in a round is small, that take many gradients a step, or that have no drivers, learn a dense metric, in up to
+///               400 dimensions
 /// conditional   where a part of the posterior is too narrow for one metric, some parameters, the drivers, set location and scale of the others
 /// frozen        coordinates and step sizes stay: the chains are exact for p, and their draws count
 /// ```
@@ -90,6 +91,8 @@ struct Block {
     #[serde(with = "bits::vector")]
     log_p: Vec<f64>,
     divergences: u64,
+    #[serde(default)]
+    leapfrogs: u64,
 }
 
 /// Steps of one chain.
@@ -112,6 +115,10 @@ const AGREED: f64 = 1.1;
 /// above the other limit.
 const WIDEST: usize = 400;
 const NEARLY: f64 = 1.2;
+/// Gradients of a step, on average, from which on scales are a poor metric, and the largest R-hat of a round that then learns a dense one: on a
+/// Gaussian it is exact whatever the draws, if they span the space.
+const STIFF: u64 = 200;
+const SOFT: f64 = 1.5;
 /// Lengths of the round that learns a dense metric, with at least three draws per dimension, and of the last.
 const DENSE_ROUND: usize = 60;
 const TUNE: usize = 50;
@@ -268,6 +275,7 @@ impl Sampler {
             slopes: join(|block| &block.slopes),
             log_p: walks.iter().flat_map(|walk| walk.block.log_p.iter().copied()).collect(),
             divergences: walks.iter().map(|walk| walk.block.divergences).sum(),
+            leapfrogs: walks.iter().map(|walk| walk.block.leapfrogs).sum(),
         };
         for (j, walk) in walks.iter().enumerate() {
             self.positions.col_mut(j).copy_from(block.points.col((j + 1) * length - 1));
@@ -311,7 +319,8 @@ impl Sampler {
         let dim = self.positions.nrows();
         let depth = if self.round < SHALLOW.len() { SHALLOW[self.round] } else { DEPTH };
         let [points, whites, slopes] = std::array::from_fn(|_| Mat::zeros(dim, length));
-        let mut block = Block { points, white: whites, slopes, log_p: vec![0.0; length], divergences: 0 };
+        let mut block =
+            Block { points, white: whites, slopes, log_p: vec![0.0; length], divergences: 0, leapfrogs: 0 };
         let acceptance =
             if matches!(self.metric, Metric::Conditional(_)) { ACCEPTANCE.1 } else { ACCEPTANCE.0 };
         let (is_frozen, is_first) = (self.phase == Phase::Frozen, self.round == 0);
@@ -333,6 +342,7 @@ impl Sampler {
             lanes[0].go_to(Address::of(j as u64, t as u64));
             let info = kernel.step(&white, &mut NoProposal { dim }, &mut state, &mut lanes, &mut work);
             block.divergences += info.divergences;
+            block.leapfrogs += info.leapfrogs;
             has_moved |= info.moved > 0;
             if !is_frozen {
                 step_size.learn(acceptance, info.acceptance);
@@ -364,12 +374,24 @@ impl Sampler {
                         all[(i, c / kept * length + length / 2 + c % kept)]
                     })
                 };
+                let is_late = self.is_late(&block);
+                let is_stiff = block.leapfrogs >= STIFF * block.log_p.len() as u64;
+                let may_be_dense = self.agreement <= SOFT && !is_late && dim <= WIDEST;
+                if is_stiff
+                    && may_be_dense
+                    && let Some(dense) = self.metric.dense(block.white.as_ref(), block.slopes.as_ref())
+                {
+                    self.metric = dense;
+                    self.steps.fill((0.5 * (dim as f64).powf(-0.25)).ln());
+                    self.last = Some(block);
+                    self.phase = Phase::Dense(0);
+                    return;
+                }
                 self.metric = self.metric.clone().rescaled(
                     half(&block.white).as_ref(),
                     half(&block.slopes).as_ref(),
                     chains,
                 );
-                let is_late = self.is_late(&block);
                 self.last = Some(block);
                 match self.agreement <= AGREED && length >= LEAST_AGREED {
                     true if dim <= WIDEST => Phase::Dense(0),
@@ -598,6 +620,7 @@ mod tests {
             points,
             log_p: vec![0.0; 240],
             divergences: 0,
+            leapfrogs: 0,
         };
         let stuck = Mat::from_fn(4, 240, |i, j| if i == 1 { 0.5 } else { points[(i, j)] });
         let starts = Mat::from_fn(4, CHAINS, |i, j| points[(i, j)]);
@@ -626,6 +649,7 @@ mod tests {
             points: points.clone(),
             log_p: vec![0.0; CHAINS * length],
             divergences: 0,
+            leapfrogs: 0,
         };
         let cases: [(&dyn Gradient, &[Phase]); 2] = [
             (&gaussian, &[Phase::Scales, Phase::Dense(0), Phase::Dense(1), Phase::Tune]),
@@ -666,9 +690,53 @@ mod tests {
             let (slopes, white) = (gradients(&gaussian, &points), points.clone());
             let mut log_p = vec![0.0; CHAINS * length];
             log_p[4 * length - 1] = rise;
-            let block = Block { points: points.clone(), white, slopes, log_p, divergences: 0 };
+            let block = Block { points: points.clone(), white, slopes, log_p, divergences: 0, leapfrogs: 0 };
             sampler.learn(&gaussian, block);
             assert_eq!(sampler.phase == Phase::Scales, is_late, "{rise} {before}");
+        }
+    }
+
+    /// A normal with standard deviations 1.41 along the diagonal and 0.042 across: scales cannot show it, and steps take many gradients.
+    #[test]
+    fn chains_that_take_many_gradients_a_step_learn_a_dense_metric() {
+        let covariance = faer::mat![[1.0009, 0.9991], [0.9991, 1.0009]];
+        let gaussian = Gaussian::new(vec![0.0; 2], covariance.as_ref()).expect("a normal");
+        let length = ROUNDS[6];
+        for (leapfrogs, apart, phase) in [
+            (STIFF, 0.0, Phase::Dense(0)),
+            (STIFF - 1, 0.0, Phase::Scales),
+            // Chains that are elsewhere: R-hat is above its limit.
+            (STIFF, 10.0, Phase::Scales),
+        ] {
+            let mut stream = Seed::new(5).stream(0, 0);
+            let mut points = Mat::zeros(2, CHAINS * length);
+            for c in 0..CHAINS * length {
+                let (along, across) = (stream.normal(), 0.03 * stream.normal());
+                let centre = if c < 4 * length { apart } else { 0.0 };
+                (points[(0, c)], points[(1, c)]) = (centre + along + across, centre + along - across);
+            }
+            let ends = Mat::from_fn(2, CHAINS, |i, j| points[(i, (j + 1) * length - 1)]);
+            let mut sampler = Sampler::new(ends, &gaussian);
+            sampler.metric = Metric::Scales(vec![1.0; 2]);
+            sampler.round = 7;
+            let (slopes, log_p) = (gradients(&gaussian, &points), vec![0.0; CHAINS * length]);
+            let leapfrogs = leapfrogs * log_p.len() as u64;
+            let white = points.clone();
+            sampler.learn(&gaussian, Block { points, white, slopes, log_p, divergences: 0, leapfrogs });
+            assert_eq!(sampler.phase, phase, "R-hat {}", sampler.agreement);
+            if phase == Phase::Scales {
+                continue;
+            }
+            // Variances along and across, of the metric.
+            let mut image = [[0.0; 2]; 2];
+            for (k, image) in image.iter_mut().enumerate() {
+                let unit = [f64::from(k == 0), f64::from(k == 1)];
+                sampler.metric.image_into(&unit, image, &mut vec![0.0; sampler.metric.work_len()]);
+            }
+            for (sign, expected) in [(1.0, 2.0), (-1.0, 0.0018)] {
+                let variance = image.iter().map(|z| 0.5 * (z[0] + sign * z[1]).powi(2)).sum::<f64>();
+                assert!((variance / expected - 1.0).abs() < 0.02, "{variance}");
+            }
         }
     }
 
@@ -686,6 +754,7 @@ mod tests {
                     slopes: Mat::zeros(2, 1),
                     log_p: vec![if j == 3 { -2.0 * fall } else { 0.0 }],
                     divergences: 0,
+                    leapfrogs: 0,
                 },
                 step: FIRST_STEP.ln(),
                 has_moved: true,
@@ -709,7 +778,10 @@ mod tests {
             let mut sampler = Sampler::new(ends, &gaussian);
             sampler.round = ROUNDS.len();
             let (slopes, log_p) = (gradients(&gaussian, &points), vec![0.0; CHAINS * length]);
-            sampler.learn(&gaussian, Block { slopes, white: points.clone(), points, log_p, divergences: 0 });
+            sampler.learn(
+                &gaussian,
+                Block { slopes, white: points.clone(), points, log_p, divergences: 0, leapfrogs: 0 },
+            );
             assert!(sampler.agreement > AGREED);
             assert_eq!(sampler.phase, phase, "R-hat {}", sampler.agreement);
         }
@@ -742,8 +814,14 @@ mod tests {
         let (mut points, mut stream) = (Mat::zeros(4, 1_000), Seed::new(1).stream(0, 0));
         (0..1_000).for_each(|j| funnel.draw_into(&mut stream, points.col_as_slice_mut(j)));
         let slopes = gradients(&funnel, &points);
-        let block =
-            Block { white: points.clone(), log_p: vec![0.0; 1_000], divergences: 100, points, slopes };
+        let block = Block {
+            white: points.clone(),
+            log_p: vec![0.0; 1_000],
+            divergences: 100,
+            leapfrogs: 0,
+            points,
+            slopes,
+        };
         let starts = Mat::from_fn(4, CHAINS, |i, j| block.points[(i, j)]);
         for made in [0, 1, 2] {
             let mut sampler =
@@ -770,7 +848,7 @@ mod tests {
         let starts = Mat::from_fn(3, CHAINS, |_, _| 0.0);
         for (divergences, phase) in [(0, Phase::Frozen), (1, Phase::Frozen), (10, Phase::Ended)] {
             let [points, white, slopes] = [&points, &points, &slopes].map(Clone::clone);
-            let block = Block { points, white, slopes, log_p: vec![0.0; 1000], divergences };
+            let block = Block { points, white, slopes, log_p: vec![0.0; 1000], divergences, leapfrogs: 0 };
             let mut sampler = Sampler { blocks: vec![block], ..Sampler::new(starts.clone(), &gaussian) };
             sampler.phase = Phase::Frozen;
             sampler.look(&gaussian);
