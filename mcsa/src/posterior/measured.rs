@@ -5,7 +5,7 @@ use super::{Rates, Way};
 
 /// Rates of the verdict as measured, with a gradient.
 pub const MEASURED: Rates = Rates {
-    rule: 15,
+    rule: 16,
     way: Way::Gradient,
     planted: 4544,
     false_yes: 0,
@@ -18,7 +18,7 @@ pub const MEASURED: Rates = Rates {
 
 /// Rates of the verdict as measured, by the log density alone.
 pub const MEASURED_BY_DENSITY: Rates = Rates {
-    rule: 15,
+    rule: 16,
     way: Way::Density,
     planted: 383,
     false_yes: 0,
@@ -31,7 +31,7 @@ pub const MEASURED_BY_DENSITY: Rates = Rates {
 
 /// Rates of the verdict as measured of answers by chains.
 pub const MEASURED_BY_CHAINS: Rates = Rates {
-    rule: 15,
+    rule: 16,
     way: Way::Chains,
     planted: 1833,
     false_yes: 5,
