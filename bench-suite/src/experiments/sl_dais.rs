@@ -211,14 +211,16 @@ fn best_fit_as_chains(results: &Results) -> Checked {
 }
 
 /// Number of variants of settings in which SL-DAIS with the most steps loses a bound to NS-DAIS or to the mean field although it wins
-/// with the usual settings, or the reverse; only differences whose interval excludes zero count.
+/// with the usual settings on as many rows, or the reverse; only differences whose interval excludes zero count.
 fn settings_decide_nothing(results: &Results) -> Checked {
     let board = Ranking::of(results);
     let usual: Vec<&Series<'_>> = board.sets.iter().flatten().collect();
     let (mut changed, mut compared, mut words) = (0, 0, Vec::new());
     for variant in board.variants.iter().filter(|series| family(series) == "surrogate") {
         let is_usual = |series: &&&Series<'_>| {
-            series.target().data() == variant.target().data() && approach(series) == approach(variant)
+            series.target().data() == variant.target().data()
+                && rows(series.target()) == rows(variant.target())
+                && approach(series) == approach(variant)
         };
         let Some(own) = usual.iter().find(is_usual) else { continue };
         for kind in ["mean-field", "minibatch"] {
@@ -249,6 +251,14 @@ fn settings_decide_nothing(results: &Results) -> Checked {
         words.join("; ")
     );
     Ok(Finding::at_most(f64::from(changed), 0.0, what.trim()))
+}
+
+/// Number of rows of a subset of a large set.
+fn rows(target: &Target) -> Option<usize> {
+    match target {
+        Target::SubsetLogistic { rows, .. } => Some(*rows),
+        _ => None,
+    }
 }
 
 /// Returns true if two annealed paths differ in their surrogates alone.
