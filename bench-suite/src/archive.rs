@@ -92,20 +92,21 @@ impl Archive {
     /// only results of other code, the newest is added unless the job is archived already. Unusable files are left out.
     ///
     /// Results of jobs that no preset has any more are dropped, unless data are absent, without which it is not known.
-    pub fn add<'j>(
+    pub fn add(
         &self,
         experiment: &Experiment,
-        jobs: &'j [Job],
+        jobs: &[Job],
         store: &Store,
         catalogue: &Catalogue,
     ) -> Result<Added, Error> {
         let (mut all, others) = (self.read(&experiment.id)?, store.others(&experiment.id));
-        let found = |job: &'j Job| {
+        let found = |job: &Job| {
             let codes = [code_of(job)].into_iter().chain(others.of(job));
-            codes.filter_map(|code| Some((job, code_of(job) == code, kept(store, code, job)?))).next()
+            codes.filter_map(|code| Some((code_of(job) == code, kept(store, code, job)?))).next()
         };
         let (mut added, mut repeats) = (Added::default(), Vec::new());
-        for (job, is_ours, kept) in jobs.par_iter().filter_map(found).collect::<Vec<_>>() {
+        let found = jobs.par_iter().filter_map(|job| Some((job, found(job)?))).collect::<Vec<_>>();
+        for (job, (is_ours, kept)) in found {
             match all.get(&kept.0.id) {
                 None => added.new += 1,
                 Some((known, rows)) if known.code != kept.0.code && is_ours => {
@@ -275,6 +276,30 @@ mod tests {
         let found = [0, 86_399, 951_782_400, 951_868_800, 1_735_689_599, 1_767_225_600].map(of);
         let days = ["1970-01-01", "1970-01-01", "2000-02-29", "2000-03-01", "2024-12-31", "2026-01-01"];
         assert_eq!(found, days);
+    }
+
+    /// Times alone say nothing, a failure does; NaN is NaN.
+    #[test]
+    fn results_agree_by_other_numbers_than_times_or_by_their_failure() {
+        let head = |failure: Option<&str>| Head {
+            id: "aa".into(),
+            code: "c".into(),
+            confirmed: None,
+            unit: "avx2".into(),
+            date: None,
+            job: None,
+            ended: Ended { failure: failure.map(String::from), ..Ended::default() },
+        };
+        let rows = |kl: f64, seconds: f64| vec![Row::new(1, [("kl", kl), ("seconds", seconds)])];
+        let [fine, failed, other] = [None, Some("NaN"), Some("out of memory")].map(head);
+        for kl in [1.0 / 3.0, f64::NAN] {
+            assert!(agree((&fine, &rows(kl, 1.0)), (&fine, &rows(kl, 2.0))));
+            assert!(!agree((&fine, &rows(kl, 1.0)), (&fine, &rows(0.333334, 1.0))));
+        }
+        let times = [Row::new(1, [("seconds", 1.0)])];
+        assert!(!agree((&fine, &times), (&fine, &times)));
+        assert!(agree((&failed, &[]), (&failed, &[])));
+        assert!(!agree((&failed, &[]), (&other, &[])) && !agree((&fine, &[]), (&failed, &[])));
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl FitState {
         }
     }
 
-    /// As long as the chains go on, what they leave.
+    /// Evaluations that the chains leave to later work while they go on.
     fn kept_with(&self, attempt: &Attempt) -> u64 {
         let used = self.spent.total() - attempt.begun;
         let most = if attempt.sampler.is_frozen() { attempt.most.1 } else { attempt.most.0 };
