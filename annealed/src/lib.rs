@@ -1,9 +1,9 @@
 //! Differentiable annealed importance sampling with surrogate likelihoods (SL-DAIS): families, surrogates, bounds, and sparse
 //! Gaussian processes.
 //!
-//! A path of K Hamiltonian steps leads from a Gaussian towards the posterior. The bound of the log evidence that it gives becomes
-//! tighter with K, and its gradient is exact. If the whole likelihood guided the path, every step would cost all data: a surrogate
-//! likelihood of a few points takes its place, and the bound itself is estimated from a minibatch.
+//! A path of K Hamiltonian steps leads from a Gaussian towards the posterior. It gives a lower bound of the log evidence, which
+//! becomes tighter with K and has an exact gradient. If the whole likelihood guided the path, every step would cost all data. So
+//! a surrogate likelihood of a few points guides it, and the bound itself is estimated from a minibatch.
 //!
 //! * Families: [`dais`].
 //! * What guides a path: [`Surrogate`], in [`surrogate`].

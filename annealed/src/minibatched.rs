@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::dais::SemiAnnealed;
 use crate::{LocalMinibatch, SparseGaussianProcess};
 
-/// Evidence lower bound from a fresh minibatch in every step: I, B of N data, uniform without replacement.
+/// Evidence lower bound from a fresh minibatch I in every step: B of the N data, drawn uniformly without replacement.
 ///
 /// | target | bound of a step |
 /// |---|---|

@@ -5,9 +5,10 @@
 //! any presets and any number of sittings add up, and a job is never there twice. A file has the lines of the
 //! [`store`](crate::store), compressed by zlib.
 //!
-//! A replicate that is run again by later code, with the same numbers, confirms the other replicates of its task by the same
-//! earlier code: they count as results of the later code. A result of the call confirms none, because a verdict has branches
-//! that another run does not take; neither do times.
+//! A replicate that later code computes again, with the same numbers, confirms the other replicates of its task by the same
+//! earlier code. They then count as results of the later code. Two kinds of results confirm no others. Results that depend on
+//! `mcsa::fit` do not, because its verdict has branches that another run does not take. Results that consist of times alone do
+//! not either.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +43,7 @@ pub struct Added {
     pub new: usize,
     /// Results that replaced those of other code.
     pub renewed: usize,
-    /// Results of earlier code that are confirmed by those that replaced their like.
+    /// Results of earlier code that were confirmed by a replicate of their task computed again.
     pub confirmed: usize,
     /// Results that left the archive because no preset has their jobs any more.
     pub dropped: usize,

@@ -16,9 +16,9 @@ use crate::task::{Benchmarks, Fits, Judgements, Labels, Rungs, Scatters, Section
 /// Sections that define jobs.
 const SECTIONS: [&str; 6] = ["fits", "variances", "scatter", "judgements", "rungs", "benchmarks"];
 
-/// Contents of a file `papers/<paper>/<figure>.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`,
-/// `[scatter]`, `[judgements]`, `[rungs]` or `[benchmarks]`. The section `[exhibit]` in their place means that there are no jobs and no presets, because the results are
-/// computed when they are drawn.
+/// Contents of a file `papers/<paper>/<figure>.toml`. Exactly one section defines the jobs: `[fits]`, `[variances]`, `[scatter]`,
+/// `[judgements]`, `[rungs]` or `[benchmarks]`. A file with the section `[exhibit]` in their place has no jobs and no presets:
+/// its results are computed when they are drawn.
 ///
 /// A list as the setting of a target, method or optimiser expands to one entry for each of its values:
 /// `{ kind = "pmcsa", chains = [4, 16] }` are two methods.

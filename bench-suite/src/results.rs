@@ -209,7 +209,8 @@ fn most_of<'o>(jobs: &[&Job], others: &'o Others) -> Option<&'o str> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(code, _)| code)
 }
 
-/// Medians of both coordinates in `parts` groups of equal size, ordered by the first. Empty if one of these is NaN.
+/// Medians of both coordinates in `parts` groups of equal size, ordered by the first coordinate. Empty if a first coordinate is
+/// NaN, or if there are fewer points than groups.
 pub(crate) fn medians_of_parts(mut points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> {
     if points.len() < parts || points.iter().any(|point| point.0.is_nan()) {
         return Vec::new();

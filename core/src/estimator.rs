@@ -62,8 +62,9 @@ pub trait Estimator<P: ?Sized, F: ?Sized>: Send + Sync {
         Err(Error::invalid("this estimator has no chains that could start at given points"))
     }
 
-    /// Checks that a state read from a checkpoint is valid for this target, family and configuration. The default is for estimators
-    /// that keep nothing from step to step but numbers of which every value is valid.
+    /// Checks that a state read from a checkpoint is valid for this target, family and configuration.
+    ///
+    /// The default accepts every state. It suits estimators whose state holds only numbers that may have any value.
     fn check(&self, target: &P, family: &F, state: &Self::State) -> Result<(), Error> {
         let _ = (target, family, state);
         Ok(())

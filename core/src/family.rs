@@ -79,15 +79,15 @@ pub trait Family: Parametric {
         work: &mut [f64],
     );
 
-    /// As [`log_probs`](Self::log_probs), bit-identical, in the memory of an earlier [`sample_into`](Self::sample_into) with the same
-    /// params, where only `log_probs_again` and `add_scores_again` were called since.
+    /// [`log_probs`](Self::log_probs), bit for bit, if `work` still holds what [`sample_into`](Self::sample_into) wrote to it.
     ///
-    /// Override both if draws, densities and scores share what depends on the params alone.
+    /// That earlier call had the same `params`, and since then only `log_probs_again` and `add_scores_again` have used `work`.
+    /// Override these two methods if draws, densities and scores share quantities that depend on `params` alone.
     fn log_probs_again(&self, params: &[f64], z: MatRef<'_, f64>, log_q: &mut [f64], work: &mut [f64]) {
         self.log_probs(params, z, log_q, work);
     }
 
-    /// As [`add_scores`](Self::add_scores), in the memory of [`log_probs_again`](Self::log_probs_again).
+    /// [`add_scores`](Self::add_scores) under the condition on `work` of [`log_probs_again`](Self::log_probs_again).
     fn add_scores_again(
         &self,
         params: &[f64],
@@ -262,11 +262,10 @@ pub trait Pushforward: Parametric {
         false
     }
 
-    /// As [`push`](Self::push) and then [`add_push_gradients`](Self::add_push_gradients) at the same noise. In between `pull`
-    /// replaces the log densities by the weights and fills the cotangents of the points; if it returns false, the gradient is not
-    /// changed.
+    /// Calls [`push`](Self::push), then `pull`, then [`add_push_gradients`](Self::add_push_gradients) at the same noise.
     ///
-    /// Override it if the reverse sweep can use again what the forward sweep computed.
+    /// `pull` replaces the log densities by the weights and fills the cotangents of the points. If it returns false, the gradient
+    /// is not changed. Override this method if the reverse sweep can use results of the forward sweep.
     #[expect(clippy::too_many_arguments, reason = "arguments of both methods")]
     fn push_and_add_gradients(
         &self,

@@ -1,8 +1,9 @@
 //! Output files that are complete or absent, and input files of bounded size.
 //!
-//! [`write`](write()) replaces a regular file as a whole: the contents go to a temporary file beside it, which takes its name when it is on the
-//! disk. A symbolic link stays a link, and the file that it names is replaced. Devices and pipes are written through. [`check`] tries
-//! the same before a long computation. [`read`] accepts regular files alone, so that no pipe blocks a program.
+//! [`write`](write()) replaces a regular file as a whole: it fills a temporary file beside it, syncs that file to the disk and
+//! renames it. A symbolic link stays a link, and the file that it names is replaced. Devices and pipes are written to directly.
+//! [`check`] tests before a long computation whether a file can be written. [`read`] accepts regular files alone, because a read
+//! from a pipe may block the program.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -189,10 +190,10 @@ pub fn check_folder(folder: &Path) -> io::Result<()> {
     written.and(removed)
 }
 
-/// Checks that [`write`](write()) can write a file, without a change of the file; its folder is created.
+/// Checks that [`write`](write()) can write a file, and leaves the file unchanged. Absent folders above it are created.
 ///
 /// # Errors
-/// If it is a folder, its folder cannot be written, or it is a device that cannot be opened.
+/// If the path is that of a folder, no file can be written in its folder, or it is a device that cannot be opened.
 pub fn check(path: &Path) -> io::Result<()> {
     match Place::of(path)? {
         Place::File(path, _) => check_folder(folder(&path)),

@@ -26,7 +26,7 @@ pub trait ChainState {
     }
 }
 
-/// The cloud of a kernel whose state is the chains alone: their positions with equal weights.
+/// The weighted points of a kernel whose state is the chains alone: their positions with equal weights.
 impl ChainState for Ensemble {
     fn chains(&self) -> &Ensemble {
         self
@@ -48,8 +48,9 @@ pub trait Kernel<P: LogDensity + ?Sized>: Send + Sync {
     /// Metrics of a step.
     type Info: Record + Default + Send;
 
-    /// Largest number of columns in a batch of a step with `chains` chains, be it evaluated by the proposal or offered as a cloud. The
-    /// default is 0, for kernels that do not propose from the proposal and whose cloud is the chains.
+    /// Largest number of columns in a batch of a step with `chains` chains: a batch that the proposal evaluates, or the
+    /// [`points`](ChainState::points) after the step. The default is 0, for kernels that use no proposal and whose points are the
+    /// chains.
     fn columns(&self, chains: usize) -> usize {
         let _ = chains;
         0

@@ -7,8 +7,8 @@ use crate::Error;
 /// Values of named parameters on their constrained scales, one row per point: what
 /// [`LogDensity::constrain`](crate::LogDensity::constrain) writes.
 ///
-/// The first point decides which parameters there are, and names are made for it alone. Of a later point with more parameters the last
-/// are left out; where it has fewer, NaN stands in their place.
+/// The first point decides which parameters there are, and names are made for it alone. Surplus parameters of a later point are
+/// left out. If a later point has fewer, [`next_point`](Self::next_point) fills its row with NaN.
 ///
 /// ```
 /// use mcsa_core::Named;

@@ -78,7 +78,7 @@ impl Seed {
         self.child(crate::checksum(name.bytes()) | 1 << 63)
     }
 
-    /// The stream of a lane at a step, with the [`Address`] of these.
+    /// The stream of a lane at a step, which starts at the address [`Address::of`]`(lane, step)`.
     pub fn stream(self, lane: u64, step: u64) -> Stream {
         Stream::at(self.key(), Address::of(lane, step))
     }

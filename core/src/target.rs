@@ -42,7 +42,8 @@ pub trait LogDensity: Send + Sync {
         }
     }
 
-    /// True if the target itself shares a batch among the present threads, by rows of its data: [`AllCores`](crate::AllCores) leaves it whole.
+    /// True if the target itself divides the rows of its data among the current threads. [`AllCores`](crate::AllCores) then does
+    /// not divide its batches.
     fn shares_rows(&self) -> bool {
         false
     }
@@ -53,7 +54,8 @@ pub trait LogDensity: Send + Sync {
         out.vector("z", z.iter().copied());
     }
 
-    /// The prior of the same coordinates, if it is known apart: the difference of `log p` from its log density is the log likelihood.
+    /// The prior as a density of the same coordinates, if it is known separately. `log p` minus the log density of the prior is
+    /// the log likelihood.
     fn prior(&self) -> Option<&dyn ExactDraws> {
         None
     }
@@ -214,8 +216,10 @@ pub trait Subsampled: Separable {
     /// `out += scale * (d^2/dz^2 sum_{i in rows} l_i(z)) v`.
     fn add_hessian_vector_at(&self, part: Part<'_>, z: &[f64], v: &[f64], out: &mut [f64], work: &mut [f64]);
 
-    /// Writes the gradients `d/dz l_i(z)` of the data in `rows`, one after another; `work` serves one row. Override it if all at once
-    /// are faster, as [`add_weighted_hessian_vector_at`](Self::add_weighted_hessian_vector_at).
+    /// Writes the gradients `d/dz l_i(z)` of the data in `rows`, one after another. `work` has the length for one row.
+    ///
+    /// Override this method, and [`add_weighted_hessian_vector_at`](Self::add_weighted_hessian_vector_at), if one pass over all
+    /// rows is faster.
     fn gradients_at(&self, rows: &[usize], z: &[f64], gradients: &mut [f64], work: &mut [f64]) {
         gradients.fill(0.0);
         for (rows, gradient) in rows.chunks_exact(1).zip(gradients.chunks_exact_mut(z.len())) {

@@ -78,15 +78,17 @@ pub fn long_run_variance(chain: &[f64], batch: usize) -> f64 {
     batch as f64 * square / (batches - 1) as f64
 }
 
-/// Limit for the largest ratio `long_run_variance(chain, batch) / long_run_variance(chain, 1)` of `count` chains: with independent
-/// normal values it is exceeded with probability `1 - confidence` or less. Chains correlated over more than one value exceed it.
+/// Limit for the ratio `long_run_variance(chain, batch) / long_run_variance(chain, 1)` of chains with `values` values each.
+///
+/// If all values are independent and normal, the largest ratio of `count` chains exceeds the limit with probability
+/// `1 - confidence` or less. Chains that are correlated over more than one value exceed it more often.
 ///
 /// ```text
 /// ratio = (n - 1) / (f + g / x),    f = n/b - 1,    g = n - n/b
 /// x = (squares between batches / f) / (squares within batches / g) ~ F(f, g)
 /// ```
-/// Analysis of variance of `n / b` batches of `b` values, with the upper `(1 - confidence) / count` quantile of the F distribution
-/// (Bonferroni).
+/// This is the analysis of variance of `n / b` batches, with `n` for `values` and `b` for `batch`. The limit is the ratio at the
+/// upper `(1 - confidence) / count` quantile of the F distribution (Bonferroni).
 ///
 /// NaN unless `0 < confidence < 1`, `count` is positive, and the values divide into two or more batches of two or more values.
 pub fn batch_ratio_limit(confidence: f64, count: usize, values: usize, batch: usize) -> f64 {

@@ -21,13 +21,14 @@ pub struct GeneralisedPareto {
 impl GeneralisedPareto {
     /// Fits the distribution to positive excesses in ascending order, by the profile-likelihood mean of Zhang & Stephens (2009).
     ///
-    /// NaN if there are fewer than 5 values, a value is not positive and finite, or all are equal. With the standard error of the shape:
+    /// Returns the distribution and the standard error of its shape. Both are NaN if there are fewer than 5 values, a value is
+    /// not positive and finite, or all are equal.
     ///
     /// ```text
     /// error^2 = Var(k(b)) + k^2 / n,    b = -k / sigma under its profile likelihood, k(b) the best shape given b
     /// ```
-    /// For draws from the distribution it agrees with the sampling deviation, which tends to `(1 + k) / sqrt(n)`, within 5 % for
-    /// `n` of 95 or more and shapes from -0.3 to 1.5.
+    /// For draws from the distribution the error agrees within 5 % with the sampling deviation, for `n` of 95 or more and shapes
+    /// from -0.3 to 1.5. The deviation tends to `(1 + k) / sqrt(n)`.
     pub fn fit(ascending: &[f64]) -> (Self, f64) {
         assert!(!ascending.windows(2).any(|w| w[0] > w[1]), "excesses ascend");
         let n = ascending.len();
@@ -81,18 +82,18 @@ impl GeneralisedPareto {
 /// M = min(S / 5, 3 sqrt(S)) largest weights,   excesses over the next one ~ GeneralisedPareto(k, sigma)
 /// k-hat = (M k + 10 / 2) / (M + 10),   a prior worth ten draws around 1/2
 /// ```
-/// A tail whose weights are equal has the shape `-inf`: as k tends to it, the distribution tends to a point at its end `sigma / |k|`. So a
-/// q that is p, whose weights differ by rounding alone, has the lightest tail there is.
+/// If all weights of the tail are equal, the shape is `-inf`: as k decreases, the distribution tends to a point at its end
+/// `sigma / |k|`. This is the case if q equals p, so that weights differ by rounding alone.
 ///
-/// Weights have a mean if k < 1 and a variance if k < 1/2. Averages are reliable while k-hat is below the
-/// [`shape_threshold`], which decreases with the number of draws. A small k-hat does not prove that q covers p: mass that was never
-/// drawn is not seen.
+/// Weights have a mean if k < 1 and a variance if k < 1/2. Averages are reliable while k-hat is below the [`shape_threshold`],
+/// which increases with the number of draws up to 0.7. A small k-hat does not prove that q covers p: mass of p without draws does
+/// not enter k-hat.
 ///
-/// k-hat is estimated from the [`tail`](Self::tail) largest weights, with a [`standard_error`](Self::standard_error) of about `(1 +
-/// k) / sqrt(M)`: 0.17 at k = 0.7 from 1000 draws. The error describes the variation of k-hat between samples of one size. It does
-/// not describe its change with more draws, which reach farther into the tail: for a Gaussian q with the variance of a t with 5
-/// degrees of freedom in three dimensions, k-hat is 0.15 from 1000 draws, 0.39 from 4000, 0.72 from 16 000 and 1.26 from 64 000,
-/// each with an error of 0.1 or less. So compare k-hat of a part of the draws with that of all.
+/// k-hat is estimated from the [`tail`](Self::tail) largest weights, with a [`standard_error`](Self::standard_error) of about
+/// `(1 + k) / sqrt(M)`: 0.17 at k = 0.7 from 1000 draws. The error describes the variation of k-hat between samples of one size.
+/// It does not describe the change of k-hat with more draws, which reach farther into the tail. An example is a t with 5 degrees
+/// of freedom in three dimensions, and a Gaussian q of equal variance. There k-hat is 0.15 from 1000 draws, 0.39 from 4000, 0.72
+/// from 16 000 and 1.26 from 64 000, each with an error of 0.1 or less. So compare k-hat of a part of the draws with that of all.
 ///
 /// ```
 /// use mcsa_diagnostics::{Pareto, shape_threshold};
@@ -105,8 +106,8 @@ impl GeneralisedPareto {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pareto {
-    /// k-hat; `-inf` if the weights of the tail are equal, up to rounding; NaN if there are fewer than 21 weights, one is NaN or `+inf`, or
-    /// fewer than 5 exceed the weights below the tail.
+    /// k-hat, or `-inf` if the weights of the tail are equal up to rounding. It is NaN if there are fewer than 21 weights, or one
+    /// is NaN or `+inf`. It is also NaN if fewer than 5 exceed the weights below the tail, or if all that exceed them are equal.
     pub shape: f64,
     /// Standard error of the shape before the prior is applied, which shrinks k-hat towards 1/2 and reduces its variance; 0 where k-hat is
     /// `-inf`, NaN where it is NaN.
@@ -170,7 +171,8 @@ impl Pareto {
         pareto
     }
 
-    /// Interval of k-hat minus and plus 1.645 standard errors: each end is beyond the true shape with probability about 1/20.
+    /// Interval of k-hat minus and plus 1.645 standard errors. The true shape lies below it with probability about 1/20, and
+    /// above it with probability about 1/20.
     pub fn interval(&self) -> (f64, f64) {
         (self.shape - 1.645 * self.standard_error, self.shape + 1.645 * self.standard_error)
     }

@@ -68,11 +68,13 @@ pub fn split_r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
 /// R^2 = (n - 1)/n + T^2/n,    T the two-sample t statistic of the halves,    T^2 ~ F(1, 2n - 2),    n = length / 2
 /// limit^2 = (n - 1)/n + t^2/n,    t the Student quantile at 1 - (1 - confidence) / (2 count)     (Bonferroni)
 /// ```
-/// With two halves `B/n = (m_1 - m_2)^2 / 2`, so `B / W = T^2` and the first line is the definition of R-hat rewritten; the
-/// distribution of `T` is Student's theorem. No fixed limit has this property: 1.1 is the limit at level 0.12 (two-sided) for 16
-/// values and at 0.008 for 62, for any number of chains. With `count = 1` the limit also bounds the root mean square of any number
-/// of split R-hats, for any dependence between their chains: at these levels no weighted mean of dependent `T^2` has a heavier tail
-/// than a single one (Székely & Bakirov 2003, exact for known variances).
+/// With two halves `B/n = (m_1 - m_2)^2 / 2`, so `B / W = T^2`, and the first line is the definition of R-hat rewritten. The
+/// distribution of `T` is Student's theorem. No fixed limit has this property: a single chain exceeds 1.1 with probability 0.12
+/// (two-sided) if it has 16 values, and with 0.008 if it has 62.
+///
+/// With `count = 1` the limit also bounds the root mean square of any number of split R-hats, for any dependence between their
+/// chains. At these levels no weighted mean of dependent `T^2` has a heavier tail than a single one (Székely & Bakirov 2003,
+/// exact for known variances).
 ///
 /// NaN unless `0 < confidence < 1`, `count` is positive and `length` at least 4.
 ///

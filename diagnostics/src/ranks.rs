@@ -9,8 +9,9 @@ use crate::values::moments;
 /// Number of cells of `(0, 1)`, at whose borders distribution functions are compared.
 const CELLS: usize = 20;
 
-/// Simultaneous band of the distribution function of `count` independent ranks, which are uniform on `(0, 1)` if all is right
-/// (Säilynoja, Bürkner & Vehtari 2022).
+/// Simultaneous band of the distribution function of `count` independent ranks (Säilynoja, Bürkner & Vehtari 2022).
+///
+/// Ranks of true values among draws of right answers are uniform on `(0, 1)`.
 ///
 /// ```text
 /// N_k = #{i : u_i <= k/20},    P(low_k <= N_k <= high_k for k = 1..19) >= 1 - level
@@ -30,9 +31,9 @@ const CELLS: usize = 20;
 pub struct RankBand {
     /// Number of ranks.
     pub count: usize,
-    /// Smallest numbers of ranks up to 1/20, 2/20, .., 19/20.
+    /// Smallest numbers of ranks up to 1/20, 2/20, .., 19/20 that the band allows.
     pub low: Vec<usize>,
-    /// Largest numbers.
+    /// Largest numbers of ranks up to 1/20, 2/20, .., 19/20 that the band allows.
     pub high: Vec<usize>,
 }
 
@@ -80,8 +81,8 @@ impl RankBand {
         ranks.len() == self.count && ends.all(|((low, high), k)| (*low..=*high).contains(&up_to(k)))
     }
 
-    /// Probability with which ranks leave the band where the answer has an error: a normal one whose mean is off by `bias` standard
-    /// deviations, and whose standard deviation by the factor `factor`.
+    /// Probability with which ranks leave the band if the answers are normal and wrong. Their mean is off by `bias` true standard
+    /// deviations, and their standard deviation is `factor` times the true one.
     ///
     /// ```text
     /// u = Phi((z - bias) / factor),  z ~ N(0, 1):    F(t) = Phi(bias + factor Phi^-1(t))
@@ -130,8 +131,8 @@ impl Binomial {
     }
 }
 
-/// Error of a normal answer that ranks of true values show: how far its mean is off in true standard deviations, and the factor by
-/// which its standard deviation is; see [`RankBand::power`].
+/// Error `(bias, factor)` of normal answers, estimated from ranks of true values. Their mean is off by `bias` true standard
+/// deviations, and their standard deviation is `factor` times the true one, as in [`RankBand::power`].
 ///
 /// ```text
 /// x_i = Phi^-1(u_i):    factor = 1 / sd(x),   bias = -mean(x) / sd(x)

@@ -10,9 +10,9 @@ use mcsa_core::Columns;
 /// KSD^2 = 1/n^2 sum_ij u(x_i, x_j),    s = grad log p
 /// u(x, y) = s(x).s(y) k + s(x).grad_y k + s(y).grad_x k + trace grad_x grad_y k
 /// ```
-/// `E_p[u(x, .)] = 0` at every x, so it measures the distance to p without its normaliser; for this kernel it tends to
-/// zero only if the points converge to p. The diagonal is included: `n` exact draws have `E[KSD^2] = E[|s|^2 + d] / n`. It hardly
-/// detects wrong proportions of distant modes. Costs `n^2 d / 2`.
+/// `E_p[u(x, .)] = 0` at every x, so the discrepancy measures the distance to p without its normaliser. For this kernel it tends
+/// to zero only if the points converge to p. The diagonal is included: `n` exact draws have `E[KSD^2] = E[|s|^2 + d] / n`. The
+/// discrepancy hardly detects wrong proportions of distant modes. Its computation visits `n^2 / 2` pairs of points.
 ///
 /// Points are columns; scale them first if coordinates have different units. NaN if there is no point, the shapes differ or a
 /// number is not finite.

@@ -30,9 +30,9 @@ pub enum Average {
 /// Z_t ~ K_lambda(Z_{t-1}, .),    g_t = sum_i weight_i  d/dlambda log q_lambda(z_i)
 /// ```
 ///
-/// One estimator for the algorithms of the papers (pMCSA): [`pmcsa`] has `n` chains and one transition, [`jsa`] one chain
-/// and `n` transitions with all visited points averaged; [`msc`] and [`msc_rb`] choose among candidates. Chains start at
-/// draws of the initial `q_lambda`.
+/// This is one estimator for the algorithms of the papers (pMCSA). In a step [`pmcsa`] has `n` chains and one transition. [`jsa`]
+/// has one chain and `n` transitions, and averages all visited points. [`msc`] and [`msc_rb`] choose among candidates. Chains
+/// start at draws of the initial `q_lambda`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChainScore<K, G = ()> {
     /// The kernel that moves the chains.

@@ -17,8 +17,9 @@ use crate::{Ascent, AscentState, Health, ParamsOrigin, TailWeight};
 /// ```text
 /// z_i ~ q_lambda,   log w_i = log p(z_i) - log q_lambda(z_i),   E_p[f] ~ sum_i W_i f(z_i),   sum_i W_i = 1
 /// ```
-/// Averages over them approximate expectations under p, normalised or not, as far as [`tail_weight`](Self::tail_weight) is
-/// [`Light`](TailWeight::Light); mass of p at which q never draws is missing in all of them, and in the verdict.
+/// Averages over the draws approximate expectations under p, normalised or not, as far as [`tail_weight`](Self::tail_weight) is
+/// [`Light`](TailWeight::Light). Mass of p at which q never draws is missing from all of them, and the verdict on the tail does
+/// not show it.
 ///
 /// A draw at which log p is NaN or `+inf`, or log q is NaN, has weight zero and is counted in [`non_finite`](Self::non_finite).
 #[derive(Debug, Clone, PartialEq)]
@@ -53,9 +54,9 @@ where
     E: Estimator<P, F>,
     O: Optimizer,
 {
-    /// Weighted draws at the lambda that a fit [recommends](Self::recommended). They cost `count` evaluations of the target and come
-    /// from random streams that no step uses; the fit is only read, the same fit gives the same draws, and a larger count begins
-    /// with the same ones.
+    /// Weighted draws at the lambda that a fit [recommends](Self::recommended). They cost `count` evaluations of the target and
+    /// come from random streams that no step uses. The fit is only read. The same fit gives the same draws, and a larger count
+    /// begins with the same ones.
     ///
     /// # Errors
     /// If the fit belongs to another seed, target, family or estimator, or `count` draws do not fit in memory.
@@ -72,7 +73,7 @@ impl Draws {
     /// Weighted draws of a family at `params` from one random stream, without a fit.
     ///
     /// # Errors
-    /// If the family refuses `params`, or `count` draws do not fit in memory.
+    /// If `params` fail the check of the family, or `count` draws do not fit in memory.
     pub fn of<P, F>(target: &P, family: &F, params: &[f64], lane: Stream, count: usize) -> Result<Self, Error>
     where
         P: LogDensity + ?Sized,
@@ -145,8 +146,9 @@ impl Draws {
         Self::by(target, family, params, count, pushed(family, params, lane), &|| true)
     }
 
-    /// Weighted draws from points of the caller's, one per column, with `log p` and the log density `log q` of the distribution that
-    /// they were drawn from: draws of several paths or fits, for example, with the density of their mixture.
+    /// Weighted draws from points of the caller's, one per column. `log_p` is the log density of the target at each, `log_q` that
+    /// of the distribution that the points were drawn from. The points may be draws of several paths or fits, with the density of
+    /// their mixture.
     ///
     /// The order of draws from several sources must not show their source, for k-hat is also estimated from the first quarter:
     /// take one of each in turn.

@@ -119,8 +119,9 @@ where
         Ok(health.expect("a report in one piece is not stopped"))
     }
 
-    /// As [`health`](Self::health), in pieces, for targets whose draws take minutes to evaluate; from a given number of draws, if there
-    /// is one. With fewer than 1000 draws the error of k-hat is seldom small enough for a verdict.
+    /// As [`health`](Self::health), in pieces, for targets whose draws take minutes to evaluate. `draws` is the number of draws
+    /// of the report; with `None` it is that of [`health`](Self::health). With fewer than 1000 draws the error of k-hat is seldom
+    /// small enough for a verdict.
     ///
     /// Before each piece, `next` receives the log densities of the draws so far and returns the number of draws in the piece. If
     /// that is 0, the result is `None`, and a later call with these log densities as `done` continues. The report is the same to

@@ -6,11 +6,12 @@
 //! [`Outcome`], the reason for its end. [`Stationary`] is a stopping rule that ends a run at a required accuracy, and
 //! [`Health`] holds diagnostics of the result.
 //!
-//! Without a learning rate, for Gaussians, Student t families and mixtures of Gaussians: [`Moments`], the natural-gradient ascent
-//! as running moments of a kernel's points.
-//! For comparison: [`BatchMatch`], which matches scores at draws of q; [`ScoreWeights`] (importance sampling such as [`snis`]);
-//! [`Elbo`], and [`FlowElbo`] for families that have samples but no density at arbitrary points, annealed paths among them. To learn
-//! parameters of the model jointly with lambda: [`Joint`].
+//! [`Moments`] needs no learning rate: it is natural-gradient ascent as running moments of a kernel's points, for Gaussians,
+//! Student t families and mixtures of these.
+//!
+//! Other estimators are for comparison. [`BatchMatch`] matches scores at draws of q, [`ScoreWeights`] is importance sampling such
+//! as [`snis`], and [`Elbo`] and [`FlowElbo`] ascend the evidence lower bound. [`FlowElbo`] is for families that have samples but
+//! no density at arbitrary points, annealed paths among them. [`Joint`] learns parameters of the model jointly with lambda.
 //!
 //! A [`Run`] takes the stopping rule, observers, checkpoints to a file and a progress bar. Nothing else here reads or writes files, and
 //! no number depends on a clock.

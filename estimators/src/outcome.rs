@@ -96,8 +96,8 @@ pub struct Accuracy {
     /// The largest half-width of the simultaneous confidence intervals, in the rule's units.
     #[serde(with = "bits::scalar")]
     pub half_width: f64,
-    /// Allowance for the bias of the average: by the curvature of the score, noise of the iterates shifts their mean by
-    /// about their variance.
+    /// Allowance for the bias of the average, in the rule's units: by the curvature of the score, noise of the iterates shifts
+    /// their mean by about their variance.
     #[serde(with = "bits::scalar")]
     pub bend: f64,
     /// The parameter of the largest half-width.

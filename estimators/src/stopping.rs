@@ -19,18 +19,21 @@ use crate::{AscentState, Outcome};
 /// The unit is the Fisher information of one draw of q, to the power -1/2: one standard deviation of q for a mean. If every
 /// error is below `accuracy`, `KL` between the fit and its optimum is about `accuracy^2 / 2` per parameter, or less.
 ///
-/// Iterates at a constant learning rate do not converge; they fluctuate about a mean, and that mean converges. So the rule uses means of
-/// 32 to 63 blocks of iterates, whose length grows with the run. Of trailing windows (all, three quarters, half of the run) without
-/// drift it takes the one with the smallest error, and stops if batches of blocks show no memory, no chain has stayed longer than a
-/// batch, and the half-width of simultaneous intervals plus an allowance for the bend of the mean by noise is below the accuracy.
+/// Iterates at a constant learning rate do not converge; they fluctuate about a mean, and that mean converges. So the rule uses
+/// means of 32 to 63 blocks of iterates, whose length grows with the run. Of three trailing windows (all, three quarters, half of
+/// the run) it takes the one without drift that has the smallest error.
+///
+/// The rule ends a run under three conditions. Batches of blocks show no autocorrelation, and no chain has stayed at one point
+/// for longer than a batch. The error is below the accuracy: it is the half-width of simultaneous intervals, plus an allowance
+/// for the shift of the mean by noise.
 ///
 /// The rule cannot detect mass of p that no chain has visited: read [`Health`](crate::Health) as well. The rate must not fall to zero:
 /// iterates that do not move appear precise. Iterates that are correlated over `tau` steps need about 200 `tau` steps.
 ///
 /// The book's page on stopping has the criteria in full, and the rates of wrong decisions.
 ///
-/// The rule evaluates its criteria at 5 block counts per doubling of the run, first after 512 steps. Its memory is part of
-/// the [`AscentState`], so a resumed run ends at the same step, and another rule continues with the same memory.
+/// The rule evaluates its criteria at 4 block counts per doubling of the run, first after 512 steps. Its memory is part of the
+/// [`AscentState`], so a resumed run ends at the same step, and another rule continues with the same memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings")]
 pub struct Stationary {
@@ -391,8 +394,8 @@ impl Units {
 
 /// Simultaneous confidence level of the intervals of all parameters.
 const CONFIDENCE: f64 = 0.95;
-/// Probability that iterates without drift pass at one window, for the largest R-hat and for the root mean square of all. A
-/// false refusal costs an eighth to a quarter of the steps made so far; a missed drift gives a wrong result.
+/// Probability that iterates without drift pass at one window, for the largest R-hat and for the root mean square of all. A false
+/// refusal costs a seventh to a quarter of the steps made so far; a missed drift gives a wrong result.
 const AT_REST: [f64; 2] = [0.5, 0.8];
 /// Number of parameters counted at most in intervals from the few batches of a single parameter.
 const FEW: usize = 20;

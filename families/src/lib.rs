@@ -35,8 +35,9 @@
 //!
 //! Lengths or shapes that differ and indices out of range panic in methods that return no `Error`.
 //!
-//! Deliberately absent: targets and transforms (a model is defined on unconstrained space itself), natural gradients of flows, and, as families, flows whose inverse is iterative beyond one monotone scalar equation: score ascent needs log q at points
-//! that q did not draw.
+//! The crate deliberately has no targets or transforms, because a model is defined on unconstrained space itself, and no natural
+//! gradients of flows. A flow whose inverse is iterative beyond one monotone scalar equation is no family: score ascent needs log
+//! q at points that q did not draw.
 
 mod atoms;
 mod conditional;

@@ -14,15 +14,16 @@ use serde::{Deserialize, Serialize};
 /// extended target  p(z) r(eps | z),    r = f / q_lambda the backward law
 /// ```
 ///
-/// `kernel` is [`Imh`](crate::Imh), [`Cis`](crate::Cis) or another kernel that proposes from its proposal. It sees x as z with the number
-/// `log q_lambda(eps)` as one more coordinate, which is all that weights need of the noise. It is invariant for the extended target,
-/// hence for its marginal p (Andrieu, Doucet & Holenstein 2010, Sec. 4; Neal 2001 for annealed paths). The proposal of a step is ignored.
+/// `kernel` is [`Imh`](crate::Imh), [`Cis`](crate::Cis) or another kernel that proposes from its proposal. To it x is z with the
+/// number `log q_lambda(eps)` as one more coordinate, which is all that weights need of the noise. It is invariant for the
+/// extended target, hence for its marginal p (Andrieu, Doucet & Holenstein 2010, Sec. 4; Neal 2001 for annealed paths). The
+/// proposal of a step is ignored.
 ///
 /// Two noises that lead to one z have different weights. So `log q` of a chain is drawn with its z and kept; computed again from
 /// another noise, it would leave another distribution invariant. If the pushforward has a backward law, a chain at a point given
-/// from outside draws its noise from it; otherwise that chain has weight zero and moves to the first proposal of positive weight,
-/// so that a cycle with another kernel is not invariant. [`refreshed`](Self::refreshed) draws the noise of every chain anew in each
-/// step, which lets a chain with a lucky noise move again.
+/// from outside draws its noise from this law. Otherwise that chain has weight zero and moves to the first proposal of positive
+/// weight; a cycle with another kernel is then not invariant. [`refreshed`](Self::refreshed) draws the noise of every chain anew
+/// in each step, which lets a chain with a lucky noise move again.
 ///
 /// ```
 /// use mcsa_core::{ChainState, Kernel, Seed};
@@ -57,7 +58,7 @@ impl<K, F: Pushforward> ExtendedSpace<K, F> {
     /// This kernel with a refreshment before each step: the noise of every chain is drawn from the backward law, given its z.
     ///
     /// # Errors
-    /// If the pushforward does not know its backward law.
+    /// If the pushforward has no backward law.
     pub fn refreshed(self) -> Result<Self, Error> {
         let (dim, noise_dim) = (self.pushforward.dim(), self.pushforward.noise_dim());
         let (z, mut noise, mut log_q) = (Mat::zeros(dim, 1), Mat::zeros(noise_dim, 1), [0.0]);

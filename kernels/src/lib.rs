@@ -1,8 +1,8 @@
 //! Markov kernels that leave a target density p invariant.
 //!
-//! A kernel is an immutable config, such as [`Imh`], with a small serialisable state, such as [`ImhState`]. A kernel knows
-//! the variational family q_lambda only as a proposal distribution, at a fixed lambda. So one code runs under
-//! every family, and tests can run it under finite families along every branch of its random decisions.
+//! A kernel is an immutable config, such as [`Imh`], with a small serialisable state, such as [`ImhState`]. It uses the
+//! variational family q_lambda only as a proposal distribution, at a fixed lambda. So one code runs under every family, and tests
+//! can run it under finite families along every branch of its random decisions.
 //!
 //! * Independent proposals from q: [`Imh`], [`Cis`]; [`WasteRecycling`] also averages over rejected proposals.
 //! * Proposals from a pushforward, such as an annealed path, with the same kernels on an extended space: [`ExtendedSpace`].

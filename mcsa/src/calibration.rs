@@ -13,23 +13,25 @@ use crate::posterior::{FitResult, Options, fit, fit_density};
 /// ```text
 /// z ~ prior,  y ~ p(y | z),  z_1 .. z_L ~ answer of the call on y:   rank of z among z_1 .. z_L is uniform if the answer is p(z | y)
 /// ```
-/// Ranks are those of every reported parameter, and of the log density, which sees an answer that ignores the data (Modrák et al. 2023).
+/// Ranks are those of every reported parameter and of the log density, which reveals an answer that ignores the data (Modrák
+/// et al. 2023).
 ///
-/// The ranks of fits with the verdict yes are judged, by a simultaneous band at 50, 100, 200, .. data sets and at the last. Its level
-/// is `level` divided by the number of these looks and of the quantities, so that a right call is found wrong with probability `level`
-/// at most.
+/// Only ranks of fits with the verdict yes are judged, by a simultaneous band at 50, 100, 200, .. data sets and at the last. The
+/// level of the band is `level` divided by the number of these sizes and by the number of quantities. So a right call is found
+/// wrong with probability `level` at most.
 ///
-/// Given the data, true parameters are independent of the fit and its verdict. So ranks given yes are uniform if answers with a yes
-/// are right; they describe the data sets that get a yes, and no others. The share of noes stands beside them.
+/// Given the data, true parameters are independent of the fit and its verdict. So ranks given yes are uniform if answers with a
+/// yes are right. They describe the data sets that get a yes, and no others; the share of data sets with a no is reported beside
+/// them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     /// Largest number of data sets.
     pub data_sets: usize,
     /// Probability of finding a right call wrong.
     pub level: f64,
-    /// Error of a mean, in standard deviations, that is not to be missed.
+    /// Error of a posterior mean, in posterior standard deviations, that the calibration has to detect.
     pub bias: f64,
-    /// Factor of a standard deviation that is not to be missed, either way.
+    /// Wrong factor of a posterior standard deviation, up or down, that the calibration has to detect.
     pub factor: f64,
     /// Options of each fit; the seed is that of the data sets too.
     pub options: Options,
@@ -101,8 +103,8 @@ impl Calibration {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// If there are no data sets, the level is not between 0 and 1, an error is no error, the options are invalid, or there is a
-    /// checkpoint file, which all fits would share.
+    /// If `data_sets` is 0, `level` is not between 0 and 1, `bias` is not positive and finite, `factor` is not finite and above
+    /// 1, or the options are invalid. If the options name a checkpoint file, which all fits would share.
     pub fn check(&self) -> Result<(), Error> {
         let rules = [
             ("data_sets", self.data_sets as f64, self.data_sets > 0, "at least 1"),
@@ -282,7 +284,7 @@ pub struct CalibrationResult {
     pub names: Vec<String>,
     /// Ranks of each quantity, one for each data set with a yes.
     pub ranks: Vec<Vec<f64>>,
-    /// Reasons of the noes, one for each data set with a no.
+    /// The verdict as text, or the error of the fit, for each data set without a yes.
     pub noes: Vec<String>,
     /// The band of the distribution function of the ranks of each quantity.
     pub band: RankBand,

@@ -57,10 +57,15 @@
 //! | [`testing`] | `mcsa-testing` | tests of a kernel, a family or a model of one's own: invariance, exact transition matrices, conformance |
 //! | [`theory`] | `mcsa-theory` | the papers' claims and bounds as checks, exact finite problems |
 //!
-//! The examples of this crate: a fit in one call (`fit`), a model without a gradient by hand (`hierarchical_poisson`), a posterior of
-//! one's own from start to checked draws (`own_posterior`), a model, a family and a kernel
-//! of one's own (`own_model`, `own_family`, `own_kernel`), a fit from minibatches along annealed paths (`sl_dais`), and an encoder
-//! learned with its model (`amortised`); `cargo run --release -p mcsa --example own_posterior`.
+//! These are the examples of this crate; `cargo run --release -p mcsa --example own_posterior` runs one of them:
+//!
+//! * `fit`: a fit in one call;
+//! * `hierarchical_poisson`: a model without a gradient by hand;
+//! * `own_posterior`: a posterior of one's own, from start to checked draws;
+//! * `own_model`, `own_family`, `own_kernel`: a model, a family and a kernel of one's own;
+//! * `nuts_rs`: a density and a step of another crate, `nuts-rs`;
+//! * `sl_dais`: a fit from minibatches along annealed paths;
+//! * `amortised`: an encoder learned with its model.
 
 mod book;
 mod calibration;

@@ -5,8 +5,8 @@ use mcsa_core::{ColumnsMut, Curvature, Error, Gradient, LogDensity, Named, Part,
 
 use crate::support::{decided, decided_with, positive};
 
-/// Tempered target `p^power`, unnormalised: flatter than `p`, so that an optimisation from a distant start first covers all its
-/// mass.
+/// Tempered target `p^power`, unnormalised. It is flatter than `p`, so that an optimisation from a distant start first covers
+/// all mass of `p`.
 ///
 /// ```text
 /// log p_power(z) = power log p(z),   0 < power <= 1
@@ -91,8 +91,9 @@ impl<P: Gradient + ?Sized> Gradient for Tempered<'_, P> {
 /// log p(z) = log prior(z) + sum_k w_k l_{i_k}(z),   w_k > 0
 /// ```
 ///
-/// Costs one likelihood term per listed row. With the rows and weights of a coreset, NUTS on it is the
-/// baseline NUTS-CS of SL-DAIS, and it is a surrogate for delayed acceptance. Unit weights and all rows give the target itself.
+/// An evaluation costs one likelihood term per listed row. With the rows and weights of a coreset, NUTS on this target is the
+/// baseline NUTS-CS of SL-DAIS. This target is also a surrogate for delayed acceptance. Unit weights and all rows give the
+/// posterior of all data.
 ///
 /// ```
 /// use mcsa_core::LogDensity;

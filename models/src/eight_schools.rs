@@ -16,12 +16,12 @@ const ERRORS: [f64; 8] = [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0];
 /// Scale of both priors, from `posteriordb`.
 const SCALE: f64 = 5.0;
 
-/// Parametrisation of the latent effects of a model: of the schools in [`EightSchools`].
+/// Parametrisation of the effects of the schools in [`EightSchools`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Centring {
-    /// Coordinates are the effects `theta_j`: for schools, a funnel where the data are weak.
+    /// The coordinates are the effects `theta_j`. Where the data are weak, their posterior is a funnel.
     Centred,
-    /// Coordinates are standardised, `eta_j = (theta_j - mu) / tau` or `L^-1 (x - m)`: correlated where the data are strong.
+    /// The coordinates are standardised effects, `eta_j = (theta_j - mu) / tau`. Where the data are strong, they are correlated.
     NonCentred,
 }
 

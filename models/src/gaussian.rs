@@ -295,7 +295,7 @@ impl Gaussian {
     /// covariance ~ Wishart(freedom, diag(1/d, 2/d, .., 1)),   E[covariance] = freedom diag(1/d, 2/d, .., 1)
     /// ```
     ///
-    /// Drawn by Bartlett's decomposition. Unlike the paper, whose `nu` is not the number of degrees of freedom, as its code takes
+    /// It is drawn by Bartlett's decomposition. The `nu` of the paper is not the number of degrees of freedom: its code takes
     /// `freedom = d + nu`.
     ///
     /// # Errors

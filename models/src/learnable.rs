@@ -23,7 +23,7 @@ pub trait Blocks: Send + Sync {
     fn log_blocks(&self, rows: &[usize], z: MatRef<'_, f64>, out: &mut [f64], work: &mut [f64]);
 }
 
-/// Model with parameters theta that are learned together with lambda.
+/// Model with parameters theta that are learned together with lambda, the parameters of the approximating family.
 ///
 /// By Fisher's identity the gradient of the log evidence is a posterior mean,
 /// `d/dtheta log p_theta(x) = E[d/dtheta log p_theta(z, x) | x]`. The points of the chain at which scores are averaged estimate
@@ -48,7 +48,7 @@ pub trait Learnable: Send + Sync {
     /// caller has checked `theta` with [`check_theta`](Self::check_theta).
     fn at<'a>(&'a self, theta: &'a [f64]) -> Self::At<'a>;
 
-    /// The model at no particular theta, to ask for dimensions, which do not depend on theta.
+    /// The model at an arbitrary theta, for its dimensions alone: they do not depend on theta.
     fn anywhere(&self) -> Self::At<'_>;
 
     /// Weighted sum of gradients in theta, `gradient += sum_k weights[k] * d/dtheta log p_theta(z_k, x_{rows[k]})`, with the memory

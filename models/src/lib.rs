@@ -3,8 +3,9 @@
 //! A model defines a distribution, whatever method approximates it. The transforms from `R^d` to its parameters and
 //! their log-Jacobians are part of the model ([`Transform`]).
 //!
-//! * Your own model without calculus: [`GenericDensity`], a formula for every number type ([`Real`]), and declared [`Parameters`] make
-//!   a target with a gradient, [`Bounded`]; [`GenericTerms`], with one term per datum, also one whose data can be subsampled.
+//! * Your own model without calculus: [`GenericDensity`] is a formula for every number type ([`Real`]). With declared
+//!   [`Parameters`] it makes a target with a gradient, [`Bounded`]. A formula with one term per datum is a [`GenericTerms`]; the
+//!   data of its target can be subsampled.
 //! * Targets with ground truth (moments, normaliser, exact draws; [`GroundTruth`]): [`Gaussian`], [`SkewNormal`], [`Student`],
 //!   [`Banana`], [`Funnel`], [`Mixture`].
 //! * Hierarchical models with exact evidence: [`EightSchools`], [`Radon`].

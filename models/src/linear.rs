@@ -19,9 +19,9 @@ use crate::support::{decided, decided_with, positive, row_at, rows_and_responses
 /// log p(z) = log p(y) + log N(z; m, P^-1)
 /// ```
 ///
-/// There is one weight per column of `x`; for an intercept, put a column of ones in front. The weights are unconstrained: no
-/// transform, no Jacobian. The density is evaluated in the last form, from the factor `P = L L'`: `d^2` operations
-/// for any number of data, and no cancellation. `-inf`, with gradient 0, where the square overflows.
+/// There is one weight per column of `x`; for an intercept, put a column of ones in front. The weights are unconstrained, without
+/// transform or Jacobian. The density is evaluated in the last form, from the factor `P = L L'`. This takes `d^2` operations for
+/// any number of data, and nothing cancels. Where the square overflows, the density is `-inf` and the gradient 0.
 ///
 /// ```
 /// use mcsa_core::LogDensity;

@@ -65,8 +65,9 @@ impl Mixture {
         Self::new(&[1.0 - share, share], vec![centred(-0.5 * distance)?, centred(0.5 * distance)?])
     }
 
-    /// Two interleaved half circles ("two moons"), the first open below, the second above: `per_moon` isotropic components of
-    /// scale `noise` along each, with equal weights, those of the first moon first.
+    /// Two interleaved half circles ("two moons"), each of `per_moon` isotropic components with standard deviation `noise`.
+    ///
+    /// All weights are equal. The first moon is open below, the second above; the components of the first moon come first.
     ///
     /// ```text
     /// upper: (cos a, sin a),   lower: (1 - cos a, 1/2 - sin a),   a = pi (k + 1/2) / per_moon
@@ -87,8 +88,8 @@ impl Mixture {
     /// `count` isotropic components of scale `scale` with equal weights in the plane, whose means are uniform on a square around
     /// the origin with sides of length `2 extent`.
     ///
-    /// The target of Midgley et al. (2023) has 40 components, an extent of 40 and the scale `log(1 + e) = 1.3133`; its means are
-    /// those of one seed of another package's generator. The law of the means is theirs, the means are drawn from `stream`.
+    /// The target of Midgley et al. (2023) has 40 components, an extent of 40 and the scale `log(1 + e) = 1.3133`. Its means come
+    /// from one seed of another package's generator. Here the means have the same distribution, and are drawn from `stream`.
     ///
     /// # Errors
     /// If there is no component, or the extent or the scale is not positive and finite.

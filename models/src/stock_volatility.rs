@@ -21,10 +21,10 @@ const SIGMA_SCALE: f64 = 5.0;
 /// z = (logit((1 + phi) / 2), log sigma, mu, e_1 .. e_T),   log-Jacobian log 2 + log s(z_0) + log s(-z_0) + z_1
 /// ```
 ///
-/// Unlike the paper, which prints transitions around `mu` and a start around 0, both are around 0 and `mu` enters the
-/// observations, as in its code. The paper's 2610 "returns" are price levels of the S&P 500 with 0.1 on holidays; this
-/// model accepts any series. Cost: one forward recursion, `T` exponentials, and one backward recursion for the
-/// gradient; the recursions of four columns run side by side.
+/// The paper prints transitions around `mu` and a start around 0. Here both are around 0 and `mu` enters the observations, as
+/// in the paper's code. The paper's 2610 "returns" are price levels of the S&P 500 with 0.1 on holidays; this model accepts any
+/// series. A density costs one forward recursion and `T` exponentials; a gradient adds one backward recursion. The forward
+/// recursions of four columns run side by side.
 ///
 /// ```
 /// use mcsa_core::LogDensity;

@@ -8,10 +8,10 @@ pub use mcsa_core::positive;
 use mcsa_core::{Error, all_finite, finite_matrix, numeric, same_length};
 use mcsa_numeric::design::{MINIBATCH, Rows};
 
-/// The log density `log_p`, with NaN at a point without NaN replaced by `-inf`.
+/// The log density `log_p`, with NaN or `+inf` at a point without NaN replaced by `-inf`.
 ///
 /// At finite points NaN arises here only as `inf - inf` or `0 * inf`, where a scale or a square exceeds the range of
-/// doubles: such points count as outside the support. A NaN in the point itself is passed on, to be counted.
+/// doubles. Such points count as outside the support. A NaN in the point itself is passed on, to be counted.
 #[inline]
 pub fn decided(log_p: f64, z: &[f64]) -> f64 {
     if log_p < f64::INFINITY { log_p } else { outside(z) }

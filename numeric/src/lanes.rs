@@ -66,8 +66,8 @@ impl Backend {
 
 /// Runs a closure with the widest vector instructions of this machine.
 ///
-/// The compiler uses them for what is inlined: mark the closure and the functions that it calls `#[inline(always)]`. A `mul_add` that is not
-/// inlined is a call of a function.
+/// The compiler uses these instructions only in code that is inlined into the call. So mark the closure, and the functions that
+/// it calls, `#[inline(always)]`. Elsewhere `mul_add` may be a call of a function.
 ///
 /// ```
 /// let (x, mut y) = ([1.0; 20], [0.5; 20]);

@@ -4,11 +4,11 @@
 //! implementation, compiled for AVX-512, for AVX2 with FMA and for baseline instructions, and chosen at run time ([`Backend`]); all
 //! `unsafe` code is inside `pulp`. In this module a lane is an element of a vector register, not a random stream.
 //!
-//! Each function has three forms: `f(&mut x)` in place, `f_into(&x, &mut out)`, and [`scalar`]`::f(x)` of one number; the two of the
-//! gamma function have the last alone. On one backend the three forms give bit-identical results for equal arguments, whatever the
-//! neighbours of a number, and whatever the length and alignment of the slice: the last, incomplete register runs through the same
-//! code, masked. Reductions add in a fixed order (see [`sum()`]). Nothing allocates. Lengths or shapes that differ and indices out
-//! of range panic.
+//! Each function has three forms: `f(&mut x)` in place, `f_into(&x, &mut out)`, and [`scalar`]`::f(x)` of one number. The two
+//! gamma functions have the last form alone. On one backend the three forms give bit-identical results for equal arguments.
+//! Neighbours of a number do not matter, nor do length and alignment of the slice: the last, incomplete register runs through the
+//! same code, masked. Reductions add in a fixed order (see [`sum()`]). Nothing allocates. Lengths or shapes that differ and
+//! indices out of range panic.
 //!
 //! # Accuracy
 //!

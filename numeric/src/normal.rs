@@ -107,8 +107,9 @@ elementwise! {
     /// z <  0:  -z^2/2 + ln(A(-z)/B(-z)),   A(z)/B(z) = e^(z^2/2) Phi(-z) for z >= 0, two polynomials
     /// z >= 0:  ln(1 - e^(-z^2/2) A(z)/B(z)),   ln(a/b) = 2 atanh((a - b)/(a + b))
     /// ```
-    /// Error at most 4 ulp everywhere: for `z > 38` the result is `-Q` down to the smallest subnormal, for very negative `z` it is
-    /// `-z^2/2 - ln(-z) - ln sqrt(2 pi)` until the square overflows. `-inf` gives `-inf`, `+inf` gives 0, NaN stays NaN.
+    /// Error at most 4 ulp everywhere. For `z > 38` the result is `-Phi(-z)` down to the smallest subnormal. For very negative
+    /// `z` it is `-z^2/2 - ln(-z) - ln sqrt(2 pi)` until the square overflows. `-inf` gives `-inf`, `+inf` gives 0, NaN stays
+    /// NaN.
     log_ndtr, log_ndtr_into, LogNdtr = |l, z| log_ndtr_of(l, z, &tail(l, z));
 
     /// Hazard rate of the standard normal at `-z`, `phi(z) / Phi(z)`, in place; the derivative of [`log_ndtr`].

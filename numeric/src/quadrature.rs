@@ -69,8 +69,11 @@ impl Axis {
         Self(Range::Line { map, centre, width })
     }
 
-    /// The real line divided at ascending `knots`, where the integrand has kinks or jumps: double exponential maps make each piece,
-    /// also the unbounded ones with tails of scale `width`, insensitive to its ends. Without knots, [`line`](Self::line).
+    /// The real line divided at ascending `knots`, where the integrand has kinks or jumps. Without knots it is
+    /// [`line`](Self::line); with knots, `map` and `centre` are not used.
+    ///
+    /// A double exponential map of each piece makes the rule insensitive to the ends of the piece. The two unbounded pieces have
+    /// tails of scale `width`.
     pub fn pieces(map: Map, centre: f64, width: f64, knots: Vec<f64>) -> Self {
         if knots.is_empty() { Self::line(map, centre, width) } else { Self(Range::Pieces { knots, width }) }
     }
@@ -174,7 +177,8 @@ pub fn each_node(axes: &[Axis], step: f64, mut visit: impl FnMut(&[f64], f64)) {
 
 /// `log int exp(log_f)` over at most three axes that are lines.
 ///
-/// The step is halved from 1/4 (three axes: 1/2) until the change is at most `tolerance`, or down to 1/512, 1/64 or 1/16.
+/// The step is halved from 1/4, or from 1/2 with three axes, until the change is at most `tolerance`. The smallest step is 1/512
+/// with one axis, 1/64 with two and 1/16 with three.
 pub fn log_integral(axes: &[Axis], tolerance: f64, mut log_f: impl FnMut(&[f64]) -> f64) -> Integral {
     let (coarsest, finest) = match axes.len() {
         0 => return Integral { value: log_f(&[]), error: 0.0 },

@@ -12,11 +12,13 @@
 //!
 //! # Units of the rate
 //!
-//! The direction of `KL` has units of 1/lambda. The rate of [`Sgd`], [`Momentum`] and [`Nesterov`] is in units of lambda squared: for a
-//! mean with posterior standard deviation `s`, a rate of `0.01 s^2` is a small step, and coordinates of different scales need different
-//! rates. The rate of [`Adam`], [`RmsProp`] and [`AdaGrad`] is in units of lambda itself and equal for all coordinates: one step moves a
-//! mean by up to the rate. With a posterior standard deviation of 0.017, a rate of 0.005 is 0.3 standard deviations per step, and a fit
-//! wanders off: use about 0.01 standard deviations of the narrowest coordinate. One rate serves all coordinates of a
+//! A direction is a gradient of `KL` and has units of 1/lambda. The rate of [`Sgd`], [`Momentum`] and [`Nesterov`] is in units of
+//! lambda squared. For a mean with posterior standard deviation `s`, a rate of `0.01 s^2` is a small step. So coordinates of
+//! different scales need different rates.
+//!
+//! The rate of [`Adam`], [`RmsProp`] and [`AdaGrad`] is in units of lambda itself and equal for all coordinates: one step moves a
+//! mean by up to the rate. With a posterior standard deviation of 0.017, a rate of 0.005 is 0.3 standard deviations per step, and
+//! a fit wanders off. Use about 0.01 standard deviations of the narrowest coordinate. One rate serves all coordinates of a
 //! [`Whitened`](mcsa_core::Whitened) target, whose standard deviations are about 1.
 //!
 //! # Directions that are not finite

@@ -18,7 +18,7 @@ pub struct Theta {
     pub atanh_phi: f64,
     /// Logarithm of the standard deviation of innovations.
     pub log_sigma: f64,
-    /// Logarithm of the variance of returns at state 0.
+    /// `log beta`, the logarithm of the variance of a return whose state `z_t` is 0.
     pub log_beta: f64,
 }
 
@@ -69,11 +69,11 @@ pub enum FirstState {
 /// ```
 ///
 /// The target is the joint density of the path `z_0 .. z_T` and the returns; [`states`](Self::states) gives it as a
-/// [`StateSpace`]. To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a
-/// [`Learnable`]: theta is then an argument of each call, and the theta stored in the model is used only as a target.
+/// [`StateSpace`]. To learn the parameters (Fisher's identity; MSC, section 3.3), use the model as a [`Learnable`]. Then theta
+/// is an argument of each call; the theta stored in the model counts only if the model is the target.
 ///
-/// Unlike the paper, which prints the mean 0 for `z_0`, the first state is stationary, as in its code;
-/// [`FirstState::Zero`] is the printed model.
+/// The paper prints the mean 0 for `z_0`, which [`FirstState::Zero`] selects. By default the first state is stationary, as in
+/// the paper's code.
 ///
 /// ```
 /// use mcsa_particles::{FxVolatility, Theta};

@@ -8,8 +8,8 @@ use mcsa_models::support::{HALF_LOG_TAU, decided};
 use crate::{GaussianDynamics, StateSpace};
 
 /// Observations `x_0 .. x_{T-1}` of a linear-Gaussian state-space model with learnable parameters
-/// `theta = (phi, log sigma, log tau)`: see [`LinearGaussian`]. Any number is a phi, because the first state has a distribution of its
-/// own.
+/// `theta = (phi, log sigma, log tau)`: see [`LinearGaussian`]. `phi` may be any number, because the first state has a
+/// distribution of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearGaussianSeries {
     observations: Vec<f64>,

@@ -19,8 +19,8 @@ use crate::{ConditionalSmc, FreshPaths, GaussianDynamics, PathKernel, Paths, Res
 /// direction in theta:   mean over paths of d/dtheta  log p_theta(z, x), in JointPaths
 /// ```
 ///
-/// Used alone for a [model](GaussianDynamics) at a fixed theta, and in a [`JointPaths`] for a learnable one. The family depends
-/// on the model at the current theta; its score is taken with respect to lambda alone.
+/// For a [model](GaussianDynamics) at a fixed theta the estimator is used alone; for a learnable model it is a part of
+/// [`JointPaths`]. The family depends on the model at the current theta; its score is taken with respect to lambda alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathScore<K = ConditionalSmc> {

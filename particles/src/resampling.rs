@@ -35,7 +35,7 @@ impl Resampling {
     /// ```
     ///
     /// A systematic scheme depends on the order of the particles, and a retained path that is always last would be
-    /// distinguished by its place: the new slots are rotated, not sorted, until the retained one is last.
+    /// distinguished by its place. So the new slots are rotated, not sorted, until the retained slot is last.
     ///
     /// # Panics
     /// If the lengths differ, all weights vanish, or the retained particle has no weight.

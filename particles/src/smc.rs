@@ -37,8 +37,8 @@ impl Paths {
 
 /// Markov kernel on paths of a state space model.
 ///
-/// Not a [`Kernel`](mcsa_core::Kernel), because it proposes state by state: it needs the model's transition and observation
-/// densities and the proposal's steps. Each path is driven by its own stream.
+/// It differs from a [`Kernel`](mcsa_core::Kernel) because it proposes state by state. It needs the model's transition and
+/// observation densities and the proposal's steps. Each path is driven by its own stream.
 pub trait PathKernel: std::fmt::Debug + Send + Sync {
     /// Metrics of one step.
     type Info: Record + Default + Send;
@@ -77,8 +77,7 @@ pub enum Lineage {
     /// P(j) ∝ w_{t-1}^j  p(x_{t-1} | z_{t-1}^j) / psi_{t-1}(z_{t-1}^j)  p(z'_t | z_{t-1}^j)
     /// ```
     ///
-    /// Unlike the paper, whose weight is `w_{t-1}^j q(z'_t | z_{t-1}^j)` (MSC, Alg. 4): with that weight the posterior is
-    /// not invariant.
+    /// The paper has the weight `w_{t-1}^j q(z'_t | z_{t-1}^j)` (MSC, Alg. 4), under which the posterior is not invariant.
     #[default]
     Ancestors,
     /// Backward sampling (Whiteley 2010): a backward pass draws every state anew, with the weights of `Ancestors`, at each
@@ -92,9 +91,10 @@ pub enum Lineage {
 /// Z-hat = prod over resampled times of (1/S) sum_i w^i,     E[Z-hat] = Z
 /// ```
 ///
-/// `w^i` is the product of the weights of particle `i` since the last resampling: with a threshold below 1, particles whose
-/// weights are even enough are not resampled and keep their weights. With [`Bootstrap`](crate::Bootstrap) it is the
-/// bootstrap filter, with a twisted proposal the twisted particle filter (MSC, section 3.2).
+/// Here `w^i` is the product of the weights of particle `i` since the previous resampling, and the last time counts as
+/// resampled. With a threshold below 1, particles whose weights are even enough are not resampled and keep their weights. With
+/// [`Bootstrap`](crate::Bootstrap) the method is the bootstrap filter, with a twisted proposal the twisted particle filter (MSC,
+/// section 3.2).
 ///
 /// ```
 /// use mcsa_core::Seed;
@@ -167,11 +167,12 @@ impl Smc {
 /// w_t^i = p(z_t^i | z_{t-1}) p(x_{t-1} | z_{t-1}) psi_t(z_t^i) / (q(z_t^i | z_{t-1}) psi_{t-1}(z_{t-1})),   at the end p(x_T | z_T) for psi_T
 /// ```
 ///
-/// Invariant for the posterior of the path at every proposal and any number of particles (Andrieu, Doucet & Holenstein 2010;
-/// MSC, Alg. 4). [`Lineage`] selects the past of the drawn path, and states where the paper's ancestor weight is wrong.
+/// The kernel leaves the posterior of the path invariant, with every proposal and any number of particles (Andrieu, Doucet &
+/// Holenstein 2010; MSC, Alg. 4). [`Lineage`] selects the past of the drawn path, and states where the paper's ancestor weight is
+/// wrong.
 ///
-/// Numerics: a particle whose weight is NaN or infinite has weight zero and is counted. If all weights vanish, or that of
-/// the retained path does, the path stays, and the chain is counted.
+/// Numerics: a particle whose weight is NaN or infinite has weight zero and is counted. If all weights vanish, or at a resampling
+/// that of the retained path's ancestor, the path stays and the chain is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConditionalSmc {
@@ -273,10 +274,10 @@ impl PathKernel for ConditionalSmc {
 }
 
 /// Draws all paths anew in every step by sequential Monte Carlo without a retained path: the baseline of the MSC paper
-/// (MSC, section 4.3). As there, twists shape proposals but not weights.
+/// (MSC, section 4.3). As in the paper, twists shape proposals but not weights.
 ///
-/// Does not leave the posterior invariant: with few particles the distribution of a path is neither that of the proposal nor
-/// the posterior, and an average over paths is biased however long it is. If all weights vanish the path stays, and is
+/// This kernel does not leave the posterior invariant. With few particles the distribution of a path is neither that of the
+/// proposal nor the posterior, and an average over any number of steps is biased. If all weights vanish, the path stays and is
 /// counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FreshPaths {
@@ -287,7 +288,7 @@ pub struct FreshPaths {
 /// Metrics of one step of [`FreshPaths`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FreshPathsInfo {
-    /// Estimate of the log evidence, averaged over the paths that were drawn.
+    /// Estimate of the log evidence, averaged over the paths that were drawn; NaN if none was.
     pub log_evidence: f64,
     /// Number of paths that stayed because all weights vanished.
     pub vanished: u64,

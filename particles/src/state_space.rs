@@ -111,8 +111,8 @@ pub trait PathProposal {
     fn log_twists(&mut self, t: usize, z: &[f64], out: &mut [f64]);
 }
 
-/// Bootstrap filter (Gordon, Salmond & Smith 1993): proposes from the model's own transitions, with the observations so far
-/// as target.
+/// Bootstrap filter (Gordon, Salmond & Smith 1993): it proposes from the model's own transitions, and the intermediate target
+/// is the posterior given the observations up to `x_t`.
 ///
 /// ```text
 /// q(z_t | z_{t-1}) = p(z_t | z_{t-1}),   psi_t(z) = p(x_t | z)
@@ -142,14 +142,15 @@ impl<P: StateSpace + ?Sized> PathProposal for Bootstrap<'_, P> {
     }
 }
 
-/// A filter's proposals with the observations so far as target: the twists shape proposals but not weights.
+/// A filter's proposals with the posterior given the observations up to `x_t` as intermediate target. So the twists shape
+/// proposals but not weights.
 ///
-/// The sequential Monte Carlo method with which MSC is compared (MSC, section 4.3).
+/// The paper compares MSC with this sequential Monte Carlo method (MSC, section 4.3).
 #[derive(Debug)]
 pub struct Untwisted<'a, P: ?Sized, G: ?Sized> {
     /// The model.
     pub model: &'a P,
-    /// The proposal that proposes.
+    /// The proposal whose states are drawn.
     pub proposal: &'a mut G,
 }
 

@@ -23,7 +23,7 @@ impl Twisted {
         4 * model.num_states()
     }
 
-    /// The proposals of the chain of a model at these params, which [`check`](Parametric::check) has admitted.
+    /// The proposals of the chain of a model at these params, for which [`check`](Parametric::check) must be `Ok`.
     pub fn proposal<'a, P: GaussianDynamics>(
         self,
         model: &'a P,

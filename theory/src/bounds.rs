@@ -1,8 +1,8 @@
 //! Bounds of the papers as functions, one module per paper.
 //!
-//! A name without suffix is a bound that holds; `.._as_printed` is the paper's formula where it differs.
-//! Arguments: `range` bounds the oscillation of a scalar score, `norm` the Euclidean norm of a score, `w_star` is the
-//! largest normalised importance weight, and `r = 1 - 1 / w*` the [`rate`] of independent Metropolis-Hastings.
+//! A function without suffix is a bound that holds; `.._as_printed` is the paper's formula where it differs. `range` bounds the
+//! oscillation of a scalar score, and `norm` the Euclidean norm of a score. `w_star` is the largest normalised importance weight,
+//! and `r = 1 - 1 / w*` the [`rate`] of independent Metropolis-Hastings.
 
 /// Convergence rate `r = 1 - 1 / w*` of independent Metropolis-Hastings: the distance to the target falls at least by this factor
 /// per step, and exactly by this factor from the atom of the largest weight.
@@ -25,8 +25,8 @@ pub mod mcmc_se {
         range * (w_star - 1.0) * (1.0 - rate(w_star).powi(n as i32)) / n as f64
     }
 
-    /// Printed bias bound of one chain, without its remainder `O(w*^-2)` (MCMC-SE, Thm. 1). Not a bound for `n >= 3`: negative
-    /// for `n > 2 w*`.
+    /// Printed bias bound of one chain, without its remainder `O(w*^-2)` (MCMC-SE, Thm. 1). It is no bound for `n >= 3`, and is
+    /// negative for `n > 2 w*`.
     pub fn sequential_bias_as_printed(range: f64, w_star: f64, n: usize) -> f64 {
         range * (1.0 - n as f64 / (2.0 * w_star))
     }
@@ -95,7 +95,7 @@ pub mod pmcsa {
         1.0 - r.powi(n as i32) + n as f64 * r.powi(n as i32 - 1) * (1.0 / v - 1.0 / w_star)
     }
 
-    /// Printed bound `(n / v) r^(n-1)` (pMCSA, Lemma 2). Tends to 0 with `n` while `T_n` tends to 1: a bound for `n = 1` alone.
+    /// Printed bound `(n / v) r^(n-1)` (pMCSA, Lemma 2). It holds for `n = 1` alone: as `n` grows it tends to 0, and `T_n` to 1.
     pub fn accepted_as_printed(v: f64, w_star: f64, n: usize) -> f64 {
         n as f64 / v * rate(w_star).powi(n as i32 - 1)
     }
@@ -138,13 +138,13 @@ pub mod pmcsa {
     /// ```text
     /// 4 L^2 (sqrt((1 + chi^2) / (N - 1)) + (1 + w*) / N)^2,    chi^2 = V_q w
     /// ```
-    /// The minimum over `eps` in pMCSA, Thm. 2 and its source, with `E_q w^2` in place of `V_q w`. Numerical searches on two atoms
-    /// found no counterexample.
+    /// This is the minimum over `eps` of the bound in pMCSA, Thm. 2 and its source, with `E_q w^2` in place of `V_q w`.
+    /// Numerical searches on two atoms found no counterexample.
     pub fn rao_blackwellised_error(norm: f64, chi_squared: f64, w_star: f64, candidates: usize) -> f64 {
         rao_blackwellised_error_as_printed(norm, 1.0 + chi_squared, w_star, candidates)
     }
 
-    /// Printed error bound with `V_q w`: 0 up to a term in `N^-2` if the guide equals the target. Does not hold.
+    /// Printed error bound, with `V_q w`. It does not hold: if the guide equals the target, only a term in `N^-2` remains.
     pub fn rao_blackwellised_error_as_printed(
         norm: f64,
         chi_squared: f64,
@@ -258,7 +258,7 @@ pub mod pmcsa {
         second_moment(parallel_variance(norm, chains), bias, mean)
     }
 
-    /// Printed bound `L^2 / N (1 + r) + |mu|^2` (pMCSA, Thm. 4). Not a bound given the states: the bias has another order.
+    /// Printed bound `L^2 / N (1 + r) + |mu|^2` (pMCSA, Thm. 4). It does not hold given the states: the bias has another order.
     pub fn parallel_second_moment_as_printed(norm: f64, mean: f64, w_star: f64, chains: usize) -> f64 {
         parallel_variance_as_printed(norm, w_star, chains) + mean * mean
     }

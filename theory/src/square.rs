@@ -84,8 +84,9 @@ pub fn total_variation<T: Number>(a: &[T], b: &[T]) -> T {
 }
 
 impl Square<f64> {
-    /// Moduli of the eigenvalues in descending order, on the atoms with positive `target`, of a chain that is reversible with respect
-    /// to it. The second is its rate of convergence: exactly `1 - 1/w*` for independent Metropolis-Hastings (Liu 1996).
+    /// Moduli of the eigenvalues in descending order, for a chain that is reversible with respect to `target`, on the atoms with
+    /// positive `target`. The second is the chain's rate of convergence, exactly `1 - 1/w*` for independent Metropolis-Hastings
+    /// (Liu 1996).
     ///
     /// # Errors
     /// If the lengths differ, the chain leads out of the support or is not reversible, or the eigenvalues do not converge.

@@ -36,8 +36,9 @@ const LOGIT: f64 = 15.0;
 /// ```
 /// `base` is the lambda of [`MeanField`] or [`FullRank`] with the exponential link, psi that of the surrogate. `|w|` is cut at 15.
 ///
-/// A step size at its clip has no derivative. If all of them are zero the path stands still for ever and the fit is that of the base:
-/// [`step_sizes`](Pushforward::step_sizes) counts them, every step of a fit records the counts, and so does the outcome of a run that ends there.
+/// A step size that is clipped, to 0 or to `eta_max`, has no derivative. If all step sizes are 0, the path never moves again, and
+/// the fit is that of the base. [`step_sizes`](Pushforward::step_sizes) counts clipped step sizes. Every step of a fit records
+/// the counts, and so does the outcome of a run that ends there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Annealed<S> {
     /// Surrogate posterior that the path follows.
@@ -61,8 +62,8 @@ impl<S: Surrogate> Annealed<S> {
         Self { surrogate, shape, steps, longest, law, slope }
     }
 
-    /// Parameters at the start of a fit: this lambda of the base, the step size `eta_0` with `kappa = 0`, `gamma = 0.9`, unit mass,
-    /// `beta_k = k / K`, and this psi.
+    /// Parameters at the start of a fit, from the lambda of the base, the step size `eta_0` and psi. The other parameters are
+    /// `kappa = 0`, `gamma = 0.9`, unit mass and `beta_k = k / K`.
     ///
     /// # Errors
     /// If a length differs, a number is not finite, or the step size is not between 0 and `eta_max`.

@@ -9,10 +9,10 @@ use crate::{Along, PathPoint, Surrogate};
 /// Law of the momentum, given the diagonal mass M.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mass {
-    /// Variance: `v ~ N(0, M)`, with drift `v / M`. The momentum is the one that the Hamiltonian conserves (SL-DAIS, Sec. 3).
+    /// M is the variance: `v ~ N(0, M)`, with drift `v / M`. The Hamiltonian with that drift has this law (SL-DAIS, Sec. 3).
     #[default]
     Variance,
-    /// Standard deviation: `v ~ N(0, M^2)`, with drift `v / M`, as numpyro has it. Also a bound, but a looser one.
+    /// M is the standard deviation: `v ~ N(0, M^2)`, with drift `v / M`, as in numpyro. The bound is valid too, but looser.
     Deviation,
 }
 

@@ -19,13 +19,13 @@ use super::chain::{Bars, Chain, Mass, Noise, Tape};
 ///   v_k  = gamma v^_k + sqrt(1 - gamma^2) S nu_k
 /// log q = log q_0(z_0) - sum_k [log N(v^_k; 0, S^2) - log N(v_{k-1}; 0, S^2)]
 /// ```
-/// with a [`Surrogate`] posterior g. For a log joint density f, `E[f(z_K) - log q]` is a lower bound of the log evidence, and
-/// `E[exp(f(z_K) - log q)]` is the evidence, for every surrogate (SL-DAIS, Lemma 1). Without steps it is the plain bound of the
-/// base.
+/// Here g is a [`Surrogate`] posterior. Let f be a log joint density. For every surrogate `E[f(z_K) - log q]` is a lower bound of
+/// the log evidence, and `E[exp(f(z_K) - log q)]` is the evidence (SL-DAIS, Lemma 1). Without steps the bound is the usual one of
+/// the base.
 ///
-/// All parameters are on their constrained scale; [`Annealed`](super::Annealed) is the family with unconstrained parameters. A step
-/// size at its clip has no derivative there: if all of them are zero the chain stands still for ever, which
-/// [`step_sizes`](Self::step_sizes) reports.
+/// All parameters are on their constrained scale; [`Annealed`](super::Annealed) is the family with unconstrained parameters. A
+/// step size that is clipped has no derivative. If all step sizes are clipped to 0, the chain does not move, and gradient steps
+/// cannot change that. [`step_sizes`](Self::step_sizes) counts them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dais {
     /// Law of `z_0`.
@@ -64,7 +64,7 @@ impl DaisPath {
     }
 }
 
-/// Derivatives of a path for all parameters on their constrained scale.
+/// Derivatives of `cotangent . z_K + share * log q` in each parameter on its constrained scale, by [`Dais::gradient`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct DaisGradient {
     /// Mean of the base.
@@ -104,8 +104,8 @@ impl Dais {
     /// Checks the parameters of the chain.
     ///
     /// # Errors
-    /// If a parameter is out of its range; it is named. That the last temperature is 1 is not required, since its derivative
-    /// is that of a free number.
+    /// If a parameter is out of its range; the error names it. The last temperature may differ from 1, since its derivative is
+    /// that of a free number.
     pub fn check(&self) -> Result<(), Error> {
         at_least_one("dimension of the base", self.dim())?;
         same_length("mass", self.dim(), self.mass.len())?;
@@ -135,9 +135,9 @@ impl Dais {
 
     /// Simulates a path backward from its last point, with fresh momenta: a draw of the path given its end.
     ///
-    /// `noise` holds K rows of d normal numbers and those of the surrogate. If `end` is a draw of the posterior with log joint
-    /// density f, then `E[f(end) - log q]` is an upper bound of the log evidence, and `E[exp(log q - f(end))]` is the reciprocal of
-    /// the evidence: with the bound of [`path`](Self::path) it encloses the log evidence from both sides.
+    /// `noise` holds K rows of d normal numbers and those of the surrogate. Let `end` be a draw of the posterior with log joint
+    /// density f. Then `E[f(end) - log q]` is an upper bound of the log evidence, and `E[exp(log q - f(end))]` is the reciprocal
+    /// of the evidence. This upper bound and the lower bound of [`path`](Self::path) enclose the log evidence.
     pub fn path_back<S: Surrogate + ?Sized>(
         &self,
         surrogate: &S,
@@ -156,7 +156,8 @@ impl Dais {
     /// Gradient of `cotangent . z_K + share * log q` along the path of these normal numbers. With the gradient of f at `z_K` as
     /// cotangent and share -1 it is that of the bound `f(z_K) - log q`.
     ///
-    /// Costs one product with the second derivatives of the surrogate per step. No derivative is stopped.
+    /// It costs one product with the second derivatives of the surrogate per step. Every effect of a parameter on the path is
+    /// included.
     pub fn gradient<S: Surrogate + ?Sized>(
         &self,
         surrogate: &S,

@@ -77,8 +77,8 @@ impl SemiAnnealed {
         Self { model, steps, longest: 0.25, law: Mass::Variance, slope: Slope::Plain, shared: false }
     }
 
-    /// Parameters at the start of a fit: this mean and these scales of theta, local bases `N(0, scale^2)`, the step size `eta_0` with
-    /// `kappa = 0`, `gamma = 0.9`, unit mass and `beta_k = k / K`.
+    /// Parameters at the start of a fit, from mean and scales of theta, local bases `N(0, scale^2)` and the step size `eta_0`.
+    /// The other parameters are `kappa = 0`, `gamma = 0.9`, unit mass and `beta_k = k / K`.
     ///
     /// # Errors
     /// If a length differs, a scale is not positive, or the step size is not between 0 and `eta_max`.

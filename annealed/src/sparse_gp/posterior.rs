@@ -32,7 +32,7 @@ fn chosen(Part { rows, scale }: Part<'_>) -> Batch<impl Fn(usize) -> usize, impl
 /// Its data are the chosen rows, counted from 0. In [whitened coordinates](InducingCoordinates) `K_ZZ` is the identity and `A_n`
 /// becomes `L^-1 k_Zn`. The curvature `kappa_n` of a logistic datum is negative, that of a Student t datum may be positive.
 ///
-/// `-inf`, with gradient 0, where a square overflows.
+/// Where a square overflows, the density is `-inf` and the gradient 0.
 #[derive(Debug, Clone, Copy)]
 pub struct SparsePosterior<'a> {
     pub(super) process: &'a SparseGaussianProcess,
@@ -326,10 +326,11 @@ impl Subsampled for SparsePosterior<'_> {
 /// ```text
 /// log N(u; 0, K_ZZ) + N/B sum_{n in rows} log p(y_n | u)   at the point (theta, u)
 /// ```
-/// There is no prior on theta: the bound of a family that has theta at a point is a lower bound of `log p(y; theta)`, and its maximum a
-/// type II maximum likelihood estimate (SL-DAIS, Sec. 7.4). In whitened coordinates the point is `(theta, e)`.
+/// There is no prior on theta. For a family whose theta is a point mass, the bound is a lower bound of `log p(y; theta)`, and its
+/// maximum is a type II maximum likelihood estimate (SL-DAIS, Sec. 7.4). In whitened coordinates the point is `(theta, e)`.
 ///
-/// `-inf`, with gradient 0, where a logarithm in theta is beyond +-300, `K_ZZ` has no Cholesky factor, or a square overflows.
+/// The density is `-inf` and the gradient 0 where a logarithm in theta is beyond +-300, `K_ZZ` has no Cholesky factor, or a
+/// square overflows.
 #[derive(Debug, Clone, Copy)]
 pub struct SparseMinibatch<'a> {
     process: &'a SparseGaussianProcess,

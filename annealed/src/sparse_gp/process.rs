@@ -31,11 +31,12 @@ pub enum InducingCoordinates {
 /// ```
 /// The likelihood is logistic, without noise parameters, or Student t with `noise = (log s, log(nu - 2))`.
 ///
-/// At one theta the quantities above are computed once, into lent memory, for all data or for chosen rows:
-/// [`prepare_into`](Self::prepare_into). The [`SparsePosterior`](crate::SparsePosterior) of `u` reads them. It has derivatives in `u`, and by hand also those
-/// in theta, inducing points included, of its log density and of a product with its gradient.
+/// At one theta [`prepare_into`](Self::prepare_into) computes the quantities above once, into lent memory, for all data or for
+/// chosen rows. The [`SparsePosterior`](crate::SparsePosterior) of `u` reads them. It has derivatives in `u`. There are also
+/// derivatives in theta, inducing points included, of its log density and of the product of its gradient with a vector.
 ///
-/// Cost for `M` inducing points and `B` rows: `M^3 + B M^2` operations to prepare, `B (M + 16)` for a density or a gradient.
+/// For `M` inducing points and `B` rows, the preparation takes `M^3 + B M^2` operations. A density or a gradient in `u` takes
+/// `M^2 + B (M + 16)`.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
@@ -160,8 +161,8 @@ impl SparseGaussianProcess {
     /// Computes at `theta` what the posterior of `u` given the data in `rows` needs, and writes it to `memory`. Allocates nothing.
     ///
     /// # Errors
-    /// If theta has another length, a number in it is not finite, a logarithm is beyond +-300, or `K_ZZ` has no Cholesky factor in
-    /// double precision. The memory then holds NaN alone.
+    /// If theta has another length, a number in it is not finite, a logarithm is beyond +-300, or `K_ZZ` has no Cholesky factor
+    /// in double precision. The factor, and all that is computed from it, is then NaN in the memory.
     ///
     /// # Panics
     /// If a row is not less than the number of data, or the memory is too short.

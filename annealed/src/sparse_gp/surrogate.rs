@@ -15,7 +15,8 @@ use crate::{Along, PathPoint, Sizes, Surrogate};
 /// The parameters theta are those of the process, inducing points included; the weights start at `N / B` and are learned, or stay
 /// fixed. In a bound, the same theta enters the target, a [minibatch](SparseGaussianProcess::on) of the process.
 ///
-/// A path prepares kernel and factor once. If theta has none, everything is NaN, which an estimator counts.
+/// A path prepares the kernel matrix and its Cholesky factor once. If the matrix at theta has no factor, the gradients are NaN,
+/// and an estimator counts them.
 ///
 /// ```
 /// use mcsa_annealed::{SparseGaussianProcess, SparseSurrogate, Surrogate};

@@ -90,9 +90,9 @@ pub fn seed_clusters(x: MatRef<'_, f64>, clusters: usize, stream: &mut Stream) -
 }
 
 impl Clusters {
-    /// Clusters by k-means++ and at most `passes` Lloyd iterations. An iteration assigns each row to the nearest centre, and moves each
-    /// centre to the mean of its rows; a centre without rows first takes the row that is farthest from its own. The iterations end as
-    /// soon as no row changes its cluster.
+    /// Clusters by k-means++ and at most `passes` Lloyd iterations. An iteration assigns each row to the nearest centre, then
+    /// moves each centre to the mean of its rows. In between, an empty cluster takes the row that is farthest from its centre
+    /// among clusters of several rows. The iterations end as soon as no row changes its cluster.
     ///
     /// The sum of squared distances never rises. One pass costs one product of the rows with the centres.
     ///

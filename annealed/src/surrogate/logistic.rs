@@ -119,8 +119,8 @@ impl LogisticSurrogate {
         Self { learns_points: true, ..self }
     }
 
-    /// This surrogate with the two weights of each point in the proportion `rate` to `1 - rate`, the rate of the label 1 in the data,
-    /// and with their sum as it was. The weights of labelled rows do not change.
+    /// This surrogate with the two weights of each point in the proportion `rate` to `1 - rate`, and with the same sum. `rate` is
+    /// the share of the label 1 in the data. The weights of labelled rows do not change.
     ///
     /// # Errors
     /// If `rate` is not strictly between 0 and 1.

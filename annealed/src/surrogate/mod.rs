@@ -30,7 +30,8 @@ pub use subset::SubsetSurrogate;
 /// Surrogate posterior `g(z; psi) = log p(z) + log surrogate likelihood(z; psi)`, up to a constant, with parameters psi.
 ///
 /// An annealed path follows its gradient, and the reverse sweep needs products with its second derivatives (SL-DAIS, Sec. 4). The
-/// full log likelihood is a surrogate without parameters, that of a minibatch one which draws its rows from the noise.
+/// full log likelihood is a surrogate without parameters. The log likelihood of a minibatch is a surrogate whose rows are a
+/// function of the noise of the path.
 ///
 /// A path prepares a `memory` once and calls the other methods once per step. `psi` is unconstrained: the surrogate maps it, and
 /// derivatives are with respect to it.
@@ -88,11 +89,11 @@ pub struct PathPoint<'a> {
 pub struct Along<'a> {
     /// The point.
     pub at: PathPoint<'a>,
-    /// What [`Surrogate::gradient_into`] has written there.
+    /// The tape that [`Surrogate::gradient_into`] has written at this point.
     pub tape: &'a [f64],
-    /// Direction.
+    /// Direction `u`, a vector of the dimension of z.
     pub u: &'a [f64],
-    /// Factor.
+    /// Factor of both derivatives that [`Surrogate::add_second`] adds.
     pub scale: f64,
 }
 

@@ -64,15 +64,15 @@ pub enum Method {
         transitions: usize,
     },
     /// Markov chains of NUTS on a coreset of the rows, drawn by sensitivities: NUTS-CS (SL-DAIS, Sec. 7). Its draws have the
-    /// distribution of the coreset's posterior, an approximation. No fit: its draws are measured.
+    /// distribution of the coreset's posterior, an approximation. The method fits no family; its draws are measured.
     NutsCs {
-        /// Number of draws of a row; rows that are drawn several times are listed once.
+        /// Number of draws of rows for the coreset; a row that is drawn several times is listed once.
         points: usize,
         chains: usize,
     },
     /// Markov chains of NUTS that conserve an energy estimated from some rows, with second-order Taylor control variates at the
-    /// mode: HMCECS. It keeps a perturbed posterior exactly, whose marginal is near the posterior and not equal to it. No fit: its
-    /// draws are measured.
+    /// mode: HMCECS. It keeps a perturbed posterior exactly, whose marginal is near the posterior and not equal to it. The method
+    /// fits no family; its draws are measured.
     Hmcecs {
         /// Number of rows of a chain.
         rows: usize,
@@ -182,6 +182,7 @@ impl Method {
     }
 
     /// Budget `N` of the papers: draws, chains, transitions, fresh candidates, particles or rows per step, or number of sweeps.
+    /// It is 0 for [`Method::Inference`], whose budgets belong to the task.
     pub fn budget(&self) -> usize {
         match *self {
             Self::Pmcsa { chains } | Self::PmcsaCv { chains } => chains,
@@ -298,7 +299,7 @@ fn guarded<'a, K: Kernel<dyn Gradient + 'a> + 'a>(
 
 /// Method of approximate inference with its settings, from the start to draws.
 ///
-/// None is given the moments of the target. Starts, warm-up and weighted draws are part of the budget.
+/// No method receives the moments of the target. Starts, warm-up and weighted draws are part of the budget.
 #[expect(missing_docs, reason = "the name of such a setting describes it")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]

@@ -28,9 +28,10 @@ pub struct SparseConfig {
     pub length: f64,
     /// True if the coordinates of the inducing values are whitened.
     pub whitened: bool,
-    /// Share of the steps that fit a full-rank Gaussian first, jointly with kernel, errors and inducing points.
+    /// Share of the steps, the first ones, that fit a full-rank Gaussian jointly with kernel, errors and inducing points.
     pub warm: f64,
-    /// True if these are learned in the other steps too; else they stay where the first part ended, for every family.
+    /// True if kernel, errors and inducing points are learned in the later steps too. Else every family takes their values at the
+    /// end of the first steps.
     pub joint: bool,
     pub seed: u64,
 }
@@ -43,7 +44,7 @@ pub struct SparseRows {
     pub theta: Vec<f64>,
     /// The process on the held-out rows.
     pub test: SparseGaussianProcess,
-    /// Scaling of measured responses.
+    /// Standardisation of the responses of a regression; `None` for labels.
     pub scaling: Option<Scaling>,
 }
 

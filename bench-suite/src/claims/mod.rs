@@ -98,8 +98,9 @@ pub(crate) enum Basis {
 }
 
 impl Claim {
-    /// Checks the claim by `longer` results, those of the published length, where it names what it compares and they have a number for it,
-    /// even if that decides nothing; else by `results`.
+    /// Checks the claim by `longer`, the results of the published length, or else by `results`.
+    ///
+    /// `longer` is used if the claim is a comparison for which it has a number, even if this number decides nothing.
     pub fn find_by_longest(&self, results: &Results, longer: Option<&Results>) -> Finding {
         let names = matches!(self.basis, Basis::Contrast(_) | Basis::Corrected { .. });
         let found = longer.filter(|_| names).map(|longer| self.find(longer));

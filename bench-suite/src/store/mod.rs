@@ -27,10 +27,11 @@ pub(crate) use format::{Head, Reason, lines, read_lines};
 pub use row::{Ended, Outcome, Row};
 pub(crate) use row::{Number, numbers};
 
-/// Fingerprint of this program's code, which results of its verdict carry; see `build.rs`.
+/// Fingerprint of all code of this program that computes results; results that depend on `mcsa::fit` carry it. See `build.rs`.
 pub const CODE: &str = env!("MCSA_CODE");
 
-/// Fingerprint that a result of this program carries: that of a job without the call does not depend on the code of the call.
+/// Fingerprint that a result of this job carries. Unless the job depends on `mcsa::fit`, the fingerprint leaves out the code of
+/// that call.
 pub fn code_of(job: &Job) -> &'static str {
     if job.task.has_call() { CODE } else { env!("MCSA_CODE_BELOW") }
 }

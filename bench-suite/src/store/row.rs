@@ -93,7 +93,7 @@ pub struct Ended {
     /// Seconds for metrics.
     #[serde(default)]
     pub measuring: f64,
-    /// Part of them for the health of the fit; 0 in results of earlier versions, where it is not known apart.
+    /// Part of `measuring` for the health of the fit; 0 in results of earlier versions, which did not record it.
     #[serde(default)]
     pub judging: f64,
 }

@@ -119,7 +119,7 @@ impl Benchmark {
 pub struct Judgements {
     /// Largest number of evaluations of a fit before its draws.
     pub evaluations: u64,
-    /// Runs of a good target for one of a planted failure.
+    /// Number of runs of a good target for each run of a planted failure.
     pub good: u64,
     /// False for fits by the log density alone.
     #[serde(default = "with_gradient")]
@@ -134,7 +134,7 @@ pub struct Judgements {
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
     pub target: Target,
-    /// Chains of the fit: their number follows from the dimension, this one is that in up to ten.
+    /// Parallel chains. The fit derives their number from the dimension; the number given here is that in up to ten dimensions.
     pub method: Method,
     pub evaluations: u64,
     pub runs: u64,
@@ -197,7 +197,7 @@ pub struct Rung {
     /// Evaluations of the target, the start included.
     pub evaluations: u64,
     pub runs: u64,
-    /// Number of final draws, if they count among the evaluations; else 4,000 that do not.
+    /// Number of final draws, which then count among the evaluations. If absent, there are 4,000 draws that do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draws: Option<usize>,
 }

@@ -28,9 +28,9 @@ pub enum Task {
     Variance(Variance),
     /// Variances and biases of an estimator at many parameters.
     Scatter(Scatter),
-    /// Fits in one call, with their verdicts.
+    /// Fits by `mcsa::fit`, with their verdicts.
     Judgement(Judgement),
-    /// Fits of one family from a start that is off.
+    /// Fits of one family by running moments, from displaced moments of the target or from Laplace's approximation.
     Rung(Rung),
     /// Runs of a method of inference within growing budgets.
     Benchmark(Benchmark),
@@ -78,7 +78,7 @@ impl Task {
         of_each!(self, task => &task.method)
     }
 
-    /// True if the result depends on the call with its verdict.
+    /// True if the result depends on the code of `mcsa::fit`, or of the jobs on cases: judgements, rungs and benchmarks.
     pub(crate) fn has_call(&self) -> bool {
         matches!(self, Self::Judgement(_) | Self::Rung(_) | Self::Benchmark(_))
     }

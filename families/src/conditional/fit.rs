@@ -61,8 +61,8 @@ struct Choices {
     parts: Parts,
 }
 
-/// Fits a [`Conditional`] family to draws of chains (columns) and to `gradients`, the gradients of log p there. `chain` has the chain of
-/// each draw.
+/// Fits a [`Conditional`] family to draws of chains (columns) and to `gradients`, the gradients of log p there. `chain` is the
+/// number of the chain of each draw.
 ///
 /// With `r` the residual and `g` the score of a child in the basis V, `E_p[d log q] = 0` plus terms of mean zero under p,
 /// since `E[g | z_D] = 0` and `E[r g + 1 | z_D] = 0`:
@@ -72,13 +72,14 @@ struct Choices {
 /// scale:     mean( (r^2 exp(-2 s) - k) ds ) = 0,  k = (1 - m) - m r g
 ///            the stationary point of  mean( r^2 exp(-2 s)/2 + s k ),  convex in a, b without saturation
 /// ```
-/// `m = 0` is maximum likelihood. `m = 1` has no noise where p is conditionally Gaussian in this basis, as then `r exp(-2 s) + g = 0` at
-/// each draw: a funnel is learnt from draws that have never been in its neck.
+/// `m = 0` is maximum likelihood. `m = 1` has no noise where p is conditionally Gaussian in this basis, because then
+/// `r exp(-2 s) + g = 0` at each draw. So a funnel is learnt from draws that have never been in its neck.
 ///
-/// Location (weighted least squares) and scale (Gauss-Newton) alternate. Parts are tried in a fixed order and kept if mean log q of the
-/// half of the chains that was left out rises by 0.05 nats: m = 1, V the Cholesky factor, saturation with shrinkage, V by joint
-/// diagonalisation, shrinkage, drift, a linear and a quadratic mean. Above 60 dimensions: m = 1, the linear mean, the Cholesky
-/// factor, saturation with shrinkage. Drivers have the mean and the covariance of the draws.
+/// Location (weighted least squares) and scale (Gauss-Newton) alternate. Parts are tried in a fixed order. A part is kept if it
+/// raises the mean log q of left-out draws by 0.05 nats, where each half of the chains is left out once. The order is: m = 1, V
+/// the Cholesky factor, saturation with shrinkage, V by joint diagonalisation, shrinkage, drift, a linear mean, a quadratic mean,
+/// m = 1 again. Above 60 dimensions it is: m = 1, the linear mean, the Cholesky factor, saturation with shrinkage, m = 1 again.
+/// Drivers have the mean and the covariance of the draws.
 ///
 /// # Errors
 /// If shapes differ, a number is not finite, a driver is not a coordinate, a coordinate does not move, the drivers' covariance is not

@@ -146,9 +146,10 @@ fn strongest(pairs: &Mat<f64>, is_candidate: impl Fn(usize) -> bool) -> Vec<usiz
     taken
 }
 
-/// Drivers by the probes of the rounds so far: coordinates whose nonlinearity in the median of the last three rounds is above 0.08, or above
-/// half the largest if that is more than 0.02 and less than 0.08. Of more than 16 such coordinates those in `scaling` count: log rates of counts
-/// and children of a Student t are nonlinear by themselves. The hubs of the last round join them. None if more than two thirds of the
+/// Drivers by the probes of the rounds so far. A coordinate is a driver if the median of its nonlinearity over the last three
+/// rounds exceeds a limit. The limit is half the largest such median, but at least 0.02 and at most 0.08. If more than 16
+/// coordinates exceed it, those in `scaling` take their place: log rates of counts and children of a Student t are nonlinear by
+/// themselves. The hubs of the last round are drivers too. The result is empty if, without the hubs, more than two thirds of the
 /// coordinates are drivers.
 pub fn choose_drivers(rounds: &[Probes]) -> Vec<usize> {
     let recent = &rounds[rounds.len().saturating_sub(ROUNDS)..];

@@ -46,8 +46,8 @@ fn run(target: &Target<'_>, options: &Options) -> Result<FitResult, Error> {
 }
 
 impl FitState {
-    /// Does all that is left, piece by piece; `after` sees the state after each, and can end the run. Limit of time, progress and
-    /// checkpoint file are those of the options.
+    /// Does the remaining work of the fit, piece by piece. `after` is called with the state after each piece and can end the run.
+    /// The options give the limit of time, the progress line and the checkpoint file.
     ///
     /// # Errors
     /// As [`advance`](Self::advance); if the checkpoint file cannot be written, or holds something that is not an earlier state of this

@@ -110,11 +110,11 @@ impl FitResult {
 /// Models by their evidence, the most probable first; and by LOO, if all have it. The evidence is comparable if the log densities are
 /// normalised priors times likelihoods of the same data. LOO needs the same data alone.
 ///
-/// An evidence that was not estimated is an error only without LOO: with it the evidences and probabilities are NaN where they are not known,
+/// Without LOO, an evidence that was not estimated is an error. With LOO, the probabilities are NaN if an evidence is not known,
 /// and the model with the largest `elpd` is first.
 ///
 /// # Errors
-/// If there is no model, a verdict is no, an evidence was not estimated, or the numbers of data differ.
+/// If there is no model, a verdict is no, an evidence was not estimated and a model has no LOO, or the numbers of data differ.
 pub fn compare(models: &[Candidate<'_>]) -> Result<Vec<Compared>, Error> {
     let refuse =
         |name: &str, reason: &str| Err(Error::invalid(format!("{name}: {reason}")).within("compare"));

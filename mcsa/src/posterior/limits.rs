@@ -108,10 +108,10 @@ impl FitState {
     }
 }
 
-/// Target with counted evaluations and a gate: beyond a limit the target is not evaluated, and its log density is NaN.
+/// Target that counts its evaluations and stops at a limit: beyond the limit it is not evaluated, and its log density is NaN.
 ///
-/// So every piece of work of a fit ends soon after a limit, whatever the work is; the piece then drops what it made. A gate that stays open
-/// changes no number.
+/// So every piece of work of a fit ends soon after a limit, and its results are dropped. Before a limit no number changes, with
+/// one exception: a log density far above all known ones becomes minus infinity where rounding errors decide it.
 pub struct Gated<T> {
     inner: T,
     gate: Arc<Gate>,

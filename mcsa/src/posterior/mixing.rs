@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Objection;
 use super::rule::RULE;
 
-/// Diagnostics of frozen chains.
+/// Diagnostics of the draws of No-U-turn chains, made with fixed coordinates and step size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Mixing {
     /// Largest rank-normalised R-hat of a parameter, and which it is.
@@ -21,7 +21,8 @@ pub struct Mixing {
     pub sample_size: f64,
     /// The parameter with the smallest effective sample size.
     pub scarcest: usize,
-    /// Largest of the identities `E[g] = 0` and `E[y g] = -1` that the draws miss, in units of its limit.
+    /// Largest violation of Stein's identities `E[g_i] = 0` and `E[y_i g_i] = -1` by the draws, in units of its limit. Here y are
+    /// the coordinates of the chains, less their mean, and g is the gradient of log p in them.
     #[serde(with = "bits::scalar")]
     pub stein: f64,
     /// Largest k-hat of squared deviations of a parameter; in conditional coordinates, of one that sets location and scale of others.

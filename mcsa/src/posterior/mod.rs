@@ -1,16 +1,22 @@
 //! Fit of a posterior in one call: starts, climb, draws, and a verdict.
 //!
+//! q is the approximation of the posterior p. An ascent maximises log p from one start. A climb fits one family of q from one
+//! start, in rounds. The answer is what the result reports: weighted draws of q, or draws of chains. A check of the answer is
+//! also called a witness; a check that fails makes an objection.
+//!
 //! ```text
 //! start     ascents from spread points to modes, with their curvature; without a gradient tempering, and ascents by differences later
 //! climb     running moments of parallel chains: a Student t, or a mixture where there are several modes; beyond 100 dimensions first a
 //!           low-rank Gaussian, if one is near
-//! chains    where q does not carry the posterior: No-U-turn chains, in coordinates learnt from their draws and gradients (or differences of the
-//!           log density), may be the answer; larger mixtures follow where they do not agree
+//! chains    where q does not fit the posterior: No-U-turn chains, which may be the answer; their coordinates are learnt from
+//!           their draws and gradients (or differences of the log density); larger mixtures follow where the chains do not agree
 //! draws     from the frozen q, weighted for p
-//! verdict   checks that do not use q: other starts, chains of another kernel, stretched copies of q, the tails of the density
+//! verdict   checks, most of which do not rest on draws of q alone: other starts, chains of another kernel, stretched copies of
+//!           q, the tails of the density
 //! ```
 //!
-//! Which piece of work follows which is written in one place, `plot.rs`. Ascents with a gradient and chains run [side by side](Target::in_batches).
+//! The file `plot.rs` has the order of all pieces of work. Ascents with a gradient and chains run
+//! [side by side](Target::in_batches).
 
 #[cfg(not(target_family = "wasm"))]
 mod batches;

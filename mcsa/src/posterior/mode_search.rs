@@ -28,17 +28,20 @@ pub struct Mode {
 
 /// Ascents from spread points, and the modes that they reached.
 ///
-/// The first begins at the origin. A third of the others begin uniformly in `(-2, 2)^d`, half of these at `a + b - c` once there are several
-/// modes a, b and c, which leads to other orders of exchanged labels; the rest at `N(0, s^2)` with s = 2, 5 or 15
-/// in coordinates in which the approximation at the first mode is standard normal. Without a gradient the first mode is the Gaussian of
-/// tempering, and the others ascend by differences of the log density; one of six also makes some steps in the coordinates of the target.
+/// The first ascent begins at the origin. Two thirds of the others begin at draws of `N(0, s^2)` with s = 2, 5 or 15, in
+/// coordinates in which the approximation at the first mode is standard normal. The rest begin uniformly in `(-2, 2)^d`. Once
+/// there are several modes a, b and c, half of the rest begin at `a + b - c` instead, which leads to other orders of exchanged
+/// labels.
+///
+/// Without a gradient the first mode is the Gaussian of tempering, and the others come from ascents by differences of the log
+/// density. One start in six then also makes some steps in the coordinates of the target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ModeSearch {
     /// Number of ascents made.
     pub made: usize,
     /// Distinct modes, in the order in which they were found.
     pub modes: Vec<Mode>,
-    /// Number of ascents that ended elsewhere: no maximum, or none found within the iterations.
+    /// Number of ascents that gave no mode, for example because they reached no maximum within their iterations.
     pub unfinished: usize,
     /// Number of starts without a finite density nearby.
     pub outside: usize,

@@ -31,7 +31,7 @@ pub enum Objection {
         #[serde(with = "bits::decimal")]
         second: f64,
     },
-    /// The tail of the weights is heavy, or not known to be light.
+    /// The weights are too uneven: their tail is heavy or not known to be light, or their effective sample size is below 400.
     Weights {
         /// k-hat.
         #[serde(with = "bits::decimal")]
@@ -76,7 +76,7 @@ pub enum Objection {
         /// Number of ascents.
         made: usize,
     },
-    /// Chains of another kernel disagree with each other.
+    /// Chains disagree with each other: those of another kernel, or those that are the answer.
     Mixing {
         /// Name of the parameter.
         name: String,
@@ -88,7 +88,8 @@ pub enum Objection {
     Moments {
         /// Name of the parameter.
         name: String,
-        /// Difference of the means in standard deviations; of the variances, relative, if `of_variance`.
+        /// Mean of the weighted draws less that of the chains, in standard deviations; if `of_variance`, the relative difference
+        /// of variances.
         #[serde(with = "bits::decimal")]
         difference: f64,
         /// The difference in standard errors.
@@ -99,12 +100,12 @@ pub enum Objection {
     },
     /// Chains of another kernel stay where q has too little mass.
     Missed {
-        /// Mean log weight of a chain, less the log evidence.
+        /// Largest mean log weight of a chain, less the log evidence.
         #[serde(with = "bits::decimal")]
         log_weight: f64,
-        /// Number of such chains.
+        /// Number of such chains; 0 if only the `offset` is too large.
         chains: usize,
-        /// Number of chains.
+        /// Number of chains, without those that never came near the mass of p.
         of: usize,
         /// Mean log weight of all chains, less that of the weighted draws.
         #[serde(with = "bits::decimal", default)]
@@ -114,7 +115,7 @@ pub enum Objection {
     WiderProposals {
         /// Name of the parameter.
         name: String,
-        /// Ratio of the variances.
+        /// Variance by all draws, stretched copies included, over that by draws of q alone.
         #[serde(with = "bits::decimal")]
         ratio: f64,
     },
@@ -122,7 +123,7 @@ pub enum Objection {
     Tail {
         /// Name of the parameter, or of the direction.
         name: String,
-        /// Exponent of the fall.
+        /// Exponent a of the fall: the density is about `r^-a` at a large distance r.
         #[serde(with = "bits::decimal")]
         fall: f64,
     },
@@ -170,12 +171,13 @@ pub enum Objection {
     },
     /// Steps of chains that are the answer diverged.
     Divergences {
-        /// Their number.
+        /// Number of divergent steps.
         steps: u64,
-        /// All steps.
+        /// Number of steps.
         of: u64,
     },
-    /// Draws of chains that are the answer do not average to what holds for every density.
+    /// Averages over the chains that are the answer violate Stein's identities, which hold for every smooth density on the whole
+    /// space.
     Stein {
         /// Violation in units of its limit.
         #[serde(with = "bits::decimal")]

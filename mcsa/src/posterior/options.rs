@@ -16,32 +16,41 @@ pub struct Options {
     pub seed: u64,
     /// Number of weighted draws in the result.
     pub draws: usize,
-    /// Number of ascents from spread points, ten before the climb and the others for the verdict; without a gradient the first is tempering,
-    /// and the others, by differences of the log density, are all for the verdict. A basin of attraction that an ascent
-    /// reaches with probability `s` is missed by all of them with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100 starts.
+    /// Number of ascents from spread points: ten before the climb, the others for the verdict. Without a gradient the first start
+    /// is tempering. The others are ascents by differences of the log density, all for the verdict. If an ascent reaches a basin
+    /// of attraction with probability `s`, all ascents miss it with probability `(1 - s)^starts`: 0.6 % for one in twenty and 100
+    /// starts.
     pub starts: usize,
-    /// Largest number of evaluations of the target by the whole fit, draws and verdict included; at least 1, and 100 draws are made in any
-    /// case. `None` is a million, or ten million by the log density alone. Starts before the climb begin while less than half of it is
-    /// spent. Of the rest a verdict takes `draws` evaluations, some 10,000 for chains of another kernel, 3,200 per dimension without a gradient, and up
-    /// to 5,000 of stretched copies of q; starts and climbs leave it so many, but at most half of all. Until their draws count, chains
-    /// that may be the answer take at most two fifths of the evaluations, or 100,000; then at most four fifths. Without a gradient, or with
-    /// a small limit, it is four fifths throughout. They begin only if 20,000 gradients are theirs, each of them `d + 1` evaluations where it
-    /// is by differences. Up to five evaluations that compare a point with itself may lie beyond the limit. A limit that ends a stage or leaves out a check is an objection.
+    /// Largest number of evaluations of the target by the whole fit, draws and verdict included; at least 1. 100 draws are made
+    /// in any case. `None` is a million, or ten million by the log density alone.
+    ///
+    /// Starts before the climb begin while less than half of the limit is spent. Starts and climbs leave the verdict its
+    /// evaluations, but at most half of the limit. These are `draws`, some 10,000 for chains of another kernel (without a
+    /// gradient 3,200 per dimension), and up to 5,000 for stretched copies of q.
+    ///
+    /// Chains that may be the answer begin only if 20,000 gradients are left for them, each of `d + 1` evaluations if it is by
+    /// differences. Until their draws count, they take at most two fifths of the limit and half of what is left when they begin,
+    /// or 100,000 gradients if that is more. Without a gradient, or with a small limit, it is four fifths of what is left. Once
+    /// their draws count, it is 84 % of what was left when they began.
+    ///
+    /// Up to five evaluations that compare a point with itself may lie beyond the limit. A limit that ends a stage or leaves out
+    /// a check is an objection.
     pub evaluations: Option<u64>,
-    /// Largest time in seconds of the whole fit, draws and verdict included, from the call on. It is looked at before every evaluation or
-    /// batch of them; beyond it the draws take about a second, or are 100. A limit that ends a stage or leaves out a check is an
-    /// objection, and such a result depends on the machine.
+    /// Largest time in seconds of the whole fit from the call on, draws and verdict included. The clock is read before every
+    /// evaluation or batch of them. Beyond the limit the draws take about a second, or 100 are made. A limit that ends a stage or
+    /// leaves out a check is an objection, and such a result depends on the machine.
     pub seconds: Option<f64>,
-    /// Effective share of the draws at which climbing ends. It also ends at a good q if another round takes more evaluations than the
-    /// largest possible gain saves, `draws / share - draws`, where fewer than 4000 draws count as 4000.
+    /// Effective sample size per draw at which a climb ends. A climb with even weights also ends if another round takes more
+    /// evaluations than the largest possible gain saves: `draws / share - draws`, with the share reached. Fewer than 4000 draws
+    /// count as 4000 there.
     pub share: f64,
     /// The q of an earlier fit, at which this one begins: see [`start_from`](Self::start_from).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Approximation>,
     /// True for a line on standard error with the stage and what was found; silent if standard error is not a terminal.
     pub progress: bool,
-    /// File in which the state is kept. A call finds it there, continues with the same bits, and leaves the complete state at its end.
-    /// Saving takes at most a twentieth of the time.
+    /// File that holds the state of the fit. A call that finds a state there continues it with the same bits; at its end the file
+    /// holds the complete state. Saving takes at most a twentieth of the time.
     pub checkpoint: Option<PathBuf>,
 }
 

@@ -28,17 +28,17 @@ pub struct Rates {
     pub way: Way,
     /// Fits of planted failures that starts can reach.
     pub planted: usize,
-    /// Those with yes and a wrong answer.
+    /// Number of `planted` fits with a wrong answer and the verdict yes.
     pub false_yes: usize,
-    /// Upper end of the exact 90 % interval of their share.
+    /// Upper end of the exact 90 % interval of the share `false_yes / planted`.
     pub at_most: f64,
     /// Fits of posteriors with a mode that fewer than one start in twenty reaches.
     pub hidden: usize,
-    /// Those with yes and a wrong answer.
+    /// Number of `hidden` fits with a wrong answer and the verdict yes.
     pub hidden_yes: usize,
     /// Fits of good posteriors with a right answer.
     pub right: usize,
-    /// Those with no.
+    /// Number of `right` fits with the verdict no.
     pub false_no: usize,
 }
 

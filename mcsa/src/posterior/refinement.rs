@@ -15,7 +15,7 @@ use super::rule::RULE;
 use super::shape::DENSE;
 use super::{Gated, Options, Shape};
 
-/// Refinement of one family towards the inclusive optimum by [`Moments`].
+/// Refinement of one family of q, called a climb: running moments ([`Moments`]) lead q towards the minimum of KL(p || q).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Refinement {
     /// The family.
@@ -240,7 +240,7 @@ impl Refinement {
     /// Checks that the chains, read from a file, are those of this target, so that the next round need not.
     ///
     /// # Errors
-    /// If the chains remember other densities than `target` has, or another seed.
+    /// If the stored densities of the chains are not those of `target`, or the seed differs.
     pub(crate) fn verify(&mut self, target: &dyn LogDensity, seed: Seed) -> Result<(), Error> {
         if self.fit.is_none() {
             return Ok(());

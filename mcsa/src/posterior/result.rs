@@ -36,13 +36,14 @@ pub struct FitResult {
     pub evidence: Evidence,
     /// The verdict.
     pub verdict: Verdict,
-    /// Diagnostics of the chains, if they are the answer: then the draws are theirs, with equal weights, and no q belongs to them.
+    /// Diagnostics of the chains, if their draws are the answer. The `draws` are then theirs, with equal weights, and `shape` and
+    /// `params` do not describe them.
     pub sampled: Option<Mixing>,
-    /// Chains of another kernel: their last positions are starts for another sampler.
+    /// The chains of the check by another kernel, or of the answer; their last positions are starts for another sampler.
     pub chains: Chains,
     /// Evaluations of the target, those of the verdict and the draws included.
     pub evaluations: Evaluations,
-    /// What draws of the prior showed, if the target has one apart.
+    /// Estimates from draws of the prior, if the target gives its prior apart, as a [`Posterior`](super::Posterior) does.
     pub prior: Option<PriorLook>,
 }
 
@@ -227,9 +228,10 @@ pub struct SamplerStart {
     pub starts: Mat<f64>,
     /// Mean `m = sum_i W_i z_i` of the weighted draws.
     pub mean: Vec<f64>,
-    /// Metric: the covariance `sum_i W_i (z_i - m)(z_i - m)'` of the weighted draws. If their effective sample size is at most the
-    /// dimension, mean and covariance are those of the draws without weights, because the weighted ones would be singular; if that
-    /// covariance has no factor either, they are medians, and a diagonal from the quantiles at 16 and 84 %.
+    /// Metric: the covariance `sum_i W_i (z_i - m)(z_i - m)'` of the weighted draws. If their effective sample size is at most
+    /// the dimension, or this covariance has no factor, mean and covariance are those of the draws without weights. If that
+    /// covariance has no factor either, the mean holds medians, and the covariance is diagonal, from the quantiles at 16 and
+    /// 84 %.
     pub covariance: Mat<f64>,
     /// Checks that failed.
     pub objections: Vec<Objection>,

@@ -20,11 +20,12 @@ pub struct Approximation {
 }
 
 impl Options {
-    /// The options, for a fit that begins at the q of an earlier one: of the same model with more data, or of a similar model with the same
-    /// coordinates. It takes the place of the ascents, or of tempering, before the climb.
+    /// The options, for a fit that begins at the q of an earlier one: of the same model with more data, or of a similar model
+    /// with the same coordinates. This q takes the place of the ascents, or of tempering, before the climb.
     ///
-    /// 1,000 draws of the earlier q are weighted first. If their weights are too uneven, the fit goes on as without it; else the climb begins there.
-    /// The verdict is that of any fit: it makes all of its ascents and runs all of its checks. An answer of chains has no q and changes nothing.
+    /// 1,000 draws of the earlier q are weighted first. If their weights are too uneven, the fit goes on as without it; else the
+    /// climb begins there. The verdict is that of any fit: all ascents are made and all checks run. If chains are the answer of
+    /// the earlier fit, there is no q, and the fit begins as usual.
     ///
     /// ```
     /// use mcsa::Options;

@@ -1,6 +1,7 @@
 //! The numbers that decide in a fit, on one page: the rule, whose rates of error are measured.
 
-/// Limits of the decisions and of the verdict. Sizes of work, such as lengths of rounds, stand where the work is done.
+/// Limits of the decisions and of the verdict. Sizes of work, such as lengths of rounds, are constants of the modules that do the
+/// work. An effective share is an effective sample size per draw.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// Version of the rule: to be raised with every change that can turn a yes into a no or a no into a yes.
@@ -8,9 +9,10 @@ pub struct Rule {
     // Climbs.
     /// Relative gain of the effective share in a round below which climbing ends.
     pub slow: f64,
-    /// Effective share below which a climb that does not rise, or has made three rounds, leaves the posterior to chains.
+    /// Effective share below which chains take over from a climb that a round did not improve, or that has made three rounds.
     pub slowest: f64,
-    /// Effective share below which a look shows no gain: five draws of its thousand. Two such looks leave the posterior to chains.
+    /// Effective share below which a round shows no gain: five of its thousand draws. After two such rounds in a row chains take
+    /// over.
     pub noise: f64,
     /// Effective share below which a larger family is tried.
     pub poor: f64,
@@ -25,11 +27,11 @@ pub struct Rule {
     // The verdict on q and its weighted draws.
     /// k-hat of the final draws above which the climb goes on once.
     pub heavy_draws: f64,
-    /// k-hat of the draws above which q is mended once although all checks pass.
+    /// k-hat of the draws above which a mixture is tried once although all checks pass.
     pub soft: f64,
     /// As `soft`, of the difference of mean log weights.
     pub soft_offset: f64,
-    /// Climbs that begin at points of the witnesses.
+    /// Largest number of mixtures that begin at points of the checks.
     pub mends: usize,
     /// Ratio of effective sample sizes below which the fit before a mixture is the better one.
     pub poorer: f64,
@@ -45,7 +47,8 @@ pub struct Rule {
     pub outside: f64,
     /// Share of the evidence, by Laplace's approximation, below which a mode outside q is negligible.
     pub negligible: f64,
-    /// Change of a variance, in units of it, below which mass that q lacks is negligible: the mass times its squared distance.
+    /// Relative change of a variance below which mass that q lacks is negligible. The change is the mass times its squared
+    /// distance, in squares of standard deviations.
     pub moment: f64,
     /// As `moment`, for chains in conditional coordinates, whose far ends few draws reach.
     pub driven: f64,
@@ -53,24 +56,25 @@ pub struct Rule {
     pub witness_r_hat: f64,
     /// Most witness chains that never came near the mass.
     pub astray: usize,
-    /// Largest mean log weight of the witness chain with the second largest, less the log evidence.
+    /// Limit of the second largest mean log weight of a witness chain, less the log evidence.
     pub two_stuck: f64,
     /// Largest mean log weight of any witness chain, less the log evidence.
     pub stuck: f64,
-    /// Largest difference of the mean log weight of all witness chains from that of the weighted draws.
+    /// Limit of the mean log weight of all witness chains less that of the weighted draws; three standard errors are added to it.
     pub offset: f64,
     /// Smallest difference of means between witness chains and draws, in standard deviations, that is an objection.
     pub shift: f64,
-    /// Smallest relative difference of variances that is one.
+    /// Smallest relative difference of variances that is an objection.
     pub stretch: f64,
     /// Probability that no such comparison objects to a right fit.
     pub confidence: f64,
     /// Largest factor between the variance that the draws of q give and that of all draws, those of stretched copies included.
     pub stretched: f64,
     // Tails of the density.
-    /// Exponent of the fall up to which the variance along a line does not exist, with room for rounding, or rests on so few draws that
-    /// thousands do not estimate it: n draws of a density that falls like `r^-(1 + nu)` reach about `n^(1/nu)` and see but
-    /// `1 - n^(-(nu - 2)/nu)` of the variance, 0.75 of it for `nu = 2.4` and n = 4000.
+    /// Exponent of the fall up to which the density along a line is an objection. Up to 3 the variance does not exist; room is
+    /// added for rounding, and for variances that thousands of draws do not determine. n draws of a density that falls like
+    /// `r^-(1 + nu)` reach about `n^(1/nu)`. They see only `1 - n^(-(nu - 2)/nu)` of the variance: 0.75 of it for `nu = 2.4` and
+    /// n = 4000.
     pub no_variance: f64,
     /// Fall from which on the density along a line has an integral, with room for rounding.
     pub integrable: f64,
@@ -81,7 +85,8 @@ pub struct Rule {
     pub r_hat: f64,
     /// Largest R-hat of chains that are an answer, with an objection.
     pub near_r_hat: f64,
-    /// Stein's identities: smallest violation, and standard errors of it, that count.
+    /// Stein's identities: smallest violation of the first that counts (twice that of the second), and its smallest ratio to its
+    /// standard error.
     pub stein: (f64, f64),
     /// Largest share of divergent steps, with one metric and in conditional coordinates.
     pub divergent: (f64, f64),

@@ -25,9 +25,9 @@ pub enum Stage {
     Start,
     /// Rounds of the climb.
     Climb,
-    /// Chains that may be the answer, where no q of location and scale carries the posterior.
+    /// No-U-turn chains, which may be the answer where q does not fit the posterior.
     Chains,
-    /// Draws, witnesses, verdict. The first witnesses are the starts that are left.
+    /// The remaining ascents, weighted draws of q, and the other checks of the verdict.
     Verdict,
     /// Nothing is left to do.
     Done,

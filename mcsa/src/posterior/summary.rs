@@ -26,7 +26,8 @@ pub struct Parameter {
 /// Log evidence with its Monte Carlo error, and bounds. NaN where it is not estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// `log 1/n sum_i w_i` over draws of q; of an answer by chains, by a bridge between them and a Gaussian.
+    /// `log 1/n sum_i w_i` over draws of q; if chains are the answer, the estimate by bridge sampling between them and a
+    /// Gaussian.
     #[serde(with = "bits::scalar")]
     pub log: f64,
     /// Its standard error.
@@ -76,12 +77,15 @@ pub(crate) fn parameters(
 }
 
 impl Parameter {
-    /// Whether weighted values show their mean and their standard deviation. They do not where k-hat of deviations, or of their squares, is at its
-    /// limit and the largest hundredth of these is a fifth of their sum: k-hat alone is large, too, where few values lie beyond a narrow mode.
+    /// Whether weighted values determine their mean and their standard deviation. They do not if the terms of the estimate rest
+    /// on few values: k-hat of the terms is at its limit, and the largest hundredth of them is more than a fifth of their sum.
+    /// The terms of the mean are deviations from the median; those of the standard deviation are squared deviations from the
+    /// mean. k-hat alone does not suffice: it is also large where few values lie beyond a narrow mode.
+    ///
     /// A parameter may have no moments where its unconstrained coordinate has all of them, as one with a half-Cauchy posterior.
     ///
-    /// The tail is that of the posterior, of values with equal weights by systematic resampling. Terms of the weighted sum may look light where
-    /// q has more draws far out than the posterior.
+    /// k-hat is that of the posterior: the values are first resampled to equal weights, by systematic resampling. Terms of the
+    /// weighted sum may look light where q has more draws far out than the posterior.
     pub fn shown(values: &[f64], weights: &[f64], are_of_chains: bool) -> [bool; 2] {
         let (count, mut cumulated) = (values.len() as f64, 0.0);
         let copies = |(value, weight): (&f64, &f64)| {
@@ -161,7 +165,7 @@ impl Evidence {
     /// No estimate.
     pub const NONE: Self = Self { log: f64::NAN, error: f64::NAN, lower: f64::NAN, upper: f64::NAN };
 
-    /// Of draws of q, and of the mean log weights of chains.
+    /// The evidence from draws of q. The upper bound comes from the mean log weight of each chain.
     pub fn of(draws: &Draws, at_chains: &[f64]) -> Self {
         let ratios = draws.log_ratios();
         let count = ratios.len() as f64;

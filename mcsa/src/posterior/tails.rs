@@ -42,15 +42,15 @@ pub(crate) fn cost(dim: usize) -> u64 {
 /// A density that falls like `r^-3` or more slowly along an axis has no variance over that line; like `1/r`, no integral. Along random
 /// directions the density is taken to fall alike in a cone, and has to fall faster by `r^(d - 1)`.
 ///
-/// A tail with an integral is no objection if it begins so low that `r^3 p(r) / p(0)` is below 1e-6: a Cauchy prior of a parameter that
-/// the data determine, up to values at which they say nothing more. Neither is one that lies 709 d nats below the centre at all radii: an exponential
-/// that is cut off at a large number.
+/// A tail with an integral is no objection if it begins so low that `r^3 p(r) / p(0)` is below 1e-6. An example is a Cauchy prior
+/// of a parameter that the data determine, up to values beyond which the likelihood is flat. Nor is a tail an objection if it
+/// lies 709 d nats below the centre at all radii, as that of an exponential that is cut off at a large number does.
 ///
-/// A heavy tail across the axes is seen along its ridge, between 5 and 40 standard deviations: from the axis of the weighted draws that lie
-/// far out, and from random directions, steps lead to ridges.
+/// A heavy tail across the axes shows along its ridge, between 5 and 40 standard deviations. Steps lead to ridges from the axis
+/// of the weighted draws that lie far out, and from random directions.
 ///
-/// A density that rises from r to 100 r may have a wall at r and a tail beyond it: the fall is then that from the next radius, and the
-/// density is improper if it rises up to the last.
+/// A density that rises from r to 100 r may have a wall at r and a tail beyond it. The fall is then that from the next radius.
+/// The density is improper if it rises up to the last radius.
 pub(crate) fn tail_objection(
     target: &Target<'_>,
     map: &AffineMap,

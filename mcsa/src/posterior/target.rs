@@ -55,9 +55,11 @@ impl<'a> Target<'a> {
         &self.gate
     }
 
-    /// The target with a check after each piece of work: an error of it ends the fit, and the checkpoint file keeps the state before.
+    /// The target with a check after each piece of work. An error of the check ends the fit, and the checkpoint file keeps the
+    /// state before it.
     ///
-    /// It is for log densities that can fail, by a lost connection or an exception of another language: they return NaN and remember why.
+    /// The check is for log densities that can fail, by a lost connection or an exception of another language: they return NaN
+    /// and store the error.
     ///
     /// ```
     /// use mcsa::posterior::{FitState, Options, Target};
@@ -73,8 +75,9 @@ impl<'a> Target<'a> {
         Self { check: Some(check), ..self }
     }
 
-    /// The target with its gradients in batches where tasks are independent, and no evaluations at the same time: for a log density whose
-    /// calls cost much more than its points. Else such tasks run in the threads of rayon.
+    /// The target with independent tasks in one thread: their gradients are evaluated in batches, and no two evaluations at the
+    /// same time. It is for a log density whose calls cost much more than its points. Otherwise such tasks run in the threads of
+    /// rayon.
     pub fn in_batches(self) -> Self {
         self.gate.serial();
         Self { in_batches: true, ..self }

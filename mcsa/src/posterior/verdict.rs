@@ -13,14 +13,14 @@ use super::rule::RULE;
 use super::witness::{CHAINS, FrozenProposal, functions};
 use super::{Chains, MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY, Mode, ModeSearch, Objection, Target};
 
-/// Verdict on a fit: yes if every check passes. Most checks do not use q.
+/// Verdict on a fit: yes if every check passes. Most checks do not rest on draws of q alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Objections; none means yes.
     pub objections: Vec<Objection>,
-    /// True if the answer is that of chains, whose error rates are others.
+    /// True if chains are the answer; the verdict on them has error rates of its own.
     pub by_chains: bool,
-    /// False if the fit used the log density alone, whose error rates are others.
+    /// False if the fit used the log density alone; the verdict then has error rates of its own.
     pub has_gradient: bool,
 }
 

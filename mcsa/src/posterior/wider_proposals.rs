@@ -31,10 +31,11 @@ type Found = (Option<Objection>, Mat<f64>);
 /// ```text
 /// w(z) = p(z) / (n q(z) + sum_k n_k q_k(z))
 /// ```
-/// The wider proposals are q stretched about its centre, `s^-d q(m + (z - m)/s)` for s = 2 and 4, which reaches long tails and the mouth
-/// of a funnel in few dimensions; and, if q is a mixture, the mixture of the same components with equal weights, each stretched about its
-/// own centre, which reaches the ends of a bent ridge. Few draws of q stretched by 8 to 64 see a wide mass below a narrow one, which has no
-/// mode of its own. Where p lies within q, the variances by the draws of q and by all are one.
+/// The first wider proposals are q stretched about its centre, `s^-d q(m + (z - m)/s)` for s = 2 and 4. They reach long tails,
+/// and the mouth of a funnel in few dimensions. If q is a mixture, others are the mixture of the same components with equal
+/// weights, each stretched about its own centre. They reach the ends of a bent ridge. A few draws of q stretched by 8 to 64 see a
+/// wide mass below a narrow one, which has no mode of its own. Where p lies within q, the variances by the draws of q and by all
+/// draws agree.
 ///
 /// It is an objection if the variance of a parameter by all draws exceeds that by the draws of q by too large a factor. `None` without any
 /// weight.

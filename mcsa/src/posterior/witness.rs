@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::Target;
 use super::mode_search::Mode;
 
-/// Chains that leave p invariant, and how q compares with them.
+/// Chains that leave p invariant, and their comparison with q. If No-U-turn chains are the answer, `positions`, `r_hat` and
+/// `worst` are theirs, and the other numbers are empty or 0.
 ///
-/// Each step is one of Hamiltonian dynamics, or many of a random walk if there is no gradient, and one of independent
-/// Metropolis-Hastings with proposals from q, by which chains go between modes that q has. A chain in mass that q lacks stays there.
+/// A step has two parts. The first is one step of Hamiltonian Monte Carlo, or `4 d` steps of a random walk if there is no
+/// gradient. The second is one step of independent Metropolis-Hastings with proposals from q, by which chains pass between modes
+/// that q has. A chain in mass that q lacks stays there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Chains {
     /// Last positions, one chain per column: starts for another sampler.
@@ -27,13 +29,13 @@ pub struct Chains {
     /// Standard errors of these means.
     #[serde(with = "bits::vector")]
     pub errors: Vec<f64>,
-    /// Largest R-hat of these functions, and which it is.
+    /// Largest R-hat of the functions `y_i` and `y_i^2`.
     #[serde(with = "bits::scalar")]
     pub r_hat: f64,
-    /// The function with the largest R-hat.
+    /// Index of the function with the largest R-hat: i for `y_i`, d + i for `y_i^2`.
     pub worst: usize,
-    /// Number of chains that never came near the mass, because their mean log weight is below the median by 30; the numbers above
-    /// leave them out.
+    /// Number of chains that never came near the mass of p: their mean log weight is below the median by 30 or more. All numbers
+    /// but `positions` leave these chains out.
     pub astray: usize,
     /// Mean log weight of each of the other chains, `log p - log q`.
     #[serde(with = "bits::vector")]

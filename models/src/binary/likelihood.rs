@@ -18,7 +18,8 @@ pub trait Factor: Debug + Clone + Copy + Default + Send + Sync + 'static {
     const NAME: &'static str;
     /// `sum_i log F(t_i)`.
     const SUM_LOG: fn(&[f64]) -> f64;
-    /// Writes the sums over columns of `t`, bit-identical to [`SUM_LOG`](Factor::SUM_LOG): over the first `rows` of each `stride` numbers.
+    /// Called with `(t, stride, rows, out)`: writes the sum of `log F` over the first `rows` of each `stride` numbers of `t` to
+    /// `out`. Each sum is bit-identical to that of [`SUM_LOG`](Factor::SUM_LOG).
     const SUMS_LOG: fn(&[f64], usize, usize, &mut [f64]);
     /// [`SUM_LOG`](Factor::SUM_LOG); the derivatives `(log F)'(t_i)` are written to the slopes.
     const SUM_LOG_WITH_SLOPES: fn(&[f64], &mut [f64]) -> f64;

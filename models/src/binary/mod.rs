@@ -15,7 +15,7 @@ use likelihood::Likelihood;
 pub use likelihood::{Count, Factor, Link, Logistic, Probit};
 use mcsa_numeric::design::Entry;
 
-/// Prior of the weights of a regression, and of parameters of its own in front of them.
+/// Prior of the weights of a regression. It may have parameters of its own, such as scales, which precede the weights in a point.
 pub trait WeightsPrior: std::fmt::Debug + Clone + Send + Sync {
     /// Number of own parameters: the index of the first weight.
     const FIRST: usize;
@@ -23,13 +23,13 @@ pub trait WeightsPrior: std::fmt::Debug + Clone + Send + Sync {
     /// The log prior.
     fn log_prior(&self, z: &[f64]) -> f64;
 
-    /// Adds the gradient.
+    /// Adds the gradient of the log prior at `z`.
     fn add_gradient(&self, z: &[f64], gradient: &mut [f64]);
 
-    /// Adds the product of `v` with the Hessian.
+    /// Adds the product of `v` with the Hessian of the log prior at `z` to `out`.
     fn add_hessian_vector(&self, z: &[f64], v: &[f64], out: &mut [f64]);
 
-    /// Names of the coordinates.
+    /// Appends names and values of the parameters at `z` to `out`, for reports.
     fn constrain(&self, z: &[f64], out: &mut Named);
 }
 
@@ -47,11 +47,11 @@ pub struct WeightsPosterior<W, L, E = f64> {
 /// z ~ N(0, s^2 I),   P(y_i = 1) = F(x_i' z),   log p(z) = log N(z; 0, s^2 I) + sum_i log F(+-x_i' z)
 /// ```
 ///
-/// The weights are unconstrained: no transform, no Jacobian. There is one weight per column of `x`; for an
+/// The weights are unconstrained, without transform or Jacobian. There is one weight per column of `x`; for an
 /// intercept, put a column of ones in front. With [`Probit`] and `s = 1` it is the model of (MSC).
 ///
-/// Log concave. `-inf`, with gradient 0, where `|z|^2` or a margin overflows. Features in `f32` are stored so, in half the memory; the
-/// arithmetic is in `f64`.
+/// The density is log concave. Where `|z|^2` or a margin overflows, it is `-inf` and the gradient 0. Features in `f32` are stored
+/// in `f32`, in half the memory of `f64`; the arithmetic is in `f64`.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
@@ -77,7 +77,8 @@ pub type ProbitRegression<E = f64> = BinaryRegression<Probit, E>;
 /// z ~ N(0, s^2 I),   y_i ~ Poisson(e^(x_i' z)),   log p(z) = log N(z; 0, s^2 I) + sum_i y_i x_i' z - e^(x_i' z) - log y_i!
 /// ```
 ///
-/// As [`BinaryRegression`]: unconstrained weights, one per column of `x`, log concave; `-inf` where a mean overflows.
+/// As in [`BinaryRegression`], there is one unconstrained weight per column of `x`, and the density is log concave. Where a mean
+/// overflows, it is `-inf`.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
@@ -101,8 +102,8 @@ pub type PoissonRegression<E = f64> = WeightsPosterior<NormalWeights, Count, E>;
 /// Unlike the paper, there is no latent `p_i ~ N(x_i' beta + alpha, sigma^2)` between the linear predictor and the label:
 /// the published dimensions and the published code have none.
 ///
-/// Numerics: where `tau^2` or `(beta/tau)^2` overflows (`|log tau|` beyond some 350), or a margin overflows, the density is `-inf`
-/// and the gradient 0. The log density includes the normalising constants of all priors.
+/// Numerics: the density is `-inf` and the gradient 0 where a margin, `(beta/tau)^2` or, with half-normal scales, `tau^2`
+/// overflows (`|log tau|` beyond some 350). The log density includes the normalising constants of all priors.
 ///
 /// ```
 /// use mcsa_core::{Gradient, LogDensity};
@@ -123,7 +124,7 @@ pub struct NormalWeights {
     log_normaliser: f64,
 }
 
-/// Normal weights and an intercept, each with an unknown scale, whose logarithms come first.
+/// Normal weights with one unknown scale, and a normal intercept with another. The logarithms of both scales come first.
 #[derive(Debug, Clone)]
 pub struct HierarchicalWeights {
     scales: ScalePrior,
@@ -141,8 +142,8 @@ impl<E: Entry> PoissonRegression<E> {
     /// A model of features `x` (one row per datum), counts 0, 1, 2, .., and the prior standard deviation `s` of each weight.
     ///
     /// # Errors
-    /// If the number of counts is not the number of rows, a count is not one, a number is not finite, or `prior_scale` is not
-    /// positive.
+    /// If the number of counts is not the number of rows, a count is negative or not whole, a number is not finite, or
+    /// `prior_scale` is not positive.
     pub fn new(x: MatRef<'_, E>, counts: &[f64], prior_scale: f64) -> Result<Self, Error> {
         let within = |error: Error| error.within(Count::NAME);
         let prior = NormalWeights::new(prior_scale, x.ncols()).map_err(within)?;
@@ -429,8 +430,8 @@ impl ScalePrior {
 /// Exact for [`Probit`](crate::Probit), `E[Phi(f)] = Phi(m/sqrt(1 + s^2))`; for [`Logistic`](crate::Logistic) MacKay's
 /// approximation `m / sqrt(1 + pi s^2/8)`. For a model with an intercept, `x` needs a column of ones in its place.
 ///
-/// Unlike the paper's source code, each row has its own variance: one committed version added the variances of all rows, and
-/// passed the argument of a normal distribution function to a logistic one.
+/// Each row has its own variance. One committed version of the paper's source code added the variances of all rows, and passed
+/// the argument of a normal distribution function to a logistic one.
 pub fn log_odds_from_moments<L: Link>(x: MatRef<'_, f64>, mean: &[f64], variance: &[f64], out: &mut [f64]) {
     assert!(
         x.nrows() == out.len() && x.ncols() == mean.len() && mean.len() == variance.len(),

@@ -24,8 +24,8 @@ use field::{Field, Layout};
 ///
 /// Unlike the paper, `r` is the root of the sum of squares and the amplitude is squared, as in the source code.
 ///
-/// `-inf`, with gradient 0, where the covariance has no Cholesky factor in double precision (an amplitude of more than
-/// some 1e4 with long lengths and a small nugget), or `log a` or `log s` is above 300.
+/// The density is `-inf` and the gradient 0 where `log a` or `log s` is above 300, or the covariance has no Cholesky factor in
+/// double precision. The latter happens at an amplitude of more than some 1e4 with long lengths and a small nugget.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
@@ -77,8 +77,8 @@ impl GaussianProcessClassification {
     /// ```text
     /// m* = k*' K^-1 m_f,   v* = a^2 + s^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 S_f K^-1 k*,   odds m* / sqrt(1 + pi v*/8)
     /// ```
-    /// The scales are fixed at their means. Unlike the source code of the paper, the variance of `f` under `q` adds to the
-    /// variance of a prediction; one version left it out, in another a broader `q` gave a narrower prediction.
+    /// The scales are fixed at their means. The variance of `f` under `q` adds to the variance of a prediction. In the paper's
+    /// source code one version left it out, and in another a broader `q` gave a narrower prediction.
     ///
     /// # Errors
     /// If the covariance at the mean has no Cholesky factor.
@@ -150,11 +150,11 @@ impl Gradient for GaussianProcessClassification {
 /// ```
 /// The kernel `k` is that of [`GaussianProcessClassification`](crate::GaussianProcessClassification).
 ///
-/// Unlike the paper's source code, the density of `nu` is turned into one of `log nu` by its Jacobian and `nu` may be
-/// below 1. The paper leaves open whether 4 is a variance; it is the standard deviation there and here.
+/// Unlike in the paper's source code, the density of `nu` is turned into one of `log nu` by its Jacobian, and `nu` may be
+/// below 1. The paper leaves open whether 4 is a variance; it is the standard deviation in that code and here.
 ///
-/// `-inf`, with gradient 0, where the covariance has no Cholesky factor in double precision, a logarithm of `eps_f` or
-/// `a` is above 300, or one of `eps_y` or `nu` beyond +-300.
+/// The density is `-inf` and the gradient 0 where the covariance has no Cholesky factor in double precision, `log eps_f` or
+/// `log a` is above 300, or `log eps_y` or `log nu` is beyond +-300.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
@@ -239,9 +239,9 @@ impl RobustGaussianProcess {
     /// ```text
     /// m* = k*' K^-1 m_f,   v* = a^2 + eps_f^2 + 1e-6 - k*' K^-1 k* + k*' K^-1 S_f K^-1 k*
     /// ```
-    /// Unlike the paper's source code, a broader `q` gives a broader prediction: there `K^-1 - K^-1 S_f K^-1` was taken for
-    /// `(K + S_f^-1)^-1`, the formula of Laplace's method with a variance in the place of a curvature. Unlike there, `eps_f^2` is
-    /// part of the variance of a new point.
+    /// Unlike in the paper's source code, a broader `q` gives a broader prediction, and `eps_f^2` is part of the variance of a
+    /// new point. That code has `(K + S_f^-1)^-1` in the place of `K^-1 - K^-1 S_f K^-1`: the formula of Laplace's method with a
+    /// variance in the place of a curvature.
     ///
     /// # Errors
     /// If the covariance at the mean has no Cholesky factor.

@@ -24,12 +24,13 @@ pub trait GenericDensity: Send + Sync {
 /// ```text
 /// log p(z) = log p(theta(z)) + log |det dtheta/dz|
 /// ```
-/// The gradient is exact, by a tape. It costs 1.5 to 2 times the density for regressions, at every dimension, about 3 times for hierarchies, and
-/// up to 7 times where a group costs 1 to 2 nanoseconds. The first gradient on a thread allocates; later ones do not, until one of them
-/// needs a longer tape.
+/// The gradient is exact, by reverse accumulation on a tape. It costs 1.5 to 2 times the density for regressions, at every
+/// dimension, and about 3 times for hierarchies. It costs up to 7 times the density of a hierarchy whose groups take 1 to 2
+/// nanoseconds each. The first gradient on a thread allocates; later ones do not, until one of them needs a longer tape.
 ///
-/// NaN is a fault of the density; where a coordinate is beyond +-100, it counts as outside the support. Derivatives in a scale overflow
-/// from about `e^-230` on, earlier than the density.
+/// NaN is a fault of the density, unless a coordinate is beyond +-100, or beyond +-1e100 for a [`real`](Parameters::real)
+/// parameter: there the point counts as outside the support. Derivatives in a scale overflow from about `e^-230` on, earlier than
+/// the density.
 ///
 /// ```
 /// use mcsa_models::{Bounded, Gradient, GenericDensity, LogDensity, Parameters, Real};
@@ -65,7 +66,8 @@ impl<M: GenericDensity> Bounded<M> {
     /// The target of a density of these parameters.
     ///
     /// # Errors
-    /// If two parameters have the same name, an interval is empty or infinite, or a simplex has no number.
+    /// If two parameters have the same name, an interval is empty or infinite, a simplex has no number, or a correlation matrix
+    /// is too large for memory.
     pub fn new(parameters: Parameters, density: M) -> Result<Self, Error> {
         parameters.check().map_err(|error| error.within("Bounded"))?;
         Ok(Self { parameters, density, has_jacobian: true })

@@ -16,9 +16,10 @@ use crate::Transform;
 /// | [`ordered`](Self::ordered) | increasing numbers | `n` | `n` |
 /// | [`correlation`](Self::correlation) | correlation matrices | `n n`, by rows | `n (n - 1) / 2` |
 ///
-/// The free coordinates are what methods move on `R^d`. A density of the parameters becomes one of the free coordinates by the
-/// log-Jacobian that [`constrain_into`](Self::constrain_into) returns, with the conventions of Stan (Reference Manual, "Constraint
-/// Transforms"): that of a simplex is about its first `n - 1` numbers, that of a correlation matrix about the entries below its diagonal.
+/// The free coordinates are what methods move on `R^d`. The log-Jacobian that [`constrain_into`](Self::constrain_into) returns
+/// turns a density of the parameters into one of the free coordinates. It follows Stan (Reference Manual, "Constraint
+/// Transforms"): the density of a simplex is with respect to its first `n - 1` numbers, and that of a correlation matrix with
+/// respect to the entries below its diagonal.
 ///
 /// ```
 /// use mcsa_models::Parameters;
@@ -127,7 +128,7 @@ impl Parameters {
         self.blocks.iter().map(Block::dim).sum()
     }
 
-    /// The number of numbers.
+    /// The length of `theta`: the number of scalars in all parameters.
     pub fn len(&self) -> usize {
         self.blocks.iter().map(Block::len).sum()
     }
@@ -149,8 +150,8 @@ impl Parameters {
         parts.sum()
     }
 
-    /// Writes the gradient at `z` of `sum_k slope_k theta_k(z) + log |det dtheta/dz|`: that of a target whose density has these slopes at
-    /// the parameters. Panics if a length is not that of the declaration.
+    /// Writes the gradient at `z` of `sum_k slope_k theta_k(z) + log |det dtheta/dz|`. This is the gradient of a target whose log
+    /// density has the derivatives `slope` in the parameters. Panics if a length is not that of the declaration.
     ///
     /// ```
     /// use mcsa_models::Parameters;
@@ -202,7 +203,8 @@ impl Parameters {
     /// `Ok` if every set exists and the names differ.
     ///
     /// # Errors
-    /// If two parameters have the same name, an interval is empty or infinite, or a simplex has no number.
+    /// If two parameters have the same name, an interval is empty or infinite, a simplex has no number, or a correlation matrix
+    /// is too large for memory.
     pub fn check(&self) -> Result<(), Error> {
         for Block { name, count, set } in &self.blocks {
             let refuse = |reason: &str| Err(Error::invalid(format!("parameter {name:?}: {reason}")));

@@ -79,7 +79,7 @@ pub trait Real:
     /// The value, without derivatives.
     fn value(self) -> f64;
 
-    /// Function of some numbers with this value and these partial derivatives: functions of your own are made of it.
+    /// A number with this value, and with these partial derivatives in other numbers. Use it to define functions of your own.
     ///
     /// ```
     /// use mcsa_models::Real;

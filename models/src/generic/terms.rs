@@ -8,7 +8,8 @@ use super::{
 
 /// Log prior and log likelihood of each datum, written once for every type of number.
 ///
-/// [`Bounded`] makes a target of it, as of a [`GenericDensity`], and one whose data can be subsampled: [`Separable`] and [`Subsampled`].
+/// [`Bounded`] makes a target of it, as of a [`GenericDensity`]. The data of this target can be subsampled: it is
+/// [`Separable`] and [`Subsampled`].
 ///
 /// ```
 /// use mcsa_core::Separable;

@@ -19,12 +19,12 @@ use rectifier::rectify_back;
 /// z = (log lambda, log gamma, W1 unit by unit, W2),   log-Jacobian z_0 + z_1,   dimension H (D + 1) + H + 3
 /// ```
 ///
-/// Unlike the paper, the output is linear and every layer is divided by the root of its fan-in, as in its source code; a
-/// rectified output could fit no negative response. Unlike that code, precisions are not kept above 1e-6.
+/// Unlike in the paper, the output is linear and every layer is divided by the root of its fan-in, as in the paper's source code.
+/// A rectified output could fit no negative response. Unlike in that code, precisions are not kept above 1e-6.
 ///
-/// The rectifier has a kink: the density is continuous, its gradient jumps where the pre-activation of a hidden unit at a datum is
-/// 0. There the slope 0 is used, and no curvature is provided. `-inf`, with gradient 0, where a precision (its logarithm beyond
-/// 709), an output or a square overflows.
+/// The density is continuous, but its gradient jumps where the pre-activation of a hidden unit at a datum is 0. There the
+/// rectifier has slope 0; no curvature is provided. Where a precision (of logarithm above 709), an output or a square overflows,
+/// the density is `-inf` and the gradient 0.
 ///
 /// ```
 /// use mcsa_core::LogDensity;

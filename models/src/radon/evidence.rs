@@ -13,8 +13,8 @@ impl Radon {
     /// Log evidence `log p(y)`, and its change at the last halving of a quadrature step.
     ///
     /// County effects and their means are Gaussian given the three scales and are integrated out in closed form; the
-    /// logarithms of the scales are integrated by quadrature, to within `tolerance`. On the Minnesota data -1105.872, not the
-    /// reference of `MCMC-SE` and `CW`, whose Stan program has another prior for the slopes.
+    /// logarithms of the scales are integrated by quadrature, to within `tolerance`. On the Minnesota data the result is
+    /// -1105.872. The reference of `MCMC-SE` and `CW` differs, because its Stan program has another prior for the slopes.
     pub fn log_evidence(&self, tolerance: f64) -> (f64, f64) {
         let all = |z: &[f64]| self.log_scales_density([z[0], z[1], z[2]], f64::NEG_INFINITY);
         let centre = climb(all);
@@ -39,9 +39,9 @@ impl Radon {
 
     /// `log p(y, log scales)`, with all effects and their means integrated out.
     ///
-    /// With `V` the prior variances of a county's intercept and slope, `L` the precision and `h` the linear part of its
-    /// likelihood, and `F = I + L V`, the county contributes `|F|^(-1/2)` times a Gaussian function of the means with
-    /// precision `F^-1 L` and linear part `F^-1 h`. No variance is inverted, so a variance may be 0.
+    /// Let `V` be the prior variances of a county's intercept and slope, `L` the precision and `h` the linear part of its
+    /// likelihood, and `F = I + L V`. The county contributes `|F|^(-1/2)` times a Gaussian function of the means, with precision
+    /// `F^-1 L` and linear part `F^-1 h`. No variance is inverted, so a variance may be 0.
     fn log_scales_density(&self, log_scales: [f64; 3], negligible: f64) -> f64 {
         let scales = log_scales.map(f64::exp);
         let [v0, v1, _] = scales.map(|s| s * s);

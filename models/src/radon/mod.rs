@@ -18,8 +18,9 @@ const RATE: f64 = 0.02;
 /// z = (log sigma_a, log sigma_b, log sigma_y, mu_a, mu_b, a_1 .. a_C, b_1 .. b_C),   log-Jacobian z_0 + z_1 + z_2
 /// ```
 ///
-/// Minnesota: 85 counties, hence dimension 175; 919 houses, `y` log radon, `x` 1 on the first floor and 0 in the basement.
-/// The log density is a sum over counties with five sufficient statistics each; the terms of [`Separable`] are those of houses.
+/// The Minnesota data have 85 counties, hence dimension 175, and 919 houses; `y` is log radon, `x` is 1 on the first floor and 0
+/// in the basement. The log density is a sum over counties with five sufficient statistics each. [`Separable`] has one term per
+/// house.
 ///
 /// ```
 /// use mcsa_core::LogDensity;

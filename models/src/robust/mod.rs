@@ -20,7 +20,7 @@ pub enum StudentNoise {
         /// The degrees of freedom `nu`.
         freedom: f64,
     },
-    /// Both are parameters with `log s ~ N(0, 1)` and `log(nu - 2) ~ N(0, 1)`, which follow the weights.
+    /// Both are parameters, `log s ~ N(0, 1)` and `log(nu - 2) ~ N(0, 1)`; a point holds these two numbers after the weights.
     Latent,
 }
 
@@ -30,13 +30,13 @@ pub enum StudentNoise {
 /// w ~ N(0, a^2 I),   y_i = x_i' w + s e_i,   e_i ~ t_nu
 /// z = w   or   z = (w, log s, log(nu - 2)),   log s, log(nu - 2) ~ N(0, 1): priors on logarithms, no Jacobian
 /// ```
-/// There is one weight per column of `x`; for an intercept, put a column of ones in front. Not log concave: the curvature of a term
-/// is positive where `e^2 > nu`.
+/// There is one weight per column of `x`; for an intercept, put a column of ones in front. The density is not log concave: the
+/// curvature of a term is positive where `e^2 > nu`.
 ///
-/// The errors are those of [`LocalRobustRegression`](crate::LocalRobustRegression) with its local scales integrated out. Unlike the
-/// paper (SL-DAIS), which leaves open whether `s` and `nu` are learned, there are both versions.
+/// The errors are those of [`LocalRobustRegression`](crate::LocalRobustRegression) with its local precisions integrated out.
+/// The paper (SL-DAIS) leaves open whether `s` and `nu` are learned; here [`StudentNoise`] selects one of the two.
 ///
-/// `-inf`, with gradient 0, where a square overflows, or `log s` or `log(nu - 2)` is beyond +-300.
+/// Where a square overflows, or `log s` or `log(nu - 2)` is beyond +-300, the density is `-inf` and the gradient 0.
 ///
 /// ```
 /// use mcsa_core::LogDensity;
@@ -255,11 +255,12 @@ impl Subsampled for StudentRegression {
 /// theta = (weights, log s) ~ N(0, a^2 I) x N(0, 1),   tau_i ~ Gamma(nu/2, rate nu/2),   y_i ~ N(x_i' weights, s^2 / tau_i)
 /// w_i = log tau_i,   z = (theta, w_1, .., w_N),   log-Jacobian sum_i w_i
 /// ```
-/// Given theta the local variables are independent: [`term`](Self::term) is the log joint density of one of them and its datum, which
-/// depends on theta through two numbers. A method with one chain per datum needs no more; as a [`LogDensity`] the whole joint density
-/// is here for methods without structure. With all `tau_i` integrated out it is [`StudentRegression`](crate::StudentRegression).
+/// Given theta the local variables are independent. [`term`](Self::term) is the log joint density of one local variable and its
+/// datum; it depends on theta through two numbers, `square` and `constant`. A method with one chain per datum needs no more.
+/// Other methods use the whole joint density, which is the [`LogDensity`]. With all `tau_i` integrated out, the likelihood is
+/// that of [`StudentRegression`](crate::StudentRegression).
 ///
-/// `-inf`, with gradient 0, where an exponential or a square overflows.
+/// Where an exponential or a square overflows, the density is `-inf` and the gradient 0.
 ///
 /// ```
 /// use mcsa_models::LocalRobustRegression;

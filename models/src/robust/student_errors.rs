@@ -15,32 +15,33 @@ pub struct StudentErrors {
     pub rate: f64,
     /// The part of the log density that depends on no residual.
     pub constant: f64,
-    /// First and second derivative of that part in `nu`.
+    /// First and second derivative of `constant` in `nu`.
     pub of_freedom: [f64; 2],
 }
 
-/// Derivatives of the log density of one residual, in the location `t` (`r = y - t`), in `log s`, and in `nu`.
+/// Derivatives of the log density `l` of one residual, in the location `t` (`r = y - t`), in `log s`, and in `nu`.
 ///
-/// Those in `nu` are without the terms of [`StudentErrors::of_freedom`] and, the first, without `-log(1 + e^2/nu)/2`.
+/// The derivatives in `nu` omit those of the constant, which are in [`StudentErrors::of_freedom`]. The first derivative in `nu`
+/// also omits `-log(1 + e^2/nu)/2`.
 #[derive(Debug, Clone, Copy)]
 pub struct StudentTerm {
-    /// In the location.
+    /// `dl/dt`.
     pub t: f64,
-    /// In the log scale.
+    /// `dl/dlog s`.
     pub scale: f64,
-    /// In the degrees of freedom.
+    /// `dl/dnu`, without the two terms named above.
     pub freedom: f64,
-    /// Twice in the location.
+    /// `d^2 l/dt^2`.
     pub tt: f64,
-    /// In location and log scale.
+    /// `d^2 l/dt dlog s`.
     pub t_scale: f64,
-    /// In location and degrees of freedom.
+    /// `d^2 l/dt dnu`.
     pub t_freedom: f64,
-    /// Twice in the log scale.
+    /// `d^2 l/d(log s)^2`.
     pub scale_scale: f64,
-    /// In log scale and degrees of freedom.
+    /// `d^2 l/dlog s dnu`.
     pub scale_freedom: f64,
-    /// Twice in the degrees of freedom.
+    /// `d^2 l/dnu^2`, without that of the constant.
     pub freedom_freedom: f64,
 }
 
@@ -56,7 +57,7 @@ impl StudentErrors {
         }
     }
 
-    /// The derivatives at `e`.
+    /// The derivatives at the standardised residual `e = r / s`.
     #[inline(always)]
     pub fn term(&self, e: f64) -> StudentTerm {
         let (nu, q) = (self.freedom, e * e);
@@ -116,7 +117,8 @@ pub fn freedom(u: f64) -> (f64, f64) {
     (2.0 + excess, excess)
 }
 
-/// Beyond `e^+-300` a scale or `nu - 2` counts as outside the support, because its square or a product would overflow.
+/// Largest magnitude of the logarithm of a scale or of `nu - 2` inside the support. Beyond it a square or a product would
+/// overflow.
 pub const MOST: f64 = 300.0;
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ impl<E: Entry> Panels<E> {
         E::widened_len(padded(self.rows.min(most)) * self.columns)
     }
 
-    /// At most `most` rows from the row `first` on.
+    /// At most `most` rows from the row `first` on; `first` is a multiple of [`ROWS`].
     pub fn block<'a>(&'a self, first: usize, most: usize, memory: &'a mut [f64]) -> View<'a> {
         let last = self.rows.min(first + most);
         let packed = &self.packed[first / ROWS * self.columns..padded(last) / ROWS * self.columns];

@@ -1,8 +1,9 @@
 //! Products and solves of packed triangles in few dimensions, many points at a time.
 //!
-//! In few dimensions a column of a triangle is too short for a loop along it. Here the columns and the sums of several points stay in
-//! registers: of one coordinate of each for a solve, whose coordinates wait for each other, and of consecutive coordinates of a point for a
-//! product. Each point goes through the operations of the forms for many dimensions in the same order, and gets the same bits.
+//! In few dimensions a column of a triangle is too short for a loop along it. Here the sums of several points stay in registers.
+//! In a solve a register holds one coordinate of several points, because coordinates of one point depend on each other. In a
+//! product it holds consecutive coordinates of one point. Each point goes through the same operations, in the same order, as in
+//! [`packed`](super::packed), and gets the same bits.
 
 use crate::{Columns, ColumnsMut};
 use faer::{MatMut, MatRef};
@@ -17,7 +18,8 @@ const REGISTERS: usize = 4;
 /// Largest number of lanes of a register.
 const LANES: usize = 8;
 
-/// True if these forms are the faster ones for so many numbers of points.
+/// True if these forms are faster for points of dimension `dim` with `numbers` coordinates in all: at most 32 dimensions, and at
+/// least three points.
 #[inline]
 pub const fn are_few(dim: usize, numbers: usize) -> bool {
     dim <= FEW && numbers >= 3 * dim
@@ -178,7 +180,7 @@ pub struct Whiten<'a> {
 }
 
 impl Whiten<'_> {
-    /// Computes it with the instructions of this machine.
+    /// Computes the squared lengths and the whitened points with the instructions of this machine.
     pub fn run(self) {
         dispatch(self);
     }
@@ -255,7 +257,7 @@ fn load<S: Simd>(simd: S, x: &[f64], at: usize) -> S::f64s {
 }
 
 impl Place<'_> {
-    /// Computes it with the instructions of this machine.
+    /// Computes the points `z` with the instructions of this machine.
     pub fn run(self) {
         dispatch(self);
     }

@@ -170,7 +170,7 @@ pub struct MultiplyAdd<'a> {
 }
 
 impl MultiplyAdd<'_> {
-    /// Computes it with the instructions of this machine.
+    /// Adds the products to `out` with the instructions of this machine.
     pub fn run(mut self) {
         vectorised(
             #[inline(always)]
@@ -215,7 +215,7 @@ pub struct AddOuters<'a> {
 }
 
 impl AddOuters<'_> {
-    /// Computes it with the instructions of this machine.
+    /// Adds the outer products to `triangle` with the instructions of this machine.
     pub fn run(mut self) {
         vectorised(
             #[inline(always)]

@@ -12,7 +12,9 @@ pub fn sum_of_logs(x: &[f64], logs: &mut [f64]) -> f64 {
     numeric::sum(logs)
 }
 
-/// `peak - quadratic / 2`; `-inf` instead of NaN where `z` has no NaN but is so far away that the quadratic form overflowed.
+/// Log density `peak - quadratic / 2`, with its value `peak` at the centre.
+///
+/// The result is `-inf` instead of NaN if `z` has no NaN but is so far away that the quadratic form overflowed.
 pub fn log_density(peak: f64, quadratic: f64, z: &[f64]) -> f64 {
     if quadratic.is_nan() && !z.iter().any(|z| z.is_nan()) {
         return f64::NEG_INFINITY;
@@ -52,7 +54,7 @@ pub struct AddScores<'a> {
 }
 
 impl AddScores<'_> {
-    /// Computes it with the instructions of this machine.
+    /// Adds the scores to `d_mean` and `d_rho` with the instructions of this machine.
     pub fn run(mut self) {
         vectorised(
             #[inline(always)]

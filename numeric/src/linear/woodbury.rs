@@ -119,7 +119,7 @@ pub struct AddScore<'a> {
 }
 
 impl AddScore<'_> {
-    /// Computes it with the instructions of this machine.
+    /// Adds the score to `d_mean`, `d_rho` and `d_factor` with the instructions of this machine.
     pub fn run(mut self) {
         vectorised(
             #[inline(always)]

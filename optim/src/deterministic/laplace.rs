@@ -67,11 +67,13 @@ pub(super) fn cholesky(what: &'static str, matrix: MatRef<'_, f64>) -> Result<Ll
 /// ```text
 /// q = N(mode, A^-1),   A = -d^2/dz^2 log p(mode),   log Z ~ log p(mode) + (d/2) log 2 pi - (1/2) log det A
 /// ```
-/// Exact for a Gaussian; the error decreases like `1/n` with the number `n` of data of a smooth model. The approximation depends on
-/// the curvature at one mode, not on the mass around it. A point is not accepted as a mode if the Newton step from it,
-/// `A^-1 d/dz log p`, is longer than a tenth of a standard deviation of q: then the maximisation has not converged, or gradient and
-/// Hessian belong to different functions. Nor is a flat top, whose curvature is next to nothing: where q is more than ten times as wide
-/// as the coordinates of the mode, the density ten times as far has to fall as the curvature says.
+/// The approximation is exact for a Gaussian. For a smooth model its error decreases like `1/n` with the number `n` of data. It
+/// depends on the curvature at one mode, not on the mass around it. A point is not accepted as a mode in two cases:
+///
+/// * The Newton step from it, `A^-1 d/dz log p`, is longer than a tenth of a standard deviation of q. Then the maximisation has
+///   not converged, or gradient and Hessian belong to different functions.
+/// * The top is flat. This is tested where a standard deviation of q exceeds `10 (1 + |z|)` in a coordinate `z` of the mode. At
+///   the distance `10 (1 + |z|)` the density must have fallen as the curvature says.
 ///
 /// ```
 /// use mcsa_core::from_fn;

@@ -17,12 +17,14 @@ use serde::{Deserialize, Serialize};
 /// which the function is `-inf` or NaN, or has a gradient that is not finite, are avoided; a start at such a point is an error. A
 /// run ends as [`Stalled`](Outcome::Stalled) when the line search finds no step; the peak is then the last point reached.
 ///
-/// Coordinates in very different units, such as weights of inputs that are not standardised, make a plain run slow: from zero, raw
-/// pima takes more than 1,000 steps. A log density has a unit of its own, the standard deviation of its curvature. So
-/// [`mode`](Self::mode) goes on, after ten steps, in coordinates scaled by the curvature there, and scales them anew every twenty
-/// steps; raw pima then takes 32 steps and 66 gradients. Each scaling costs a gradient per coordinate. The tolerance is from there on
-/// one of the Newton step, `(g^T A^-1 g)^(1/2)` with gradient g and curvature A, in standard deviations. Targets of more than 200
-/// dimensions are not scaled.
+/// Coordinates in very different units, such as weights of inputs that are not standardised, make a plain run slow. From zero, a
+/// hierarchical regression of the raw `pima` data takes more than 1,000 steps. A log density has a natural unit of length, the
+/// standard deviation of the Gaussian with its curvature. So [`mode`](Self::mode) scales the coordinates by the curvature after
+/// ten steps, and anew every twenty steps. The same regression then takes 32 steps and 66 gradients. Each scaling costs a
+/// gradient per coordinate.
+///
+/// From the first scaling on, the tolerance is one of the length of the Newton step in standard deviations. This length is
+/// `(g^T A^-1 g)^(1/2)` with gradient g and curvature A. Targets of more than 200 dimensions are not scaled.
 ///
 /// ```
 /// use mcsa_optim::deterministic::Lbfgs;
@@ -64,8 +66,8 @@ pub enum Outcome {
     /// The line search finds no step that increases the value: rounding, a kink, or a wrong gradient; or the gradient vanishes where
     /// the curvature is not that of a maximum.
     Stalled,
-    /// There is next to no curvature in some direction, and the value does not follow it: a ridge, or a maximum at infinity, such as
-    /// that of a prior scale that tends to zero.
+    /// The curvature is nearly zero in some direction, and the value does not fall there as that curvature says. The function has
+    /// a ridge, or a maximum at infinity, such as that of a prior scale that tends to zero.
     Flat,
     /// There is no maximum: the value is `+inf` at some point, or the run went farther from the origin than `1e10 (1 + |start|)`.
     Unbounded,
@@ -329,11 +331,13 @@ impl<'a> Run<'a> {
 /// Fall of the value `t` standard deviations away from a mode, as a multiple of `t^2`; a Gaussian falls by `t^2 / 2`.
 const FALLS: std::ops::RangeInclusive<f64> = 0.01..=50.0;
 
-/// Length of an axis, relative to `|z|` or 1, from which it is long.
+/// Length of an axis in a coordinate `z`, as a multiple of `1 + |z|`, from which it is long.
 const LONG: f64 = 10.0;
 
-/// True if a value does not fall like that of a Gaussian along an axis of one standard deviation that is long compared with the
-/// coordinates of the mode, at the multiple of it that is no longer long. `fall` is the fall from the mode to a point.
+/// True if the value does not fall like that of a Gaussian along one of the `axes`, each of one standard deviation.
+///
+/// Only axes that exceed `LONG` times `1 + |z|` in a coordinate `z` of the mode are examined, at that distance on both sides.
+/// `fall` is the fall of the value from the mode to a point.
 pub(super) fn is_flat(
     mode: &[f64],
     mut axes: impl Iterator<Item = Vec<f64>>,

@@ -15,11 +15,13 @@ use super::{Gaussian, Lbfgs, Maximum, Outcome};
 /// at each iterate z of L-BFGS:   N(z + S g, S),   S the inverse curvature estimated along the path, g = d/dz log p(z)
 /// elbo = mean over draws of log p - log q;   the Gaussian with the largest is kept
 /// ```
-/// If the mode is far from the mass of the target, the best Gaussian lies before the end of the path. Unlike the paper, the draws
-/// of all iterates share their noise, so that their ELBOs are compared at equal noise; S is formed as a matrix, at a cost
-/// of `d^2` per stored step and `d^3` per iterate, for dimensions up to some hundreds; and where [`Lbfgs::mode`] has scaled its
-/// coordinates, S begins at the inverse curvature that it has found there. The start of the path, with S the identity, is a candidate
-/// too, so a start at the mode needs no special treatment.
+/// If the mode is far from the mass of the target, the best Gaussian lies before the end of the path. The start of the path, with
+/// S the identity, is a candidate too, so a start at the mode needs no special treatment. There are three differences from the
+/// paper:
+///
+/// * The draws of all iterates share their noise, so that their ELBOs are compared at equal noise.
+/// * S is formed as a matrix, at a cost of `d^2` per stored step and `d^3` per iterate, for dimensions up to some hundreds.
+/// * Where [`Lbfgs::mode`] has scaled its coordinates, S begins at the inverse curvature found there.
 ///
 /// ```
 /// use mcsa_core::{Seed, from_fn};
@@ -57,10 +59,11 @@ pub struct Found {
     pub elbo: f64,
     /// The number of the iterate at which the Gaussian was formed; the start is 0.
     pub iterate: usize,
-    /// The end of the path and the reason for it. Without a maximum (an [`Outcome`] that is not `Converged`) the target may be improper,
-    /// or its gradient wrong; a proper target with an infinite peak away from its mass, such as a funnel, has none either.
+    /// The end of the path and the reason for it. If the [`Outcome`] is not `Converged`, the target may be improper or its
+    /// gradient wrong. A proper target may also lack a maximum: a funnel has an infinite peak away from its mass.
     pub peak: Maximum,
-    /// The number of evaluations of the density, those of the path with a gradient and those of the ELBOs without.
+    /// The number of evaluations of the density: with a gradient along the path, without one for the ELBOs. After a stall, those
+    /// of the check of the gradient's signs are included.
     pub evaluations: u64,
     /// False if the covariance is the identity, because no step of the path gave an estimate of the curvature: the start is a mode, or
     /// the target is flat.
@@ -88,9 +91,12 @@ impl Pathfinder {
     /// The best Gaussian on the path from `start`.
     ///
     /// # Errors
-    /// If [`Lbfgs::mode`] fails; if `draws` or `memory` is 0; if no Gaussian of the path has a finite ELBO; if the maximisation
-    /// stalled where a coordinate of the gradient has the wrong sign; or if there is no maximum and the ELBO is largest at the end
-    /// of the path, so that the mass lies at infinity. Smaller problems are in [`Found::peak`] and [`Found::has_curvature`].
+    /// * [`Lbfgs::mode`] fails, or `draws` or `memory` is 0.
+    /// * No Gaussian of the path has a finite ELBO.
+    /// * The maximisation stalled where a coordinate of the gradient has the wrong sign.
+    /// * The outcome is [`Outcome::Unbounded`] and the ELBO is largest at the end of the path: the mass lies at infinity.
+    ///
+    /// Smaller problems are in [`Found::peak`] and [`Found::has_curvature`].
     pub fn run<P: Gradient + ?Sized>(
         &self,
         target: &P,
@@ -237,7 +243,7 @@ fn log_densities_of_noise(factor: MatRef<'_, f64>, noise: &Mat<f64>) -> Vec<f64>
 /// Widths of the differences, relative to the coordinate or to 1.
 const WIDTHS: [f64; 3] = [1e-3, 1e-5, 1e-7];
 
-/// `Ok` unless a coordinate of the gradient has the wrong sign at `z`; costs `6 d` evaluations.
+/// `Ok` unless a coordinate of the gradient has the wrong sign at `z`; costs a gradient and `6 d` evaluations.
 ///
 /// A sign is wrong if, for at least two widths, the finite difference of the log density is within a factor of two of minus the
 /// coordinate, and larger than rounding.
@@ -278,9 +284,9 @@ fn check_signs<P: Gradient + ?Sized>(target: &P, z: &[f64], work: &mut [f64]) ->
 /// start_k ~ U(-reach, reach)^d,   q_k the Gaussian of path k,   z_kj ~ q_k,   j = 1 .. draws
 /// log q(z_kj) = log 1/K sum_l q_l(z_kj)
 /// ```
-/// The weights `p / q` are to be smoothed and the draws resampled: `Draws::weighted` of `mcsa-estimators`. With the mixture a path that
-/// found little mass gets little weight; with the densities of their own paths, as in the paper, all paths would count equally before
-/// weighting. A path that fails is left out and listed in [`Paths::failures`].
+/// The weights `p / q` still have to be smoothed, and the draws resampled: see `Draws::weighted` of `mcsa-estimators`. As q is
+/// the mixture, draws of a path that found little mass get little weight. In the paper each draw has the density of its own path,
+/// and all paths count equally before weighting. A path that fails is left out and listed in [`Paths::failures`].
 ///
 /// Starts, noise and draws are functions of the seed and of the number of the path.
 ///

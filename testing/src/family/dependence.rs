@@ -26,9 +26,10 @@ const FUNCTIONS: usize = 2;
 /// ```
 ///
 /// `f` is 1 or an odd function; `g` is 1, an odd or an even function of each other coordinate, or the product of the signs of all
-/// others. All terms are bounded, so that heavy tails do not matter. For a product density these are moments between coordinates;
-/// where coordinates depend on each other, the density corrects for it. At most 32 coordinates are moved, each against all moved
-/// ones; there are 16384 draws, fewer if [`Case::draws`] does not suffice for two densities a coordinate.
+/// others. All terms are bounded, so heavy tails do not matter. For a product density the terms are moments between coordinates.
+/// Where coordinates depend on each other, the factors `a` correct for the dependence. At most 32 coordinates are moved, each
+/// compared with all others that are moved. The law takes 16384 draws, or fewer if two densities per draw and moved coordinate
+/// would be more than [`Case::draws`].
 ///
 /// Each statistic is compared with its standard error; the bound is wide enough that all together have a false alarm of 6e-7.
 /// The power is stated as the correlation of the two factors that is detected with probability 0.9. One dimension has no

@@ -8,7 +8,7 @@ use super::case::{normals, transported};
 use super::{Case, Failure};
 use crate::law::{mean_and_error, near, same_bits, same_columns};
 
-/// The log densities that `sample_into` returns equal the `log_probs` of its draws, within 1e-10 of their size (above one).
+/// The log densities that `sample_into` returns equal the `log_probs` of its draws, within `1e-10 (1 + |log q|)`.
 pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     same_density("draws_know_their_density", "draw", case, case.draw(32, &mut case.stream("density")))
 }
@@ -86,8 +86,8 @@ fn mean_score_is_zero<F: Family>(
     Ok(())
 }
 
-/// If the family has a reflection, a point and its image have equal log densities, and the image of the image is the point, both
-/// within 1e-10 of their size (above one).
+/// If the family has a reflection, a point and its image have equal log densities, and the image of the image is the point.
+/// Numbers `x` are compared within `1e-10 (1 + |x|)`.
 pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "reflection_keeps_the_density";
     let z = case.points(8);
@@ -112,8 +112,8 @@ pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Result<(), Fai
 
 const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
 
-/// `log_probs` and `add_scores` of a batch are bit-identical to single-column calls, for 0 to 13 columns. A third of the weights is
-/// zero, and the gradient is not empty before the call.
+/// `log_probs` and `add_scores` of a batch are bit-identical to single-column calls, for 0 to 13 columns. About a third of the
+/// weights are zero, and the gradient is not zero before the call.
 pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "batch_equals_columns";
     let (family, params) = (&case.family, &case.params);

@@ -67,8 +67,8 @@ laws_of_memory! {
         => push_work_is_enough, push_allocates_nothing;
 }
 
-/// `check` admits the parameters of the case and refuses invalid ones: too short, too long, or with a NaN or an infinity
-/// at any position (of more than 64 positions, 64 are tested).
+/// `check` accepts the parameters of the case and returns an error for invalid ones: too short, too long, or with a NaN or an
+/// infinity at any position. Of more than 64 positions, at most 64 are tested.
 pub fn bad_params_are_refused<F: Family>(case: &Case<F>) -> Result<(), Failure> {
     const LAW: &str = "bad_params_are_refused";
     let mut params = case.params.clone();

@@ -80,9 +80,12 @@ fn log_noise_density<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatR
 /// ```text
 /// log q(t(lambda, eps)) + ln |det dt/deps| = log r(eps)
 /// ```
-/// is a function of the noise alone: equal at this lambda and at another (1e-6), even in the noise (1e-6), and the log density of
-/// the noise that is drawn: `E[s(eps) / r(eps)] = 1` over draws for a narrower Gaussian `s`, within 6 standard errors of 2048 draws
-/// (2e-9).
+/// is a function of the noise alone. The law tests three properties of it:
+///
+/// * It is equal at this lambda and at another, within 1e-6 (relative above one).
+/// * It is even in the noise, within 1e-6 (relative above one).
+/// * It is the log density of the noise: `E[s(eps) / r(eps)] = 1` over 2048 draws for a narrower Gaussian `s`, within 6 standard
+///   errors (false alarm 2e-9).
 ///
 /// If noise and point have different dimensions, the law holds without a test.
 pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
@@ -164,7 +167,7 @@ pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Result<(), F
     Ok(())
 }
 
-/// A pushforward that is also a family has the same log density in both roles, within 1e-10 of its size (above one).
+/// A pushforward that is also a family has the same log density in both roles, within `1e-10 (1 + |log q|)`.
 pub fn push_knows_its_density<F: Family + Pushforward>(case: &Case<F>) -> Result<(), Failure> {
     same_density("push_knows_its_density", "push", case, push(case, &case.params, noise(case, 32).as_ref()))
 }

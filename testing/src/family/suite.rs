@@ -28,20 +28,21 @@ macro_rules! family_laws {
     (memory pushforward [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* push_allocates_nothing } };
 }
 
-/// Names of all laws, in groups: those of a family, a reparameterised family and a pushforward, each with its law of memory.
+/// Names of all laws, in groups: those of a family, a reparameterised family and a pushforward, each followed by its law on
+/// allocation.
 pub const LAWS: &[&[&str]] = law_lists!(family_laws: family reparameterised pushforward);
 
-/// Report on all laws of a family except those of memory, with the sizes of the errors that they detect.
+/// Report on all laws of a family except the one on allocation, with the sizes of the errors that they detect.
 pub fn report<F: Family>(case: &Case<F>) -> Report {
     family_laws!(family [crate::law_report] case;)
 }
 
-/// Report on the further laws of a reparameterised family except those of memory.
+/// Report on the further laws of a reparameterised family except the one on allocation.
 pub fn report_reparameterised<F: Reparameterised>(case: &Case<F>) -> Report {
     family_laws!(reparameterised [crate::law_report] case;)
 }
 
-/// Report on all laws of a pushforward except those of memory.
+/// Report on all laws of a pushforward except the one on allocation.
 pub fn report_pushforward<F: Pushforward>(case: &Case<F>) -> Report {
     family_laws!(pushforward [crate::law_report] case;)
 }

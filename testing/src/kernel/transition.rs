@@ -11,7 +11,10 @@ use super::finite::{normalised, position};
 use super::largest;
 use crate::{Check, Report};
 
-/// Exact transition matrix of a kernel on finitely many points, with its cloud and metrics.
+/// Exact transition matrix of a kernel on finitely many points, with its metrics and its cloud.
+///
+/// The cloud is the set of weighted points that the kernel offers for averages after a step
+/// ([`ChainState::points`](mcsa_core::ChainState::points)).
 ///
 /// With `n` atoms and `N` chains a joint state is a number in `0..n^N`: chain `j` is at the atom given by digit `j` in base `n`,
 /// the first chain being the lowest digit.

@@ -102,7 +102,8 @@ pub fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Examination of a call by the name of its method; the call is lent memory.
+/// Function that examines one call. Its arguments are the name of the called method, and a closure that makes the call on lent
+/// memory.
 pub type Run<'r> = &'r mut dyn FnMut(&'static str, &mut dyn FnMut(&mut [f64])) -> Result<(), Failure>;
 
 /// Numbers of columns or rows of calls that are lent exactly the memory that is claimed; allocations are counted with the last.

@@ -141,8 +141,10 @@ impl Direction {
     }
 }
 
-/// Test directions of a space whose coordinates have these `scales` and are called `noun`: every coordinate if there are at most
-/// 48, else the first and the last `ends` of them and `16 - ends` others; and three directions that mix all coordinates.
+/// Test directions of a space whose coordinates have these `scales` and are called `noun`.
+///
+/// Every coordinate is a direction if there are at most 48. Of more, the first `ends`, the last `ends` and `16 - ends` random
+/// ones are directions. Three further directions mix all coordinates.
 ///
 /// ```
 /// use mcsa_core::Seed; use mcsa_testing::law::directions;

@@ -85,12 +85,12 @@ const BATCH: usize = 64;
 
 /// The log density is a finite number or `-inf` at every probe: never NaN, never `+inf`. With `n` for [`Case::probes`]:
 ///
-/// * `n` normal draws around the centre, alternately with one and three spreads: a region of NaN that has the share `x` of their
-///   probability is missed with probability `(1 - x)^n`; the power returned is the `x` that is found with probability 0.9, `2.3 /
-/// n`;
-/// * in at most three dimensions, a grid of about `n` nodes to 8 spreads: a region that contains a cell of the grid is always
-///   found;
-/// * `n / 64` points on each axis (on 16 axes, if there are more) to 8 spreads;
+/// * `n` normal draws around the centre, alternately with one and three spreads. A region of NaN that has the share `x` of their
+///   probability is missed with probability `(1 - x)^n`. The power returned is the `x` that is found with probability 0.9, about
+///   `2.3 / n`.
+/// * In at most three dimensions, a grid of about `n` nodes to 8 spreads. A region that contains a cell of the grid is always
+///   found.
+/// * `n / 64` points on each axis (on 16 axes, if there are more) to 8 spreads.
 /// * `n / 256` rays from the centre in random directions and their opposites, 16 points on each from 6.5 to 1000 spreads.
 ///
 /// A smaller region between the probes is not found.

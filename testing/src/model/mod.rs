@@ -10,14 +10,16 @@
 //! assert_eq!(model::gradient_is_gradient(&case), Ok(()));
 //! ```
 //!
-//! A law is a function that returns a [`Failure`], with the place, the number found and the number expected. One that a model cannot
-//! satisfy is left out by name and with a reason, [`Case::without`]. The oracle of [`density_equals`] is the caller's.
+//! A law is a function that returns a [`Failure`], with the place, the number found and the number expected. A law that a model
+//! cannot satisfy is left out by name and with a reason, [`Case::without`]. The oracle of [`density_equals`] is the caller's.
 //!
-//! What no law can see: density and gradient that agree with each other but are not those of the model that you mean, such as a row of
-//! data that is skipped, a wrong prior, or a wrong constant. Three kinds of knowledge from outside reveal such errors. Rows that add up
-//! ([`Separable`](mcsa_core::Separable), by [`terms_add_up`]) find an error in the range of the data; an oracle ([`density_equals`]), such as
-//! the formula printed in a paper with the log-Jacobian of its parameters, finds any; exact draws ([`draws_follow_the_law`]) and a
-//! [`Truth`] find all that change the distribution.
+//! No law by itself detects a density and a gradient that agree with each other but belong to another model than you mean.
+//! Examples are a row of data that is skipped, a wrong prior and a wrong constant. Three kinds of outside knowledge reveal such
+//! errors:
+//!
+//! * Rows that add up ([`Separable`](mcsa_core::Separable), by [`terms_add_up`]) reveal an error in the range of the data.
+//! * An oracle ([`density_equals`]), such as the printed formula of a paper with the log-Jacobian of its parameters, reveals any.
+//! * Exact draws ([`draws_follow_the_law`]) and a [`Truth`] reveal all that change the distribution.
 //!
 //! Lent memory is filled with NaN before every call, which exposes a model that reads entries it has not written.
 
@@ -68,7 +70,8 @@ macro_rules! model_laws {
     (memory $other:ident [$($next:tt)*] $($with:tt)*) => { $($next)*! { $($with)* } };
 }
 
-/// Names of the laws that [`model_suite!`](crate::model_suite) runs, in groups: those of each word, then its law of memory.
+/// Names of the laws that [`model_suite!`](crate::model_suite) runs, in groups: those of each trait, each group followed by its
+/// law on allocation.
 pub const LAWS: &[&[&str]] =
     law_lists!(model_laws: density gradient curvature separable subsampled draws truth);
 

@@ -96,9 +96,12 @@ fn sums_over_rows<P: Separable>(
     alike("rows listed twice, scaled", &scaled, &rest)
 }
 
-/// `gradient = prior gradient + gradient of all rows`; the gradients of rows are added to what is there, with their factor, and are
-/// sums over the rows, also if each is written apart; the values returned with them are `log_prior` and `log_likelihood_at`, not
-/// scaled. Within 1e-10 of the sizes added.
+/// `gradient = prior gradient + gradient of all rows`, within 1e-10 of the sizes added. The gradient of some rows, times its
+/// factor, is added to the earlier contents of the slice. It is the sum over the rows, also of gradients that are written row by
+/// row.
+///
+/// The values returned with the gradients are `log_prior` and `log_likelihood_at`, without the factor, within 1e-12 (relative
+/// above one).
 pub fn row_gradients_add_up<P: Subsampled + Gradient>(case: &Case<P>) -> Result<(), Failure> {
     const LAW: &str = "row_gradients_add_up";
     let (target, dim) = (&case.target, case.target.dim());

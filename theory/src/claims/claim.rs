@@ -145,8 +145,8 @@ impl Statement {
         Self { formula: formula.into(), method: reason, trial, twin: None }
     }
 
-    /// The claim that this statement is printed at a place of the paper with whose number its name begins, without assumptions, remarks
-    /// or corrections.
+    /// The claim named `id`: this statement as printed at `place` of the paper with whose number `id` begins. Assumptions, remark
+    /// and corrections are empty.
     ///
     /// # Panics
     /// If no paper has this number.
@@ -299,10 +299,12 @@ impl Sides {
         all.into_iter().max_by(|a, b| a.badness().total_cmp(&b.badness()))
     }
 
-    /// Distance of the case from refuting the claim: above 1 for inequalities (above 0 for identities) it refutes, up to rounding.
+    /// Measure of how close the case comes to refuting the claim. Up to rounding, a value above 1 refutes an inequality, and a
+    /// value above 0 an identity.
     ///
-    /// For inequalities `lhs / rhs`, infinite where only the left side is positive; for identities the absolute difference,
-    /// relative to the larger side or 1. NaN counts as infinite: a bound that cannot be computed is none.
+    /// For an inequality it is `lhs / rhs`, or 0 if that is negative. With `rhs <= 0` it is 0 if `lhs <= rhs`, else infinite, up
+    /// to rounding. For an identity it is the absolute difference, relative to the larger side or 1. If a side is NaN, it is
+    /// infinite: a bound that cannot be computed is none.
     ///
     /// ```
     /// use mcsa_theory::claims::Sides;

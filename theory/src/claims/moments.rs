@@ -8,7 +8,7 @@ use super::case::{softmax, tuple};
 use super::{Atoms, Claim, Searchable, Setting, Sides, few, half};
 use crate::{Instance, Square, dot};
 
-/// All claims of the paper, in its order.
+/// All claims on running moments.
 pub(super) fn all() -> Vec<Claim> {
     [fixed_point(), ascent(), convergence()].into_iter().flatten().collect()
 }

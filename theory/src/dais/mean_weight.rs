@@ -5,10 +5,11 @@ use faer::{Mat, Side};
 use super::{LinearDais, Normal, Phase, Quadratic, Slope};
 
 impl LinearDais {
-    /// `log E[exp W]` of the log weight `W = log p(D, z_K) - log q_0(z_0) + sum_k (|S^-1 v_{k-1}|^2 - |S^-1 v^_k|^2) / 2`, which
-    /// equals the log evidence of `likelihood`. W is a quadratic form in the standard normal noise behind `z_0` and all `v_k`, so
-    /// its exponential has a Gaussian integral. `None` if the integral diverges. If `complete` is false, the terms of the momenta
-    /// are left out.
+    /// `log E[exp W]` of the log weight `W = log p(D, z_K) - log q_0(z_0) + sum_k (|S^-1 v_{k-1}|^2 - |S^-1 v^_k|^2) / 2`. It
+    /// equals the log evidence of `likelihood`, unless `complete` is false: then the terms of the momenta are left out.
+    ///
+    /// W is a quadratic form in the standard normal noise behind `z_0` and all `v_k`, so its exponential has a Gaussian integral.
+    /// The result is `None` if the integral diverges.
     pub fn log_mean_weight(&self, likelihood: &Quadratic, complete: bool) -> Option<f64> {
         let d = self.base.dim();
         let size = d * (self.betas.len() + 1);

@@ -39,7 +39,7 @@ pub struct LinearDais {
     pub prior: Normal,
     /// Distribution `q_0` of `z_0`.
     pub base: Normal,
-    /// Surrogate likelihood in the potentials.
+    /// Surrogate likelihood that guides the steps.
     pub surrogate: Quadratic,
     /// `eta_0`, the step size before annealing.
     pub step_size: f64,
@@ -100,8 +100,8 @@ impl LinearDais {
         self.betas.iter().map(|beta| (self.step_size + self.kappa * beta).max(0.0).min(self.longest))
     }
 
-    /// Gap `log p(D) - L = -E log p(z_K | D) - H(q_0) - E[log weight of the momenta]` of the bound L, whose last term has the
-    /// likelihood of `posterior`.
+    /// Gap `log p(D) - L = -E log p(z_K | D) - H(q_0) - E[log weight of the momenta]` of the bound L, where `p(z | D)` is
+    /// `posterior`.
     pub fn gap(&self, posterior: &Normal) -> f64 {
         let End { mean, covariance, weight } = self.end();
         -posterior.mean_log_density(&mean, &covariance) - self.base.entropy() - weight
@@ -113,16 +113,17 @@ impl LinearDais {
 /// ```text
 /// log p(D) - L = KL(p_S || p) + gap_S + (E_(p_S) - E_(z_K))[log l - log l_S]
 /// ```
-/// with the surrogate posterior `p_S`, and the gap `gap_S` of the chain as one for the surrogate itself.
+/// Here `l` is the likelihood, `l_S` its surrogate and `p_S` the surrogate posterior. `gap_S` is the gap of the same chain if
+/// `l_S` is the likelihood.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
     /// The gap `log p(D) - L`, computed without its parts.
     pub whole: f64,
     /// `KL(p_S || p)`, the limit of many steps.
     pub divergence: f64,
-    /// The gap under the surrogate itself.
+    /// `gap_S`, the gap of the chain if the surrogate is the likelihood.
     pub own: f64,
-    /// Difference `E_(p_S) - E_(z_K)` of the error of the surrogate.
+    /// Mean of the surrogate's error `log l - log l_S` under `p_S`, less its mean at `z_K`.
     pub error: f64,
 }
 

@@ -39,7 +39,7 @@ impl Normal {
     /// Normal distribution with independent coordinates of these standard deviations.
     ///
     /// # Errors
-    /// If the lengths differ, or a deviation is not positive and finite.
+    /// If the lengths differ, a mean is not finite, or the square of a deviation is not positive and finite.
     pub fn diagonal(mean: Vec<f64>, deviations: &[f64]) -> Result<Self, Error> {
         let d = deviations.len();
         let entry = |i: usize, j: usize| if i == j { deviations[i] * deviations[i] } else { 0.0 };
@@ -117,7 +117,8 @@ impl Normal {
     /// Posterior of this prior under `likelihood`, and the log evidence.
     ///
     /// # Errors
-    /// If the lengths differ, or the posterior is not proper, because the surrogate of a likelihood has a negative curvature.
+    /// If the lengths differ, or the posterior is not proper. The latter can happen if `likelihood`, such as a surrogate, has a
+    /// negative curvature.
     pub fn posterior(&self, likelihood: &Quadratic) -> Result<(Self, f64), Error> {
         let d = self.dim();
         same_length("slope of the likelihood", d, likelihood.slope.len())?;

@@ -37,8 +37,9 @@ impl<T: Number> Instance<T> {
     /// An instance of three tables; tables that do not sum to one exactly are divided by their sum.
     ///
     /// # Errors
-    /// If lengths differ or there is no atom; a probability is negative or NaN; a value of `s` is not finite; a sum differs from 1
-    /// by more than 1e-12; or `q` vanishes where `pi` does not. The message names the entry, such as `pi[2]`.
+    /// If lengths differ, there is no atom, or the sum of `pi` or `q` differs from 1 by more than 1e-12. Also if a probability is
+    /// negative or NaN, a value of `s` is not finite, or `q` vanishes where `pi` does not; then the message names the entry, such
+    /// as `pi[2]`.
     pub fn new(pi: &[T], q: &[T], s: &[T]) -> Result<Self, Error> {
         if pi.is_empty() {
             return Err(Error::invalid("pi: no atoms; give at least one"));
@@ -261,7 +262,8 @@ impl<T: Number> Instance<T> {
         Moments { variances: variances.collect(), means: first.into_iter().map(|sum| sum / &n).collect() }
     }
 
-    /// Variance of this average if the chain starts at the target, which `kernel` must leave invariant:
+    /// Variance of the average of [`sequential`](Self::sequential) if the start is a draw of the target, which `kernel` must
+    /// leave invariant:
     ///
     /// ```text
     /// sigma^2 / N + 2/N^2 sum_{i<j} <s - mu, K^(j-i) (s - mu)>_pi

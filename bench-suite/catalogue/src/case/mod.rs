@@ -106,7 +106,8 @@ pub enum Case {
     /// Data sets whose parameters are drawn from a prior, each with its own posterior; the case itself is the first of them.
     Simulated {
         model: Simulated,
-        /// Scales of the prior of which parameters are drawn, in units of those of the posterior: wrong unless 1.
+        /// Scales of the prior from which parameters are drawn, relative to those of the prior of the model. A number other than
+        /// 1 makes the posteriors wrong.
         prior: f64,
     },
 }

@@ -14,8 +14,10 @@ use super::posteriors::{Built, Hidden, bananas, of_line};
 use super::truth::{Line, Truth};
 use crate::Posterior;
 
-/// Kind of a planted failure. A second mode has 5 to 50 % of the mass, at a distance of 4 to 40 standard deviations of a normal first
-/// one, in 2 to 60 dimensions; the healthy twin is the second mode alone, unless it is described.
+/// Kind of a planted failure.
+///
+/// A second mode has 5 to 50 % of the mass, at a distance of 4 to 40 standard deviations of a normal first mode, in 2 to 60
+/// dimensions. The healthy twin is the second mode alone, unless another twin is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -26,7 +28,7 @@ pub enum Shape {
     BoxMode,
     /// Second mode: a thin shell. Twin: a shell so thick that it is a normal density.
     ShellMode,
-    /// Second mode: bananas.
+    /// Second mode: bananas, in at most 8 dimensions.
     BananaMode,
     /// Second mode: a funnel.
     FunnelMode,

@@ -29,7 +29,7 @@ pub struct Built {
     pub truth: Truth,
     /// The covariance, if it is known in closed form.
     pub covariance: Option<Mat<f64>>,
-    /// The modes that starts may miss.
+    /// The modes that starts may miss, each as a function that is true at points of the mode.
     pub hidden: Vec<Hidden>,
     /// Log normaliser of the density, if it is known in closed form or by quadrature.
     pub log_z: Option<f64>,
@@ -230,11 +230,11 @@ pub(super) fn of_line(dim: usize, line: Line) -> Built {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// Half as large.
+    /// The derivative is half as large as it should be.
     Scaled,
-    /// One larger.
+    /// The derivative is larger by one.
     Shifted,
-    /// The other sign.
+    /// The derivative has the opposite sign.
     Sign,
 }
 

@@ -1,5 +1,5 @@
-//! Runs on cases: fits in one call with their verdicts, fits of one family from a start that is off, and methods of inference
-//! within budgets of evaluations.
+//! Runs on cases: fits by `mcsa::fit` with their verdicts, fits of one family by running moments, and methods of inference within
+//! budgets of evaluations.
 
 mod answer;
 mod methods;
@@ -140,7 +140,7 @@ fn witness(objection: &Objection) -> &'static str {
     }
 }
 
-/// Error of the start in standard deviations, and factor of its scales, where there is no Laplace approximation.
+/// Error of the start in standard deviations, and factor of its scales, where the start is made of the moments of the target.
 const OFF: (f64, f64) = (0.3, 1.14);
 const RANK: usize = 10;
 /// Degrees of freedom of a Student t at the start, and their lower bound: with it the covariance is finite.
@@ -192,7 +192,8 @@ impl Rung {
         ])
     }
 
-    /// Family, and parameters at its start: Laplace's approximation of a regression; the moments of other targets, moved.
+    /// Family, and parameters at its start: the moments of a target whose covariance has a closed form, displaced by `OFF`; else
+    /// Laplace's approximation.
     fn start(
         &self,
         built: &Built,

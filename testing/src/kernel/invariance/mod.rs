@@ -32,9 +32,10 @@ use statistics::{Scores, Sequential, Smallest, Statistics, two_sample, uniform_c
 /// (Gandy and Scott 2020, Alg. 3) and corrected for its number of tests by Bonferroni. Seeds are fixed, so a check does not change between runs.
 ///
 /// A law that holds states its [`Power`](crate::Power). For `means` the error is a deviation of the kernel's stationary
-/// distribution, in the mean of a coordinate's normal score, in standard deviations, or in its scale: 1 % is a standard deviation
-/// of 1.01. The part of this deviation that paths show is estimated from the correlation with their start, `1 - cov(start, path) /
-/// var(start)`, which is exact where relaxation is geometric. Four times the draws halve the detectable error.
+/// distribution: of the mean of a coordinate's normal score, in standard deviations, or of its scale, where 1 % is a standard
+/// deviation of 1.01. Paths move only a part of the way to the stationary distribution. This part is estimated from the
+/// correlation of paths with their start, `1 - cov(start, path) / var(start)`, which is exact where relaxation is geometric. Four
+/// times the draws halve the detectable error.
 ///
 /// ```
 /// use mcsa_kernels::Imh;
@@ -61,18 +62,18 @@ pub struct Invariance {
     pub chains: usize,
     /// True if the kernel is claimed to be reversible; otherwise there is no rank test, unless a time reversal is given.
     pub reversible: bool,
-    /// True if chains may depend on each other, such as an ensemble that proposes from the other chains; then one chain of each group counts as a draw, and neither the chains' independence
-    /// nor their labels are tested.
+    /// True if chains may depend on each other, as in an ensemble whose proposals use the other chains. Then one chain of each
+    /// group counts as a draw, and neither the independence nor the labels of chains are tested.
     pub interacting: bool,
 }
 
-/// Tests of invariance with this false-alarm probability: 32,768 paths of 32 steps, 16 chains together, paths of 8 in the rank test, a
-/// reversible kernel, independent chains.
+/// Tests of invariance with this false-alarm probability, of a reversible kernel with independent chains. There are 32,768 paths
+/// of 32 steps, 16 chains together, and paths of 8 steps in the rank test.
 ///
-/// With these numbers an error of 1 % in all scales of a standard normal in three dimensions, which is that of a random walk
-/// with its acceptance ratio to the power 0.98, is detected with probability 0.9 at level 1e-4: the shift of log p is
-/// then 6.6 standard errors, and 4.7 are needed. It costs about a million transitions and 700,000 evaluations of the
-/// statistics. A suite of several reports divides its level by their number.
+/// For example, a random walk on a standard normal in three dimensions has errors of 1 % in all scales if its acceptance ratio
+/// has the power 0.98. At level 1e-4 this is detected with probability 0.9: the shift of log p is 6.6 standard errors, and 4.7
+/// are needed. The tests cost about a million transitions and 700,000 evaluations of the statistics. A suite of several reports
+/// divides its level by their number.
 pub fn judge(level: f64) -> Invariance {
     Invariance {
         level,
@@ -267,7 +268,7 @@ impl Invariance {
         self.of_guided(kernel, target, &mut [&mut near, &mut wide])
     }
 
-    /// Tests a kernel with the caller's proposals, which alternate from step to step. Guides must accept batches of
+    /// Tests a kernel with the caller's proposals, which alternate from step to step. Each proposal must accept batches of
     /// [`Kernel::columns`] columns for all chains together.
     pub fn of_guided<P: ExactDraws + ?Sized, K: Kernel<P>>(
         &self,
