@@ -2,7 +2,7 @@
 
     cargo xtask strangers --posteriordb FOLDER --everyday [--only NAME ..] [--methods NAME ..] [--seeds N] [--shard K/N] [--trials]
 
-Runs whose rows are there are not run again. The moments of each run are kept: `--judge` judges rows whose reference came later.
+Runs whose rows are there are not run again; a row of an earlier rule of the verdict is replaced. The moments of each run are kept: `--judge` judges rows whose reference came later.
 `cargo xtask figures ours/strangers` makes the tables.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import fcntl
 import json
 import os
 import resource
@@ -22,13 +23,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import mcsa
 import numpy as np
 
 import methods
+import planted
 from stranger import FOLDER, Known, Stranger, columns, compared, summary
 
 COLUMNS = (
-    "source,posterior,dim,trial,method,seed,outcome,right,mean_error,sd_error,worst,ess,gradients,densities,seconds,building,way,reasons"
+    "source,posterior,dim,trial,method,seed,rule,outcome,right,mean_error,sd_error,worst,ess,gradients,densities,seconds,building,way,reasons"
 ).split(",")
 
 
@@ -63,10 +66,8 @@ def strangers(given: argparse.Namespace) -> list[Stranger]:
         import gym
 
         found += gym.strangers()
-    if getattr(given, "planted", False):
-        import planted
-
-        found = [planted.with_second_mode(one) for one in found]
+    if fault := getattr(given, "planted", None):
+        found = [planted.FAULTS[fault](one) for one in found]
     part, parts = map(int, given.shard.split("/"))
     found = [one for one in found if (not given.only or one.name in given.only) and (not given.trials or one.is_trial)]
     return found[part - 1 :: parts]
@@ -87,6 +88,27 @@ def kept(path: Path) -> dict[str, Known]:
     """The moments of a run."""
     with np.load(path) as file:
         return {str(name): Known(x[0], x[1], tuple(x[2:])) for name, x in zip(file["names"], file["numbers"].tolist())}
+
+
+def rule(method: str) -> str:
+    """The rule of the verdict; empty for other methods than the call."""
+    return str(mcsa.verdict.RULE) if method.startswith("mcsa") else ""
+
+
+def put(path: Path, row: dict[str, str]) -> None:
+    """Puts a row into the file, in place of the one of the same run. Shards may do so at the same time."""
+    with path.open("r+", newline="") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        rows = {run_of(one): one for one in csv.DictReader(file)} | {run_of(row): row}
+        file.seek(0)
+        file.truncate()
+        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows.values())
+
+
+def run_of(row: dict[str, str]) -> tuple[str, ...]:
+    return row["source"], row["posterior"], row["method"], row["seed"]
 
 
 def judge(given: argparse.Namespace) -> None:
@@ -128,7 +150,7 @@ def text(value: Any) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_sources(parser)
-    parser.add_argument("--planted", action="store_true", help="copies with a planted second mode in place of the posteriors")
+    parser.add_argument("--planted", choices=list(planted.FAULTS), help="copies with a planted fault in place of the posteriors")
     parser.add_argument("--methods", nargs="+", default=list(methods.METHODS), choices=list(methods.METHODS))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--limit", type=int, default=600, metavar="SECONDS", help="limit of a run in processor time")
@@ -151,7 +173,7 @@ def main() -> None:
     seen = set()
     if given.rows.exists():
         with given.rows.open(newline="") as file:
-            seen = {(row["source"], row["posterior"], row["method"], row["seed"]) for row in csv.DictReader(file)}
+            seen = {run_of(row) for row in csv.DictReader(file) if row["rule"] == rule(row["method"])}
     else:
         given.rows.write_text(",".join(COLUMNS) + "\n")
     wanted = [
@@ -162,7 +184,7 @@ def main() -> None:
         if (one.source, one.name, method, str(seed)) not in seen
     ]
     for place, (one, method, seed) in enumerate(wanted):
-        row = {"source": one.source, "posterior": one.name, "trial": int(one.is_trial), "method": method, "seed": seed}
+        row = {"source": one.source, "posterior": one.name, "trial": int(one.is_trial), "method": method, "seed": seed, "rule": rule(method)}
         command = [sys.executable, __file__, *sys.argv[1:], "--job", one.source, one.name, method, str(seed)]
         # Processor time, since a shared machine would stretch the other kind.
         limited = partial(resource.setrlimit, resource.RLIMIT_CPU, (given.limit, given.limit + 5))
@@ -175,8 +197,7 @@ def main() -> None:
         else:
             words = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
             row |= {"outcome": "crash", "reasons": words[0][:300]}
-        with given.rows.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow([text(row.get(name, "")) for name in COLUMNS])
+        put(given.rows, {name: text(value) for name, value in row.items() if name in COLUMNS})
         print(f"{place + 1}/{len(wanted)} {one.name}, {method}, seed {seed}: {row['outcome']}, right {row.get('right', '?')}", file=sys.stderr, flush=True)
 
 

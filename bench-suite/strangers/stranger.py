@@ -31,12 +31,14 @@ class Known:
 
 @dataclass(frozen=True)
 class Stranger:
-    """``arguments()`` builds or loads the program and gives the arguments of ``mcsa.fit``; ``reference()`` what is known, by parameter."""
+    """``arguments()`` builds or loads the program and gives the arguments of ``mcsa.fit``; ``reference()`` what is known, by parameter;
+    ``draws()`` published draws, ``(chains, draws)`` by parameter, or none."""
 
     name: str
     source: str
     arguments: Callable[[], dict[str, Any]]
     reference: Callable[[], dict[str, Known]]
+    draws: Callable[[], dict[str, np.ndarray]] = dict
 
     @property
     def is_trial(self) -> bool:

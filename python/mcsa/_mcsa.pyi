@@ -15,11 +15,14 @@ __all__ = [
     "Parameters",
     "Prior",
     "Terms",
+    "RULE",
     "__version__",
     "calibration_judge",
     "calibration_looks",
     "compare",
 ]
+#: Number of the rule of the verdict. It grows when what decides changes; the error rates are measured for each.
+RULE: int
 __version__: str
 
 _Floats = NDArray[np.float64]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-__all__ = ["Objection", "Verdict"]
+from ._mcsa import RULE
+
+__all__ = ["RULE", "Objection", "Verdict"]
 
 _NUMBERS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 

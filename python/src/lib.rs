@@ -45,6 +45,7 @@ pub(crate) fn is_interrupted(py: Python<'_>) -> PyResult<bool> {
 #[pymodule]
 fn _mcsa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("RULE", mcsa::posterior::RULE.number)?;
     module.add("FitError", module.py().get_type::<FitError>())?;
     module.add_class::<callback::Density>()?;
     module.add_class::<terms::Terms>()?;

@@ -2,11 +2,12 @@
 
 import json
 import warnings
+from pathlib import Path
 
 import mcsa
 import numpy as np
 import pytest
-from mcsa.verdict import Objection
+from mcsa.verdict import RULE, Objection
 from targets import gaussian, slope
 
 
@@ -20,6 +21,11 @@ def test_a_yes_and_a_no(wrong):
     assert right.verdict.ok and right.verdict and right.verdict.objections == () and str(right.verdict).startswith("yes")
     assert not wrong.verdict.ok and not wrong.verdict and str(wrong.verdict).startswith("no")
     assert right.ok is True and wrong.ok is False
+
+
+def test_the_rule_is_that_of_the_library():
+    source = Path(__file__).parents[2] / "mcsa/src/posterior/rule.rs"
+    assert f"number: {RULE}," in source.read_text()
 
 
 def test_an_objection_has_kind_parameter_and_numbers(wrong):

@@ -11,6 +11,7 @@ use crate::store::Number;
 use crate::tables::{Table, distinct, in_groups, or_dash};
 
 const ROWS: &str = include_str!("../../strangers/rows.csv");
+const OPEN: &str = include_str!("../../strangers/open.csv");
 
 /// A run of a method on a posterior; the other columns of the file are for reading.
 #[derive(Deserialize)]
@@ -23,6 +24,8 @@ struct Run {
     trial: u8,
     method: String,
     seed: u64,
+    /// The rule of the verdict; absent for other methods than the call.
+    rule: Option<u32>,
     /// `yes` or `no` by the diagnostics of the method, `crash`, or `over` the limit of time.
     outcome: String,
     /// 1 if every mean is within 0.3 standard deviations and every standard deviation within a factor 1.3; absent without a reference.
@@ -32,6 +35,16 @@ struct Run {
     gradients: Option<Number>,
     densities: Option<Number>,
     seconds: Option<Number>,
+    /// Objections of the method.
+    #[serde(default)]
+    reasons: String,
+}
+
+/// A posterior whose two long runs gave no reference.
+#[derive(Deserialize)]
+struct Open {
+    posterior: String,
+    cause: String,
 }
 
 impl Run {
@@ -177,8 +190,7 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
         differing.map(|(names, group)| [names.map(str::to_owned).to_vec(), kinds(group)].concat()).collect();
     let note = "An answer is right if every mean of a reported parameter is within 0.3 standard deviations of the reference and every \
                 standard deviation within a factor 1.3. It is open if there is no reference. nutpie's word is yes if every R-hat is below \
-                1.01 and no step diverged. Planted copies have a second mode, 12 standard deviations away. \
-                Rows of rule 7 are of posteriors on which later rules were not run.";
+                1.01 and no step diverged. Planted copies have a second mode, 12 standard deviations away.";
     let columns = "Posterior | d | Half | Method | Verdict and answer | Error of a mean, sd | Factor of an sd | Gradients | Densities | \
                    Seconds";
     vec![
@@ -211,6 +223,20 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
             "Numbers of seeds.",
         ),
         Table::new(
+            "rules",
+            "Rules of the verdict",
+            "Rule | Runs of seed 1 | Runs of further seeds",
+            by_rule(&all),
+            "Runs of `mcsa`, with the gradient and without, planted copies among them.",
+        ),
+        Table::new(
+            "open",
+            "Posteriors without a reference",
+            "Source | Posterior | d | mcsa.fit | nutpie | Two long runs",
+            open(&runs),
+            "What nutpie's default run found, and why two long runs gave no reference, if they were made.",
+        ),
+        Table::new(
             "runs",
             "Every run",
             columns,
@@ -218,6 +244,41 @@ pub(super) fn tables(_: &Results) -> Vec<Table> {
             "Errors are the largest over the reported parameters.",
         ),
     ]
+}
+
+/// For each rule the numbers of runs of the call, of the first seed and of others.
+fn by_rule(all: &[Run]) -> Vec<Vec<String>> {
+    let mut groups = in_groups(all.iter().filter_map(|run| run.rule.map(|rule| (rule, run))));
+    groups.sort_by_key(|(rule, _)| std::cmp::Reverse(*rule));
+    let row = |(rule, group): (u32, Vec<&Run>)| {
+        let first = group.iter().filter(|run| run.seed == 1).count();
+        [rule as usize, first, group.len() - first].map(|number| number.to_string()).to_vec()
+    };
+    groups.into_iter().map(row).collect()
+}
+
+/// Posteriors on which the call was run and that have no reference, with what the others found.
+fn open(runs: &[&Run]) -> Vec<Vec<String>> {
+    let causes: Vec<Open> = rows("strangers/open.csv", OPEN).unwrap_or_default();
+    let is_open = |run: &&&Run| run.method == OURS && !run.is_planted() && run.right.is_none();
+    let row = |run: &&Run| {
+        let of_same = |other: &&&Run| (&other.source, &other.posterior) == (&run.source, &run.posterior);
+        let mut others = runs.iter().filter(of_same);
+        // A run of the call that had no end is open although there may be a reference.
+        if others.clone().any(|other| other.right.is_some()) {
+            return None;
+        }
+        let nutpie = others.find(|other| other.method == "nutpie");
+        let nutpie = nutpie.map(|run| match run.reasons.as_str() {
+            "" => run.outcome.clone(),
+            reasons => format!("{}: {reasons}", run.outcome),
+        });
+        let cause = causes.iter().find(|one| one.posterior == run.posterior).map(|one| one.cause.clone());
+        let dim = or_dash(run.dim.map(|dim| dim.to_string()));
+        let names = [run.source.clone(), run.posterior.clone(), dim, run.outcome.clone()];
+        Some(names.into_iter().chain([or_dash(nutpie), or_dash(cause)]).collect())
+    };
+    runs.iter().filter(is_open).filter_map(row).collect()
 }
 
 /// For each source with several seeds: its posteriors, those with one word, and what its runs gave.
@@ -247,8 +308,7 @@ mod tests {
             ("137 Stan programs of posteriordb", "posteriordb"),
             ("67 examples of BUGS in Stan, most of them hierarchies", "bugs_examples"),
         ] {
-            let is_of =
-                |run: &&Run| run.source == source && [OURS, "mcsa rule 7"].contains(&run.method.as_str());
+            let is_of = |run: &&Run| run.source == source && run.method == OURS;
             let here: Vec<&Run> = runs.iter().filter(is_of).collect();
             let [right, wrong, open] = ["yes, right", "yes, wrong", "yes, open"]
                 .map(|kind| here.iter().filter(|run| run.kind() == kind).count());
@@ -263,7 +323,7 @@ mod tests {
         let head = ROWS.lines().next().unwrap();
         let found = |words: [&str; 10]| {
             let row = |(k, word): (usize, &&str)| {
-                format!("posteriordb,a,3,1,mcsa,{},{word},1,0.1,1.1,x,,10,0,2.5,,chains,", k + 1)
+                format!("posteriordb,a,3,1,mcsa,{},16,{word},1,0.1,1.1,x,,10,0,2.5,,chains,", k + 1)
             };
             let lines: Vec<String> = words.iter().enumerate().map(row).collect();
             same_word(&rows("rows.csv", &format!("{head}\n{}", lines.join("\n"))).unwrap())
@@ -279,7 +339,7 @@ mod tests {
         let runs: Vec<Run> = rows("strangers/rows.csv", ROWS).unwrap();
         assert!(runs.iter().all(|run| ["yes", "no", "crash", "over"].contains(&run.outcome.as_str())));
         let head = ROWS.lines().next().unwrap();
-        let line = "posteriordb,a,3,1,mcsa,1,no,0,inf,1.2,x,,10,0,2.5,,chains,\"a, b\"";
+        let line = "posteriordb,a,3,1,mcsa,1,16,no,0,inf,1.2,x,,10,0,2.5,,chains,\"a, b\"";
         let run = &rows::<Run>("rows.csv", &format!("{head}\n{line}")).unwrap()[0];
         assert_eq!((run.kind(), run.mean_error), ("no, wrong".into(), Some(Number(f64::INFINITY))));
         assert!(rows::<Run>("rows.csv", &format!("{head}\n{}", line.replace(",inf,", ",far,"))).is_err());
@@ -289,7 +349,7 @@ mod tests {
     fn a_clean_run_of_nutpie_wants_a_yes() {
         let head = ROWS.lines().next().unwrap();
         let row = |method: &str, word: &str| {
-            format!("posteriordb,a,3,1,{method},1,{word},1,0.1,1.1,x,,10,0,2.5,,chains,")
+            format!("posteriordb,a,3,1,{method},1,,{word},1,0.1,1.1,x,,10,0,2.5,,chains,")
         };
         let found = |ours: &str, theirs: &str| {
             let text = [head.to_owned(), row(OURS, ours), row("nutpie", theirs)].join("\n");
