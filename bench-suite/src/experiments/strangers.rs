@@ -257,28 +257,24 @@ fn by_rule(all: &[Run]) -> Vec<Vec<String>> {
     groups.into_iter().map(row).collect()
 }
 
-/// Posteriors on which the call was run and that have no reference, with what the others found.
+/// Posteriors without a reference on which the call ended, with what the others found.
 fn open(runs: &[&Run]) -> Vec<Vec<String>> {
     let causes: Vec<Open> = rows("strangers/open.csv", OPEN).unwrap_or_default();
-    let is_open = |run: &&&Run| run.method == OURS && !run.is_planted() && run.right.is_none();
+    let is_open = |run: &&&Run| run.method == OURS && !run.is_planted() && run.kind().ends_with("open");
     let row = |run: &&Run| {
-        let of_same = |other: &&&Run| (&other.source, &other.posterior) == (&run.source, &run.posterior);
-        let mut others = runs.iter().filter(of_same);
-        // A run of the call that had no end is open although there may be a reference.
-        if others.clone().any(|other| other.right.is_some()) {
-            return None;
-        }
-        let nutpie = others.find(|other| other.method == "nutpie");
-        let nutpie = nutpie.map(|run| match run.reasons.as_str() {
+        let is_nutpie = |other: &&&Run| {
+            (&other.source, &other.posterior, "nutpie") == (&run.source, &run.posterior, &*other.method)
+        };
+        let nutpie = runs.iter().find(is_nutpie).map(|run| match run.reasons.as_str() {
             "" => run.outcome.clone(),
             reasons => format!("{}: {reasons}", run.outcome),
         });
         let cause = causes.iter().find(|one| one.posterior == run.posterior).map(|one| one.cause.clone());
         let dim = or_dash(run.dim.map(|dim| dim.to_string()));
         let names = [run.source.clone(), run.posterior.clone(), dim, run.outcome.clone()];
-        Some(names.into_iter().chain([or_dash(nutpie), or_dash(cause)]).collect())
+        names.into_iter().chain([or_dash(nutpie), or_dash(cause)]).collect()
     };
-    runs.iter().filter(is_open).filter_map(row).collect()
+    runs.iter().filter(is_open).map(row).collect()
 }
 
 /// For each source with several seeds: its posteriors, those with one word, and what its runs gave.
@@ -332,6 +328,27 @@ mod tests {
         assert_eq!(found(words).unwrap().number, 0.0);
         words[7] = "no";
         assert_eq!(found(words).unwrap().number, 1.0);
+    }
+
+    #[test]
+    fn a_posterior_without_a_reference_is_open_with_its_causes() {
+        let head = ROWS.lines().next().unwrap();
+        let row = |name: &str, method: &str, word: &str, right: &str, reasons: &str| {
+            format!("everyday,{name},3,1,{method},1,,{word},{right},,,,,10,0,2.5,,chains,{reasons}")
+        };
+        let text = [
+            head.to_owned(),
+            row("ordered-mixture", OURS, "no", "", "uneven"),
+            row("ordered-mixture", "nutpie", "no", "", "R-hat 1.5"),
+            row("known", OURS, "no", "1", "uneven"),
+            row("slow", OURS, "over", "", ""),
+        ];
+        let all: Vec<Run> = rows("rows.csv", &text.join("\n")).unwrap();
+        let found = open(&all.iter().collect::<Vec<_>>());
+        assert_eq!(found.len(), 1);
+        let end = &found[0][1..];
+        assert_eq!(end[..4], ["ordered-mixture", "3", "no", "no: R-hat 1.5"]);
+        assert!(end[4].starts_with("R-hat"), "{}", end[4]);
     }
 
     #[test]
