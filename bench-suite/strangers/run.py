@@ -2,7 +2,8 @@
 
     cargo xtask strangers --posteriordb FOLDER --everyday [--only NAME ..] [--methods NAME ..] [--seeds N] [--shard K/N] [--trials]
 
-Runs whose rows are there are not run again; a row of an earlier rule of the verdict is replaced. The moments of each run are kept: `--judge` judges rows whose reference came later.
+Runs whose rows are there are not run again; a row of an earlier rule of the verdict is replaced. The moments of each run are kept:
+`--judge` judges rows whose reference came later.
 `cargo xtask figures ours/strangers` makes the tables.
 """
 
@@ -19,9 +20,10 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import mcsa
 import numpy as np
@@ -102,9 +104,13 @@ def put(path: Path, row: dict[str, str]) -> None:
         rows = {run_of(one): one for one in csv.DictReader(file)} | {run_of(row): row}
         file.seek(0)
         file.truncate()
-        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows.values())
+        write(file, rows.values())
+
+
+def write(file: TextIO, rows: Iterable[dict[str, str]]) -> None:
+    writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
 
 
 def run_of(row: dict[str, str]) -> tuple[str, ...]:
@@ -123,9 +129,7 @@ def judge(given: argparse.Namespace) -> None:
         if reference := by_name[row["posterior"]].reference():
             row |= {key: text(value) for key, value in compared(kept(path), reference).items()}
     with given.rows.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        write(file, rows)
 
 
 def job(stranger: Stranger, method: str, seed: int, moments: Path) -> dict[str, Any]:
