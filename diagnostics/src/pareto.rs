@@ -154,6 +154,10 @@ impl Pareto {
         // Weights equal to the threshold do not belong to the tail: discrete targets have many.
         let tied = tail.iter().take_while(|k| (log_weights[**k] - top).exp() <= cut).count();
         let tail = &tail[tied..];
+        if tail.first().is_some_and(|least| top - log_weights[*least] <= TIED) {
+            (pareto.shape, pareto.standard_error, pareto.tail) = (f64::NEG_INFINITY, 0.0, tail.len());
+            return pareto;
+        }
         let excess: Vec<f64> = tail.iter().map(|k| (log_weights[*k] - top).exp() - cut).collect();
         let (fit, error) = GeneralisedPareto::fit(&excess);
         let m = excess.len() as f64;
@@ -326,14 +330,16 @@ mod tests {
         assert!(Pareto::of(&some).shape.is_finite());
     }
 
-    /// Equal weights, also if their log densities differ by rounding, and a plateau that holds the tail.
+    /// Equal weights, also if their log densities differ by rounding, and plateaus that hold the tail, or all of it above its threshold.
     #[test]
     fn a_tied_tail_is_the_lightest() {
         let mut stream = Seed::new(3).stream(0, 0);
         let rounded: Vec<f64> =
             (0..4_000).map(|_| -280.0 + 5e-14 * (4.0 * stream.normal()).round()).collect();
         let plateau: Vec<f64> = (0..1_000).map(|i| if i % 4 == 0 { 0.0 } else { -3.0 }).collect();
-        for tied in [&rounded[..], &plateau, &[-7.0; 100]] {
+        // Two values, of which the larger has fewer draws than the tail has places.
+        let few: Vec<f64> = (0..1_000).map(|i| if i % 50 == 0 { 0.0 } else { -3.0 }).collect();
+        for tied in [&rounded[..], &plateau, &few, &[-7.0; 100]] {
             let pareto = Pareto::of(tied);
             assert!(pareto.shape == f64::NEG_INFINITY && pareto.is_reliable(), "{}", pareto.shape);
             assert!(pareto.standard_error == 0.0 && pareto.log_weights == tied);

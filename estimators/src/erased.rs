@@ -271,6 +271,7 @@ impl DynInfo {
     pub(crate) fn of(info: impl Record) -> Self {
         let mut all = Self::default();
         info.record(&mut |metric, value| match all.metrics.get_mut(all.len) {
+            _ if metric == Metric::UNTOLD => all.untold += value as u32,
             Some(place) => {
                 *place = (metric, value);
                 all.len += 1;
@@ -287,5 +288,30 @@ impl Record for DynInfo {
         if self.untold > 0 {
             sink(Metric::UNTOLD, f64::from(self.untold));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table whose inner table was full too: the numbers of both count.
+    #[test]
+    fn metrics_without_room_are_counted_through_tables() {
+        struct Many(usize);
+        impl Record for Many {
+            fn record(&self, sink: &mut dyn FnMut(Metric, f64)) {
+                (0..self.0).for_each(|_| sink(Metric::NON_FINITE, 1.0));
+            }
+        }
+        let untold = |info: DynInfo| {
+            let mut found: Vec<f64> = Vec::new();
+            info.record(&mut |metric, value| found.extend((metric == Metric::UNTOLD).then_some(value)));
+            found
+        };
+        let inner = DynInfo::of(Many(ROOM + 3));
+        assert_eq!(untold(inner), [3.0]);
+        assert_eq!(untold(DynInfo::of(inner)), [3.0]);
+        assert!(untold(DynInfo::of(Many(ROOM))).is_empty());
     }
 }

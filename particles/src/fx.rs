@@ -92,11 +92,12 @@ impl FxVolatility {
     /// A model of returns, at parameters `theta`.
     ///
     /// # Errors
-    /// If a return or a parameter is not finite.
+    /// If the square of a return or a parameter is not finite.
     pub fn new(returns: Vec<f64>, theta: Theta) -> Result<Self, Error> {
         all_finite("returns", &returns).map_err(|e| e.within("FxVolatility"))?;
         all_finite("theta", &<[f64; 4]>::from(theta)).map_err(|e| e.within("FxVolatility"))?;
-        let squares = returns.iter().map(|x| x * x).collect();
+        let squares: Vec<f64> = returns.iter().map(|x| x * x).collect();
+        all_finite("squares of returns", &squares).map_err(|e| e.within("FxVolatility"))?;
         Ok(Self { squares, law: Law::new(theta, FirstState::Level) })
     }
 

@@ -261,8 +261,7 @@ impl LogDensity for SparsePosterior<'_> {
     }
 
     fn constrain(&self, z: &[f64], out: &mut Named) {
-        let name = if self.is_whitened() { "e" } else { "u" };
-        out.vector(name, z.iter().copied());
+        out.vector(self.process.coordinates().letter(), z.iter().copied());
     }
 }
 
@@ -380,7 +379,7 @@ impl LogDensity for SparseMinibatch<'_> {
     fn constrain(&self, z: &[f64], out: &mut Named) {
         self.process.name_theta(z, out);
         let inducing = &z[self.process.num_thetas()..];
-        out.vector("u", inducing.iter().copied());
+        out.vector(self.process.coordinates().letter(), inducing.iter().copied());
     }
 }
 

@@ -21,6 +21,16 @@ pub enum InducingCoordinates {
     Whitened,
 }
 
+impl InducingCoordinates {
+    /// The name of the values.
+    pub(super) fn letter(self) -> &'static str {
+        match self {
+            Self::Plain => "u",
+            Self::Whitened => "e",
+        }
+    }
+}
+
 /// Gaussian process with inducing points (FITC), and data that are independent given the values `u` there. (SL-DAIS, Sec. 7.4, 7.5)
 ///
 /// ```text

@@ -75,12 +75,12 @@ impl Attempt {
 
 /// Fewest draws of chains, which their diagnostics need.
 const FEWEST_DRAWS: usize = 2_000;
-/// Share of the budget that chains may use with a gradient, the greater share without one, the share of what is left once their draws count, the
-/// fewest gradients with which they begin, and gradients that they may make of a small budget within the greater share: the funnel in ten
-/// dimensions needs 70,000.
+/// Share of the budget that chains may use with a gradient, the greater share without one, the share of what is left once their draws count, up to
+/// a hundred dimensions, in which the look for modes evaluates more, and beyond, the fewest gradients with which they begin, and gradients that they
+/// may make of a small budget within the greater share: the funnel in ten dimensions needs 70,000.
 const SHARE: f64 = 0.4;
 const GREATER_SHARE: f64 = 0.8;
-const SHARE_OF_DRAWS: f64 = 0.84;
+const SHARE_OF_DRAWS: (f64, f64) = (0.82, 0.88);
 const LEAST: u64 = 20_000;
 const ENOUGH: u64 = 100_000;
 /// Room for a block of draws that fits, in units of its expected evaluations.
@@ -109,7 +109,8 @@ impl FitState {
             return Piece::GoesOn;
         };
         let (_, most) = self.allowance(target);
-        let most = (most, most.max((SHARE_OF_DRAWS * self.left() as f64) as u64));
+        let share = if target.dim() <= DENSE { SHARE_OF_DRAWS.0 } else { SHARE_OF_DRAWS.1 };
+        let most = (most, most.max((share * self.left() as f64) as u64));
         let sampler = self.with_slopes(target, |slopes| Sampler::new(starts, slopes.gradient));
         self.attempt = Some(Attempt {
             sampler,
@@ -159,7 +160,7 @@ impl FitState {
         let Some(attempt) = &self.attempt else { return 0 };
         match attempt.next(self.options.starts) {
             Next::Sample => self.kept_with(attempt),
-            Next::AscendBeside => tails::cost(target.dim()),
+            Next::AscendBeside => tails::cost(target.dim(), target.gradient().is_some()),
             _ => 0,
         }
     }
@@ -498,7 +499,7 @@ mod tests {
             (false, 100, 0, of_limit, false),
             // Within the bridge, and after it: a hundred draws from either half.
             (false, 0, 420, vec![unverified(Check::Modes)], false),
-            (false, 0, tails::cost(2) + 150, vec![unverified(Check::Modes)], true),
+            (false, 0, tails::cost(2, true) + 150, vec![unverified(Check::Modes)], true),
             (false, 100, 1_000_000, Vec::new(), true),
         ] {
             let (mut fitting, _) = fitted();

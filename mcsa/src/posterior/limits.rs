@@ -70,8 +70,9 @@ impl FitState {
     pub(super) fn for_verdict(&self, target: &Target<'_>, draws: usize) -> u64 {
         let dim = target.dim();
         let wide = if dim <= DENSE { wider_proposals::MOST } else { 0 };
-        let chains = Chains::cost(dim, target.gradient().is_some());
-        let all = draws as u64 + chains + chains / 20 + wide + tails::cost(dim);
+        let has_gradient = target.gradient().is_some();
+        let chains = Chains::cost(dim, has_gradient);
+        let all = draws as u64 + chains + chains / 20 + wide + tails::cost(dim, has_gradient);
         all.min(self.budget() / 2)
     }
 

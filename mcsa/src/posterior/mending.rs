@@ -188,7 +188,7 @@ pub(super) mod tests {
                 fitting.run(&target, &mut |_| std::ops::ControlFlow::Continue(())).expect("a verdict");
                 // Without checks the evaluations are those of the tails alone: the draws were counted before.
                 assert!(
-                    is_begun || target.evaluations().total() < tails::cost(2),
+                    is_begun || target.evaluations().total() < tails::cost(2, true),
                     "{:?}",
                     target.evaluations()
                 );

@@ -139,6 +139,15 @@ const SLIDE: u64 = 20;
 const ROUND: usize = 10;
 /// Largest number of distinct modes.
 const MOST: usize = 20;
+/// Steps of the path on which the best Gaussian is looked for where the first ascent has no end: each has twenty draws.
+const PATH: u64 = 100;
+
+/// The best Gaussian on the way of an ascent without an end.
+fn on_the_way() -> Pathfinder {
+    let default = Pathfinder::default();
+    let lbfgs = Lbfgs::with(1e-6, PATH, 10).unwrap_or_else(|_| default.lbfgs.clone());
+    Pathfinder { lbfgs, ..default }
+}
 
 impl ModeSearch {
     /// Makes one more ascent, or, beyond the first mode, some side by side: as many as a round has, up to `most` in all.
@@ -264,7 +273,7 @@ impl ModeSearch {
         let laplace = peak.ok().and_then(|peak| Laplace::by_differences(target, &peak.point).ok());
         match laplace {
             Some(Laplace { gaussian, log_evidence }) => self.keep(gaussian, log_evidence),
-            None => match Pathfinder::default().run(target, start, stream) {
+            None => match on_the_way().run(target, start, stream) {
                 Ok(found) => self.keep(found.gaussian, found.elbo),
                 Err(_) => self.unfinished += 1,
             },

@@ -339,11 +339,12 @@ impl fmt::Display for Objection {
             Self::Moments { name, difference, z, of_variance } => {
                 let (what, unit) =
                     if *of_variance { ("variance", "of it") } else { ("mean", "standard deviations") };
-                let sign = if *difference > 0.0 { "+" } else { "" };
+                let from_draws = -difference;
+                let sign = if from_draws > 0.0 { "+" } else { "" };
                 write!(
                     f,
                     "chains of another kernel put the {what} of {name} {sign}{} {unit} from that of the draws, {z:.1} standard errors",
-                    brief(*difference, 2)
+                    brief(from_draws, 2)
                 )
             }
             Self::Missed { chains: 0, offset, .. } => write!(
@@ -452,7 +453,7 @@ mod tests {
             Objection::Moments { name: "tau".into(), difference, z: 5.0, of_variance: false }.to_string()
         };
         assert!(
-            moments(0.25).contains("tau +0.25 standard") && moments(-0.25).contains("tau -0.25 standard")
+            moments(0.25).contains("tau -0.25 standard") && moments(-0.25).contains("tau +0.25 standard")
         );
         let weights = |shape, sample_size| {
             Objection::Weights { shape, threshold: 0.63, sample_size, draws: 500 }.to_string()

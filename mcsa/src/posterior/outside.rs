@@ -15,8 +15,8 @@ use super::{Mode, Target};
 const FAR: [f64; 6] = [2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 const NEAR: [f64; 3] = [1.0, 2.0, 4.0];
 /// Draws of each Gaussian, and how many times as many are made again where these see mass.
-const FEW: usize = 250;
-const AGAIN: u64 = 16;
+const FEW: usize = 100;
+const AGAIN: u64 = 20;
 /// Most points of a kind whose mass is estimated.
 const MOST: usize = 5;
 /// Distance of two of them, in standard deviations of the answer, up to which they are one.

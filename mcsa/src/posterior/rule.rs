@@ -103,7 +103,7 @@ pub struct Rule {
 
 /// The rule of this version.
 pub const RULE: Rule = Rule {
-    number: 16,
+    number: 17,
     slow: 0.15,
     slowest: 0.1,
     noise: 0.005,

@@ -34,14 +34,21 @@ pub(super) struct Sampler {
     steps: Vec<f64>,
     round: usize,
     phase: Phase,
-    /// Largest R-hat of the last round.
+    /// Largest R-hat of the last round, and of those before it.
     #[serde(with = "bits::scalar")]
     agreement: f64,
+    #[serde(with = "bits::vector", default)]
+    before: Vec<f64>,
     /// How often better coordinates were looked for in place of more draws that count.
     frozen: usize,
     /// The draws that were given up last.
     #[serde(default)]
     given_up: Option<GivenUp>,
+    /// True if chains were seen to stay apart, and what they had before the first conditional coordinates.
+    #[serde(default)]
+    were_apart: bool,
+    #[serde(default)]
+    way_back: Option<WayBack>,
     /// Looks for drivers of the conditional coordinates.
     probes: Vec<Probes>,
     /// Draws of the last round before the frozen ones.
@@ -57,6 +64,16 @@ struct GivenUp {
     #[serde(with = "bits::vector")]
     steps: Vec<f64>,
     blocks: Vec<Block>,
+}
+
+/// Chains as they were before conditional coordinates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct WayBack {
+    #[serde(with = "bits::matrix")]
+    positions: Mat<f64>,
+    metric: Metric,
+    #[serde(with = "bits::vector")]
+    steps: Vec<f64>,
 }
 
 /// What the next round is for.
@@ -119,6 +136,8 @@ const NEARLY: f64 = 1.2;
 /// Gaussian it is exact whatever the draws, if they span the space.
 const STIFF: u64 = 200;
 const SOFT: f64 = 1.5;
+/// The first round after which chains may be seen to stay apart, the least R-hat of such chains, and the least ratio to R-hat two rounds before.
+const APART: (usize, f64, f64) = (7, 1.3, 0.8);
 /// Lengths of the round that learns a dense metric, with at least three draws per dimension, and of the last.
 const DENSE_ROUND: usize = 60;
 const TUNE: usize = 50;
@@ -129,8 +148,9 @@ const LEARNT: usize = 1_000;
 const TOGETHER: usize = 50;
 /// Acceptance at which the step sizes aim, with one metric and in conditional coordinates.
 const ACCEPTANCE: (f64, f64) = (0.8, 0.9);
-/// Depths of trees, in the first rounds and later.
+/// Depths of trees, in the first rounds, in those that learn conditional coordinates, of which some are poor, and otherwise.
 const SHALLOW: [usize; 7] = [5, 5, 5, 6, 6, 7, 7];
+const LEARNING: usize = 6;
 const DEPTH: usize = 10;
 /// Rounds in which a chain may come from far away with small steps, and the step size, as a share of the middle chain's, of one that hardly moves.
 const EARLY: usize = 5;
@@ -172,8 +192,11 @@ impl Sampler {
             round: 0,
             phase: Phase::Scales,
             agreement: f64::INFINITY,
+            before: Vec::new(),
             frozen: 0,
             given_up: None,
+            were_apart: false,
+            way_back: None,
             probes: Vec::new(),
             last: None,
             blocks: Vec::new(),
@@ -317,7 +340,10 @@ impl Sampler {
         goes_on: &dyn Fn() -> bool,
     ) -> Result<Option<Walk>, Error> {
         let dim = self.positions.nrows();
-        let depth = if self.round < SHALLOW.len() { SHALLOW[self.round] } else { DEPTH };
+        let depth = match self.phase {
+            Phase::Conditional(_) => LEARNING,
+            _ => SHALLOW.get(self.round).copied().unwrap_or(DEPTH),
+        };
         let [points, whites, slopes] = std::array::from_fn(|_| Mat::zeros(dim, length));
         let mut block =
             Block { points, white: whites, slopes, log_p: vec![0.0; length], divergences: 0, leapfrogs: 0 };
@@ -364,6 +390,7 @@ impl Sampler {
         let (dim, chains) = self.positions.shape();
         let length = block.log_p.len() / chains;
         let r_hats = (0..dim).map(|i| r_hat(&split(&block.points, chains, i)));
+        self.before.push(self.agreement);
         self.agreement = r_hats.fold(1.0, |a, b| if b <= a || a.is_nan() { a } else { b });
         self.phase = match self.phase {
             Phase::Scales => {
@@ -396,7 +423,16 @@ impl Sampler {
                 match self.agreement <= AGREED && length >= LEAST_AGREED {
                     true if dim <= WIDEST => Phase::Dense(0),
                     true => Phase::Tune,
-                    false if self.round < ROUNDS.len() => Phase::Scales,
+                    false if self.round < ROUNDS.len() && !self.stays_apart(is_late) => Phase::Scales,
+                    false if self.round < ROUNDS.len() => {
+                        let positions = self.positions.clone();
+                        let (metric, steps) = (self.metric.clone(), self.steps.clone());
+                        self.were_apart = true;
+                        let phase = self.condition(target, 0, Phase::Scales);
+                        self.way_back =
+                            (phase != Phase::Scales).then_some(WayBack { positions, metric, steps });
+                        phase
+                    }
                     false if self.round < ROUNDS.len() + MORE && is_late => Phase::Scales,
                     false => {
                         let otherwise = match () {
@@ -421,9 +457,14 @@ impl Sampler {
             }
             Phase::Conditional(times) => {
                 self.last = Some(block);
-                match times + 1 < CONDITIONAL.len() {
-                    true => self.condition(target, times + 1, Phase::Ended),
-                    false => match self.condition(target, times, Phase::Ended) {
+                let is_better = self.before.last().is_some_and(|before| self.agreement < *before);
+                match self.way_back.take() {
+                    Some(WayBack { positions, metric, steps }) if !is_better => {
+                        (self.positions, self.metric, self.steps) = (positions, metric, steps);
+                        Phase::Scales
+                    }
+                    _ if times + 1 < CONDITIONAL.len() => self.condition(target, times + 1, Phase::Ended),
+                    _ => match self.condition(target, times, Phase::Ended) {
                         Phase::Conditional(_) => Phase::Tune,
                         phase => phase,
                     },
@@ -438,6 +479,13 @@ impl Sampler {
             sorted.sort_unstable_by(f64::total_cmp);
             self.steps.fill(sorted[chains / 2]);
         }
+    }
+
+    /// True if chains that have arrived disagree, no less than two rounds before: scales do not bring them together.
+    fn stays_apart(&self, is_late: bool) -> bool {
+        let [.., before, _] = self.before[..] else { return false };
+        let has_arrived = !is_late && !self.were_apart && self.round >= APART.0;
+        has_arrived && self.agreement > APART.1 && self.agreement > APART.2 * before
     }
 
     /// True if a chain came from far below in a round, or was put at the place of another after it: R-hat is that of the way.
@@ -664,6 +712,59 @@ mod tests {
                 sampler.round += 1;
                 assert!(sampler.agreement > AGREED);
                 assert_eq!(sampler.phase, *phase);
+            }
+        }
+    }
+
+    /// Chains that have arrived and stay apart learn conditional coordinates before the last round with scales; where these do not bring them together,
+    /// they go back.
+    #[test]
+    fn chains_that_stay_apart_try_conditional_coordinates_sooner() {
+        let (gaussian, funnel) = (Gaussian::standard(4), Funnel::new(4, 3.0).expect("a funnel"));
+        let mut stream = Seed::new(3).stream(0, 0);
+        let length = ROUNDS[APART.0 - 1];
+        let together = Mat::from_fn(4, CHAINS * length, |_, _| stream.normal());
+        // The first chain is apart in its first coordinate.
+        let mut points = together.clone();
+        (0..length).for_each(|c| points[(0, c)] += 6.0);
+        let block = |target: &dyn Gradient, points: &Mat<f64>, rise: f64| {
+            let mut log_p = vec![0.0; CHAINS * length];
+            log_p[length - 1] = rise;
+            let (points, white, slopes) = (points.clone(), points.clone(), gradients(target, points));
+            Block { points, white, slopes, log_p, divergences: 0, leapfrogs: 0 }
+        };
+        let ends = Mat::from_fn(4, CHAINS, |i, j| points[(i, (j + 1) * length - 1)]);
+        let cases: [(&dyn Gradient, usize, f64, f64, Phase); 5] = [
+            (&funnel, APART.0, 1.5, 0.0, Phase::Conditional(0)),
+            // Without drivers, in an earlier round, on the way together, and while a chain arrives.
+            (&gaussian, APART.0, 1.5, 0.0, Phase::Scales),
+            (&funnel, APART.0 - 1, 1.5, 0.0, Phase::Scales),
+            (&funnel, APART.0, 20.0, 0.0, Phase::Scales),
+            (&funnel, APART.0, 1.5, 4.0 * RISE + 1.0, Phase::Scales),
+        ];
+        for (target, round, before, rise, phase) in cases {
+            let mut sampler = Sampler { round, ..Sampler::new(ends.clone(), target) };
+            (sampler.before, sampler.agreement) = (vec![f64::INFINITY, before], 2.0);
+            sampler.learn(target, block(target, &points, rise));
+            assert_eq!(sampler.phase, phase, "round {round}, R-hat {} after {before}", sampler.agreement);
+            if phase == Phase::Scales {
+                continue;
+            }
+            for (points, phase) in [(&together, Phase::Conditional(1)), (&points, Phase::Scales)] {
+                let mut sampler = sampler.clone();
+                sampler.positions = Mat::zeros(4, CHAINS);
+                let mut next = block(target, points, 0.0);
+                // Farther apart than before.
+                (0..length).for_each(|c| next.points[(0, c)] *= 2.0);
+                sampler.learn(target, if phase == Phase::Scales { next } else { block(target, points, 0.0) });
+                assert_eq!(sampler.phase, phase);
+                assert_eq!(sampler.positions == ends, phase == Phase::Scales);
+                assert_eq!(matches!(sampler.metric, Metric::Scales(_)), phase == Phase::Scales);
+                // A second time they are not taken before the last round.
+                let (before, agreement) = (vec![f64::INFINITY, 2.0], 2.0);
+                let mut again = Sampler { before, agreement, phase: Phase::Scales, ..sampler };
+                again.learn(target, block(target, &together, 0.0));
+                assert!(again.phase != Phase::Conditional(0));
             }
         }
     }

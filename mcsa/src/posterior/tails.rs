@@ -28,10 +28,11 @@ const STARTS: usize = 8;
 /// Most axes.
 const AXES: usize = 50;
 
-/// Number of evaluations, of which there are two on a ray unless the density rises or does not fall, and on the way to ridges and along them;
-/// without a gradient, and at most.
-pub(crate) fn cost(dim: usize) -> u64 {
-    (2 * (2 * dim.min(AXES) + RANDOM) + (2 + STARTS) * (NEAR.len() + (1 + ACROSS) * (dim + 1))) as u64
+/// Number of evaluations, of which there are two on a ray unless the density rises or does not fall, and on the way to ridges and along them, at
+/// most.
+pub(crate) fn cost(dim: usize, has_gradient: bool) -> u64 {
+    let slope = if has_gradient { 1 } else { dim + 1 };
+    (2 * (2 * dim.min(AXES) + RANDOM) + (2 + STARTS) * (NEAR.len() + (1 + ACROSS) * slope)) as u64
 }
 
 /// The objection to a density that falls too slowly for moments to exist, or for draws to show them: along a ray from the centre of q,

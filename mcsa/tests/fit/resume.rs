@@ -50,7 +50,7 @@ fn in_pieces<'a>(name: &str, with: &dyn Fn() -> Target<'a>, options: &Options) -
 fn interruptions_after_every_piece_change_no_bit() {
     // Ten starts before the climb, and four for the verdict.
     let (model, options) =
-        (Banana::new(2.0, 0.5).unwrap(), Options { starts: 14, evaluations: Some(150_000), ..options() });
+        (Banana::new(2.0, 1.0).unwrap(), Options { starts: 14, evaluations: Some(90_000), ..options() });
     let stages = vec![Stage::Start, Stage::Climb, Stage::Chains, Stage::Verdict];
     let (whole, _) = in_pieces("with", &|| Target::with_gradient(&model), &options);
     let (alone, seen) = in_pieces("without", &|| Target::density_only(&model), &options);

@@ -132,6 +132,8 @@ fn simulations_are_those_of_the_density() {
 fn a_return_that_is_not_finite_is_named() {
     let error = FxVolatility::new(vec![0.0, f64::NAN], Theta::default()).unwrap_err().to_string();
     assert_eq!(error, "FxVolatility: returns[1] is NaN, expected a finite number");
+    let error = FxVolatility::new(vec![1e200], Theta::default()).unwrap_err().to_string();
+    assert!(error.contains("squares of returns[0]"), "{error}");
 }
 
 static RETURNS: LazyLock<FxVolatility> =

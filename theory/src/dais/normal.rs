@@ -25,6 +25,9 @@ impl Normal {
         same_length("rows of a covariance", d, covariance.nrows())?;
         same_length("columns of a covariance", d, covariance.ncols())?;
         all_finite("mean", &mean)?;
+        if !covariance.is_all_finite() {
+            return Err(Error::invalid("a covariance is not finite"));
+        }
         let singular = || Error::invalid("a covariance is not positive definite");
         let factor = covariance.llt(Side::Lower).map_err(|_| singular())?;
         let mut whitener = Mat::zeros(d, d);
@@ -202,5 +205,19 @@ impl Quadratic {
             }
         }
         mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variance_is_finite() {
+        for variance in [f64::INFINITY, f64::NAN, -1.0, 0.0] {
+            assert!(Normal::scalar(0.0, variance).is_err(), "{variance}");
+        }
+        assert!(Normal::diagonal(vec![0.0], &[1e200]).is_err());
+        assert!(Normal::scalar(0.0, 1e-300).is_ok());
     }
 }
