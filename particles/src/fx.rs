@@ -92,7 +92,7 @@ impl FxVolatility {
     /// A model of returns, at parameters `theta`.
     ///
     /// # Errors
-    /// If the square of a return or a parameter is not finite.
+    /// If a return, its square or a parameter is not finite.
     pub fn new(returns: Vec<f64>, theta: Theta) -> Result<Self, Error> {
         all_finite("returns", &returns).map_err(|e| e.within("FxVolatility"))?;
         all_finite("theta", &<[f64; 4]>::from(theta)).map_err(|e| e.within("FxVolatility"))?;
