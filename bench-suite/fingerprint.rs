@@ -12,7 +12,7 @@ pub(crate) const ROWS: [&str; 7] =
     ["references", "src/grid.rs", "src/jobs", "src/metric.rs", "src/store/row.rs", "src/task", "src/text.rs"];
 
 /// Crates that compute no row.
-const ASIDE: [&str; 1] = ["mcsa-plot"];
+pub(crate) const ASIDE: [&str; 2] = ["mcsa-plot", "mcsa-testing"];
 
 /// The call with its verdict and the jobs that run it, on which the other jobs do not depend: beginnings of names.
 pub(crate) const CALL: [&str; 2] = ["mcsa/", "bench-suite/src/jobs/cases/"];

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use search::{CALL, Fingerprint, ROWS};
+use search::{ASIDE, CALL, Fingerprint, ROWS};
 
 const FILES: [(&str, &str); 8] = [
     (
@@ -98,25 +98,34 @@ fn what_is_aside_does_not_count() {
     }
 }
 
-/// Only the jobs of the call name its crate, so that the results of the others do not depend on it.
-#[test]
-fn jobs_without_the_call_do_not_use_it() {
-    fn uses(path: &Path) -> Vec<PathBuf> {
-        if path.is_dir() {
-            let inside = fs::read_dir(path).expect("a folder");
-            return inside.flat_map(|entry| uses(&entry.expect("an entry").path())).collect();
-        }
-        let text = fs::read_to_string(path).expect("a text");
-        let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        Vec::from_iter(code.any(|line| line.contains("mcsa::")).then(|| path.to_owned()))
+/// Files below a path whose code has the word.
+fn uses(path: &Path, word: &str) -> Vec<PathBuf> {
+    if path.is_dir() {
+        let inside = fs::read_dir(path).expect("a folder");
+        return inside.flat_map(|entry| uses(&entry.expect("an entry").path(), word)).collect();
     }
+    let text = fs::read_to_string(path).expect("a text");
+    let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    Vec::from_iter(code.any(|line| line.contains(word)).then(|| path.to_owned()))
+}
+
+/// Only the jobs of the call name its crate, so that the results of the others do not depend on it. None names a crate that counts for
+/// no row.
+#[test]
+fn jobs_use_the_crates_that_count_for_them() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let found: Vec<PathBuf> = ROWS.iter().flat_map(|part| uses(&folder.join(part))).collect();
+    let of_jobs =
+        |word: &str| ROWS.iter().flat_map(|part| uses(&folder.join(part), word)).collect::<Vec<_>>();
+    let found = of_jobs("mcsa::");
     assert!(!found.is_empty());
     for path in found {
         let is_call = CALL.iter().any(|place| path.starts_with(folder.with_file_name("").join(place)));
         assert!(is_call, "{}", path.display());
     }
+    for name in ASIDE {
+        assert_eq!(of_jobs(&name.replace('-', "_")), Vec::<PathBuf>::new(), "{name}");
+    }
+    assert!(!uses(&folder.join("src"), "mcsa_testing").is_empty(), "the word is found where it is");
 }
 
 /// The crates on which this program depends, by cargo's own record, are those whose sources count.
@@ -134,7 +143,7 @@ fn every_crate_of_ours_counts() {
         folders.filter(|path| path.starts_with('/')).map(|path| Path::new(path).join("src")).collect();
     assert!(folders.len() > 10);
     for folder in folders {
-        let is_aside = folder.ends_with("bench-suite/src") || folder.ends_with("plot/src");
+        let is_aside = ["bench-suite/src", "plot/src", "testing/src"].iter().any(|own| folder.ends_with(own));
         assert_eq!(found.contains(&folder), !is_aside, "{}", folder.display());
     }
 }

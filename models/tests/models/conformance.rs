@@ -16,16 +16,23 @@ use crate::{counts, features, labels, meter, meter_of_threads, responses, single
 /// Data and features per model: less than a register, one panel, more than a panel, more than a minibatch and more than a block.
 const SIZES: [(usize, usize); 5] = [(3, 9), (16, 1), (45, 5), (300, 8), (2100, 3)];
 
-/// Cases of a regression of these sizes, from features and the number of data.
+/// Cases of a regression of these sizes, from features and the number of data; with fewer probes where there are many data.
 fn cases<P: LogDensity>(
     sizes: &[(usize, usize)],
     build: impl Fn(MatRef<'_, f64>, usize) -> Result<P, Error>,
 ) -> Vec<Case<P>> {
-    sizes.iter().map(|&(n, d)| Case::new(build(features(n, d).as_ref(), n).expect("good data"))).collect()
+    let case = |&(n, d): &(usize, usize)| {
+        let case = Case::new(build(features(n, d).as_ref(), n).expect("good data"));
+        Case { probes: if n > 1000 { 1024 } else { 1 << 14 }, ..case }
+    };
+    sizes.iter().map(case).collect()
 }
 
 fn narrow<P: LogDensity>(cases: Vec<Case<P>>, spread: f64, probes: usize) -> Vec<Case<P>> {
-    cases.into_iter().map(|case| Case { probes, ..case.with_spread(spread) }).collect()
+    cases
+        .into_iter()
+        .map(|case| Case { probes: probes.min(case.probes), ..case.with_spread(spread) })
+        .collect()
 }
 
 fn hierarchical() -> Vec<Case<HierarchicalLogistic>> {

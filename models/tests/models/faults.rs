@@ -58,7 +58,7 @@ enum Fault {
 use Fault::*;
 
 /// A Gaussian with independent coordinates and a fault. Its data are the coordinates.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Twin(Gaussian, Fault);
 
 impl Twin {

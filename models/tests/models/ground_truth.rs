@@ -47,7 +47,7 @@ mcsa_testing::model_suite!(gaussian, gaussians().into_iter().map(crate::known), 
 fn skew_normal_uniforms(target: &SkewNormal, z: &[f64], u: &mut [f64]) {
     use mcsa_core::LogDensity;
     let start = target.mean().expect("known")[0] - 12.0 * target.covariance().expect("known")[(0, 0)].sqrt();
-    let n = 256;
+    let n = 96;
     let h = (z[0] - start) / f64::from(n);
     let term = |k: i32| {
         let weight = if k == 0 || k == n { 1.0 } else { f64::from(2 + 2 * (k % 2)) };

@@ -1,5 +1,8 @@
 //! Test case: a family at fixed parameters, with the settings of the laws.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::law::LeftOut;
 use faer::{Mat, MatRef};
 use mcsa_core::numeric::quadrature::Map;
@@ -7,15 +10,13 @@ use mcsa_core::{Columns, Error, Family, Parametric, Reparameterised, Seed, Strea
 
 use super::LAWS;
 
-/// Function `knots(family, params, z, i)`: values of coordinate `i` at which the score has a kink or a jump on the line through `z`
-/// along that coordinate, in any order.
-pub type Knots<F> = fn(&F, &[f64], &[f64], usize) -> Vec<f64>;
+/// Function `knots(params, z, i)`: values of coordinate `i` at which the score has a kink or a jump on the line through `z` along that
+/// coordinate, in any order.
+pub type Knots = Arc<dyn Fn(&[f64], &[f64], usize) -> Vec<f64>>;
 
 /// Test case of the laws: a family at fixed parameters lambda, with settings.
-#[derive(Debug, Clone)]
-pub struct Case<F> {
-    /// The family.
-    pub family: F,
+#[derive(Clone)]
+pub struct Case<F: ?Sized> {
     /// Lambda.
     pub params: Vec<f64>,
     /// Map of the line for quadrature; [`Map::SinhSinh`] for tails heavier than exponential.
@@ -24,25 +25,39 @@ pub struct Case<F> {
     pub seed: Seed,
     /// Kinks and jumps of the score, at which quadrature splits and which differences avoid. In two dimensions the knots of the
     /// second coordinate must not depend on the first.
-    pub knots: Option<Knots<F>>,
+    pub knots: Option<Knots>,
     /// Largest number of draws with which a law may try to detect an error of one per cent in the scale of draws, or of 1e-3 in
     /// `log q`.
     pub draws: usize,
     /// Laws that [`check`](super::check), [`report`](super::report) and [`family_suite!`](crate::family_suite) leave out.
     pub left_out: LeftOut,
+    /// The family. It is the last field, so that a reference to a case of any family is one to a case of a trait object: the laws are
+    /// compiled once for all families.
+    pub family: F,
+}
+
+impl<F: ?Sized> fmt::Debug for Case<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { params, left_out, .. } = self;
+        f.debug_struct("Case").field("params", params).field("left_out", left_out).finish_non_exhaustive()
+    }
 }
 
 impl<F> Case<F> {
     /// Case with settings for light tails, seed 1, no knots, at most 2^18 draws, and all laws.
     pub fn new(family: F, params: Vec<f64>) -> Self {
         let (map, seed, left_out) = (Map::Sinh, Seed::new(1), LeftOut::default());
-        Self { family, params, map, seed, knots: None, draws: 1 << 18, left_out }
+        Self { params, map, seed, knots: None, draws: 1 << 18, left_out, family }
     }
 
-    /// This case for a score that has kinks or jumps, at `knots`.
+    /// This case for a score that has kinks or jumps, at `knots(family, params, z, i)`; see [`Knots`].
     #[must_use]
-    pub fn with_knots(self, knots: Knots<F>) -> Self {
-        Self { knots: Some(knots), ..self }
+    pub fn with_knots(self, knots: fn(&F, &[f64], &[f64], usize) -> Vec<f64>) -> Self
+    where
+        F: Clone + 'static,
+    {
+        let family = self.family.clone();
+        Self { knots: Some(Arc::new(move |params, z, i| knots(&family, params, z, i))), ..self }
     }
 
     /// This case without one law, for a reason that the report repeats.
@@ -59,20 +74,22 @@ impl<F> Case<F> {
     pub fn with_map(self, map: Map) -> Self {
         Self { map, ..self }
     }
+}
 
+impl<F: ?Sized> Case<F> {
     pub(super) fn stream(&self, name: &str) -> Stream {
         self.seed.named(name).stream(0, 0)
     }
 }
 
-impl<F: Parametric> Case<F> {
+impl<F: Parametric + ?Sized> Case<F> {
     /// Lent memory, filled with NaN.
     pub(super) fn work(&self, columns: usize) -> Vec<f64> {
         vec![f64::NAN; self.family.work_len(columns)]
     }
 }
 
-impl<F: Family> Case<F> {
+impl<F: Family + ?Sized> Case<F> {
     pub(super) fn log_probs(&self, params: &[f64], z: MatRef<'_, f64>) -> Vec<f64> {
         let mut log_q = vec![f64::NAN; z.ncols()];
         self.family.log_probs(params, z, &mut log_q, &mut self.work(z.ncols()));
@@ -119,7 +136,7 @@ impl<F: Family> Case<F> {
 
     /// The knots of coordinate `i` on the line through `z`, sorted.
     pub(super) fn knots_at(&self, z: &[f64], i: usize) -> Vec<f64> {
-        let mut knots = self.knots.map_or_else(Vec::new, |knots| knots(&self.family, &self.params, z, i));
+        let mut knots = self.knots.as_ref().map_or_else(Vec::new, |knots| knots(&self.params, z, i));
         knots.sort_by(f64::total_cmp);
         knots.dedup();
         knots
@@ -150,8 +167,8 @@ fn away(x: f64, knots: &[f64], margin: f64) -> f64 {
 }
 
 /// Draws of the noise, and the points to which it is transported.
-pub(super) fn transported<F: Reparameterised>(
-    case: &Case<F>,
+pub(super) fn transported(
+    case: &Case<dyn Reparameterised + '_>,
     columns: usize,
     stream: &mut Stream,
 ) -> (Mat<f64>, Mat<f64>) {

@@ -34,25 +34,25 @@ const FUNCTIONS: usize = 2;
 /// Each statistic is compared with its standard error; the bound is wide enough that all together have a false alarm of 6e-7.
 /// The power is stated as the correlation of the two factors that is detected with probability 0.9. One dimension has no
 /// dependence, and the law holds without a test.
-pub fn draws_depend_as_the_density<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
+pub fn draws_depend_as_the_density(case: &Case<dyn Family + '_>) -> Result<Option<Power>, Failure> {
     dependence("draws_depend_as_the_density", case, draws(case, "dependence"))
 }
 
 /// Coordinates of transported noise depend on each other as in [`draws_depend_as_the_density`].
-pub fn transport_depends_as_the_density<F: Reparameterised>(
-    case: &Case<F>,
+pub fn transport_depends_as_the_density(
+    case: &Case<dyn Reparameterised + '_>,
 ) -> Result<Option<Power>, Failure> {
     dependence("transport_depends_as_the_density", case, transported(case, "dependence of transport"))
 }
 
 /// A function that returns a batch of draws and their log densities.
-fn draws<F: Family>(case: &Case<F>, stream: &str) -> impl FnMut() -> (Mat<f64>, Vec<f64>) {
+fn draws(case: &Case<dyn Family + '_>, stream: &str) -> impl FnMut() -> (Mat<f64>, Vec<f64>) {
     let mut stream = case.stream(stream);
     move || case.draw(BATCH, &mut stream)
 }
 
 /// A function that returns a batch of transported noise and its log densities.
-fn transported<F: Reparameterised>(case: &Case<F>, stream: &str) -> impl FnMut() -> (Mat<f64>, Vec<f64>) {
+fn transported(case: &Case<dyn Reparameterised + '_>, stream: &str) -> impl FnMut() -> (Mat<f64>, Vec<f64>) {
     let mut stream = case.stream(stream);
     move || {
         let (_, z) = case::transported(case, BATCH, &mut stream);
@@ -61,9 +61,9 @@ fn transported<F: Reparameterised>(case: &Case<F>, stream: &str) -> impl FnMut()
     }
 }
 
-fn dependence<F: Family>(
+fn dependence(
     law: &'static str,
-    case: &Case<F>,
+    case: &Case<dyn Family + '_>,
     mut draw: impl FnMut() -> (Mat<f64>, Vec<f64>),
 ) -> Result<Option<Power>, Failure> {
     let dim = case.family.dim();
@@ -149,7 +149,7 @@ fn dependence<F: Family>(
 }
 
 /// `q(z + h e_i) / (q(z) + q(z + h e_i))` at each column.
-fn shares<F: Family>(case: &Case<F>, i: usize, h: f64, z: &mut Mat<f64>, log_q: &[f64]) -> Vec<f64> {
+fn shares(case: &Case<dyn Family + '_>, i: usize, h: f64, z: &mut Mat<f64>, log_q: &[f64]) -> Vec<f64> {
     let row: Vec<f64> = (0..z.ncols()).map(|j| z[(i, j)]).collect();
     row.iter().enumerate().for_each(|(j, at)| z[(i, j)] = at + h);
     let moved = case.log_probs(&case.params, z.as_ref());
@@ -201,18 +201,18 @@ const PILOT: usize = 4096;
 /// a draw about a scale (`2 d` for Gaussians). The number of draws is chosen so that `e` = 0.008 is detected with probability 0.9,
 /// as far as [`Case::draws`] allows; the false alarm is 6e-7. An error in one of `d` coordinates alone is detected if it is `d`
 /// times as large.
-pub fn draws_have_their_scale<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
+pub fn draws_have_their_scale(case: &Case<dyn Family + '_>) -> Result<Option<Power>, Failure> {
     scale("draws_have_their_scale", case, draws(case, "scale"))
 }
 
 /// Transported noise has the scale of the density, as in [`draws_have_their_scale`].
-pub fn transport_has_its_scale<F: Reparameterised>(case: &Case<F>) -> Result<Option<Power>, Failure> {
+pub fn transport_has_its_scale(case: &Case<dyn Reparameterised + '_>) -> Result<Option<Power>, Failure> {
     scale("transport_has_its_scale", case, transported(case, "scale of transport"))
 }
 
-fn scale<F: Family>(
+fn scale(
     law: &'static str,
-    case: &Case<F>,
+    case: &Case<dyn Family + '_>,
     mut draw: impl FnMut() -> (Mat<f64>, Vec<f64>),
 ) -> Result<Option<Power>, Failure> {
     let dim = case.family.dim();

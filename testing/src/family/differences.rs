@@ -8,9 +8,9 @@ use super::{Case, Failure};
 use crate::law::{Direction, ROUNDING, directions, is_slope, is_slope_in_the_tails, slope, slopes};
 
 /// Compares `gradients[j] . v` with the derivative of `values(params + t v)[j]` at `t = 0`, for several directions `v`.
-pub(super) fn compare<F: Parametric>(
+pub(super) fn compare(
     law: &'static str,
-    case: &Case<F>,
+    case: &Case<dyn Parametric + '_>,
     gradients: &[Vec<f64>],
     mut values: impl FnMut(&[f64]) -> Vec<f64>,
 ) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ pub(super) fn compare<F: Parametric>(
 ///
 /// Differences and tolerance are those of [`is_slope`]: central differences with steps 1/8, 1/16, .., extrapolated. Of more than
 /// 48 parameters, 16 are tested alone, and all together in three mixed directions.
-pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn score_is_gradient(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     let z = case.points(5);
     let scores = case.scores(z.as_ref());
     compare("score_is_gradient", case, &scores, |params| case.log_probs(params, z.as_ref()))
@@ -40,7 +40,7 @@ pub fn score_is_gradient<F: Family>(case: &Case<F>) -> Result<(), Failure> {
 
 /// `add_pullbacks` is the gradient in lambda of `cotangent . t(lambda, eps)`, at five draws of the noise; method as in
 /// [`score_is_gradient`].
-pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+pub fn pullback_is_gradient(case: &Case<dyn Reparameterised + '_>) -> Result<(), Failure> {
     let family = &case.family;
     let mut stream = case.stream("pullback");
     let (noise, _) = transported(case, 5, &mut stream);
@@ -63,7 +63,7 @@ pub fn pullback_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Fa
 
 /// `add_slopes` adds `weight` times the gradient of `log_prob` in the point, at five points, to the existing values. Tolerances as
 /// in [`score_is_gradient`]; at most 16 coordinates are tested.
-pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+pub fn slope_is_gradient(case: &Case<dyn Reparameterised + '_>) -> Result<(), Failure> {
     const LAW: &str = "slope_is_gradient";
     let (family, params) = (&case.family, &case.params);
     let z = case.points(5);
@@ -84,7 +84,7 @@ pub fn slope_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failu
 }
 
 /// `add_entropy_gradient` adds `weight` times the gradient of `entropy` to the existing values; method as in [`score_is_gradient`].
-pub fn entropy_gradient_is_gradient<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+pub fn entropy_gradient_is_gradient(case: &Case<dyn Reparameterised + '_>) -> Result<(), Failure> {
     let family = &case.family;
     let mut gradient = vec![1.0; family.num_params()];
     family.add_entropy_gradient(&case.params, 2.0, &mut gradient, &mut case.work(1));
@@ -101,7 +101,7 @@ const LINES: usize = 4;
 /// `add_scores` is the gradient of `log_probs` in lambda in the tails: at 4 to 1000 interquartile ranges from the median on either
 /// side, on two lines in random directions and on two along axes, compared with differences by [`is_slope_in_the_tails`]. Points where
 /// the log density is `-inf` are skipped.
-pub fn score_holds_in_the_tails<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn score_holds_in_the_tails(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     const LAW: &str = "score_holds_in_the_tails";
     let (family, params, dim) = (&case.family, &case.params, case.family.dim());
     if dim == 0 {

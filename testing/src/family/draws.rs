@@ -9,14 +9,14 @@ use super::{Case, Failure};
 use crate::law::{mean_and_error, near, same_bits, same_columns};
 
 /// The log densities that `sample_into` returns equal the `log_probs` of its draws, within `1e-10 (1 + |log q|)`.
-pub fn draws_know_their_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn draws_know_their_density(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     same_density("draws_know_their_density", "draw", case, case.draw(32, &mut case.stream("density")))
 }
 
-pub(super) fn same_density<F: Family>(
+pub(super) fn same_density(
     law: &'static str,
     noun: &str,
-    case: &Case<F>,
+    case: &Case<dyn Family + '_>,
     (z, log_q): (Mat<f64>, Vec<f64>),
 ) -> Result<(), Failure> {
     for (j, (found, expected)) in log_q.into_iter().zip(case.log_probs(&case.params, z.as_ref())).enumerate()
@@ -27,7 +27,7 @@ pub(super) fn same_density<F: Family>(
 }
 
 /// With `c` columns and `l` lanes, lane `j` draws columns `j c/l .. (j+1) c/l` in order, with the bits of single draws.
-pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn lanes_draw_their_columns(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     const LAW: &str = "lanes_draw_their_columns";
     let (family, columns) = (&case.family, 12);
     for lanes in [1, 2, 3, 4, 6, 12] {
@@ -51,27 +51,27 @@ pub fn lanes_draw_their_columns<F: Family>(case: &Case<F>) -> Result<(), Failure
 /// The mean score of draws is zero within 6 standard errors, for each parameter: false alarm 2e-9 each.
 ///
 /// 16384 draws; 1024 if there are more than 64 parameters.
-pub fn draws_follow_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn draws_follow_the_density(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     let (z, _) = case.draw(count(case), &mut case.stream("follow"));
     mean_score_is_zero("draws_follow_the_density", case, z.as_ref())
 }
 
 /// The mean score of transported noise is zero, as in [`draws_follow_the_density`].
-pub fn transport_follows_the_density<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+pub fn transport_follows_the_density(case: &Case<dyn Reparameterised + '_>) -> Result<(), Failure> {
     let (_, z) = transported(case, count(case), &mut case.stream("noise"));
     mean_score_is_zero("transport_follows_the_density", case, z.as_ref())
 }
 
-fn count<F: Family>(case: &Case<F>) -> usize {
+fn count(case: &Case<dyn Family + '_>) -> usize {
     if case.family.num_params() <= 64 { 16_384 } else { 1024 }
 }
 
 /// Tolerance for means of scores that are all zero up to rounding, so that their standard error is zero or meaningless.
 const ROUNDING: f64 = 1e-14;
 
-fn mean_score_is_zero<F: Family>(
+fn mean_score_is_zero(
     law: &'static str,
-    case: &Case<F>,
+    case: &Case<dyn Family + '_>,
     z: MatRef<'_, f64>,
 ) -> Result<(), Failure> {
     let scores = case.scores(z);
@@ -88,7 +88,7 @@ fn mean_score_is_zero<F: Family>(
 
 /// If the family has a reflection, a point and its image have equal log densities, and the image of the image is the point.
 /// Numbers `x` are compared within `1e-10 (1 + |x|)`.
-pub fn reflection_keeps_the_density<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn reflection_keeps_the_density(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     const LAW: &str = "reflection_keeps_the_density";
     let z = case.points(8);
     let mut images = z.clone();
@@ -114,7 +114,7 @@ const SIZES: [usize; 8] = [0, 1, 2, 3, 4, 5, 8, 13];
 
 /// `log_probs` and `add_scores` of a batch are bit-identical to single-column calls, for 0 to 13 columns. About a third of the
 /// weights are zero, and the gradient is not zero before the call.
-pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn batch_equals_columns(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     const LAW: &str = "batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
     let mut stream = case.stream("batch");
@@ -139,7 +139,7 @@ pub fn batch_equals_columns<F: Family>(case: &Case<F>) -> Result<(), Failure> {
 }
 
 /// `transport`, `add_slopes` and `add_pullbacks` of a batch are bit-identical to single-column calls, for 0 to 13 columns.
-pub fn transport_batch_equals_columns<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+pub fn transport_batch_equals_columns(case: &Case<dyn Reparameterised + '_>) -> Result<(), Failure> {
     const LAW: &str = "transport_batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
     let mut stream = case.stream("transport");

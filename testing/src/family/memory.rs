@@ -7,13 +7,13 @@ use super::{Case, Failure};
 use crate::law::{Run, SIZES, laws_of_memory};
 
 /// Examines [`Parametric::check`], which is lent no memory.
-fn check<F: Parametric>(case: &Case<F>, run: Run<'_>) -> Result<(), Failure> {
+fn check(case: &Case<dyn Parametric + '_>, run: Run<'_>) -> Result<(), Failure> {
     run("check", &mut |_| {
         std::hint::black_box(case.family.check(&case.params).is_ok());
     })
 }
 
-fn of_family<F: Family>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
+fn of_family(case: &Case<dyn Family + '_>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
     let (family, params) = (&case.family, &case.params);
     let (mut z, mut log_q) = (Mat::zeros(family.dim(), columns), vec![0.0; columns]);
     let (weights, mut gradient) = (vec![0.5; columns], vec![0.0; params.len()]);
@@ -24,7 +24,7 @@ fn of_family<F: Family>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<
     run("add_scores", &mut |work| family.add_scores(params, z.as_ref(), &weights, &mut gradient, work))
 }
 
-fn of_transport<F: Reparameterised>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
+fn of_transport(case: &Case<dyn Reparameterised + '_>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
     let (family, params) = (&case.family, &case.params);
     let (mut noise, mut z) = (Mat::zeros(family.noise_dim(), columns), Mat::zeros(family.dim(), columns));
     let (mut slopes, mut gradient) = (z.clone(), vec![0.0; params.len()]);
@@ -45,7 +45,7 @@ fn of_transport<F: Reparameterised>(case: &Case<F>, columns: usize, run: Run<'_>
     run("add_entropy_gradient", &mut |work| family.add_entropy_gradient(params, 1.0, &mut gradient, work))
 }
 
-fn of_push<F: Pushforward>(case: &Case<F>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
+fn of_push(case: &Case<dyn Pushforward + '_>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
     let (family, params) = (&case.family, &case.params);
     let (mut noise, mut z) = (Mat::zeros(family.noise_dim(), columns), Mat::zeros(family.dim(), columns));
     let (mut log_q, weights) = (vec![0.0; columns], vec![0.5; columns]);
@@ -69,7 +69,7 @@ laws_of_memory! {
 
 /// `check` accepts the parameters of the case and returns an error for invalid ones: too short, too long, or with a NaN or an
 /// infinity at any position. Of more than 64 positions, at most 64 are tested.
-pub fn bad_params_are_refused<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn bad_params_are_refused(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     const LAW: &str = "bad_params_are_refused";
     let mut params = case.params.clone();
     if let Err(error) = case.family.check(&params) {

@@ -31,7 +31,7 @@ const TERMS: f64 = 200.0;
 /// power states the size that is detected. False alarm 6e-7. If the two densities hardly overlap, the law holds without a test
 /// (infinite power size). In one and two dimensions [`density_integrates_to_one`](super::density_integrates_to_one) computes the
 /// integral to 1e-9, and this law is skipped unless that law is left out.
-pub fn density_is_normalised<F: Family>(case: &Case<F>) -> Result<Option<Power>, Failure> {
+pub fn density_is_normalised(case: &Case<dyn Family + '_>) -> Result<Option<Power>, Failure> {
     const LAW: &str = "density_is_normalised";
     let dim = case.family.dim();
     if (dim == 1 || dim == 2) && case.left_out.reason("density_integrates_to_one").is_none() {
@@ -77,9 +77,9 @@ struct Bridge {
 
 impl Bridge {
     /// Adds draws of the family, and as many draws of the reference.
-    fn add<F: Family>(
+    fn add(
         &mut self,
-        case: &Case<F>,
+        case: &Case<dyn Family + '_>,
         reference: &Reference,
         (z, log_q): (MatRef<'_, f64>, &[f64]),
         stream: &mut Stream,
@@ -169,8 +169,8 @@ impl Reference {
     /// The candidate with the least `error`, from draws `z` of the family. Candidates are a product along the axes (exact for
     /// independent coordinates), a product and an elliptical density around the mode (exact for Gaussians and t), and both with the
     /// mean and covariance of the draws, where the product takes averages of slices through draws as its margins.
-    fn nearest<F: Family>(
-        case: &Case<F>,
+    fn nearest(
+        case: &Case<dyn Family + '_>,
         z: MatRef<'_, f64>,
         mut error: impl FnMut(&Self) -> f64,
     ) -> Option<Self> {
@@ -208,8 +208,8 @@ impl Reference {
 
     /// Product of densities on lines. Slices go through the centre if `slices` is zero, else through the first draws, and are
     /// averaged.
-    fn product<F: Family>(
-        case: &Case<F>,
+    fn product(
+        case: &Case<dyn Family + '_>,
         centre: Vec<f64>,
         c: Mat<f64>,
         z: MatRef<'_, f64>,
@@ -239,8 +239,8 @@ impl Reference {
 
     /// Elliptical density. On the axis of `ln |y|` its shape is `|y|^d` times the geometric mean of the density over four random
     /// directions and their opposites.
-    fn elliptical<F: Family>(
-        case: &Case<F>,
+    fn elliptical(
+        case: &Case<dyn Family + '_>,
         centre: Vec<f64>,
         c: Mat<f64>,
         z: MatRef<'_, f64>,
@@ -270,7 +270,7 @@ impl Reference {
     }
 
     /// `log q(from + t C^-T direction)` at each `t`.
-    fn slice<F: Family>(&self, case: &Case<F>, from: &[f64], direction: &[f64], at: &[f64]) -> Vec<f64> {
+    fn slice(&self, case: &Case<dyn Family + '_>, from: &[f64], direction: &[f64], at: &[f64]) -> Vec<f64> {
         let step = self.unwhiten(direction);
         let z = Mat::from_fn(step.len(), at.len(), |i, k| from[i] + at[k] * step[i]);
         case.log_probs(&case.params, z.as_ref())
@@ -331,7 +331,7 @@ fn norm(y: &[f64]) -> f64 {
 }
 
 /// Mode by Newton's method on differences, from a first guess, and `C` with `C C^T` the negative Hessian of the log density there.
-fn mode<F: Family>(case: &Case<F>, guess: Vec<f64>, widths: &[f64]) -> Option<(Vec<f64>, Mat<f64>)> {
+fn mode(case: &Case<dyn Family + '_>, guess: Vec<f64>, widths: &[f64]) -> Option<(Vec<f64>, Mat<f64>)> {
     let dim = guess.len();
     let mut mode = guess;
     for _ in 0..6 {

@@ -12,13 +12,13 @@ use crate::law::{mean_and_error, near, same_bits};
 
 const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 29];
 
-fn noise<F: Pushforward>(case: &Case<F>, columns: usize) -> Mat<f64> {
+fn noise(case: &Case<dyn Pushforward + '_>, columns: usize) -> Mat<f64> {
     let mut noise = Mat::full(case.family.noise_dim(), columns, f64::NAN);
     case.family.sample_noise_into(&mut [case.stream("push noise")], noise.as_mut());
     noise
 }
 
-fn push<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) -> (Mat<f64>, Vec<f64>) {
+fn push(case: &Case<dyn Pushforward + '_>, params: &[f64], noise: MatRef<'_, f64>) -> (Mat<f64>, Vec<f64>) {
     let mut z = Mat::full(case.family.dim(), noise.ncols(), f64::NAN);
     let mut log_q = vec![f64::NAN; noise.ncols()];
     case.family.push(params, noise, z.as_mut(), &mut log_q, &mut case.work(noise.ncols()));
@@ -27,7 +27,7 @@ fn push<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) 
 
 /// `add_push_gradients` is the gradient in lambda of `cotangent . t(lambda, eps) + weight log q(t(lambda, eps))`, at five
 /// draws of the noise, for both terms together and each alone; method as in [`score_is_gradient`](super::score_is_gradient).
-pub fn push_gradient_is_gradient<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
+pub fn push_gradient_is_gradient(case: &Case<dyn Pushforward + '_>) -> Result<(), Failure> {
     let family = &case.family;
     let noise = noise(case, 5);
     let cotangents = normals(family.dim(), 5, &mut case.stream("push cotangents"));
@@ -53,7 +53,7 @@ pub fn push_gradient_is_gradient<F: Pushforward>(case: &Case<F>) -> Result<(), F
 }
 
 /// `log q(t(lambda, eps)) + ln |det dt/deps|` at each noise, with the determinant by central differences of step 1e-5.
-fn log_noise_density<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatRef<'_, f64>) -> Vec<f64> {
+fn log_noise_density(case: &Case<dyn Pushforward + '_>, params: &[f64], noise: MatRef<'_, f64>) -> Vec<f64> {
     const STEP: f64 = 1e-5;
     let (_, mut log_density) = push(case, params, noise);
     let (dim, columns) = (noise.nrows(), noise.ncols());
@@ -88,7 +88,7 @@ fn log_noise_density<F: Pushforward>(case: &Case<F>, params: &[f64], noise: MatR
 ///   errors (false alarm 2e-9).
 ///
 /// If noise and point have different dimensions, the law holds without a test.
-pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
+pub fn push_follows_the_density(case: &Case<dyn Pushforward + '_>) -> Result<(), Failure> {
     const LAW: &str = "push_follows_the_density";
     const SCALE: f64 = 0.8;
     let family = &case.family;
@@ -127,7 +127,7 @@ pub fn push_follows_the_density<F: Pushforward>(case: &Case<F>) -> Result<(), Fa
 
 /// `push` and `add_push_gradients` of a batch are bit-identical to single-column calls, for 0 to 29 columns, and
 /// lanes draw the noise of their columns in order.
-pub fn push_batch_equals_columns<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
+pub fn push_batch_equals_columns(case: &Case<dyn Pushforward + '_>) -> Result<(), Failure> {
     const LAW: &str = "push_batch_equals_columns";
     let (family, params) = (&case.family, &case.params);
     let mut stream = case.stream("push batch");

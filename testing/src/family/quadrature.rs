@@ -10,7 +10,7 @@ use crate::law::{mean_and_error, near};
 const TOLERANCE: f64 = 1e-9;
 
 /// `int q = 1`, in dimension one and two. In other dimensions the law holds without a test.
-pub fn density_integrates_to_one<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn density_integrates_to_one(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     const LAW: &str = "density_integrates_to_one";
     let Some((totals, change)) = totals(case) else { return Ok(()) };
     let place = || format!("mass, changing by {change:.0e} at the last halving");
@@ -20,7 +20,7 @@ pub fn density_integrates_to_one<F: Family>(case: &Case<F>) -> Result<(), Failur
 /// `E_q[d/dlambda log q] = 0`, in dimension one and two. In other dimensions the law holds without a test.
 ///
 /// The tolerance is 1e-9, times the root of `E |score|^2` over draws if that exceeds one.
-pub fn scores_have_mean_zero<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn scores_have_mean_zero(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     const LAW: &str = "scores_have_mean_zero";
     let Some((totals, change)) = totals(case) else { return Ok(()) };
     let scores = case.scores(case.points(64).as_ref());
@@ -34,7 +34,7 @@ pub fn scores_have_mean_zero<F: Family>(case: &Case<F>) -> Result<(), Failure> {
 
 /// `entropy = -E_q[log q]`: by quadrature in dimension one and two, and in every dimension by the mean over
 /// 4096 draws, within 6 standard errors (false alarm 2e-9).
-pub fn entropy_is_mean_surprise<F: Reparameterised>(case: &Case<F>) -> Result<(), Failure> {
+pub fn entropy_is_mean_surprise(case: &Case<dyn Reparameterised + '_>) -> Result<(), Failure> {
     const LAW: &str = "entropy_is_mean_surprise";
     let entropy = case.family.entropy(&case.params, &mut case.work(1));
     if let Some((totals, _)) = totals(case) {
@@ -51,7 +51,7 @@ pub fn entropy_is_mean_surprise<F: Reparameterised>(case: &Case<F>) -> Result<()
 ///
 /// The step is halved until no integral changes by more than 1e-11 of its size, at most to 1/512 (1-D) or 1/64 (2-D; with knots
 /// 1/32).
-fn totals<F: Family>(case: &Case<F>) -> Option<(Vec<f64>, f64)> {
+fn totals(case: &Case<dyn Family + '_>) -> Option<(Vec<f64>, f64)> {
     let dim = case.family.dim();
     let finest = match dim {
         1 => 512.0,
@@ -66,7 +66,7 @@ fn totals<F: Family>(case: &Case<F>) -> Option<(Vec<f64>, f64)> {
 }
 
 /// Mass, mean of `-log q` and mean score.
-fn at_step<F: Family>(case: &Case<F>, lines: &[(f64, f64)], step: f64) -> Vec<f64> {
+fn at_step(case: &Case<dyn Family + '_>, lines: &[(f64, f64)], step: f64) -> Vec<f64> {
     let (family, params) = (&case.family, &case.params);
     let centre: Vec<f64> = lines.iter().map(|line| line.0).collect();
     let axis = |i: usize, z: &[f64]| {

@@ -33,27 +33,27 @@ macro_rules! family_laws {
 pub const LAWS: &[&[&str]] = law_lists!(family_laws: family reparameterised pushforward);
 
 /// Report on all laws of a family except the one on allocation, with the sizes of the errors that they detect.
-pub fn report<F: Family>(case: &Case<F>) -> Report {
+pub fn report(case: &Case<dyn Family + '_>) -> Report {
     family_laws!(family [crate::law_report] case;)
 }
 
 /// Report on the further laws of a reparameterised family except the one on allocation.
-pub fn report_reparameterised<F: Reparameterised>(case: &Case<F>) -> Report {
+pub fn report_reparameterised(case: &Case<dyn Reparameterised + '_>) -> Report {
     family_laws!(reparameterised [crate::law_report] case;)
 }
 
 /// Report on all laws of a pushforward except the one on allocation.
-pub fn report_pushforward<F: Pushforward>(case: &Case<F>) -> Report {
+pub fn report_pushforward(case: &Case<dyn Pushforward + '_>) -> Report {
     family_laws!(pushforward [crate::law_report] case;)
 }
 
 /// `Ok` if [`report`] finds no failure.
-pub fn check<F: Family>(case: &Case<F>) -> Result<(), Failure> {
+pub fn check(case: &Case<dyn Family + '_>) -> Result<(), Failure> {
     report(case).first_failure()
 }
 
 /// `Ok` if [`report_pushforward`] finds no failure.
-pub fn check_pushforward<F: Pushforward>(case: &Case<F>) -> Result<(), Failure> {
+pub fn check_pushforward(case: &Case<dyn Pushforward + '_>) -> Result<(), Failure> {
     report_pushforward(case).first_failure()
 }
 

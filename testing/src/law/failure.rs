@@ -154,13 +154,13 @@ macro_rules! laws_of_memory {
     ($($bound:ident, $methods:literal, $subject:ident.$claim:ident, $sizes:expr, $calls:ident
         => $enough:ident, $silent:ident;)*) => { $(
         #[doc = concat!($methods, " need at most the lent memory that `", stringify!($claim), "` claims, for 0 to 13 columns or rows.")]
-        pub fn $enough<P: $bound>(case: &Case<P>) -> Result<(), Failure> {
+        pub fn $enough(case: &Case<dyn $bound + '_>) -> Result<(), Failure> {
             let (law, claimed) = (stringify!($enough), |size| case.$subject.$claim(size));
             $crate::law::claims_are_enough(law, $sizes, claimed, |size, run| $calls(case, size, run))
         }
 
         #[doc = concat!($methods, " allocate nothing, given lent memory.")]
-        pub fn $silent<P: $bound>(case: &Case<P>, meter: $crate::law::Meter<'_>) -> Result<(), Failure> {
+        pub fn $silent(case: &Case<dyn $bound + '_>, meter: $crate::law::Meter<'_>) -> Result<(), Failure> {
             let (law, size) = (stringify!($silent), $crate::law::SIZES[4]);
             let mut work = vec![f64::NAN; case.$subject.$claim(size)];
             $crate::law::calls_are_silent(law, meter, &mut work, |run| $calls(case, size, run))

@@ -162,13 +162,23 @@ impl Report {
         &mut self,
         left_out: &LeftOut,
         law: &'static str,
-        test: impl FnOnce() -> Result<T, Failure>,
+        mut test: impl FnMut() -> Result<T, Failure>,
+    ) {
+        self.judge(left_out, law, &mut || test().map(Into::into));
+    }
+
+    /// [`run`](Self::run), compiled once for all laws.
+    fn judge(
+        &mut self,
+        left_out: &LeftOut,
+        law: &'static str,
+        test: &mut dyn FnMut() -> Result<Stated, Failure>,
     ) {
         let panicked = |said| Err(Failure::new(law, "the code under examination", "no panic", said));
         let check = match left_out.reason(law) {
             Some(reason) => Check::of(law, Measured::LeftOut(reason)),
             None => match caught(test).unwrap_or_else(panicked) {
-                Ok(stated) => Check { power: stated.into().0, ..Check::of(law, Measured::Held) },
+                Ok(Stated(power)) => Check { power, ..Check::of(law, Measured::Held) },
                 Err(failure) => Check::of(law, Measured::Failed(failure)),
             },
         };

@@ -11,7 +11,7 @@ const BATCHES: [usize; 9] = [0, 1, 2, 3, 4, 5, 8, 13, 17];
 
 /// `log_densities` is bit-identical to `log_density`, column by column, for batches of 0 to 17 columns with padding
 /// between them; and a column keeps its bits when its neighbours become infinite.
-pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
+pub fn batch_equals_columns(case: &Case<dyn LogDensity + '_>) -> Result<(), Failure> {
     const LAW: &str = "batch_equals_columns";
     for columns in BATCHES {
         let mut z = case.points(columns);
@@ -29,7 +29,7 @@ pub fn batch_equals_columns<P: LogDensity>(case: &Case<P>) -> Result<(), Failure
 }
 
 /// `gradients_into` is bit-identical to `gradient_into`, values and gradients, column by column, for batches of 0 to 17 columns.
-pub fn gradient_batch_equals_columns<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
+pub fn gradient_batch_equals_columns(case: &Case<dyn Gradient + '_>) -> Result<(), Failure> {
     const LAW: &str = "gradient_batch_equals_columns";
     let (target, dim) = (&case.target, case.target.dim());
     for columns in BATCHES {
@@ -50,7 +50,7 @@ pub fn gradient_batch_equals_columns<P: Gradient>(case: &Case<P>) -> Result<(), 
 }
 
 /// `constrain` appends to the list, gives every parameter a distinct name and a finite value, and repeats the values bit by bit.
-pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
+pub fn names_are_distinct(case: &Case<dyn LogDensity + '_>) -> Result<(), Failure> {
     const LAW: &str = "names_are_distinct";
     let points = case.points(1);
     let z = points.as_ref().column(0);
@@ -74,7 +74,7 @@ pub fn names_are_distinct<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> 
     same_bits(LAW, place, again.row(), &named.row()[1..])
 }
 
-fn density_calls<P: LogDensity>(case: &Case<P>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
+fn density_calls(case: &Case<dyn LogDensity + '_>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
     let (target, z, mut out) = (&case.target, case.points(columns), vec![0.0; columns]);
     run("log_densities", &mut |work| target.log_densities(z.as_ref(), &mut out, work))?;
     if columns == 0 {
@@ -83,7 +83,7 @@ fn density_calls<P: LogDensity>(case: &Case<P>, columns: usize, run: Run<'_>) ->
     run("log_density", &mut |work| out[0] = target.log_density(z.as_ref().column(0), work))
 }
 
-fn gradient_calls<P: Gradient>(case: &Case<P>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
+fn gradient_calls(case: &Case<dyn Gradient + '_>, columns: usize, run: Run<'_>) -> Result<(), Failure> {
     let (target, z, mut out) = (&case.target, case.points(columns), vec![0.0; columns]);
     let mut gradients = Mat::zeros(target.dim(), columns);
     run("gradients_into", &mut |work| {
@@ -96,20 +96,20 @@ fn gradient_calls<P: Gradient>(case: &Case<P>, columns: usize, run: Run<'_>) -> 
     run("gradient_into", &mut |work| out[0] = target.gradient_into(z.as_ref().column(0), &mut gradient, work))
 }
 
-fn curvature_calls<P: Curvature>(case: &Case<P>, _: usize, run: Run<'_>) -> Result<(), Failure> {
+fn curvature_calls(case: &Case<dyn Curvature + '_>, _: usize, run: Run<'_>) -> Result<(), Failure> {
     let (target, points, mut product) = (&case.target, case.points(2), vec![0.0; case.target.dim()]);
     let (z, v) = (points.as_ref().column(0), points.as_ref().column(1));
     run("hessian_vector_into", &mut |work| target.hessian_vector_into(z, v, &mut product, work))
 }
 
-fn term_calls<P: Separable>(case: &Case<P>, _: usize, run: Run<'_>) -> Result<(), Failure> {
+fn term_calls(case: &Case<dyn Separable + '_>, _: usize, run: Run<'_>) -> Result<(), Failure> {
     let (target, points, mut sum) = (&case.target, case.points(1), 0.0);
     let (z, rows) = (points.as_ref().column(0), (0..target.num_data()).collect::<Vec<_>>());
     run("log_prior", &mut |work| sum += target.log_prior(z, work))?;
     run("log_likelihood_at", &mut |work| sum += target.log_likelihood_at(&rows, z, work))
 }
 
-fn row_calls<P: Subsampled>(case: &Case<P>, rows: usize, run: Run<'_>) -> Result<(), Failure> {
+fn row_calls(case: &Case<dyn Subsampled + '_>, rows: usize, run: Run<'_>) -> Result<(), Failure> {
     let (target, points, mut out) = (&case.target, case.points(2), vec![0.0; case.target.dim()]);
     let (z, v, mut sum) = (points.as_ref().column(0), points.as_ref().column(1), 0.0);
     let rows: Vec<usize> = (0..target.num_data()).cycle().take(rows).collect();

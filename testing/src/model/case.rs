@@ -1,5 +1,8 @@
 //! Test case of the conformance suite: a target and the points at which it is tested.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::law::{Direction, LeftOut, directions};
 use faer::{Mat, MatRef};
 use mcsa_core::numeric::quadrature::Map;
@@ -9,7 +12,7 @@ use super::{Failure, LAWS};
 
 /// Writes conditional or marginal distribution functions of a target at a point: `u_i = P(Z_i <= z_i | Z_1 = z_1, .., Z_i-1 =
 /// z_i-1)` or `u_i = P(Z_i <= z_i)`. At an exact draw each is uniform on `(0, 1)`.
-pub type Uniforms<P> = fn(&P, &[f64], &mut [f64]);
+pub type Uniforms = Arc<dyn Fn(&[f64], &mut [f64])>;
 
 /// Normaliser and moments of a target, as far as they are known.
 #[derive(Debug, Clone)]
@@ -31,10 +34,8 @@ pub struct Truth {
 /// let case = Case::new(Gaussian::standard(2)).with_centre(vec![1.0, 0.0]).with_spread(0.5);
 /// assert_eq!(case.spread, [0.5, 0.5]);
 /// ```
-#[derive(Debug, Clone)]
-pub struct Case<P> {
-    /// The target under test.
-    pub target: P,
+#[derive(Clone)]
+pub struct Case<P: ?Sized> {
     /// Centre of the test points.
     pub centre: Vec<f64>,
     /// Standard deviation of the test points around the centre, per coordinate.
@@ -44,7 +45,7 @@ pub struct Case<P> {
     /// Seed of the test points.
     pub seed: Seed,
     /// Distribution functions, needed for targets with exact draws.
-    pub uniforms: Option<Uniforms<P>>,
+    pub uniforms: Option<Uniforms>,
     /// Normaliser and moments, needed for [`normaliser_is_integral`](super::normaliser_is_integral) and
     /// [`moments_are_integrals`](super::moments_are_integrals).
     pub truth: Option<Truth>,
@@ -53,6 +54,21 @@ pub struct Case<P> {
     pub probes: usize,
     /// Laws that [`check`](super::check), [`report`](super::report) and [`model_suite!`](crate::model_suite) leave out.
     pub left_out: LeftOut,
+    /// The target under test. It is the last field, so that a reference to a case of any target is one to a case of a trait object:
+    /// the laws are compiled once for all targets.
+    pub target: P,
+}
+
+impl<P: ?Sized> fmt::Debug for Case<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { centre, spread, left_out, .. } = self;
+        let mut shown = f.debug_struct("Case");
+        shown
+            .field("centre", centre)
+            .field("spread", spread)
+            .field("left_out", left_out)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<P: LogDensity> Case<P> {
@@ -60,7 +76,6 @@ impl<P: LogDensity> Case<P> {
     pub fn new(target: P) -> Self {
         let dim = target.dim();
         Self {
-            target,
             centre: vec![0.0; dim],
             spread: vec![1.0; dim],
             map: Map::Sinh,
@@ -69,6 +84,7 @@ impl<P: LogDensity> Case<P> {
             truth: None,
             probes: 1 << 14,
             left_out: LeftOut::default(),
+            target,
         }
     }
 
@@ -96,10 +112,16 @@ impl<P: LogDensity> Case<P> {
 
     /// Sets the distribution functions for [`draws_follow_the_law`](super::draws_follow_the_law).
     #[must_use]
-    pub fn with_uniforms(self, uniforms: Uniforms<P>) -> Self {
-        Self { uniforms: Some(uniforms), ..self }
+    pub fn with_uniforms(self, uniforms: fn(&P, &[f64], &mut [f64])) -> Self
+    where
+        P: Clone + 'static,
+    {
+        let target = self.target.clone();
+        Self { uniforms: Some(Arc::new(move |z, u| uniforms(&target, z, u))), ..self }
     }
+}
 
+impl<P: LogDensity + ?Sized> Case<P> {
     pub(super) fn truth(&self, law: &'static str) -> Result<&Truth, Failure> {
         let missing = || Failure::new(law, "the case", "normaliser and moments: Case::truth", "none");
         self.truth.as_ref().ok_or_else(missing)

@@ -13,7 +13,7 @@ const POINTS: usize = 4;
 /// Central differences with steps 1/8, 1/16, .., 2^-14 of the spread, extrapolated; the tolerance is ten times the
 /// extrapolation's own error estimate plus 1e-9, relative to slopes above one. With more than 48 coordinates,
 /// 24 of them and 3 directions that mix all coordinates are tested.
-pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
+pub fn gradient_is_gradient(case: &Case<dyn Gradient + '_>) -> Result<(), Failure> {
     let mut gradient = vec![f64::NAN; case.target.dim()];
     let mut moved = gradient.clone();
     case.each_point(POINTS, |j, z| {
@@ -31,7 +31,7 @@ pub fn gradient_is_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> 
 }
 
 /// `gradient_into` returns `log_density`, within 1e-12 (relative above one).
-pub fn gradient_returns_the_density<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
+pub fn gradient_returns_the_density(case: &Case<dyn Gradient + '_>) -> Result<(), Failure> {
     let mut gradient = vec![f64::NAN; case.target.dim()];
     case.each_point(8, |j, z| {
         let found = case.target.gradient_into(z, &mut gradient, &mut case.work(1));
@@ -43,7 +43,7 @@ pub fn gradient_returns_the_density<P: Gradient>(case: &Case<P>) -> Result<(), F
 
 /// `hessian_vector_into` writes the derivative of the gradient along a vector, tested at four points with the differences and
 /// the tolerance of [`gradient_is_gradient`].
-pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Result<(), Failure> {
+pub fn hessian_vector_is_derivative(case: &Case<dyn Curvature + '_>) -> Result<(), Failure> {
     let dim = case.target.dim();
     let (mut product, mut gradient, mut moved) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
     let all = case.directions();
@@ -68,7 +68,10 @@ pub fn hessian_vector_is_derivative<P: Curvature>(case: &Case<P>) -> Result<(), 
 /// The log density equals that of an oracle, within 1e-10 (relative above one), at eight points.
 ///
 /// The oracle is a second implementation: a textbook formula, or a probabilistic program.
-pub fn density_equals<P: LogDensity>(case: &Case<P>, oracle: &dyn Fn(&[f64]) -> f64) -> Result<(), Failure> {
+pub fn density_equals(
+    case: &Case<dyn LogDensity + '_>,
+    oracle: &dyn Fn(&[f64]) -> f64,
+) -> Result<(), Failure> {
     case.each_point(8, |j, z| {
         let expected = oracle(z);
         let tolerance = 1e-10 * (1.0 + expected.abs());
@@ -94,7 +97,7 @@ const BATCH: usize = 64;
 /// * `n / 256` rays from the centre in random directions and their opposites, 16 points on each from 6.5 to 1000 spreads.
 ///
 /// A smaller region between the probes is not found.
-pub fn density_is_never_nan<P: LogDensity>(case: &Case<P>) -> Result<Option<Power>, Failure> {
+pub fn density_is_never_nan(case: &Case<dyn LogDensity + '_>) -> Result<Option<Power>, Failure> {
     let dim = case.target.dim();
     if dim == 0 {
         return Ok(None);
@@ -153,7 +156,7 @@ const LAW: &str = "density_is_never_nan";
 /// either side, on `n / 1024` lines (`n` for [`Case::probes`]), alternately in a random direction and along an axis. At each point
 /// the slopes along the line and in another random direction are compared with differences by [`is_slope_in_the_tails`]. Points
 /// where the log density is `-inf` are skipped.
-pub fn gradient_holds_in_the_tails<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
+pub fn gradient_holds_in_the_tails(case: &Case<dyn Gradient + '_>) -> Result<(), Failure> {
     const LAW: &str = "gradient_holds_in_the_tails";
     let dim = case.target.dim();
     let mut stream = case.stream("tails");
@@ -201,7 +204,7 @@ const FAR: [f64; 6] = [1e3, 1e8, 1e154, 1e200, 1e306, f64::MAX];
 ///
 /// Tested with all coordinates far at once, and with one far coordinate (16 of them, if there are more) and the others at the
 /// centre.
-pub fn far_points_are_decided<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
+pub fn far_points_are_decided(case: &Case<dyn LogDensity + '_>) -> Result<(), Failure> {
     const LAW: &str = "far_points_are_decided";
     let dim = case.target.dim();
     if dim == 0 {

@@ -76,22 +76,22 @@ pub const LAWS: &[&[&str]] =
     law_lists!(model_laws: density gradient curvature separable subsampled draws truth);
 
 /// Report on every law of [`LogDensity`] except those on allocation, with the power of the probes.
-pub fn report<P: LogDensity>(case: &Case<P>) -> Report {
+pub fn report(case: &Case<dyn LogDensity + '_>) -> Report {
     model_laws!(density [crate::law_report] case;)
 }
 
 /// Report on every law of [`Gradient`] except those on allocation, as [`report`] does for [`LogDensity`].
-pub fn report_gradient<P: Gradient>(case: &Case<P>) -> Report {
+pub fn report_gradient(case: &Case<dyn Gradient + '_>) -> Report {
     model_laws!(gradient [crate::law_report] case;)
 }
 
 /// `Ok` if [`report`] finds no failure.
-pub fn check<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
+pub fn check(case: &Case<dyn LogDensity + '_>) -> Result<(), Failure> {
     report(case).first_failure()
 }
 
 /// `Ok` if [`report_gradient`] finds no failure.
-pub fn check_gradient<P: Gradient>(case: &Case<P>) -> Result<(), Failure> {
+pub fn check_gradient(case: &Case<dyn Gradient + '_>) -> Result<(), Failure> {
     report_gradient(case).first_failure()
 }
 

@@ -10,7 +10,7 @@ use crate::law::near;
 
 /// `log_density = log_prior + log_likelihood_at(all rows)`, and likelihoods are sums over rows: they add over any split of the
 /// rows, an empty list gives zero, a row listed twice counts twice, and the order does not matter. Within 1e-10 of the sizes added.
-pub fn terms_add_up<P: Separable>(case: &Case<P>) -> Result<(), Failure> {
+pub fn terms_add_up(case: &Case<dyn Separable + '_>) -> Result<(), Failure> {
     const LAW: &str = "terms_add_up";
     let (target, data) = (&case.target, case.target.num_data());
     let rows: Vec<usize> = (0..data).collect();
@@ -53,7 +53,7 @@ fn alike(
 }
 
 /// Lent memory for as many rows, filled with NaN.
-fn rows_work<P: Subsampled>(case: &Case<P>, rows: usize) -> Vec<f64> {
+fn rows_work(case: &Case<dyn Subsampled + '_>, rows: usize) -> Vec<f64> {
     vec![f64::NAN; case.target.rows_work_len(rows)]
 }
 
@@ -62,9 +62,9 @@ type AddAt<'a> = dyn Fn(&[usize], f64, &mut [f64]) -> Result<(), Failure> + 'a;
 
 /// The derivatives that `add` adds for chosen rows are sums over the rows: prior and all rows give `whole`, no rows add nothing, rows
 /// listed twice count twice, and those of two halves with different factors add up.
-fn sums_over_rows<P: Separable>(
+fn sums_over_rows(
     law: &'static str,
-    case: &Case<P>,
+    case: &Case<dyn Separable + '_>,
     point: usize,
     prior: &[f64],
     whole: &[f64],
@@ -151,7 +151,7 @@ pub fn row_curvatures_add_up<P: Subsampled + Curvature>(case: &Case<P>) -> Resul
 }
 
 /// The case with the minibatch of these rows in place of the target.
-fn minibatch<'a, P: Subsampled>(
+fn minibatch<'a, P: Subsampled + ?Sized>(
     law: &'static str,
     case: &'a Case<P>,
     rows: &'a [usize],
@@ -167,7 +167,7 @@ fn minibatch<'a, P: Subsampled>(
 
 /// The derivatives of a minibatch are those of its value, found by differences as in [`gradient_is_gradient`] and
 /// [`hessian_vector_is_derivative`]; its rows are a third of the data, at least one.
-pub fn minibatch_derivatives_are_derivatives<P: Subsampled>(case: &Case<P>) -> Result<(), Failure> {
+pub fn minibatch_derivatives_are_derivatives(case: &Case<dyn Subsampled + '_>) -> Result<(), Failure> {
     const LAW: &str = "minibatch_derivatives_are_derivatives";
     let rows: Vec<usize> = (0..case.target.num_data()).step_by(3).collect();
     if rows.is_empty() {

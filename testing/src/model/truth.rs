@@ -6,13 +6,13 @@ use mcsa_core::{ExactDraws, LogDensity};
 use super::{Case, Failure};
 use crate::law::near;
 
-fn axes<P: LogDensity>(case: &Case<P>) -> Vec<Axis> {
+fn axes(case: &Case<dyn LogDensity + '_>) -> Vec<Axis> {
     let axis = |(&centre, &width)| Axis::line(case.map, centre, width);
     case.centre.iter().zip(&case.spread).map(axis).collect()
 }
 
 /// The normaliser of [`Truth`](super::Truth) is `log int p`, within 1e-8, in at most three dimensions; not tested in more.
-pub fn normaliser_is_integral<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
+pub fn normaliser_is_integral(case: &Case<dyn LogDensity + '_>) -> Result<(), Failure> {
     const LAW: &str = "normaliser_is_integral";
     let truth = case.truth(LAW)?;
     if !case.is_integrable() {
@@ -26,7 +26,7 @@ pub fn normaliser_is_integral<P: LogDensity>(case: &Case<P>) -> Result<(), Failu
 
 /// The moments of [`Truth`](super::Truth) are those of the density, within 1e-6 of the spreads, in at most three dimensions. Not tested in
 /// more dimensions, nor where a moment is absent.
-pub fn moments_are_integrals<P: LogDensity>(case: &Case<P>) -> Result<(), Failure> {
+pub fn moments_are_integrals(case: &Case<dyn LogDensity + '_>) -> Result<(), Failure> {
     const LAW: &str = "moments_are_integrals";
     let (truth, dim) = (case.truth(LAW)?, case.target.dim());
     if !case.is_integrable() {
@@ -81,9 +81,9 @@ fn distance_from_uniform(values: &mut [f64]) -> f64 {
 /// Exact draws follow the target: the case's distribution functions map them to uniforms, coordinate by coordinate, and they
 /// lie in the support. One-sample Kolmogorov-Smirnov tests over 16,384 draws; false alarm 3e-6 for all coordinates of a case
 /// together, 1e-4 for thirty-two cases.
-pub fn draws_follow_the_law<P: ExactDraws>(case: &Case<P>) -> Result<(), Failure> {
+pub fn draws_follow_the_law(case: &Case<dyn ExactDraws + '_>) -> Result<(), Failure> {
     const LAW: &str = "draws_follow_the_law";
-    let Some(uniforms) = case.uniforms else {
+    let Some(uniforms) = &case.uniforms else {
         return Err(Failure::new(LAW, "the case", "distribution functions: Case::with_uniforms", "none"));
     };
     let dim = case.target.dim();
@@ -96,7 +96,7 @@ pub fn draws_follow_the_law<P: ExactDraws>(case: &Case<P>) -> Result<(), Failure
         if !case.log_density(&z).is_finite() {
             return Err(Failure::new(LAW, format!("draw {draw}"), "inside the support", format!("{z:?}")));
         }
-        uniforms(&case.target, &z, &mut u);
+        uniforms(&z, &mut u);
         values.iter_mut().zip(&u).for_each(|(values, &u)| values[draw] = u);
     }
     // `n` draws exceed `sqrt(ln(2 / level) / 2n)` with probability at most `level`, for every `n` (Massart 1990).
