@@ -46,7 +46,7 @@ pub(crate) struct Series<'a> {
 }
 
 impl Results {
-    fn none(experiment: Experiment, preset: PresetName) -> Self {
+    pub(crate) fn none(experiment: Experiment, preset: PresetName) -> Self {
         Self {
             experiment,
             preset,

@@ -98,8 +98,7 @@ impl<'c> Scene<'c> {
                 _ => value,
             }
         };
-        let mut results = Results::synthetic(self.experiment.clone(), self.preset(), |_, _, _| Vec::new());
-        results.outcomes.clear();
+        let mut results = Results::none(self.experiment.clone(), self.preset());
         for (task, sides) in in_groups(sides) {
             for replicate in 0..REPLICATES {
                 let row = |step: u64| {
