@@ -70,9 +70,14 @@ def strangers(given: argparse.Namespace) -> list[Stranger]:
         found += gym.strangers()
     if fault := getattr(given, "planted", None):
         found = [planted.FAULTS[fault](one) for one in found]
+    # A copy with a planted fault may be chosen by the name of its original.
+    names = [{one.name, one.name.partition("+")[0]} for one in found]
+    only = set(given.only)
+    if absent := only.difference(*names):
+        raise SystemExit(f"no posterior of these sources is named {', '.join(sorted(absent))}")
     part, parts = map(int, given.shard.split("/"))
-    found = [one for one in found if (not given.only or one.name in given.only) and (not given.trials or one.is_trial)]
-    return found[part - 1 :: parts]
+    chosen = [one for one, own in zip(found, names) if (not only or own & only) and (not given.trials or one.is_trial)]
+    return chosen[part - 1 :: parts]
 
 
 def place_of(folder: Path, name: str, method: str, seed: str) -> Path:
