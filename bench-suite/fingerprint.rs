@@ -18,7 +18,7 @@ pub(crate) const ASIDE: [&str; 2] = ["mcsa-plot", "mcsa-testing"];
 pub(crate) const CALL: [&str; 2] = ["mcsa/", "bench-suite/src/jobs/cases/"];
 
 /// Files that quote results, and examples that are documentation.
-const QUOTES: [&str; 2] = ["mcsa/src/book.rs", "mcsa/src/posterior/measured.rs"];
+const QUOTES: [&str; 2] = ["mcsa/src/book.rs", "mcsa/src/posterior/verdict/measured.rs"];
 
 /// Names and contents that count, and the paths on which they depend.
 #[derive(Debug, Default)]

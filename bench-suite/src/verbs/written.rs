@@ -102,7 +102,7 @@ pub struct WriteRates {
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// The file.
-    #[arg(long, default_value = "mcsa/src/posterior/measured.rs")]
+    #[arg(long, default_value = "mcsa/src/posterior/verdict/measured.rs")]
     file: PathBuf,
 }
 
@@ -145,7 +145,7 @@ fn text(rates: &[Rates; 3]) -> String {
     };
     format!(
         "//! Measured error rates of the verdict, written by `mcsa-bench rates` from the results of the experiments `ours/fit-verdict` and\n\
-         //! `ours/fit-verdict-density`.\n\nuse super::{{Rates, Way}};\n{}{}{}",
+         //! `ours/fit-verdict-density`.\n\nuse crate::posterior::{{Rates, Way}};\n{}{}{}",
         constant("MEASURED", ", with a gradient", &rates[0]),
         constant("MEASURED_BY_DENSITY", ", by the log density alone", &rates[1]),
         constant("MEASURED_BY_CHAINS", " of answers by chains", &rates[2])
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_source_is_what_is_written() {
         let rates = [MEASURED, MEASURED_BY_DENSITY, MEASURED_BY_CHAINS];
-        let committed = include_str!("../../../mcsa/src/posterior/measured.rs");
+        let committed = include_str!("../../../mcsa/src/posterior/verdict/measured.rs");
         assert_eq!(text(&rates), committed);
         let others = rates.map(|rates| Rates { planted: rates.planted + 1, ..rates });
         assert_ne!(text(&others), committed);

@@ -6,11 +6,12 @@ use mcsa_core::{Error, LogDensity, Seed, square_fits_in_memory};
 use mcsa_estimators::StateFile;
 use serde::{Deserialize, Serialize};
 
-use super::mode_search::{Evaluated, Mode, ModeSearch};
+use super::start::ascent::Evaluated;
+use super::start::mode_search::{Mode, ModeSearch};
 use super::{FitState, Objection, Options, Stage, Target};
 
 /// First words of the file; the number is the version of the format.
-const FORMAT: &str = "mcsa fitting 4";
+const FORMAT: &str = "mcsa fitting 5";
 
 impl FitState {
     /// Saves the state to a file, which is replaced as a whole and carries a checksum.

@@ -15,70 +15,42 @@
 //!           q, the tails of the density
 //! ```
 //!
-//! The file `plot.rs` has the order of all pieces of work. Ascents with a gradient and chains run
-//! [side by side](Target::in_batches).
+//! The file `plot.rs` has the order of all pieces of work, `rule.rs` the limits of the verdict, `limits.rs` those of evaluations and
+//! time. Each stage has a folder: `start`, `climb`, `chains`, `verdict`; `density` evaluates the target, and `answer` is the result.
+//! Ascents with a gradient and chains run [side by side](Target::in_batches).
 
-#[cfg(not(target_family = "wasm"))]
-mod batches;
-mod bridge;
-mod by_chains;
+mod answer;
 mod call;
+mod chains;
 mod checkpoint;
-mod comparison;
-mod differences;
-mod enlargement;
-mod gradient_check;
+mod climb;
+mod density;
 mod limits;
-mod loo;
-mod look;
-mod measured;
-mod mending;
-mod metric;
-mod mixing;
-mod mode_search;
-mod moments;
-mod objection;
 mod options;
-mod outside;
 mod plot;
-mod prior;
-mod rates;
-mod refinement;
-mod result;
-mod reuse;
-mod rounding;
 mod rule;
-mod sampler;
-mod shape;
-mod side_by_side;
-mod starts;
+mod start;
 mod state;
-mod summary;
-mod tails;
-mod target;
-mod tempering;
 mod verdict;
-mod wider_proposals;
-mod witness;
 
+pub use answer::comparison::{Candidate, Compared, ComparedLoo, compare};
+pub use answer::loo::Loo;
+pub use answer::result::{FitResult, SamplerStart};
+pub use answer::reuse::{Approximation, mixture_of_moments};
+pub use answer::summary::{Evidence, Parameter};
 pub use call::{fit, fit_density};
-pub use comparison::{Candidate, Compared, ComparedLoo, compare};
-pub use limits::Gated;
-pub use loo::Loo;
-pub use measured::{MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY};
-pub use mixing::Mixing;
-pub use mode_search::{Mode, ModeSearch};
-pub use objection::{Check, Objection};
+pub use chains::mixing::Mixing;
+pub use climb::refinement::{Refinement, Round};
+pub use climb::shape::Shape;
+pub use density::gate::Gated;
+pub use density::prior::{Posterior, PriorLook};
+pub use density::{Evaluations, Target};
 pub use options::Options;
-pub use prior::{Posterior, PriorLook};
-pub use rates::{Rates, Way};
-pub use refinement::{Refinement, Round};
-pub use result::{FitResult, SamplerStart};
-pub use reuse::{Approximation, mixture_of_moments};
 pub use rule::{RULE, Rule};
-pub use shape::Shape;
+pub use start::mode_search::{Mode, ModeSearch};
 pub use state::{FitState, Stage};
-pub use summary::{Evidence, Parameter};
-pub use target::{Evaluations, Target};
 pub use verdict::Verdict;
-pub use witness::Chains;
+pub use verdict::measured::{MEASURED, MEASURED_BY_CHAINS, MEASURED_BY_DENSITY};
+pub use verdict::objection::{Check, Objection};
+pub use verdict::rates::{Rates, Way};
+pub use verdict::witness::Chains;

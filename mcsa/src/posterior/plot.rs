@@ -2,15 +2,15 @@
 
 use mcsa_core::Error;
 
-use super::mode_search::Evaluated;
-use super::rounding::Known;
+use super::density::rounding::Known;
 use super::rule::RULE;
-use super::verdict::are_light;
+use super::start::ascent::Evaluated;
+use super::verdict::checks::are_light;
 use super::{FitState, Objection, Shape, Stage, Target};
 
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// The first climb, from the q of an earlier fit, if that is good for this target.
     BeginFromEarlier,
     /// Ascents from spread points to modes, before the first climb.
@@ -55,7 +55,7 @@ pub(super) enum Next {
 
 /// What follows a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// The caller, who may save the state or end the run.
     Done,
     /// The next decision.
@@ -252,10 +252,10 @@ mod tests {
     use mcsa_core::AffineMap;
     use mcsa_models::Gaussian;
 
-    use super::super::look::Look;
-    use super::super::mending::tests::fitted;
-    use super::super::{Approximation, Chains, Options};
     use super::*;
+    use crate::posterior::verdict::look::Look;
+    use crate::posterior::verdict::mending::tests::fitted;
+    use crate::posterior::{Approximation, Chains, Options};
 
     fn next(fitting: &FitState) -> Option<Next> {
         let model = Gaussian::standard(2);
@@ -298,7 +298,7 @@ mod tests {
         let climb = fitting.climbs.last_mut().expect("a climb");
         climb.rounds.truncate(1);
         climb.rounds[0].share = 0.5;
-        let bad = super::super::Round { share: 0.01, ..climb.rounds[0] };
+        let bad = crate::posterior::Round { share: 0.01, ..climb.rounds[0] };
         assert_eq!(next(&fitting), Some(Next::Round));
         fitting.climbs[0].rounds = vec![bad; 3];
         assert_eq!(next(&fitting), Some(Next::BeginChains));

@@ -4,16 +4,17 @@ use mcsa_core::{Error, LogDensity, Seed, bits};
 use mcsa_estimators::Draws;
 use serde::{Deserialize, Serialize};
 
-use super::by_chains::Attempt;
+use super::answer::result::FitResult;
+use super::chains::attempt::Attempt;
 use super::checkpoint::TargetFingerprint;
-use super::look::Look;
-use super::mode_search::{ModeSearch, Starts};
-use super::prior::PriorLook;
-use super::refinement::Refinement;
-use super::result::FitResult;
-use super::rounding::Known;
-use super::target::Evaluations;
-use super::witness::Chains;
+use super::climb::refinement::Refinement;
+use super::density::Evaluations;
+use super::density::prior::PriorLook;
+use super::density::rounding::Known;
+use super::start::mode_search::ModeSearch;
+use super::start::starts::Starts;
+use super::verdict::look::Look;
+use super::verdict::witness::Chains;
 use super::{Objection, Options, Target};
 
 /// Stage of a fit.
