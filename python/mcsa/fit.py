@@ -336,7 +336,10 @@ def described(
         return log_density, Labels(transform, dims, coords, log_likelihood, observed, generated=generated)
     for function in (log_density, *([] if gradient is None else [gradient])):
         if not callable(function):
-            raise TypeError("log_density and gradient must be callable: an array (N, d) gives N numbers, and an array (N, d)")
+            raise TypeError(
+                "log_density and gradient must be callable: an array (N, d) gives N numbers, and an array (N, d). "
+                "For a model of PyMC, JAX or Stan: fit(**mcsa.from_pymc(model)), from_jax or from_stan"
+            )
     if not given.get("vectorized", True):
         log_density, gradient = _each(log_density), None if gradient is None else _each(gradient)
     below_diagonal: frozenset[str] = frozenset()

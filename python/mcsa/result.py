@@ -58,8 +58,11 @@ class Summary:
             rows.append([name, *("-" if word == "nan" else word for word in words)])
         return rows
 
+    def _text(self, rows: Sequence[Sequence[str]]) -> str:
+        return tables.text(rows, [max(4, *(len(row[0]) for row in rows)), 10, 9, 10, 10, 10, 10])
+
     def __repr__(self) -> str:
-        return tables.text(self._rows(), [max([len(name) for name in self.names] + [4]), 10, 9, 10, 10, 10, 10])
+        return self._text(self._rows())
 
     def _repr_html_(self) -> str:
         return tables.html(self._rows())
@@ -397,12 +400,13 @@ class Result:
     def __repr__(self) -> str:
         words = [wrap(line, 120, subsequent_indent="    ") for line in f"Reliable: {self.verdict}".split("\n")]
         summary = self.summary()
-        return "\n".join([repr(summary), *self._lines(summary), *chain.from_iterable(words)])
+        table = summary._text(tables.shortened(summary._rows()))
+        return "\n".join([table, *self._lines(summary), *chain.from_iterable(words)])
 
     def _repr_html_(self) -> str:
         summary = self.summary()
         lines = [*self._lines(summary), *f"Reliable: {self.verdict}".split("\n")]
-        return summary._repr_html_() + "<br>".join(map(escape, lines))
+        return tables.html(tables.shortened(summary._rows())) + "<br>".join(map(escape, lines))
 
 
 def _absent(names: list[str]) -> Summary:

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import groupby
 
-__all__ = ["html", "text"]
+__all__ = ["html", "shortened", "text"]
+
+#: Rows up to which a table is printed whole, entries of an array up to which a longer one has them all, and entries that it has of others.
+_WHOLE, _SHORT, _FIRST = 100, 20, 10
+
+
+def shortened(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """A table for print: a long one has the first ten entries of each array with more than twenty, and the last."""
+    head, *body = rows
+    if len(body) <= _WHOLE:
+        return [*rows]
+    shown: list[Sequence[str]] = [head]
+    for _, group in groupby(body, lambda row: row[0].partition("[")[0]):
+        entries = list(group)
+        if len(entries) > _SHORT:
+            left = [f"... {len(entries) - _FIRST - 1} more", *[""] * (len(head) - 1)]
+            entries = [*entries[:_FIRST], left, entries[-1]]
+        shown += entries
+    return shown
 
 
 def text(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> str:

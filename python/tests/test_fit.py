@@ -258,3 +258,14 @@ def test_a_prior_known_apart_meets_a_needle() -> None:
         mcsa.fit(log_density, 2, prior=(lambda rng, count: rng.normal(size=(count, 3)), prior[1]))
     with pytest.raises(TypeError, match="prior must be a pair of callables"):
         mcsa.fit(log_density, 2, prior=(1, prior[1]))  # type: ignore[arg-type]
+
+
+def test_a_long_table_is_shortened_in_print():
+    def named(z):
+        return {"scale": np.exp(z[:, 0]), "effect": np.repeat(z, 60, axis=1)}
+
+    result = mcsa.fit(gaussian, 2, slope, transform=named, seed=1, draws=200)
+    lines = repr(result).split("\n")
+    assert "effect[9]" in lines[11] and lines[12].strip() == "... 109 more" and "effect[119]" in lines[13]
+    assert result._repr_html_().count("<tr>") == 14
+    assert len(repr(result.summary()).split("\n")) == 122

@@ -363,7 +363,8 @@ def test_options_of_the_wrong_type(given, words):
 
 
 def test_what_is_no_density():
-    with pytest.raises(TypeError, match="must be callable"):
-        mcsa.fit(None, 2)
+    for given in (None, {"log_density": lambda z: -0.5 * (z**2).sum(axis=1), "dim": 2}):
+        with pytest.raises(TypeError, match="must be callable.*from_pymc"):
+            mcsa.fit(given, 2)
     with pytest.raises(TypeError, match="no option 'progress'"):
         mcsa.Fit(lambda z: -0.5 * (z**2).sum(axis=1), 2, progress=True)

@@ -11,9 +11,9 @@ use super::summary;
 use super::summary::{Evidence, Parameter};
 use crate::posterior::chains::mixing::Mixing;
 use crate::posterior::climb::moments::gaussian;
-use crate::posterior::rule::RULE;
 use crate::posterior::density::Evaluations;
 use crate::posterior::density::prior::PriorLook;
+use crate::posterior::rule::RULE;
 use crate::posterior::{Chains, FitState, Objection, Shape, Stage, Target, Verdict};
 
 /// Number of draws at which a sampler starts if no chain was run.
@@ -58,7 +58,14 @@ impl fmt::Display for FitResult {
         if !self.is_close() {
             writeln!(f, "no moments: no attempt came close to the posterior")?;
         }
-        for Parameter { name, mean, error, sd, quantiles: [low, middle, high] } in &self.parameters {
+        for row in shortened(&self.parameters) {
+            let (name, mean, error, sd, [low, middle, high]) = match row {
+                Row::Of(Parameter { name, mean, error, sd, quantiles }) => (name, mean, error, sd, quantiles),
+                Row::More(left) => {
+                    writeln!(f, "{:>16}", format!("... {left} more"))?;
+                    continue;
+                }
+            };
             let width = if sd.is_nan() { high - low } else { *sd };
             let shown = |x: &f64| if x.is_nan() { "-".into() } else { places(*x, width) };
             let [mean, error, sd, low, middle, high] = [mean, error, sd, low, middle, high].map(shown);
@@ -97,6 +104,36 @@ impl fmt::Display for FitResult {
         )?;
         f.write_str(&wrapped(&format!("Reliable: {}", self.verdict)))
     }
+}
+
+/// A row of the table of parameters: one of them, or the number of those that are left out.
+#[derive(Debug, PartialEq)]
+enum Row<'a> {
+    Of(&'a Parameter),
+    More(usize),
+}
+
+/// Rows up to which the table is printed whole, entries of an array up to which a longer one has them all, and entries that it has of others.
+const WHOLE: usize = 100;
+const SHORT: usize = 20;
+const FIRST: usize = 10;
+
+/// The rows of the table. A long one has the first entries of each long array and the last.
+fn shortened(parameters: &[Parameter]) -> Vec<Row<'_>> {
+    if parameters.len() <= WHOLE {
+        return parameters.iter().map(Row::Of).collect();
+    }
+    let mut rows = Vec::new();
+    for array in parameters.chunk_by(|a, b| a.name.split('[').next() == b.name.split('[').next()) {
+        match array {
+            [first @ .., last] if array.len() > SHORT => {
+                rows.extend(first[..FIRST].iter().map(Row::Of));
+                rows.extend([Row::More(first.len() - FIRST), Row::Of(last)]);
+            }
+            _ => rows.extend(array.iter().map(Row::Of)),
+        }
+    }
+    rows
 }
 
 /// Lines of at most [`WIDTH`] characters where words allow it; what goes on is indented.
@@ -139,7 +176,23 @@ fn places(x: f64, sd: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{WIDTH, places, wrapped};
+    use super::{Parameter, Row, WIDTH, places, shortened, wrapped};
+
+    #[test]
+    fn a_long_table_has_the_ends_of_its_long_arrays() {
+        let named = |name: String| Parameter { name, mean: 0.0, error: 0.0, sd: 1.0, quantiles: [0.0; 3] };
+        let of = |entries: usize| -> Vec<Parameter> {
+            let arrays = [("a", 20), ("b", entries)]
+                .map(|(name, entries)| (0..entries).map(move |i| format!("{name}[{i}]")));
+            arrays.into_iter().flatten().chain(["s".into()]).map(named).collect()
+        };
+        let long = of(90);
+        let rows = shortened(&long);
+        assert_eq!(rows.len(), 20 + 12 + 1);
+        assert_eq!(rows[30..], [Row::More(79), Row::Of(&long[109]), Row::Of(&long[110])]);
+        // Counterexample: a table of a hundred rows is whole.
+        assert_eq!(shortened(&of(79)).len(), 100);
+    }
 
     #[test]
     fn long_lines_are_wrapped_between_words() {
