@@ -1,4 +1,8 @@
 //! Verdict on a fit: yes, or no with reasons.
+//!
+//! `look.rs` makes the checks of q and its draws in order: `checks.rs` compares q with starts and with chains of another kernel (`witness.rs`),
+//! `wider_proposals.rs` with stretched copies of q, `tails.rs` looks at the density far out, and `outside.rs` at mass beyond the draws. `mending.rs`
+//! takes q on to a mixture where a check fails. `objection.rs` has the words, `rates.rs` and `measured.rs` the error rates.
 
 pub(crate) mod checks;
 pub(crate) mod look;
@@ -33,9 +37,7 @@ impl Verdict {
     pub fn is_yes(&self) -> bool {
         self.objections.is_empty()
     }
-}
 
-impl Verdict {
     /// What to do about the objections, each advice once. Where the model is at fault, or a limit ended the fit, other objections may follow
     /// from that.
     fn advice(&self) -> Vec<&'static str> {
