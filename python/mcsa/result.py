@@ -173,7 +173,7 @@ class Result:
 
     @property
     def log_evidence(self) -> tuple[float, float]:
-        """Log of the integral of the density, and its standard error."""
+        """Log of the integral of the density, and its standard error; NaN where it is not estimated, as where no attempt came close to the posterior."""
         return self._fitted.log_evidence[:2]
 
     @property

@@ -33,7 +33,7 @@ pub struct FitResult {
     pub parameters: Vec<Parameter>,
     /// The draws on the constrained scale: a row for each of the `parameters`, a column for each of the `draws`.
     pub constrained: Mat<f64>,
-    /// Log evidence.
+    /// Log evidence; NaN beside a no if the draws are so far from the posterior that their moments are not shown either.
     pub evidence: Evidence,
     /// The verdict.
     pub verdict: Verdict,
@@ -303,7 +303,8 @@ impl FitResult {
         let by_chains = state.by_chains();
         let of_chains = by_chains.map(|_| chains.positions.ncols());
         let (mut parameters, constrained) = summary::parameters(*target.density().inner(), &draws, of_chains);
-        if !objections.is_empty() && by_chains.is_none() && !is_close(&draws) {
+        let is_hidden = !objections.is_empty() && by_chains.is_none() && !is_close(&draws);
+        if is_hidden {
             let [mean, error, sd] = [f64::NAN; 3];
             parameters.iter_mut().for_each(|parameter| {
                 let name = std::mem::take(&mut parameter.name);
@@ -311,7 +312,7 @@ impl FitResult {
             });
         }
         let evidence = match by_chains {
-            _ if objections.iter().any(Objection::is_improper) => Evidence::NONE,
+            _ if is_hidden || objections.iter().any(Objection::is_improper) => Evidence::NONE,
             Some((.., evidence)) => evidence,
             None => Evidence::of(&draws, &chains.log_weights),
         };
