@@ -61,6 +61,10 @@ def from_pymc(model: Any, *, prior: bool = False) -> dict[str, Any]:
     import numba
     import nutpie
 
+    if not model.free_RVs:
+        raise ValueError("the model has no parameters: all its variables are observed")
+    if discrete := [variable.name for variable in model.free_RVs if variable.dtype.startswith(("int", "uint", "bool"))]:
+        raise ValueError(f"discrete parameters ({', '.join(discrete)}) have no density: sum over them, as pymc_extras.marginalize does")
     compiled = nutpie.compile_pymc_model(model)
     joint, joint_data = _compiled(compiled.logp_func)
     expand, expand_data = _compiled(compiled.expand_func)

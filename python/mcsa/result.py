@@ -420,7 +420,8 @@ def _summary(names: list[str], values: np.ndarray, weights: np.ndarray, sample_s
     values, weights = values[weights > 0], weights[weights > 0]
     if not len(weights):
         return _absent(names)
-    mean = weights @ values
+    # A number that does not vary, as data among the variables, has no rounding error for a standard deviation.
+    mean = np.where(values.min(axis=0) == values.max(axis=0), values[0], weights @ values)
     squares = (values - mean) ** 2
     order = np.argsort(values, axis=0, kind="stable")
     cumulated = np.cumsum(weights[order], axis=0)

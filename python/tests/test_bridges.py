@@ -81,6 +81,17 @@ def test_pymc():
     assert theta.dims == ("chain", "draw", "school")
 
 
+def test_what_is_no_posterior_of_pymc():
+    pm = pytest.importorskip("pymc", reason="PyMC is not installed")
+    pytest.importorskip("nutpie", reason="nutpie is not installed")
+    for words, parameter in (("no parameters", None), (r"discrete parameters \(k\)", "k")):
+        with pm.Model() as model:
+            rate = pm.Poisson(parameter, 3.0) if parameter else 3.0
+            pm.Normal("y", rate, 1.0, observed=[1.0, 2.0])
+        with pytest.raises(ValueError, match=words):
+            mcsa.from_pymc(model)
+
+
 def test_data_of_pymc_may_be_shared():
     pm = pytest.importorskip("pymc", reason="PyMC is not installed")
     pytest.importorskip("nutpie", reason="nutpie is not installed")

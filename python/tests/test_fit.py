@@ -262,10 +262,11 @@ def test_a_prior_known_apart_meets_a_needle() -> None:
 
 def test_a_long_table_is_shortened_in_print():
     def named(z):
-        return {"scale": np.exp(z[:, 0]), "effect": np.repeat(z, 60, axis=1)}
+        return {"datum": np.full(len(z), 0.1), "scale": np.exp(z[:, 0]), "effect": np.repeat(z, 60, axis=1)}
 
     result = mcsa.fit(gaussian, 2, slope, transform=named, seed=1, draws=200)
     lines = repr(result).split("\n")
-    assert "effect[9]" in lines[11] and lines[12].strip() == "... 109 more" and "effect[119]" in lines[13]
-    assert result._repr_html_().count("<tr>") == 14
-    assert len(repr(result.summary()).split("\n")) == 122
+    assert "effect[9]" in lines[12] and lines[13].strip() == "... 109 more" and "effect[119]" in lines[14]
+    assert result._repr_html_().count("<tr>") == 15
+    assert len(repr(result.summary()).split("\n")) == 123
+    assert result.summary()["datum"]["sd"] == result.summary()["datum"]["error"] == 0.0
