@@ -302,7 +302,7 @@ mod tests {
         let runs = of_one_seed().unwrap();
         for (line, source) in [
             ("37 everyday PyMC models", "everyday"),
-            ("143 Stan programs of posteriordb", "posteriordb"),
+            ("146 Stan programs of posteriordb", "posteriordb"),
             ("67 examples of BUGS in Stan, most of them hierarchies", "bugs_examples"),
         ] {
             let is_of = |run: &&Run| run.source == source && run.method == OURS;
