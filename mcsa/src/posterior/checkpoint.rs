@@ -66,10 +66,7 @@ impl FitState {
         if dim == 0 {
             return Err(Error::invalid("the target has no parameters"));
         }
-        let remedy = |error: Error| {
-            Error::invalid(format!("{error}; an ascent with a mean-field family has no such limit"))
-        };
-        square_fits_in_memory("dimension", dim).map_err(remedy)?;
+        square_fits_in_memory("dimension", dim)?;
         let Self { ascents: ModeSearch { modes, .. }, climbs, .. } = self;
         if !modes.iter().all(|mode| mode.point.len() == dim && mode.covariance.shape() == (dim, dim)) {
             return Err(Error::invalid(format!("its modes are not points of dimension {dim}")));

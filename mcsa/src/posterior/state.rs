@@ -36,7 +36,6 @@ pub enum Stage {
 
 /// State of a fit between its stages: plain data, which can be [saved](Self::save) and continued with the same bits.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct FitState {
     /// The options.
     pub options: Options,
@@ -189,7 +188,6 @@ pub(super) struct CachedDraws {
     /// Number of the climb, and its steps.
     pub(super) of: Option<(u64, u64)>,
     /// Their number, if a limit may have reduced it.
-    #[serde(default)]
     pub(super) count: Option<usize>,
     #[serde(skip)]
     pub(super) draws: Option<Draws>,

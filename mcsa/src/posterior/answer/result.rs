@@ -7,8 +7,7 @@ use mcsa_core::{AffineMap, Error, Seed, counted};
 use mcsa_estimators::Draws;
 use mcsa_optim::deterministic::Gaussian;
 
-use super::summary;
-use super::summary::{Evidence, Parameter};
+use super::summary::{self, Evidence, Parameter};
 use crate::posterior::chains::mixing::Mixing;
 use crate::posterior::climb::moments::gaussian;
 use crate::posterior::density::Evaluations;

@@ -24,7 +24,6 @@ pub(crate) struct Attempt {
     /// Ascents in the coordinates of the chains, whose Gaussian is the first mode.
     pub(crate) search: ModeSearch,
     /// True if a limit ended these ascents, or they have no coordinates.
-    #[serde(default)]
     is_cut: bool,
     /// The stage that follows if they are no answer.
     pub(crate) after: Stage,
@@ -32,7 +31,7 @@ pub(crate) struct Attempt {
     begun: u64,
     most: (u64, u64),
     /// Evaluations that a step took in the last round, on average.
-    #[serde(with = "bits::scalar", default)]
+    #[serde(with = "bits::scalar")]
     step: f64,
     /// Diagnostics of the draws, at their end.
     pub(crate) mixing: Option<Mixing>,

@@ -46,13 +46,10 @@ pub struct ModeSearch {
     pub outside: usize,
     /// Points that the later ascents passed, where the mass may be that does not lie around the end: all ascents on ridges that cross end in one
     /// place, those to a narrow mode within a wide mass at the mode, those in a funnel in its neck.
-    #[serde(default)]
     pub(crate) entries: Vec<Passed>,
     /// Points around which an answer was seen to lack mass.
-    #[serde(default)]
     pub(crate) seen: Vec<Evaluated>,
     /// Where later ascents end before a mode.
-    #[serde(default)]
     pub(crate) within: Option<Within>,
 }
 

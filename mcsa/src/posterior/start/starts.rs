@@ -16,7 +16,6 @@ use crate::posterior::{Approximation, Check, FitState, Gated, Objection, Refinem
 
 /// Progress of the starts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub(crate) struct Starts {
     /// True if no ascents are to follow: all are made, a limit ended them, or tempering took the place of those that ended nowhere.
     pub(crate) are_over: bool,
